@@ -2,10 +2,9 @@
 // What a program says when it cannot go on.
 #pragma once
 
-namespace jetmem {
+#include "base/exit_codes.h"
 
-// Of a program that ended as memory was refused to it: EX_OSERR of sysexits.h.
-inline constexpr int kExitNoMemory = 71;
+namespace jetmem {
 
 // From now on memory that is refused to C++ ends the program at once, with kExitNoMemory and one
 // line on stderr, neither of which needs memory: whoever started it starts it anew. It is not

@@ -25,6 +25,8 @@ Errc errc_of_errno(int error) {
     case EACCES:
     case EPERM:
       return Errc::kDenied;
+    case EISDIR:
+      return Errc::kNotRegular;
     case ETIMEDOUT:
       return Errc::kTimeout;
     default:

@@ -51,6 +51,34 @@ void add_access_options(const Command& program, ClientAccess& access) {
                  "File with the password of --user");
 }
 
+// What the first argument that nobody expected was probably meant to be: "status" for "statsu".
+// Empty: no idea, or none was unexpected.
+std::string probably_meant(const CLI::App& program) {
+  const std::vector<std::string> unexpected = program.remaining(true);
+  if (unexpected.empty()) return {};
+  const bool is_option = unexpected.front().starts_with("-");
+  std::vector<std::string> names;
+  const CLI::App* app = &program;
+  while (true) {
+    const auto options =
+        app->get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+    for (const CLI::Option* option : options) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    const std::vector<CLI::App*> given = app->get_subcommands();
+    if (given.empty()) break;
+    app = given.front();
+  }
+  if (!is_option) {
+    names.clear();
+    for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(command->get_name());
+    }
+  }
+  const std::string_view typed = std::string_view(unexpected.front()).substr(0, 100);
+  return std::string(nearest_name(typed.substr(0, typed.find('=')), names));
+}
+
 }  // namespace
 
 CommandOption& CommandOption::required() {
@@ -88,6 +116,11 @@ CommandOption& CommandOption::hidden() {
   return *this;
 }
 
+CommandOption& CommandOption::only_alone() {
+  context_->only_alone.push_back(option_);
+  return *this;
+}
+
 CommandOption& CommandOption::excludes(const std::vector<CommandOption>& others) {
   for (const CommandOption& other : others) option_->excludes(other.option_);
   return *this;
@@ -110,13 +143,14 @@ void Command::alias(const char* name) const { app_->alias(name); }
 void Command::require_command() const { app_->require_subcommand(1); }
 
 CommandOption Command::flag(const char* name, bool& target, const char* help) const {
-  return CommandOption(app_->add_flag(name, target, help_column(help)));
+  return CommandOption(app_->add_flag(name, target, help_column(help)), context_);
 }
 
 template <class Value>
 CommandOption Command::option(const char* name, Value& target, const char* type,
                               const char* help) const {
-  return CommandOption(app_->add_option(name, target, help_column(help))->type_name(type));
+  return CommandOption(app_->add_option(name, target, help_column(help))->type_name(type),
+                       context_);
 }
 template CommandOption Command::option(const char*, std::string&, const char*, const char*) const;
 template CommandOption Command::option(const char*, std::optional<std::string>&, const char*,
@@ -129,6 +163,14 @@ template CommandOption Command::option(const char*, std::size_t&, const char*, c
 
 void Command::footer(const std::string& text) const { app_->footer(broken(text)); }
 
+void Command::exit_status(const std::string& meaning) const {
+  std::string text = app_->get_footer();
+  if (!text.empty()) text += "\n";
+  app_->footer(text + broken("Exit status: " + meaning +
+                             "; 64 and above: it could not do its work (`jetmem --help` lists "
+                             "these)."));
+}
+
 void Command::on_run(std::function<int()> run) const {
   app_->callback([app = app_, context = context_, run = std::move(run)] {
     if (app->get_subcommands().empty()) context->status = run();
@@ -140,9 +182,26 @@ void warn(std::string_view command, std::string_view text) {
                static_cast<int>(text.size()), text.data());
 }
 
-int failed(std::string_view command, const Error& error, int otherwise) {
+int failed(std::string_view command, const Error& error) {
   warn(command, printable(error.message, 1000));
-  return error.code == Errc::kInvalid ? kExitUsage : otherwise;
+  return exit_code(error.code);
+}
+
+int exit_unknown(const Error& error) {
+  switch (error.code) {
+    case Errc::kInvalid:
+    case Errc::kMalformed:
+    case Errc::kAbsent:
+    case Errc::kNotRegular:
+      return exit_code(error.code);
+    default:
+      return kExitUnknown;
+  }
+}
+
+int undecided(std::string_view command, const Error& error) {
+  failed(command, error);
+  return exit_unknown(error);
 }
 
 CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
@@ -158,7 +217,11 @@ CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
                                    "`jetmem capture`, instead of /"))
           ->type_name("DIR|FILE");
   add_access_options(program, context_.access);
+  app_->footer("Exit status: the same for all commands:\n" + exit_codes_text());
   add_all_commands(program);
+  program.footer(
+      "Without a command: jetmem status, with its options. `jetmem --all` shows all that is "
+      "known.");
 }
 
 CommandProgram::~CommandProgram() = default;
@@ -167,6 +230,11 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
                         const std::function<int(CommandContext&)>& before) {
   app_->parse_complete_callback([&] {
     context_.root_name = context_.root;
+    for (const CLI::Option* option : context_.only_alone) {
+      if (option->count() == 0 || app_->get_subcommands().empty()) continue;
+      throw CLI::ExtrasError(app_->get_subcommands().front()->get_name(),
+                             {"--" + option->get_lnames().front()});
+    }
     const int status = before ? before(context_) : kExitOk;
     if (status != kExitOk) throw CLI::RuntimeError(status);
   });
@@ -177,10 +245,8 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
   } catch (const CLI::ParseError& error) {
     // Help and version come this way too, with status 0.
     if (app_->exit(error) == 0) return kExitOk;
-    // With these commands 2 means that the device is in a critical state.
-    for (const CLI::App* command : app_->get_subcommands()) {
-      const std::string& name = command->get_name();
-      if (name == "status" || name == "doctor") return kExitUnknown;
+    if (const std::string meant = probably_meant(*app_); !meant.empty()) {
+      std::fprintf(stderr, "jetmem: did you mean %s?\n", meant.c_str());
     }
     return kExitUsage;
   }

@@ -33,11 +33,13 @@ struct Target {
 struct CommandContext : Target {
   int status = 0;
   CLI::Option* root_option = nullptr;
+  std::vector<CLI::Option*> only_alone;
 };
 
 class CommandOption {
  public:
-  explicit CommandOption(CLI::Option* option) : option_(option) {}
+  explicit CommandOption(CLI::Option* option, CommandContext* context = nullptr)
+      : option_(option), context_(context) {}
 
   CommandOption& required();
   CommandOption& one_of(const std::vector<std::string>& values);
@@ -49,6 +51,8 @@ class CommandOption {
   // The target's value now is shown as the default.
   CommandOption& show_default();
   CommandOption& hidden();
+  // Of `jetmem` itself: refused where a command is given, which has its own.
+  CommandOption& only_alone();
   CommandOption& excludes(const std::vector<CommandOption>& others);
   // `problem` gives a message for a value that is refused, and else nothing.
   CommandOption& check(std::function<std::string(const std::string&)> problem);
@@ -56,6 +60,7 @@ class CommandOption {
 
  private:
   CLI::Option* option_;
+  CommandContext* context_;
 };
 
 class Command {
@@ -75,6 +80,8 @@ class Command {
   CommandOption root() const { return CommandOption(context_->root_option); }
   // Paragraphs end with a newline; the layer breaks lines, except those that begin with blanks.
   void footer(const std::string& text) const;
+  // Below the footer: what 0 to 3 of exit_codes.h mean here; what is above is added.
+  void exit_status(const std::string& meaning) const;
 
   // Called if the command is given without a command below it; the result is the exit status.
   void on_run(std::function<int()> run) const;
@@ -97,9 +104,13 @@ class Command {
 
 // "jetmem COMMAND: TEXT" on standard error.
 void warn(std::string_view command, std::string_view text);
-// The same with an error's message; the exit status: that of a wrong command line where the error
-// is one, else `otherwise`.
-int failed(std::string_view command, const Error& error, int otherwise = kExitFailed);
+// The same with an error's message. Returns its exit status.
+int failed(std::string_view command, const Error& error);
+// The exit status of a command that judges the device: what could not be asked is unknown. A
+// mistake in the command line or in a file that it names is none of the device's.
+int exit_unknown(const Error& error);
+// As failed(), with that exit status.
+int undecided(std::string_view command, const Error& error);
 
 // `jetmem` with all its commands.
 class CommandProgram {

@@ -55,13 +55,14 @@ Result<std::string> password_of(const ClientAccess& access) {
   auto text = read_config_file(access.password_file);
   if (!text) {
     const bool other = text.error().code == Errc::kNotRegular;
-    return fail(Errc::kInvalid, "--password-file: " + printable(access.password_file, 300) + " " +
-                                    (other ? "is not a regular file" : text.error().message));
+    return fail(text.error().code, "--password-file: " + printable(access.password_file, 300) +
+                                       " " +
+                                       (other ? "is not a regular file" : text.error().message));
   }
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
   if (text->empty() || text->find('\n') != std::string::npos) {
-    return fail(Errc::kInvalid, "--password-file: " + printable(access.password_file, 300) +
-                                    " must hold one line, the password");
+    return fail(Errc::kMalformed, "--password-file: " + printable(access.password_file, 300) +
+                                      " must hold one line, the password");
   }
   return std::move(*text);
 }
@@ -138,6 +139,7 @@ Result<std::vector<DaemonAddress>> daemon_addresses(const std::string& named,
   if (!named.empty()) {
     auto location = parse_daemon_address(named, access);
     if (!location) return tl::unexpected(std::move(location.error()));
+    location->is_named = true;
     return std::vector<DaemonAddress>{std::move(*location)};
   }
   if (!access.empty()) {

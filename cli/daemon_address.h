@@ -37,6 +37,7 @@ struct DaemonAddress {
   std::string key_file;
   std::string user;  // empty: none is named
   std::string password;
+  bool is_named = false;  // by --daemon, rather than by this machine's settings
 
   DaemonAddress() = default;
   // A wildcard address is queried at the loopback address.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem: the on-call engineer's command.
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <memory>
 
@@ -18,20 +20,26 @@ namespace {
 int reported(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
   std::perror("jetmem: cannot write");
-  return jetmem::kExitFailed;
+  return jetmem::kExitIo;
 }
 
 // A --root that is a file is a bundle: the command sees its contents. Returns the exit status.
 int open_root(jetmem::CommandContext& context, std::unique_ptr<jetmem::UnpackedBundle>& bundle) {
-  std::error_code ignored;
-  if (context.root.empty() || !std::filesystem::is_regular_file(context.root, ignored)) {
-    return jetmem::kExitOk;
+  if (context.root.empty()) return jetmem::kExitOk;
+  const auto refused = [](const jetmem::Error& error) {
+    std::fprintf(stderr, "jetmem: --root: %s\n", jetmem::printable(error.message, 1000).c_str());
+    return jetmem::exit_code(error.code);
+  };
+  std::error_code error;
+  const auto type = std::filesystem::status(context.root, error).type();
+  if (type == std::filesystem::file_type::not_found) error = {ENOENT, std::generic_category()};
+  if (error) return refused(jetmem::errno_error("open", context.root, error.value()));
+  if (type == std::filesystem::file_type::directory) return jetmem::kExitOk;
+  if (type != std::filesystem::file_type::regular) {
+    return refused({jetmem::Errc::kNotRegular, context.root + ": neither a folder nor a bundle"});
   }
   auto opened = jetmem::UnpackedBundle::open(context.root);
-  if (!opened) {
-    std::fprintf(stderr, "jetmem: --root: %s\n", opened.error().message.c_str());
-    return jetmem::kExitFailed;
-  }
+  if (!opened) return refused(opened.error());
   bundle = std::move(*opened);
   for (const std::string& remark : bundle->remarks()) {
     std::fprintf(stderr, "jetmem: --root %s: %s\n", jetmem::printable(context.root, 500).c_str(),
@@ -48,8 +56,13 @@ int main(int argc, char** argv) {
   // A closed pipe (`jetmem metrics | head`) ends a write with an error, not the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<jetmem::UnpackedBundle> bundle;
-  jetmem::CommandProgram program;
-  return reported(program.run({argv + 1, argv + argc}, [&](jetmem::CommandContext& context) {
-    return open_root(context, bundle);
-  }));
+  try {
+    jetmem::CommandProgram program;
+    return reported(program.run({argv + 1, argv + argc}, [&](jetmem::CommandContext& context) {
+      return open_root(context, bundle);
+    }));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "jetmem: internal error, please report it: %s\n", error.what());
+    return jetmem::kExitInternal;
+  }
 }

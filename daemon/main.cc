@@ -13,6 +13,7 @@
 #include <memory>
 #include <system_error>
 
+#include "base/exit_codes.h"
 #include "base/fatal_handler.h"
 #include "base/version.h"
 #include "collectors/sampler/registry.h"
@@ -23,8 +24,6 @@
 namespace jetmem {
 namespace {
 
-constexpr int kExitNoStart = 1;
-constexpr int kExitUsage = 2;
 constexpr std::chrono::milliseconds kLogFlushTimeout{300};
 
 struct Arguments {
@@ -55,14 +54,14 @@ int run(const Arguments& arguments) {
   if (!settings) {
     std::fprintf(stderr, "%s\n", describe(settings.error()).c_str());
     std::fputs("jetmemd: the settings are wrong; not started\n", stderr);
-    return kExitUsage;
+    return kExitData;
   }
   Root root = Root::live();
   if (!arguments.root.empty()) {
     auto other = Root::at(arguments.root);
     if (!other) {
       std::fprintf(stderr, "jetmemd: --root: %s\n", other.error().message.c_str());
-      return kExitUsage;
+      return kExitNoInput;
     }
     root = std::move(*other);
   }
@@ -87,7 +86,7 @@ int run(const Arguments& arguments) {
   if (!async_logger.problem().empty()) {
     std::fprintf(stderr, "jetmemd: no thread for the log: %s; not started\n",
                  async_logger.problem().c_str());
-    return kExitNoStart;
+    return kExitUnavailable;
   }
   int status = 0;
   {
@@ -139,8 +138,9 @@ int main(int argc, char** argv) {
       "Serves its page at /, /metrics, /api/v1/..., /healthz and /readyz where http.listen says\n"
       "(127.0.0.1:10743), and under systemd on /run/jetmem/api.socket.\n"
       "SIGHUP reloads the settings, SIGTERM ends it.\n"
-      "Exit status: 0 when it was ended, 1 when it could not run, 2 when the command line or the\n"
-      "settings are wrong, 71 when the system refused it memory.");
+      "Exit status: 0 when it was ended, 64 when the command line is wrong, 65 when the settings\n"
+      "are, 66 when there is no such --root, 69 when it could not run, 71 when the system refused "
+      "it memory.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

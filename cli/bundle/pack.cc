@@ -97,7 +97,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   if (!writer->fd_.valid()) {
     const int error = errno;
     writer->part_.clear();
-    return tl::unexpected(errno_error("make", file, error));
+    return output_error("make", file, error);
   }
   if (!to_stdout && !in_place) {
     // Somebody else's would stay his: in /tmp he would read what root packs. (One's own new file
@@ -117,12 +117,12 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
         writer->part_.clear();
         untrack_partial_bundle(PartialBundle::kPart);
       }
-      if (anothers) return fail(Errc::kInvalid, file + ": another capture is writing it");
+      if (anothers) return fail(Errc::kUnavailable, file + ": another capture is writing it");
       return tl::unexpected(errno_error("lock", file + std::string(kPart), error));
     }
     track_partial_bundle(PartialBundle::kPart, writer->part_);
     if (::ftruncate(writer->fd_.get(), 0) != 0 || ::fchmod(writer->fd_.get(), 0600) != 0) {
-      return tl::unexpected(errno_error("make", file, errno));
+      return output_error("make", file, errno);
     }
   }
   if (auto opened = writer->check(archive_write_open_fd(out, writer->fd_.get())); !opened) {
@@ -142,11 +142,11 @@ Result<void> BundleWriter::check(int result) {
     const char* why = archive_error_string(archive_.get());
     const int error = archive_errno(archive_.get());
     const std::string name = file_.empty() ? "stdout" : file_;
-    if (error > 0) return tl::unexpected(errno_error("write", name, error));
+    if (error > 0) return output_error("write", name, error);
     return fail(Errc::kIo, "write " + name + ": " + (why == nullptr ? "libarchive failed" : why));
   }
   if (bytes() > max_bytes_) {
-    return fail(Errc::kTooLarge, "the bundle would be larger than --max-size allows");
+    return fail(Errc::kIo, "the bundle would be larger than --max-size allows");
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "base/text/units.h"
 #include "base/version.h"
 #include "cli/bundle/history_copy.h"
+#include "cli/bundle/other_machine.h"
 #include "cli/bundle/pack.h"
 #include "cli/bundle/redact.h"
 #include "cli/bundle/source_records.h"
@@ -44,13 +45,24 @@ class Bundler {
       if (!other) return tl::unexpected(std::move(other.error()).within("--root"));
       root_ = std::move(*other);
     }
+    std::optional<OtherMachine> answers;
+    if (is_live() && !needed_.daemon.empty()) {
+      auto asked = ask_other_machine(needed_, settings_.http);
+      if (!asked) return tl::unexpected(std::move(asked.error()));
+      answers = std::move(*asked);
+    }
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(needed_.now).count();
     auto made = BundleWriter::create(needed_.file, needed_.folder, needed_.max_bytes, seconds);
     if (!made) return tl::unexpected(std::move(made.error()));
     bundle_ = std::move(*made);
-    Result<void> ok = read_sources();
-    if (ok) ok = config();
-    if (ok && needed_.history.count() > 0) ok = history();
+    Result<void> ok;
+    if (answers) {
+      ok = add_answers(*answers);
+    } else {
+      ok = read_sources();
+      if (ok) ok = config();
+      if (ok && needed_.history.count() > 0) ok = history();
+    }
     if (ok) ok = finish(seconds);
     if (!ok) return tl::unexpected(std::move(ok.error()));
     return BundleDone{bundle_->bytes(), bundle_->entries(), std::move(manifest_)};
@@ -63,6 +75,28 @@ class Bundler {
   }
   void omit(std::string path, std::string why) {
     omitted_.push_back({std::move(path), std::move(why)});
+  }
+
+  // In place of its files, which cannot be read from here; those of this machine are another's.
+  Result<void> add_answers(const OtherMachine& machine) {
+    is_of_other_ = true;
+    const std::string why = "only the answers of the jetmemd at " + machine.address + " were taken";
+    manifest_.facts = machine.facts;
+    manifest_.sources = machine.sources;
+    for (Manifest::SourceRemark& note : manifest_.sources) {
+      note.reason = redact_text(note.reason, redacted_);
+      note.skipped = why;
+    }
+    for (const auto& [path, text] : machine.json) {
+      if (auto ok = bundle_->add(path, redact_json(text, redacted_, 2) + "\n"); !ok) return ok;
+    }
+    if (!machine.metrics.empty()) {
+      const std::string text = redact_text(machine.metrics, redacted_, /*ids=*/false);
+      if (auto ok = bundle_->add("/jetmem/metrics.txt", text); !ok) return ok;
+    }
+    omit("/", "another machine: " + why + "; run jetmem capture on it for all of it");
+    for (const auto& [path, reason] : machine.missing) omit(path, reason);
+    return {};
   }
 
   // What only the daemon has: texts of the programs that it runs.
@@ -139,7 +173,21 @@ class Bundler {
     }
   }
 
+  // The answers in a bundle of another machine are all that there is of it.
+  Result<bool> answers_of_tree() {
+    if (is_live() || !from_tree(kCapturedNow)) return false;
+    for (const char* path : {kCapturedNow, kCapturedDoctor, "/jetmem/metrics.txt"}) {
+      const auto text = from_tree(path);
+      if (!text) continue;
+      if (auto ok = bundle_->add(path, *text); !ok) return tl::unexpected(std::move(ok.error()));
+    }
+    return true;
+  }
+
   Result<void> metrics(const LocalSnapshot& shot) {
+    const auto has_answers = answers_of_tree();
+    if (!has_answers) return tl::unexpected(has_answers.error());
+    if (*has_answers) return {};
     Page page;
     fill_page(shot.table(), shot.now(), 1, page);
     std::string text;
@@ -265,12 +313,12 @@ class Bundler {
   }
 
   Result<void> finish(std::int64_t seconds) {
-    if (is_live()) manifest_.facts.captured_at = seconds;
+    if (is_live() && !is_of_other_) manifest_.facts.captured_at = seconds;
     Manifest::Capture capture;
     capture.reason = needed_.reason;
     capture.alert = needed_.alert;
     capture.version = kVersion;
-    if (is_live()) capture.log_seconds = to_seconds(log_clock_);
+    if (is_live() && !is_of_other_) capture.log_seconds = to_seconds(log_clock_);
     if (const Manifest* before = root_.manifest(); before != nullptr && before->capture) {
       capture = *before->capture;
     }
@@ -298,6 +346,7 @@ class Bundler {
   Manifest manifest_;
   Redacted redacted_;
   std::vector<Manifest::Omitted> omitted_;
+  bool is_of_other_ = false;  // of another machine than this, or the tree's
   Nanoseconds log_clock_{0};  // when the kernel's log was read
 };
 

@@ -30,7 +30,7 @@ Result<AlertsReply> from_daemon(const AlertsRequest& needed, const Settings& set
   AlertsReply out;
   out.from = reply->from.text();
   auto answer = parse_alerts(reply->body);
-  if (!answer) return tl::unexpected(std::move(answer.error()).within(out.from));
+  if (!answer) return fail(Errc::kUnavailable, out.from + ": " + answer.error().message);
   out.answer = std::move(*answer);
   return out;
 }

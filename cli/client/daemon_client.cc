@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "base/text/text.h"
 
@@ -89,7 +90,7 @@ class Question {
     if (code == CURLE_COULDNT_CONNECT && os_error == EACCES) {
       return fail(Errc::kDenied, "permission denied");
     }
-    return tl::unexpected(problem(code));
+    return tl::unexpected(problem(code, static_cast<int>(os_error)));
   }
 
  private:
@@ -98,7 +99,7 @@ class Question {
     curl_easy_setopt(curl_, option, value);
   }
 
-  Error problem(CURLcode code) const {
+  Error problem(CURLcode code, int os_error) const {
     if (body_.too_long) {
       return {Errc::kTooLarge, "its answer exceeds 4 MiB; is another program listening there?"};
     }
@@ -107,7 +108,8 @@ class Question {
       case CURLE_OPERATION_TIMEDOUT:
         return {Errc::kTimeout, "no answer within " + std::to_string(deadline_.count()) + " ms"};
       case CURLE_COULDNT_CONNECT:
-        return {Errc::kUnavailable, "no answer"};
+        return {Errc::kUnavailable, os_error == 0 ? std::string("no answer")
+                                                  : std::generic_category().message(os_error)};
       case CURLE_COULDNT_RESOLVE_HOST:
         return {Errc::kIo, "its name cannot be resolved"};
       // What it takes for HTTP/0.9 is anything.
@@ -130,9 +132,9 @@ class Question {
                     "; name the CA that signed it with --cacert, and the daemon by a name that "
                     "its certificate has"};
       case CURLE_SSL_CACERT_BADFILE:
-        return {Errc::kInvalid, file_problem("--cacert", location_.ca_file, curl_error_.data())};
+        return {Errc::kNotRegular, file_problem("--cacert", location_.ca_file, curl_error_.data())};
       case CURLE_SSL_CERTPROBLEM:
-        return {Errc::kInvalid,
+        return {Errc::kNotRegular,
                 file_problem("--cert", location_.certificate_file, curl_error_.data())};
       case CURLE_SSL_CONNECT_ERROR:
         return {Errc::kDenied, "TLS handshake failed: " + logged +
@@ -203,11 +205,49 @@ Result<std::string> get(const DaemonAddress& location, const std::string& path,
   return tl::unexpected(refusal(status, body->text));
 }
 
+// Whatever came of it: there is no jetmemd to be used.
+Errc not_usable(Errc code) {
+  switch (code) {
+    case Errc::kMalformed:
+    case Errc::kTooLarge:
+    case Errc::kIo:
+      return Errc::kUnavailable;
+    default:
+      return code;
+  }
+}
+
+// Who named an address asks from afar, and cannot see why nothing answers there.
+std::string advice_for(const DaemonAddress& location) {
+  if (!location.socket.empty()) {
+    return "; is jetmemd running? See systemctl status jetmemd";
+  }
+  return "; is jetmemd running there (systemctl status jetmemd), does its http.listen have this "
+         "address (by default it has 127.0.0.1:10743 only), and does a firewall pass the port?";
+}
+
+Result<DaemonReply> query_named(const DaemonAddress& location, const std::string& path,
+                                milliseconds deadline) {
+  auto body = get(location, path, deadline);
+  if (body) return DaemonReply{location, std::move(*body)};
+  Error& error = body.error();
+  if (error.code == Errc::kUnavailable) {
+    return fail(error.code, "no daemon answers at " + location.text() + ": " + error.message +
+                                advice_for(location));
+  }
+  if (error.code == Errc::kTimeout) error.message += advice_for(location);
+  error.code = not_usable(error.code);
+  return tl::unexpected(std::move(error).within(location.text()));
+}
+
 }  // namespace
 
 Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const std::string& path,
                                  milliseconds deadline) {
   const auto end = steady_clock::now() + deadline;
+  if (locations.size() == 1 && locations.front().is_named) {
+    return query_named(locations.front(), path, deadline);
+  }
   std::string addresses;
   std::string problem;
   // The code of a single failure; with several there is no common one.
@@ -224,7 +264,7 @@ Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const
       problem += (problem.empty() ? "" : "; ") + location.text() + ": " + body.error().message;
     }
   }
-  if (!problem.empty()) return fail(code, std::move(problem));
+  if (!problem.empty()) return fail(not_usable(code), std::move(problem));
   return fail(Errc::kUnavailable, "no daemon answers at " + addresses +
                                       ": is jetmemd running? See systemctl status jetmemd");
 }

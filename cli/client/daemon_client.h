@@ -18,7 +18,8 @@ struct DaemonReply {
 };
 
 // GET of `path` at the first address that answers, all within `deadline`. Errors: kUnavailable if
-// none answers, with a remedy; kDenied if it requires a password or certificate; otherwise the
+// none answers or what answers is no usable jetmemd, with a remedy; kDenied if it requires a
+// password or certificate; kNotRegular for a certificate's file that cannot be used; otherwise the
 // daemon's error: kAbsent for an unknown metric, kInvalid for an invalid query.
 Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const std::string& path,
                                  std::chrono::milliseconds deadline = std::chrono::seconds(3));

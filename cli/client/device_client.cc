@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/root/root.h"
+#include "base/root/snapshot.h"
 #include "base/text/text.h"
 #include "base/version.h"
 #include "cli/client/alerts_client.h"
@@ -26,25 +28,8 @@ constexpr const char* kCapturedHistory = "/jetmem/history.db";
 
 Result<Settings> settings_of(const DeviceClientOptions& requested) {
   auto settings = settings_for("", requested.config);
-  if (!settings) return fail(Errc::kInvalid, "invalid settings");
+  if (!settings) return fail(settings.error(), "invalid settings");
   return std::move(*settings);
-}
-
-SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
-                     const AbsentValues& absent) {
-  SourceNow out;
-  out.name = std::string(info.name);
-  out.what = std::string(info.what);
-  out.state = std::string(state_name(status.state));
-  out.reason = printable(status.reason, 500);
-  if (status.state == SourceState::kDenied) out.grant = std::string(info.grant);
-  out.skipped = printable(status.skipped, 500);
-  out.stale = status.stale;
-  out.interval_seconds = static_cast<double>(info.interval.count()) / 1000;
-  for (const AbsentValues::Count& count : absent.counts()) {
-    if (count.count > 0) out.absent_values.emplace_back(count.reason, count.count);
-  }
-  return out;
 }
 
 Result<std::unique_ptr<History>> history_in(const std::string& file, const std::string& shown) {
@@ -65,7 +50,25 @@ Result<std::unique_ptr<History>> history_in(const std::string& file, const std::
   return history;
 }
 
+// The answer of its jetmemd, where a bundle was captured from another machine.
+Result<std::optional<DeviceNow>> captured_now(const std::string& root) {
+  const auto text = captured_text(root, kCapturedNow);
+  if (!text) return std::nullopt;
+  auto now = parse_device_now(*text);
+  if (!now) return tl::unexpected(std::move(now.error()).within(kCapturedNow));
+  now->by = SnapshotOrigin::kCapture;
+  now->from = root;
+  now->notes.emplace_back(
+      "captured from the answers of its jetmemd: no files of that machine are in the bundle");
+  return std::optional<DeviceNow>(std::move(*now));
+}
+
 Result<DeviceNow> local_snapshot(const std::string& root, const Settings& settings) {
+  if (!root.empty()) {
+    auto captured = captured_now(root);
+    if (!captured) return tl::unexpected(std::move(captured.error()));
+    if (*captured) return std::move(**captured);
+  }
   auto shot = LocalSnapshot::read(root, {});
   if (!shot) return tl::unexpected(std::move(shot.error()));
   DeviceNow out;
@@ -97,16 +100,38 @@ Result<DeviceNow> local_snapshot(const std::string& root, const Settings& settin
 
 }  // namespace
 
-void add_device_options(const Command& command, DeviceClientOptions& options) {
-  command
+SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
+                     const AbsentValues& absent) {
+  SourceNow out;
+  out.name = std::string(info.name);
+  out.what = std::string(info.what);
+  out.state = std::string(state_name(status.state));
+  out.reason = printable(status.reason, 500);
+  if (status.state == SourceState::kDenied) out.grant = std::string(info.grant);
+  out.skipped = printable(status.skipped, 500);
+  out.stale = status.stale;
+  out.interval_seconds = static_cast<double>(info.interval.count()) / 1000;
+  for (const AbsentValues::Count& count : absent.counts()) {
+    if (count.count > 0) out.absent_values.emplace_back(count.reason, count.count);
+  }
+  return out;
+}
+
+CommandOption add_daemon_option(const Command& command, DeviceClientOptions& options) {
+  return command
       .option("--daemon", options.daemon, "ADDRESS",
               "Ask only the jetmemd at this address (127.0.0.1:10743, unix:/path, "
               "https://HOST:PORT)")
       .check([root = command.root()](const std::string&) {
         return std::string(root.given() ? "--root and --daemon exclude each other" : "");
       });
-  command.option("--config", options.config, "FILE",
-                 "Settings file, for http.listen and the rules (default: those of jetmemd)");
+}
+
+std::vector<CommandOption> add_device_options(const Command& command,
+                                              DeviceClientOptions& options) {
+  return {add_daemon_option(command, options),
+          command.option("--config", options.config, "FILE",
+                         "Settings file, for http.listen and the rules (default: those of jetmemd)")};
 }
 
 Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpSettings& http,
@@ -133,12 +158,22 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested) {
       return now;
     }
     // Usually of another version. A local reading does not need it.
-    reply = tl::unexpected(std::move(now.error()).within(reply->from.text()));
+    reply = fail(Errc::kUnavailable, std::move(now.error()).within(reply->from.text()).message);
   }
   if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
   auto seen = local_snapshot("", *settings);
   if (seen) seen->notes.push_back(std::move(reply.error().message));
   return seen;
+}
+
+std::optional<std::string> captured_text(const std::string& root, const std::string& path) {
+  const auto tree = Root::at(root);
+  if (!tree) return std::nullopt;
+  int error = 0;
+  const UniqueFd fd = tree->open_file(path, error);
+  ByteBuffer bytes;
+  if (!fd.valid() || read_to_end(fd.get(), 2 * kMaxDeviceNowJson, bytes) != 0) return std::nullopt;
+  return std::string(bytes.view());
 }
 
 std::string displayed_path(const DeviceClientOptions& requested, const std::string& location) {

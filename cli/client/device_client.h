@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,20 @@
 
 namespace jetmem {
 
+class AbsentValues;
+struct SourceInfo;
+struct SourceStatus;
+
 // Without a root jetmemd is queried; below one the device is read once.
 struct DeviceClientOptions : Target {
   std::string daemon;               // only this one is queried; empty: the usual addresses
   std::vector<std::string> config;  // settings files
 };
 
-// --daemon and --config.
-void add_device_options(const Command& command, DeviceClientOptions& options);
+// --daemon alone, for commands that read this machine themselves unless told whom to ask.
+CommandOption add_daemon_option(const Command& command, DeviceClientOptions& options);
+// --daemon and --config, which are returned.
+std::vector<CommandOption> add_device_options(const Command& command, DeviceClientOptions& options);
 
 // The first paragraph of their help.
 inline constexpr const char* kAsksDaemon =
@@ -36,9 +43,20 @@ Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpS
                                const std::string& path,
                                std::chrono::milliseconds deadline = std::chrono::seconds(3));
 
-// The daemon's answer of /api/v1/now; if none answers, or below a root, one reading. Errors: the
-// named daemon does not answer; the root cannot be read; invalid settings (kInvalid).
+// The daemon's answer of /api/v1/now; if none answers, or below a root, one reading (of a bundle
+// that was captured from afar, the answer in it). Errors: the named daemon does not answer; the
+// root cannot be read; invalid settings (settings_error()).
 Result<DeviceNow> query_device(const DeviceClientOptions& requested);
+
+// A source as one reading found it.
+SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
+                     const AbsentValues& absent);
+
+// What a bundle of another machine holds in place of its files: the answers of its jetmemd.
+inline constexpr const char* kCapturedNow = "/jetmem/now.json";
+inline constexpr const char* kCapturedDoctor = "/jetmem/doctor.json";
+// A file of a captured tree; nothing: there is none, or it cannot be read.
+std::optional<std::string> captured_text(const std::string& root, const std::string& path);
 
 // A path below the root, as the person named that: an unpacked bundle's folder is gone in a moment.
 std::string displayed_path(const DeviceClientOptions& requested, const std::string& location);

@@ -18,26 +18,32 @@ constexpr int kMostLinks = 40;
 
 }  // namespace
 
+tl::unexpected<Error> output_error(std::string_view operation, std::string_view path, int number) {
+  Error error = errno_error(operation, path, number);
+  if (error.code != Errc::kDenied) error.code = Errc::kIo;
+  return tl::unexpected(std::move(error));
+}
+
 Result<OutputTarget> output_target(const std::string& requested) {
   OutputTarget out;
   out.file = requested;
   // Before links are followed here: the kernel refuses those that another left in /tmp.
   struct stat found {};
   if (::stat(requested.c_str(), &found) == 0) {
-    if (S_ISDIR(found.st_mode)) return tl::unexpected(errno_error("write", requested, EISDIR));
+    if (S_ISDIR(found.st_mode)) return output_error("write", requested, EISDIR);
     out.in_place = !S_ISREG(found.st_mode);
     if (out.in_place) return out;
   } else if (errno != ENOENT) {
-    return tl::unexpected(errno_error("write", requested, errno));
+    return output_error("write", requested, errno);
   }
   for (int i = 0; i < kMostLinks; ++i) {
     std::error_code error;
     if (!fs::is_symlink(fs::symlink_status(out.file, error))) return out;
     const fs::path to = fs::read_symlink(out.file, error);
-    if (error) return tl::unexpected(errno_error("read link", out.file, error.value()));
+    if (error) return output_error("read link", out.file, error.value());
     out.file = (fs::path(out.file).parent_path() / to).string();
   }
-  return tl::unexpected(errno_error("write", requested, ELOOP));
+  return output_error("write", requested, ELOOP);
 }
 
 OutputFile::~OutputFile() {
@@ -53,16 +59,16 @@ Result<void> OutputFile::open() {
   if (location->in_place) {
     const int fd = ::open(file_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
     out_ = fd < 0 ? nullptr : ::fdopen(fd, "w");
-    if (out_ == nullptr) return tl::unexpected(errno_error("open", file_, errno));
+    if (out_ == nullptr) return output_error("open", file_, errno);
     return {};
   }
   const std::string temporary = file_ + ".part";
   // Also a link that somebody planted there: it is removed, never followed.
   if (replace_ == Replace::kAlways && ::unlink(temporary.c_str()) != 0 && errno != ENOENT) {
-    return tl::unexpected(errno_error("remove", temporary, errno));
+    return output_error("remove", temporary, errno);
   }
   out_ = std::fopen(temporary.c_str(), "wxe");
-  if (out_ == nullptr) return tl::unexpected(errno_error("create", temporary, errno));
+  if (out_ == nullptr) return output_error("create", temporary, errno);
   temporary_ = temporary;
   return {};
 }
@@ -94,10 +100,10 @@ Result<void> OutputFile::finish() {
   const bool closed = std::fclose(out_) == 0;
   const int error = errno;
   out_ = nullptr;
-  if (!whole || !closed) return tl::unexpected(errno_error("write", file_, error));
+  if (!whole || !closed) return output_error("write", file_, error);
   if (!is_file) return {};
   if (std::rename(temporary_.c_str(), file_.c_str()) != 0) {
-    return tl::unexpected(errno_error("rename to", file_, errno));
+    return output_error("rename to", file_, errno);
   }
   temporary_.clear();
   return {};
@@ -108,7 +114,7 @@ Result<void> OutputFile::remove_old(const std::string& file) {
   const auto location = output_target(file);
   if (!location || location->in_place) return {};
   if (::unlink(location->file.c_str()) == 0 || errno == ENOENT) return {};
-  return tl::unexpected(errno_error("remove", location->file, errno));
+  return output_error("remove", location->file, errno);
 }
 
 }  // namespace jetmem

@@ -6,11 +6,15 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
 
 namespace jetmem {
+
+// An errno of what is written: kDenied or kIo, as a folder that is missing is no missing input.
+tl::unexpected<Error> output_error(std::string_view operation, std::string_view path, int number);
 
 struct OutputTarget {
   std::string file;       // behind symbolic links: they stay what they are

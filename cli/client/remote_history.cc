@@ -94,7 +94,9 @@ Result<Answer> RemoteHistory::ask(const Query& query,
   const auto reply = query_daemon(std::span(&daemon_, 1), query.text(), deadline_);
   if (!reply) return tl::unexpected(reply.error());
   auto answer = parse(reply->body);
-  if (!answer) return tl::unexpected(std::move(answer.error()).within(daemon_.text()));
+  if (!answer) {
+    return fail(Errc::kUnavailable, daemon_.text() + ": " + answer.error().message);
+  }
   return answer;
 }
 

@@ -53,11 +53,28 @@ void print_shipped_rules(const NamedRules& named, const RulesSettings& settings,
 
 }  // namespace
 
-std::optional<Settings> settings_for(const char* command, const std::vector<std::string>& named) {
+Errc settings_error(const std::vector<std::string>& named) {
+  for (const std::string& file : named) {
+    const auto text = read_config_file(file);
+    if (!text) return text.error().code == Errc::kAbsent ? Errc::kNotRegular : text.error().code;
+  }
+  return Errc::kMalformed;
+}
+
+Errc rules_error(const NamedRules& named) {
+  std::error_code ignored;
+  for (const std::string& path : named.paths) {
+    if (!std::filesystem::exists(path, ignored)) return Errc::kNotRegular;
+  }
+  return Errc::kMalformed;
+}
+
+tl::expected<Settings, Errc> settings_for(const char* command,
+                                          const std::vector<std::string>& named) {
   auto loaded = load_named_or_default(named, known_sources());
   if (loaded) return std::move(loaded->values);
   std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
-  if (!named.empty()) return std::nullopt;
+  if (!named.empty()) return tl::unexpected(settings_error(named));
   std::fprintf(stderr, "jetmem %s: invalid settings; continuing with the defaults\n", command);
   return default_settings(known_sources());
 }

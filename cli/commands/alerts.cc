@@ -21,9 +21,9 @@ struct AlertsOptions : AlertsRequest {
 
 int run_alerts(const AlertsOptions& options) {
   const auto settings = settings_for("alerts", options.config);
-  if (!settings) return kExitUsage;
+  if (!settings) return exit_code(settings.error());
   const auto requested = request_alerts(options, *settings);
-  if (!requested) return failed("alerts", requested.error(), kExitUnknown);
+  if (!requested) return undecided("alerts", requested.error());
   if (!requested->daemon_error.empty()) warn("alerts", requested->daemon_error);
   for (const std::string& note : requested->notes) warn("alerts", note);
   put(options.json ? alerts_json(requested->answer)
@@ -43,11 +43,13 @@ void add_alerts_command(const Command& program) {
   command.footer(
       "Asks jetmemd: at /run/jetmem/api.socket, then at the addresses of http.listen. If none "
       "answers, or with --root DIR, the rules are evaluated on one reading; rules that need "
-      "history are unknown then. For a bundle, shows what jetmemd reported when it was captured.\n"
-      "Exit status: 0 if nothing fires and every rule was evaluated; 1 if an alert fires; 3 if "
-      "none is known to fire and some rules are unknown (a source fails, a rule has an error, one "
-      "reading was not enough, no answer); 2 on a wrong command line. Rules that are not "
-      "applicable here count as evaluated: --all lists them.");
+      "history are unknown then. For a bundle, shows what jetmemd reported when it was captured.");
+  command.exit_status(
+      "0 if no warning fires and every rule was evaluated; 1 if a warning fires or a critical "
+      "alert is pending; 2 if a critical alert fires; 3 if none of these and some rules are "
+      "unknown (a source fails, a rule has an error, one reading was not enough, no answer). Rules "
+      "that are not applicable here count as evaluated: --all lists them. Info alerts do not "
+      "change it");
 }
 
 }  // namespace jetmem

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/root/small_file.h"
 #include "base/text/text.h"
+#include "cli/client/device_client.h"
 #include "cli/client/local_snapshot.h"
 #include "cli/commands.h"
 #include "cli/draw/since.h"
@@ -81,7 +83,7 @@ constexpr std::size_t kMaxHistory = 256U << 10;
 constexpr std::size_t kMaxTrouble = 300;
 constexpr std::chrono::minutes kSignOfLife{15};  // of jetmemd's history
 
-struct BootsOptions : Target {
+struct BootsOptions : DeviceClientOptions {
   std::string state_directory;
   bool json = false;
 };
@@ -92,10 +94,12 @@ struct Known {
   const boot::History* history = nullptr;
   const boot::Marks* marks = nullptr;
   std::string problem;         // why there is no history
+  Errc code = Errc::kAbsent;   // of the problem
   bool is_unreadable = false;  // there is one, or may be
 
   void lacks(const Error& error) {
     problem = printable(error.message, kMaxTrouble);
+    code = error.code;
     is_unreadable = error.code != Errc::kAbsent;
     if (error.code == Errc::kDenied) problem += "; try sudo jetmem boots";
   }
@@ -126,10 +130,13 @@ std::string boots_json(const Known& known) {
       if (known.history != nullptr) mark.at = from_last_clock(*known.history, mark.boot, mark.at);
     }
     v("marks", marks);
-    std::vector<PstoreRecord> records;
-    if (known.facts != nullptr) records = known.facts->records;
-    v("pstore_records", records);
     Absences absent;
+    if (known.facts != nullptr) {
+      std::vector<PstoreRecord> records = known.facts->records;
+      v("pstore_records", records);
+    } else {
+      absent.emplace_back("pstore_records", "only jetmem boots on that machine reads them");
+    }
     if (known.history == nullptr) absent.emplace_back("boots", known.problem);
     v.absent(absent);
   });
@@ -250,7 +257,53 @@ Known read_directory(const std::string& directory, boot::History& history, boot:
   return known;
 }
 
+int show(const BootsOptions& options, const Known& known) {
+  if (options.json) {
+    put(boots_json(known));
+  } else {
+    print_text(known);
+  }
+  if (known.is_unreadable) warn("boots", known.problem);
+  return known.is_unreadable ? exit_code(known.code) : kExitOk;
+}
+
+// What the jetmemd that is named has read of its state directory.
+int run_remote_boots(const BootsOptions& options) {
+  if (!options.state_directory.empty()) {
+    return failed("boots", {Errc::kInvalid, "--daemon and --state-dir exclude each other"});
+  }
+  const auto reply = ask_daemon(options, {}, "/api/v1/texts");
+  if (!reply) return failed("boots", reply.error());
+  const auto parsed = nlohmann::json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
+  const auto text_of = [&](std::string_view file) -> std::string {
+    const auto found =
+        parsed.is_object()
+            ? parsed.find(std::string(boot::kStateDirectory) + "/" + std::string(file))
+            : parsed.end();
+    const bool is_text = parsed.is_object() && found != parsed.end() && found->is_string();
+    return is_text ? found->get<std::string>() : std::string();
+  };
+  boot::History history;
+  boot::Marks marks;
+  Known known;
+  const std::string kept = text_of(boot::kHistoryFile);
+  if (kept.empty()) {
+    known.lacks(
+        {Errc::kUnavailable, reply->from.text() +
+                                 " has no history of boots: it keeps none, has not read it yet, "
+                                 "or is older than this jetmem"});
+  } else if (auto ok = boot::parse_history(kept, history); !ok) {
+    known.lacks({Errc::kUnavailable, reply->from.text() + ": " + ok.error().message});
+  } else {
+    known.history = &history;
+  }
+  boot::parse_marks(text_of(boot::kMarksFile), marks);
+  known.marks = &marks;
+  return show(options, known);
+}
+
 int run_boots(const BootsOptions& options) {
+  if (!options.daemon.empty()) return run_remote_boots(options);
   boot::History history;
   boot::Marks marks;
   Known known;
@@ -269,16 +322,10 @@ int run_boots(const BootsOptions& options) {
     known.marks = &facts->marks;
   } else {
     const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
-    known.lacks({Errc::kIo, status.reason});
+    known.lacks({Errc::kIo, status.reason.empty() ? status.skipped : status.reason});
   }
   known.facts = facts;
-  if (options.json) {
-    put(boots_json(known));
-  } else {
-    print_text(known);
-  }
-  if (known.is_unreadable) warn("boots", known.problem);
-  return known.is_unreadable ? kExitFailed : kExitOk;
+  return show(options, known);
 }
 
 }  // namespace
@@ -290,13 +337,15 @@ void add_boots_command(const Command& program) {
   command.flag("--json", options.json, "As JSON, newest first");
   command.option("--state-dir", options.state_directory, "DIR",
                  "jetmemd's state directory (default: /var/lib/jetmem)");
+  add_daemon_option(command, options);
   command.footer(
       "Newest first: when each boot was first seen, how long it ran and how it ended, with the "
       "changes (kernel, L4T, power mode, settings) and marks of jetmem mark. Clean: a shutdown "
       "stopped jetmemd. Unclean: jetmemd ran and received no stop (power loss, panic, watchdog). "
-      "Only root and jetmemd can read the history: sudo jetmem boots. --root DIR reads below DIR.\n"
-      "Exit status: 0, also where there is no history yet; 1 if it could not be read; 2 on a wrong "
-      "command line.");
+      "Only root and jetmemd can read the history: sudo jetmem boots, or --daemon ADDRESS for what "
+      "a "
+      "jetmemd read of it in the last five minutes. --root DIR reads below DIR.");
+  command.exit_status("0, also where there is no history yet");
 }
 
 }  // namespace jetmem

@@ -55,7 +55,7 @@ void abandon_run(int signal) {
   if (signal == SIGALRM) {
     constexpr char kLate[] = "jetmem capture: exceeded its deadline\n";
     (void)!::write(STDERR_FILENO, kLate, sizeof kLate - 1);
-    ::_exit(kExitFailed);
+    ::_exit(kExitUnavailable);
   }
   std::signal(signal, SIG_DFL);
   ::raise(signal);
@@ -153,7 +153,7 @@ bool is_taken(const std::string& file) {
 
 int run_capture(const CaptureOptions& options) {
   auto settings = settings_for("capture", options.config);
-  if (!settings && !options.automatic) return kExitUsage;
+  if (!settings && !options.automatic) return exit_code(settings.error());
   if (!settings) {
     // An incident does not wait until a settings file is fixed.
     std::fputs("jetmem capture: continuing with the defaults\n", stderr);
@@ -270,9 +270,8 @@ void add_capture_command(const Command& program) {
       "Takes no command lines, environments, network addresses, serial numbers or host names: "
       "omissions are listed here and in jetmem/manifest.json. Unreadable files are recorded as "
       "such, never as absent. Read a bundle anywhere: jetmem --root FILE doctor. --root DIR packs "
-      "a captured tree again. As root, or with access to jetmem-reader's socket, it reads more.\n"
-      "Exit status: 0 if it was written; 1 if not (no file remains then); 2 on a wrong command "
-      "line.");
+      "a captured tree again. As root, or with access to jetmem-reader's socket, it reads more.");
+  command.exit_status("0 if it was written; otherwise no file remains");
 }
 
 }  // namespace jetmem

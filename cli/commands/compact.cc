@@ -101,7 +101,10 @@ Result<CompactionReport> compact_memory(const CompactFiles& files, const Clock& 
   if (!trigger.valid()) {
     Error error = errno_error("open", files.trigger, errno);
     if (error.code == Errc::kDenied) error.message += ": only root may; try sudo jetmem compact";
-    if (error.code == Errc::kAbsent) error.message += ": this kernel cannot compact memory";
+    if (error.code == Errc::kAbsent) {
+      error.code = Errc::kUnavailable;
+      error.message += ": this kernel cannot compact memory";
+    }
     return tl::unexpected(std::move(error));
   }
   const auto before = read_zones(files);
@@ -127,8 +130,8 @@ void add_compact_command(const Command& program) {
       "Compaction moves pages so that free ones become contiguous. While it runs, allocations may "
       "wait and cameras may drop frames. Drivers' memory cannot be moved, so it may change "
       "nothing. Shows for each zone the order of the largest free block, and the share of free "
-      "memory in blocks smaller than an order.\n"
-      "Exit status: 0; 1 if compaction failed; 2 on a wrong command line.");
+      "memory in blocks smaller than an order.");
+  command.exit_status("0 if memory was compacted, whatever it brought");
 }
 
 }  // namespace jetmem

@@ -16,8 +16,8 @@ struct CompactFiles {
   std::string trigger = "/proc/sys/vm/compact_memory";
 };
 
-// Errors: no permission (kDenied), a kernel without compaction (kAbsent), an unreadable free list:
-// then nothing was compacted, unless the message says so.
+// Errors: no permission (kDenied), a kernel without compaction (kUnavailable), an unreadable free
+// list: then nothing was compacted, unless the message says so.
 Result<CompactionReport> compact_memory(const CompactFiles& files, const Clock& clock);
 
 }  // namespace jetmem

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "base/text/text.h"
+#include "cli/client/rule_input.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "collectors/sampler/registry.h"
@@ -50,6 +51,7 @@ bool check_web_config(const std::string& file) {
 
 struct ConfigOptions {
   std::vector<std::string> files;
+  std::vector<std::string> config;  // the same, as jetmemd and the other commands take them
   bool json = false;
 };
 
@@ -71,7 +73,7 @@ std::string settings_json(const LoadedSettings& loaded) {
 }
 
 int run_check(const ConfigOptions&, const LoadedSettings& loaded) {
-  if (!check_web_config(loaded.values.http.web_config)) return kExitUsage;
+  if (!check_web_config(loaded.values.http.web_config)) return kExitData;
   std::printf("ok\n");
   return kExitOk;
 }
@@ -83,18 +85,21 @@ int run_show(const ConfigOptions& options, const LoadedSettings& loaded) {
 
 template <int (*kRun)(const ConfigOptions&, const LoadedSettings&)>
 int run_config(const ConfigOptions& options) {
-  const auto loaded = load_named_or_default(options.files, known_sources());
+  const std::vector<std::string>& named = options.config.empty() ? options.files : options.config;
+  const auto loaded = load_named_or_default(named, known_sources());
   if (loaded) return kRun(options, *loaded);
   complain(describe(loaded.error()));
-  return kExitUsage;
+  return exit_code(settings_error(named));
 }
 
 ConfigOptions& add_config(const Command& command, int (*run)(const ConfigOptions&)) {
   auto& options = command.runs(run);
-  command.option("FILE", options.files, "",
-                 "Settings files, later ones override earlier ones (default: "
-                 "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
-  command.footer("Exit status: 0 if the settings are valid, 2 if they are not.");
+  const auto files = command.option("FILE", options.files, "",
+                                    "Settings files, later ones override earlier ones (default: "
+                                    "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
+  command.option("--config", options.config, "FILE", "The same, as jetmemd takes it")
+      .excludes({files});
+  command.exit_status("0 if the settings are valid");
   return options;
 }
 

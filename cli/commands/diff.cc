@@ -16,6 +16,7 @@
 #include "cli/events/events_past.h"
 #include "cli/exit_codes.h"
 #include "cli/history/history_select.h"
+#include "cli/history/recorded_device.h"
 #include "cli/text/answer_text.h"
 
 namespace jetmem {
@@ -46,23 +47,24 @@ class SnapshotPair {
       return captured(bundles_.back()->root(), text);
     }
     if (!is_moment_syntax(text)) {
-      return fail(Errc::kInvalid, "'" + printable(text, 200) +
-                                      "' is not a moment (-6h, 02:00), a folder or a bundle");
+      return fail(Errc::kNotRegular, "'" + printable(text, 200) +
+                                         "' is not a moment (-6h, 02:00), a folder or a bundle");
     }
     // Now is what is there now, but under a root its own moment.
     if (text == "now") return query_device(options_);
     return recorded(text);
   }
 
-  // The recorder keeps a selection of metrics and, of some, of their series: what it never kept is no
-  // change. What is left out of `other`, in words; empty: nothing.
+  // The recorder keeps a selection of metrics and, of some, of their series: what it never kept is
+  // no change. What is left out of `other`, in words; empty: nothing.
   std::string keep_recorded(DeviceNow& other) {
     const auto known = history_->series({});
     if (!known) return "what the history does not record: " + known.error().message;
     std::set<std::string> keys;
     std::vector<std::pair<std::string, double>> names;
     for (const SeriesKnown& each : *known) names.emplace_back(each.key, 0);
-    for (const Sample& sample : SampleSet::of(names).all()) keys.insert(sample.name.key());
+    const SampleSet recorded = SampleSet::of(names);
+    for (const Sample& sample : recorded.all()) keys.insert(sample.name.key());
     SampleSet same;
     std::set<std::string> families;
     std::uint64_t left_out = 0;
@@ -142,20 +144,7 @@ class SnapshotPair {
     if (options_.root.empty()) now = std::max(now, SystemClock().wall());
     const auto wall = parse_moment(text, now);
     if (!wall) return tl::unexpected(wall.error());
-    const auto samples = history_->at(*wall, kMostApart);
-    if (!samples) return tl::unexpected(samples.error());
-    if (samples->empty()) {
-      return fail(Errc::kAbsent, "nothing was recorded at " + printable(text, 60) +
-                                     "; `jetmem history` shows the recorded period");
-    }
-    DeviceNow out;
-    out.by = SnapshotOrigin::kHistory;
-    out.from = "the history (" + facts_.location + ")";
-    out.wall = to_seconds(*wall);
-    out.samples = SampleSet::of(*samples);
-    out.no_alerts = "the history records their changes, as events";
-    out.boot_id = boot_at(facts_.boots, *wall);
-    return out;
+    return recorded_device(*history_, facts_, *wall, kMostApart);
   }
 
   const DiffOptions& options_;
@@ -167,7 +156,8 @@ class SnapshotPair {
 
 int run_diff(const DiffOptions& options) {
   const auto fail_with = [](const Error& error) {
-    return failed("diff", error, error.code == Errc::kAbsent ? kExitUnknown : kExitFailed);
+    failed("diff", error);
+    return error.code == Errc::kAbsent ? kExitUnknown : exit_code(error.code);
   };
   SnapshotPair looking(options);
   auto before = looking.at(options.before);
@@ -206,9 +196,9 @@ void add_diff_command(const Command& program) {
       "--root DIR from DIR/jetmem/history.db. Lists bytes that changed by 1 MiB and 5% or more, "
       "ratios by 5 points, levels and states that changed at all and counters that grew, then "
       "states of sources, alerts, hardware and software versions, and the events in between. What "
-      "the history does not record is not compared, and named.\n"
-      "Exit status: 0 if both could be read, changed or not; 1 if one could not; 2 on a wrong "
-      "command line; 3 if nothing was recorded at that time.");
+      "the history does not record is not compared, and named.");
+  command.exit_status(
+      "0 if both could be read, changed or not; 3 if nothing was recorded at that time");
 }
 
 }  // namespace jetmem

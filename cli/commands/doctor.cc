@@ -16,9 +16,6 @@
 namespace jetmem {
 namespace {
 
-// 2 means that the device is in a critical state: a wrong command line must not return it.
-constexpr int kExitDaemonError = kExitUnknown;
-
 struct DoctorOptions : DeviceClientOptions {
   bool json = false;
   bool all = false;
@@ -26,10 +23,8 @@ struct DoctorOptions : DeviceClientOptions {
 };
 
 // Absent where the daemon has no such page (an older one), or none answers.
-Result<DoctorAnswer> from_daemon(const DeviceClientOptions& requested) {
-  auto settings = settings_for("doctor", requested.config);
-  if (!settings) return fail(Errc::kInvalid, "invalid settings");
-  auto reply = ask_daemon(requested, settings->http, "/api/v1/doctor", std::chrono::seconds(10));
+Result<DoctorAnswer> from_daemon(const DeviceClientOptions& requested, const HttpSettings& http) {
+  auto reply = ask_daemon(requested, http, "/api/v1/doctor", std::chrono::seconds(10));
   if (!reply) return tl::unexpected(std::move(reply.error()));
   auto answer = parse_doctor(reply->body);
   if (!answer) return tl::unexpected(std::move(answer.error()).within(reply->from.text()));
@@ -39,16 +34,27 @@ Result<DoctorAnswer> from_daemon(const DeviceClientOptions& requested) {
 
 Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
   std::string failed;
-  if (requested.root.empty()) {
-    auto reported = from_daemon(requested);
+  if (!requested.root.empty()) {
+    // Of a machine that was captured from afar: its jetmemd had the history.
+    if (const auto text = captured_text(requested.root, kCapturedDoctor)) {
+      auto answer = parse_doctor(*text);
+      if (!answer) return tl::unexpected(std::move(answer.error()).within(kCapturedDoctor));
+      answer->from.by = snapshot_origin_name(SnapshotOrigin::kCapture);
+      answer->from.from = requested.root_name.empty() ? requested.root : requested.root_name;
+      return answer;
+    }
+  } else {
+    const auto settings = settings_for("doctor", requested.config);
+    if (!settings) return fail(settings.error(), "invalid settings");
+    auto reported = from_daemon(requested, settings->http);
     if (reported || reported.error().code == Errc::kInvalid) return reported;
     failed = std::move(reported.error().message);
   }
   auto now = query_device(requested);
   if (!now) return tl::unexpected(std::move(now.error()));
   auto history = open_device_history(requested);
-  DoctorAnswer answer = history ? examine(*now, history->get())
-                                : examine(*now, nullptr, history.error().message);
+  DoctorAnswer answer =
+      history ? examine(*now, history->get()) : examine(*now, nullptr, history.error().message);
   // A daemon that is not there is among the notes already.
   const auto& notes = answer.notes;
   if (!failed.empty() && std::find(notes.begin(), notes.end(), failed) == notes.end()) {
@@ -60,19 +66,15 @@ Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
 int run_doctor(const DoctorOptions& options) {
   const auto names = doctor_steps();
   if (!options.step.empty() && std::find(names.begin(), names.end(), options.step) == names.end()) {
-    warn("doctor",
-         "unknown step " + printable(options.step, 60) + "; known: " + join_names(names));
-    return kExitDaemonError;
+    return failed("doctor", {Errc::kInvalid, "unknown step " + printable(options.step, 60) +
+                                                 "; known: " + join_names(names)});
   }
   const auto answer = ask(options);
-  if (!answer) {
-    warn("doctor", printable(answer.error().message, 1000));
-    return kExitDaemonError;
-  }
+  if (!answer) return undecided("doctor", answer.error());
   const DoctorAnswer::Step* const step = answer->step(options.step);
   if (!options.step.empty() && step == nullptr) {
     warn("doctor", "the answer has no step " + options.step);
-    return kExitDaemonError;
+    return kExitUnknown;
   }
   put(options.json ? doctor_json(*answer)
                    : doctor_text(*answer, {uses_color(), options.all, options.step}));
@@ -93,9 +95,10 @@ void add_doctor_command(const Command& program) {
   command.footer(
       std::string(kAsksDaemon) +
       "Without jetmemd the history is read from the recorder's file (DIR/jetmem/history.db below "
-      "--root). A culprit is named only where the numbers prove it.\n"
-      "Exit status: 0 ok, 1 warning, 2 critical, 3 if nothing bad is known but some steps are "
-      "unknown, the device could not be read or --step is wrong.");
+      "--root). A culprit is named only where the numbers prove it.");
+  command.exit_status(
+      "0 ok; 1 warning; 2 critical; 3 if nothing bad is known but some steps are unknown, or the "
+      "device could not be read");
 }
 
 }  // namespace jetmem

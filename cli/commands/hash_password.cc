@@ -85,7 +85,7 @@ std::optional<std::string> read_line(const char* prompt) {
   return out;
 }
 
-int refuse(const char* why) { return failed("hash-password", {Errc::kInvalid, why}); }
+int refuse(const char* why) { return failed("hash-password", {Errc::kMalformed, why}); }
 
 struct HashOptions {
   int cost = kUsualCost;
@@ -94,7 +94,9 @@ struct HashOptions {
 int run_hash_password(const HashOptions& options) {
   const int cost = options.cost;
   const auto password = read_line("Password: ");
-  if (!password || password->empty()) return refuse("no password was given");
+  if (!password || password->empty()) {
+    return failed("hash-password", {Errc::kAbsent, "no password was given"});
+  }
   if (password->size() > kMostBytes) {
     return refuse("more than 72 bytes; bcrypt would ignore the rest");
   }
@@ -112,7 +114,7 @@ int run_hash_password(const HashOptions& options) {
   }
   if (hash == nullptr || bcrypt_cost(hash) != cost) {
     std::fputs("jetmem hash-password: libcrypt does not support bcrypt here\n", stderr);
-    return kExitFailed;
+    return kExitUnavailable;
   }
   std::printf("%s\n", hash);
   return kExitOk;
@@ -131,8 +133,8 @@ void add_hash_password_command(const Command& program) {
       "Asks for the password, or takes the first line of its input, and prints the hash:\n"
       "  basic_auth_users:\n"
       "    alice: HASH\n"
-      "See docs/access.md.\n"
-      "Exit status: 0; 2 if there is no password to hash; 1 if hashing failed.");
+      "See docs/access.md.");
+  command.exit_status("0 if the hash was printed");
 }
 
 }  // namespace jetmem

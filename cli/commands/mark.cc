@@ -107,8 +107,8 @@ void add_mark_command(const Command& program) {
       "jetmem annotate is the same. Kept in DIR/marks.jsonl (the last few hundred), also while "
       "jetmemd is not running; within ten seconds jetmemd logs it to the journal and counts it "
       "(jetmem_marks_total). jetmem boots shows marks together with the changes that jetmem saw. "
-      "Root and the group jetmem may set marks.\n"
-      "Exit status: 0 on success; 1 on failure; 2 on a wrong command line.");
+      "Root and the group jetmem may set marks.");
+  command.exit_status("0 if the mark was set, or the marks listed");
 }
 
 }  // namespace jetmem

@@ -52,7 +52,7 @@ Result<MetricsText> daemon_metrics(const MetricsOptions& options) {
   HttpSettings http;
   if (options.daemon->empty()) {
     auto settings = settings_for("metrics", {});
-    if (!settings) return fail(Errc::kInvalid, "invalid settings");
+    if (!settings) return fail(settings.error(), "invalid settings");
     http = std::move(settings->http);
   }
   const auto addresses = daemon_addresses(*options.daemon, http, options.access);
@@ -97,15 +97,15 @@ int run_metrics(const MetricsOptions& options) {
   const auto metrics = options.daemon ? daemon_metrics(options) : local_metrics(options);
   auto done = metrics ? write_to(options.output, metrics->text)
                       : Result<void>(tl::unexpected(metrics.error()));
-  if (done) return metrics->any_ok ? kExitOk : kExitFailed;
+  if (done) return metrics->any_ok ? kExitOk : kExitUnknown;
   report(done.error().message);
-  const bool is_usage = !metrics && metrics.error().code == Errc::kInvalid;
-  if (is_usage) return kExitUsage;
+  const int status = exit_code(done.error().code);
+  if (status == kExitUsage) return status;
   // Whoever reads the old file would take its values for current ones.
   if (auto removed = OutputFile::remove_old(options.output); !removed) {
     report(removed.error().message);
   }
-  return kExitFailed;
+  return status;
 }
 
 }  // namespace
@@ -132,10 +132,10 @@ void add_metrics_command(const Command& program) {
       "jetmem_source_absent_values. --root DIR reads below DIR.\n"
       "-o is for node_exporter's textfile collector (jetmem-textfile.timer): FILE is written as "
       "FILE.part and renamed. If there are no metrics or they cannot be written, an old FILE is "
-      "removed, as its values are no longer current.\n"
-      "Exit status: 0 if at least one source could be read or the daemon answered, 1 if not or "
-      "FILE "
-      "cannot be written, 2 on a wrong command line.");
+      "removed, as its values are no longer current.");
+  command.exit_status(
+      "0 if at least one source could be read or the daemon answered; 3 if no source could be "
+      "read");
 }
 
 }  // namespace jetmem

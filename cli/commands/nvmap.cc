@@ -5,9 +5,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <map>
 
 #include "base/root/gatherer.h"
 #include "base/text/text.h"
+#include "cli/client/device_client.h"
 #include "cli/client/local_snapshot.h"
 #include "cli/commands.h"
 #include "cli/draw/number_text.h"
@@ -45,13 +47,14 @@ struct Others {
   // What the holders have of the orphans, each buffer once; absent: not known.
   std::optional<std::uint64_t> held;
   std::string why_not;        // why that is not known
+  bool by_name = false;       // of jetmemd, which adds up those of one name: PIDs are not known
   std::vector<bool> ended;    // of the clients, one by one
   std::vector<Holder> heirs;  // of those that have ended
 };
 
 void describe(json::Fields& v, Others::Holder& holder) {
   v.output("process", printable(holder.process, 64));
-  v.output("pid", std::uint64_t{holder.pid});
+  if (holder.pid > 0) v.output("pid", std::uint64_t{holder.pid});
   if (holder.bytes > 0) v("bytes", holder.bytes);
 }
 
@@ -61,7 +64,7 @@ void describe(json::Fields& v, Nvmap& nvmap, Others& others) {
   v.list("clients", nvmap.clients, [&](json::Fields& w, Nvmap::Client& client) {
     w.output("heap", printable(client.heap, 64));
     w.output("process", printable(client.name, 64));
-    w.output("pid", std::uint64_t{client.pid});
+    if (!others.by_name) w.output("pid", std::uint64_t{client.pid});
     w("bytes", client.bytes);
     bool ended = others.ended[at++];
     w.unless_false("ended", ended);
@@ -73,7 +76,7 @@ void describe(json::Fields& v, Nvmap& nvmap, Others& others) {
   v("allocatable_bytes", nvmap.allocatable_bytes);
 }
 
-struct Options : Target {
+struct NvmapOptions : DeviceClientOptions {
   bool maps = false;
   bool json = false;
 };
@@ -87,8 +90,8 @@ std::string number_or_dash(const Number& number) { return number ? std::to_strin
 std::string holders_text(const std::vector<Others::Holder>& holders) {
   std::string out;
   for (const Others::Holder& holder : holders) {
-    out += (out.empty() ? "" : ", ") + printable(holder.process, 64) + " (PID " +
-           std::to_string(holder.pid) + ")";
+    out += (out.empty() ? "" : ", ") + printable(holder.process, 64);
+    if (holder.pid > 0) out += " (PID " + std::to_string(holder.pid) + ")";
     if (holder.bytes > 0) out += " " + bytes_text(holder.bytes);
   }
   return out;
@@ -139,8 +142,8 @@ std::string nvmap_text(const Nvmap& nvmap, const Others& others) {
     if (others.ended[i]) {
       state = others.heirs.empty() ? "ended" : "ended, held by " + holders_text(others.heirs);
     }
-    clients.row({bytes_text(client.bytes), std::to_string(client.pid), printable(client.heap, 64),
-                 printable(client.name, 64), state});
+    clients.row({bytes_text(client.bytes), others.by_name ? "-" : std::to_string(client.pid),
+                 printable(client.heap, 64), printable(client.name, 64), state});
   }
   std::string out = heaps.text(terminal_width()) + "\n" + clients.text(terminal_width());
   if (nvmap.clients.empty()) out += "no client holds memory\n";
@@ -245,7 +248,89 @@ Others others_of(const Nvmap& nvmap, const Readings& readings) {
   return out;
 }
 
-int run_nvmap(const Options& options) {
+// Of a sample; whatever another machine says, a number of bytes.
+Number whole(const std::optional<double>& value) {
+  constexpr double kMost = 1e18;
+  if (!value || !(*value >= 0)) return std::nullopt;
+  return static_cast<std::uint64_t>(std::min(*value, kMost));
+}
+
+// What jetmemd has of it: heaps, and clients by the names of their processes.
+Nvmap nvmap_of(const DeviceNow& now) {
+  Nvmap out;
+  std::map<std::string, Nvmap::Heap> heaps;
+  const auto each = [&](const char* family, auto take) {
+    for (const Sample& sample : now.samples.family(family)) {
+      take(heaps[std::string(sample.label("heap"))], sample.value);
+    }
+  };
+  each("jetmem_nvmap_heap_bytes", [&](auto& heap, double v) { heap.bytes = whole(v); });
+  each("jetmem_nvmap_heap_clients", [&](auto& heap, double v) { heap.clients = whole(v); });
+  each("jetmem_nvmap_heap_unattributed_bytes", [&](auto& heap, double v) {
+    if (heap.bytes) heap.charged_bytes = whole(static_cast<double>(*heap.bytes) - v);
+  });
+  each("jetmem_nvmap_orphan_handles",
+       [&](auto& heap, double v) { heap.orphan_handles = whole(v); });
+  each("jetmem_nvmap_orphan_bytes", [&](auto& heap, double v) { heap.orphan_bytes = whole(v); });
+  each("jetmem_nvmap_carveout_bytes", [&](auto& heap, double v) { heap.size = whole(v); });
+  each("jetmem_nvmap_carveout_free_bytes", [&](auto& heap, double v) { heap.free = whole(v); });
+  for (auto& [name, heap] : heaps) {
+    heap.name = name;
+    out.heaps.push_back(heap);
+  }
+  for (const Sample& sample : now.samples.family("jetmem_nvmap_process_bytes")) {
+    Nvmap::Client client;
+    client.heap = sample.label("heap");
+    client.name = sample.label("process");
+    client.bytes = whole(sample.value).value_or(0);
+    out.clients.push_back(std::move(client));
+  }
+  out.total_bytes = whole(now.samples.value("jetmem_nvmap_total_bytes"));
+  out.allocatable_bytes = whole(now.samples.value("jetmem_nvmap_allocatable_bytes"));
+  return out;
+}
+
+int show_nvmap(const NvmapOptions& options, Nvmap nvmap, Others others) {
+  if (options.json) {
+    put(json::write_document(2, [&](json::Fields& v) { describe(v, nvmap, others); }));
+  } else {
+    put(nvmap_text(nvmap, others));
+  }
+  return kExitOk;
+}
+
+int run_remote_nvmap(const NvmapOptions& options) {
+  if (options.maps) {
+    return failed("nvmap", {Errc::kInvalid, "--maps reads this machine: not with --daemon"});
+  }
+  const auto now = query_device(options);
+  if (!now) return failed("nvmap", now.error());
+  Nvmap nvmap = nvmap_of(*now);
+  if (nvmap.heaps.empty()) {
+    warn("nvmap", now->absence_reason("nvmap", "jetmemd has no values of it"));
+    return kExitUnknown;
+  }
+  std::stable_sort(nvmap.clients.begin(), nvmap.clients.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  Others others;
+  others.by_name = true;
+  others.ended.assign(nvmap.clients.size(), false);
+  others.why_not = "jetmemd does not report it";
+  for (const Sample& sample : now->samples.family("jetmem_dmabuf_holder_clientless_bytes")) {
+    if (sample.value <= 0) continue;
+    others.clientless.push_back(
+        {0, std::string(sample.label("command")), whole(sample.value).value_or(0)});
+  }
+  std::stable_sort(others.clientless.begin(), others.clientless.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  return show_nvmap(options, std::move(nvmap), std::move(others));
+}
+
+int run_nvmap(const NvmapOptions& options) {
+  if (!options.daemon.empty() ||
+      (!options.root.empty() && captured_text(options.root, kCapturedNow))) {
+    return run_remote_nvmap(options);
+  }
   auto shot = LocalSnapshot::read(options.root, {"nvmap", "dmabuf", "processes"});
   if (!shot) return failed("nvmap", shot.error());
   const Sampler& sampler = (*shot)->sampler();
@@ -261,7 +346,7 @@ int run_nvmap(const Options& options) {
       text += "; to read it: " + std::string(sampler.info(source).grant);
     }
     warn("nvmap", text);
-    return kExitFailed;
+    return kExitUnknown;
   }
   Nvmap nvmap = *found;
   std::stable_sort(nvmap.clients.begin(), nvmap.clients.end(),
@@ -301,12 +386,14 @@ void add_nvmap_command(const Command& program) {
   command.flag("--maps", options.maps,
                "Also print every buffer (maps, procrank); allocations wait meanwhile");
   command.flag("--json", options.json, "As JSON");
+  add_daemon_option(command, options);
   command.footer(
       "Heaps, clients with the largest first, and who holds the buffers without a client (ORPHANED "
       "in the table). UNATTRIBUTED is what a heap allocated minus what its clients are charged. "
-      "'-' is unknown. Needs no daemon, but root on a live board, as the tables are in debugfs. "
-      "--root DIR reads below DIR. Boards with nvidia.ko (Thor) have no such tables.\nExit status: "
-      "0; 1 if nvmap cannot be read; 2 on a wrong command line.");
+      "'-' is unknown. Needs no daemon, but root on a live board, as the tables are in debugfs; "
+      "--daemon shows what jetmemd has: clients by name, without PIDs. --root DIR reads below DIR. "
+      "Boards with nvidia.ko (Thor) have no such tables.");
+  command.exit_status("0; 3 if nvmap cannot be read");
 }
 
 }  // namespace jetmem

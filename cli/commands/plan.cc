@@ -11,6 +11,8 @@
 #include "cli/exit_codes.h"
 #include "cli/text/answer_text.h"
 #include "config/yaml_fields.h"
+#include "health/plan/model/model_file.h"
+#include "health/plan/model/ollama.h"
 #include "report/answers/plan_answer.h"
 
 namespace jetmem {
@@ -18,6 +20,10 @@ namespace {
 
 struct PlanOptions : DeviceClientOptions {
   std::string file;
+  std::vector<std::string> models;
+  std::string context;
+  std::string kv_type;
+  int sequences = 1;
   std::string device;
   bool json = false;
   bool list = false;
@@ -35,9 +41,10 @@ Result<plan::DeviceMemory> device_for(const PlanOptions& options, const plan::Pl
   if (const plan::KnownDevice* known = plan::device_named(name)) return memory_of(*known);
   std::vector<std::string_view> names;
   for (const plan::KnownDevice& each : plan::known_devices()) names.push_back(each.name);
-  return fail(Errc::kInvalid, "unknown device '" + printable(name, 60) + "'" +
-                                  did_you_mean(name, names, "; known: " + join_names(names)) +
-                                  "; see `jetmem plan --list-devices`");
+  const Errc code = options.device.empty() ? Errc::kMalformed : Errc::kInvalid;
+  return fail(code, "unknown device '" + printable(name, 60) + "'" +
+                        did_you_mean(name, names, "; known: " + join_names(names)) +
+                        "; see `jetmem plan --list-devices`");
 }
 
 void list_devices() {
@@ -48,31 +55,77 @@ void list_devices() {
   }
 }
 
+// "8192", and "8k" and "128K" as people write it: 1024 each.
+std::optional<std::uint64_t> tokens(std::string_view text) {
+  constexpr std::uint64_t kMost = 1ULL << 30;
+  const bool is_kilo = text.ends_with('k') || text.ends_with('K');
+  if (is_kilo) text.remove_suffix(1);
+  const auto number = parse_u64(text);
+  if (!number || *number == 0 || *number > kMost) return std::nullopt;
+  return is_kilo ? *number << 10 : *number;
+}
+
+std::string context_problem(const std::string& text) {
+  return tokens(text) ? std::string() : "expected a number of tokens such as 8192 or 8k";
+}
+
+std::string kv_type_problem(const std::string& text) {
+  if (plan::kv_type_named(text) != nullptr) return {};
+  std::vector<std::string_view> names;
+  for (const plan::KvType& each : plan::kv_types()) names.push_back(each.name);
+  return "unknown type '" + printable(text, 60) + "'" + did_you_mean(text, names) +
+         "; known: " + join_names(names);
+}
+
+Result<void> add_models(const PlanOptions& options, plan::Plan& plan) {
+  const plan::ModelUse use{tokens(options.context), plan::kv_type_named(options.kv_type),
+                           static_cast<std::uint64_t>(options.sequences)};
+  for (const std::string& given : options.models) {
+    auto file = plan::read_model_file(given, plan::ollama_folders());
+    if (!file) return std::move(file.error());
+    plan.language_models.push_back(plan::language_model_of(*file, use));
+  }
+  return {};
+}
+
+// 0, or the exit status after a message.
+int read_plan(const PlanOptions& options, plan::Plan& plan) {
+  const std::string name = printable(options.file, 300);
+  const auto text = read_config_file(options.file);
+  if (!text) return failed("plan", {text.error().code, name + ": " + text.error().message});
+  plan::ReadPlan read = plan::parse_plan(name, *text);
+  if (!read.errors.empty()) {
+    std::fprintf(stderr, "%s\n", describe(read.errors).c_str());
+    return kExitData;
+  }
+  plan = std::move(read.plan);
+  return kExitOk;
+}
+
 int run_plan(const PlanOptions& options) {
   if (options.list) {
     list_devices();
     return kExitOk;
   }
-  if (options.file.empty())
-    return failed("plan", {Errc::kInvalid, "no plan given: `jetmem plan FILE.yaml`"});
-  const auto text = read_config_file(options.file);
-  if (!text) {
-    return failed("plan",
-                  {Errc::kInvalid, printable(options.file, 300) + ": " + text.error().message});
+  if (options.file.empty() && options.models.empty()) {
+    return failed(
+        "plan",
+        {Errc::kInvalid, "no plan given: `jetmem plan FILE.yaml`, or `jetmem plan --model FILE`"});
   }
-  plan::ReadPlan read = plan::parse_plan(printable(options.file, 300), *text);
-  if (!read.errors.empty()) {
-    std::fprintf(stderr, "%s\n", describe(read.errors).c_str());
-    return kExitUsage;
+  plan::Plan plan;
+  if (!options.file.empty()) {
+    if (const int status = read_plan(options, plan); status != kExitOk) return status;
   }
-  if (options.on_top) read.plan.on_top = true;
-  auto device = device_for(options, read.plan);
-  if (!device) return failed("plan", device.error(), kExitUnknown);
-  const PlanAnswer answer =
-      plan_answer(printable(options.file, 300), read.plan, std::move(*device));
+  if (auto added = add_models(options, plan); !added) return failed("plan", added.error());
+  if (options.on_top) plan.on_top = true;
+  auto device = device_for(options, plan);
+  if (!device) return undecided("plan", device.error());
+  std::string title = options.file;
+  for (const std::string& model : options.models) title += (title.empty() ? "" : " + ") + model;
+  const PlanAnswer answer = plan_answer(printable(title, 300), plan, std::move(*device));
   put(options.json ? plan_json(answer) : plan_text(answer));
   if (answer.budget.fit == plan::Fit::kUnknown) return kExitUnknown;
-  return answer.budget.fit == plan::Fit::kDoesNotFit ? kExitFailed : kExitOk;
+  return answer.budget.fit == plan::Fit::kDoesNotFit ? kExitWarning : kExitOk;
 }
 
 }  // namespace
@@ -82,6 +135,25 @@ void add_plan_command(const Command& program) {
       "plan", "Whether cameras, models and services fit a device's memory, CMA and bandwidth");
   auto& options = command.runs(run_plan);
   command.option("FILE", options.file, "FILE", "The plan, YAML (docs/plan.md)");
+  command
+      .option("--model", options.models, "FILE",
+              "Add a language model by its own files: a GGUF file, a Hugging Face folder, or the "
+              "name of an Ollama model; several as A,B")
+      .separated_by_commas();
+  command
+      .option("--context", options.context, "TOKENS",
+              "Context of these models, 8192 or 8k; default: the longest they were made for")
+      .check(context_problem);
+  command
+      .option("--kv-type", options.kv_type, "TYPE",
+              "How their KV cache is stored: f16, q8_0, q4_0, fp8, ...; default: f16, or as "
+              "config.json says")
+      .check(kv_type_problem);
+  command
+      .option("--sequences", options.sequences, "N",
+              "Sequences with a context of their own that run at a time")
+      .range(1, 4096)
+      .show_default();
   command.option("--device", options.device, "NAME",
                  "Check against this kind of device, whatever the plan names; 'this' is this one");
   command.flag("--on-top", options.on_top,
@@ -93,8 +165,9 @@ void add_plan_command(const Command& program) {
       "Compares the plan with this device as it is now (with --root, a captured one), or with a "
       "kind of device by its data sheet. Assumptions and unknown values are listed; nothing is "
       "changed.\n"
-      "Exit status: 0 if it fits, even tightly; 1 if it does not; 3 if that is unknown; 2 on a "
-      "wrong command line or plan.");
+      "Of a model's files the headers are read, never the weights. Where layers drop, share or "
+      "compress their keys, the KV cache is an upper bound, and the output says so.");
+  command.exit_status("0 if it fits, even tightly; 1 if it does not; 3 if that is unknown");
 }
 
 }  // namespace jetmem

@@ -1,93 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem sources: each source's state, and why.
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "cli/client/device_client.h"
 #include "cli/client/local_snapshot.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "collectors/sampler/registry.h"
+#include "rules/model/metric_catalog.h"
 
 namespace jetmem {
 namespace {
 
+const SourceInfo* source_info(std::string_view name) {
+  for (const SourceInfo* info : all_source_infos()) {
+    if (info->name == name) return info;
+  }
+  return nullptr;
+}
+
+struct SourceRow {
+  SourceNow now;
+  const SourceInfo* info = nullptr;  // null: a source that only another version has
+  std::size_t series = 0;
+};
+
 // "; absent: 3 powered_off": values that are missing although the source is ok.
-std::string absent_values(const AbsentValues& absent) {
+std::string absent_values(const SourceNow& now) {
   std::string text;
-  for (const AbsentValues::Count& count : absent.counts()) {
-    if (count.count == 0) continue;
-    text += (text.empty() ? "; absent: " : ", ") + std::to_string(count.count) + " " +
-            std::string(count.reason);
+  for (const auto& [reason, count] : now.absent_values) {
+    text +=
+        (text.empty() ? "; absent: " : ", ") + std::to_string(count) + " " + printable(reason, 64);
   }
   return text;
 }
 
-std::string explain(const SourceInfo& info, const SourceStatus& status,
-                    const AbsentValues& absent) {
-  std::string text = printable(status.reason.empty() ? info.what : status.reason, 300);
-  if (!status.skipped.empty()) text = "skipped: " + printable(status.skipped, 300);
-  if (status.state == SourceState::kDenied && !info.grant.empty()) {
-    text += "; to read it: " + std::string(info.grant);
-  }
-  return text + absent_values(absent);
+std::string explain(const SourceNow& now) {
+  std::string text = printable(now.reason.empty() ? now.what : now.reason, 300);
+  if (!now.skipped.empty()) text = "skipped: " + printable(now.skipped, 300);
+  if (!now.grant.empty()) text += "; to read it: " + printable(now.grant, 300);
+  return text + absent_values(now);
 }
 
-void print_table(const LocalSnapshot& shot) {
+std::chrono::milliseconds interval_of(const SourceNow& now) {
+  // Another machine says it: no number is too large, and NaN is none.
+  constexpr double kLongest = 1e9;
+  const double seconds = now.interval_seconds > 0 ? std::min(now.interval_seconds, kLongest) : 0;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+void print_table(const std::vector<SourceRow>& rows) {
   std::printf("%-14s %-8s %6s %8s %7s  %s\n", "SOURCE", "STATE", "SERIES", "INTERVAL", "BY", "");
-  for (const std::size_t i : shot.chosen()) {
-    const SourceInfo& info = shot.sampler().info(i);
-    const SourceStatus& status = shot.sampler().status(i);
-    std::printf("%-14s %-8s %6zu %8s %7s  %s\n", std::string(info.name).c_str(),
-                std::string(state_name(status.state)).c_str(), shot.series_of(i),
-                format_duration(info.interval).c_str(),
-                std::string(access_name(info.access)).c_str(),
-                explain(info, status, shot.sampler().absent(i)).c_str());
+  for (const SourceRow& row : rows) {
+    std::printf("%-14s %-8s %6zu %8s %7s  %s\n", row.now.name.c_str(),
+                printable(row.now.state, 20).c_str(), row.series,
+                format_duration(interval_of(row.now)).c_str(),
+                row.info == nullptr ? "-" : std::string(access_name(row.info->access)).c_str(),
+                explain(row.now).c_str());
   }
 }
 
-void print_json(const LocalSnapshot& shot) {
+void print_json(const std::vector<SourceRow>& rows) {
   nlohmann::json list = nlohmann::json::array();
-  for (const std::size_t i : shot.chosen()) {
-    const SourceInfo& info = shot.sampler().info(i);
-    const SourceStatus& status = shot.sampler().status(i);
-    nlohmann::json paths = nlohmann::json::array();
-    for (const std::string_view path : info.paths) paths.push_back(path);
-    nlohmann::json entry{{"source", info.name},
-                         {"state", state_name(status.state)},
-                         {"description", info.what},
-                         {"series", shot.series_of(i)},
-                         {"interval_seconds", static_cast<double>(info.interval.count()) / 1000},
-                         {"read_by", access_name(info.access)},
-                         {"paths", paths}};
-    if (!status.reason.empty()) entry["reason"] = printable(status.reason, 1000);
-    if (!status.skipped.empty()) entry["skipped"] = printable(status.skipped, 1000);
-    if (status.state == SourceState::kDenied) entry["grant"] = info.grant;
-    for (const AbsentValues::Count& count : shot.sampler().absent(i).counts()) {
-      if (count.count > 0) entry["absent_values"][std::string(count.reason)] = count.count;
+  for (const SourceRow& row : rows) {
+    const SourceNow& now = row.now;
+    nlohmann::json entry{{"source", now.name},
+                         {"state", printable(now.state, 20)},
+                         {"description", printable(now.what, 1000)},
+                         {"series", row.series},
+                         {"interval_seconds", now.interval_seconds}};
+    if (row.info != nullptr) {
+      entry["read_by"] = access_name(row.info->access);
+      entry["paths"] = nlohmann::json::array();
+      for (const std::string_view path : row.info->paths) entry["paths"].push_back(path);
+    }
+    if (!now.reason.empty()) entry["reason"] = printable(now.reason, 1000);
+    if (!now.skipped.empty()) entry["skipped"] = printable(now.skipped, 1000);
+    if (!now.grant.empty()) entry["grant"] = printable(now.grant, 1000);
+    for (const auto& [reason, count] : now.absent_values) {
+      entry["absent_values"][printable(reason, 64)] = count;
     }
     list.push_back(std::move(entry));
   }
   std::printf("%s\n", list.dump(2).c_str());
 }
 
-struct SourcesOptions : Target {
+struct SourcesOptions : DeviceClientOptions {
   bool json = false;
 };
 
-int run_sources(const SourcesOptions& options) {
-  auto shot = LocalSnapshot::read(options.root, {});
-  if (!shot) return failed("sources", shot.error());
-  if (options.json) {
-    print_json(**shot);
-  } else {
-    print_table(**shot);
-  }
+Result<std::vector<SourceRow>> read_rows(const std::string& root) {
+  auto shot = LocalSnapshot::read(root, {});
+  if (!shot) return tl::unexpected(std::move(shot.error()));
+  const Sampler& sampler = (*shot)->sampler();
+  std::vector<SourceRow> rows;
   for (const std::size_t i : (*shot)->chosen()) {
-    if ((*shot)->sampler().status(i).state == SourceState::kFailed) return kExitFailed;
+    rows.push_back({source_now(sampler.info(i), sampler.status(i), sampler.absent(i)),
+                    source_info(sampler.info(i).name), (*shot)->series_of(i)});
   }
-  return kExitOk;
+  return rows;
+}
+
+// As jetmemd has them.
+Result<std::vector<SourceRow>> ask_rows(const SourcesOptions& options) {
+  const auto now = query_device(options);
+  if (!now) return tl::unexpected(now.error());
+  std::map<std::string_view, std::size_t> series;
+  for (const Sample& sample : now->samples.all()) {
+    const auto metric = MetricCatalog::of_jetmem().find(sample.name.family);
+    if (!metric || metric->sources.size() != 1) continue;
+    const SourceInfo* const info = source_info(metric->sources.front());
+    const auto declares = [&](const Descriptor& each) { return &each == metric->descriptor; };
+    if (info == nullptr || std::none_of(info->metrics.begin(), info->metrics.end(), declares)) {
+      continue;
+    }
+    ++series[info->name];
+  }
+  std::vector<SourceRow> rows;
+  for (const SourceNow& source : now->sources) {
+    rows.push_back({source, source_info(source.name), series[source.name]});
+  }
+  return rows;
+}
+
+int run_sources(const SourcesOptions& options) {
+  const bool has_answers =
+      !options.daemon.empty() ||
+      (!options.root.empty() && captured_text(options.root, kCapturedNow).has_value());
+  const auto rows = has_answers ? ask_rows(options) : read_rows(options.root);
+  if (!rows) return failed("sources", rows.error());
+  if (options.json) {
+    print_json(*rows);
+  } else {
+    print_table(*rows);
+  }
+  const bool one_failed = std::any_of(rows->begin(), rows->end(), [](const SourceRow& row) {
+    return row.now.state == state_name(SourceState::kFailed);
+  });
+  return one_failed ? kExitWarning : kExitOk;
 }
 
 }  // namespace
@@ -97,13 +153,15 @@ void add_sources_command(const Command& program) {
       program.add("sources", "Each source: its state and the reason, its series, its interval");
   auto& options = command.runs(run_sources);
   command.flag("--json", options.json, "As JSON, with the paths that each source reads");
+  add_daemon_option(command, options);
   command.footer(
       "States: ok; absent (this kernel or board has none); denied (it exists and needs a "
       "privilege, which is named); failed (it exists and could not be read or parsed); pending "
       "(skipped, to spare the device). 'absent: N reason' counts values that are missing although "
-      "their source is ok. Reads with your privileges, not the daemon's. --root DIR reads below "
-      "DIR.\n"
-      "Exit status: 0 unless a source failed, then 1; 2 on a wrong command line.");
+      "their source is ok. Reads with your privileges, not the daemon's; --daemon shows what "
+      "jetmemd "
+      "reads. --root DIR reads below DIR.");
+  command.exit_status("0 unless a source failed, then 1");
 }
 
 }  // namespace jetmem

@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// jetmem status: the whole device on one screen, or in one line.
+// jetmem status: the device on one screen, all of it, in one line, or line by line.
 
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/text/text.h"
+#include "base/text/units.h"
 #include "cli/client/device_client.h"
 #include "cli/commands.h"
+#include "cli/draw/since.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "cli/text/status_follow.h"
+#include "cli/text/status_screen.h"
 #include "cli/text/status_text.h"
 
 namespace jetmem {
 namespace {
 
+// Between two looks of --follow: at jetmemd, and by this program itself, as some files take kernel
+// locks.
+constexpr auto kFollowPause = std::chrono::seconds(2);
+constexpr auto kLocalPause = std::chrono::seconds(10);
+
 struct StatusOptions : DeviceClientOptions {
   bool json = false;
   bool brief = false;
+  bool all = false;
+  bool follow = false;
+  std::string interval = "1m";
 };
 
 // The name in a loop over a fleet: this machine's, else that of the root or daemon.
@@ -38,51 +54,124 @@ std::string host_of(const StatusOptions& options) {
   return printable(name.data(), 64);
 }
 
-// Any failure is unknown: 2 would mean critical.
+// For a device that looks at another one, the same of that.
+std::string next_command(const StatusOptions& options, std::string command) {
+  constexpr std::string_view kProgram = "jetmem ";
+  if (!options.root.empty() && command.starts_with("sudo jetmem ")) command.erase(0, 5);
+  const std::size_t at = command.find(kProgram);
+  if (at == std::string::npos) return command;
+  if (!options.root.empty()) {
+    const std::string& named = options.root_name.empty() ? options.root : options.root_name;
+    command.insert(at + kProgram.size(), "--root " + printable(named, 400) + " ");
+  } else if (!options.daemon.empty()) {
+    command += " --daemon " + printable(options.daemon, 200);
+  }
+  return command;
+}
+
+StatusAnswer answer_of(const StatusOptions& options, const DeviceNow& now) {
+  StatusAnswer answer = status_answer(now);
+  answer.next_command = next_command(options, std::move(answer.next_command));
+  return answer;
+}
+
+std::string line_of(const StatusOptions& options, const StatusAnswer& answer) {
+  return options.json ? status_json_line(answer, host_of(options))
+                      : status_brief(answer, host_of(options));
+}
+
+std::string line_of(const StatusOptions& options, const Error& error) {
+  if (options.json) return unknown_status_json_line(error.message, host_of(options));
+  return "UNKNOWN " + host_of(options) + ": " + printable(error.message, 300) + "\n";
+}
+
+// Until Ctrl-C, or until nobody reads on.
+int follow(const StatusOptions& options) {
+  const auto interval = parse_duration(options.interval);
+  if (!interval) {
+    return failed("status", {Errc::kInvalid, "--interval: " + interval.error().message});
+  }
+  StatusChanges changes(static_cast<double>(interval->count()) / 1000);
+  const SystemClock clock;
+  while (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+    const auto now = query_device(options);
+    if (!now && now.error().code == Errc::kInvalid) return failed("status", now.error());
+    const double at = to_seconds(clock.boot());
+    const std::string time = options.json ? "" : local_time(clock.wall()) + " ";
+    bool is_local = false;
+    if (now) {
+      const StatusAnswer answer = answer_of(options, *now);
+      if (changes.is_due(answer, at)) put(time + line_of(options, answer));
+      is_local = now->by == SnapshotOrigin::kCommand;
+    } else if (changes.is_due(now.error().message, at)) {
+      put(time + line_of(options, now.error()));
+    }
+    std::fflush(stdout);
+    std::this_thread::sleep_for(is_local ? kLocalPause : kFollowPause);
+  }
+  return kExitIo;
+}
+
+// What could not be asked is unknown, also to a loop over a fleet.
 int run_status(const StatusOptions& options) {
+  if (options.follow) return follow(options);
   const auto now = query_device(options);
   if (!now) {
-    if (options.brief && options.json) {
-      put(unknown_status_json_line(now.error().message, host_of(options)));
-    } else if (options.brief) {
-      put("UNKNOWN " + host_of(options) + ": " + printable(now.error().message, 300) + "\n");
+    if (options.brief) {
+      put(line_of(options, now.error()));
     } else {
       warn("status", now.error().message);
     }
-    return kExitUnknown;
+    return exit_unknown(now.error());
   }
-  const StatusAnswer answer = status_answer(*now);
-  std::string out;
-  if (options.json && options.brief) {
-    out = status_json_line(answer, host_of(options));
+  const StatusAnswer answer = answer_of(options, *now);
+  if (options.brief) {
+    put(line_of(options, answer));
   } else if (options.json) {
-    out = status_json(answer);
-  } else if (options.brief) {
-    out = status_brief(answer, host_of(options));
+    put(status_json(answer));
   } else {
-    out = status_text(answer, terminal_style());
+    put(options.all ? status_text(answer, terminal_style())
+                    : status_screen(answer, terminal_style()));
   }
-  put(out);
   return status_exit(answer.level);
+}
+
+// The same for `jetmem` alone, whose own help need not list them.
+void add_options(const Command& command, StatusOptions& options, bool alone) {
+  std::vector<CommandOption> added;
+  added.push_back(command.flag("--all", options.all,
+                               "All that is known: budget, fragmentation, faults, alerts, probes, "
+                               "jetmem's own health"));
+  added.push_back(command.flag(
+      "--json", options.json,
+      "As JSON (docs/status.md); with --brief or --follow on one line, with the host's name"));
+  added.push_back(command.flag("--brief", options.brief,
+                               "One line and the exit status, for loops over a fleet"));
+  added.push_back(command.flag("--follow", options.follow,
+                               "One line whenever the state, an alert or the culprit changes, and "
+                               "every --interval, until Ctrl-C"));
+  added.push_back(command.option("--interval", options.interval, "DURATION",
+                                 "With --follow: a line at least this often (default: 1m)"));
+  for (const CommandOption& each : add_device_options(command, options)) added.push_back(each);
+  if (!alone) return;
+  for (CommandOption& each : added) each.hidden().only_alone();
 }
 
 }  // namespace
 
 void add_status_command(const Command& program) {
-  program.runs(run_status);
+  add_options(program, program.runs(run_status), true);
   const Command command =
       program.add("status", "The device on one screen (the same as jetmem alone)");
-  auto& options = command.runs(run_status);
-  command.flag("--json", options.json,
-               "As JSON (docs/status.md); with --brief on one line, with the host's name");
-  command.flag("--brief", options.brief, "One line and the exit status, for loops over a fleet");
-  add_device_options(command, options);
+  add_options(command, command.runs(run_status), false);
   command.footer(
       std::string(kAsksDaemon) +
-      "Exit status: 0 ok; 1 warning: a warning alert fires, or a source that should be readable "
-      "fails; 2 critical: a critical alert fires; 3 unknown: rules not evaluated, no jetmemd, a "
-      "wrong command line. A pending critical alert is a warning; info alerts and pending "
-      "warnings do not change it.");
+      "At most 24 lines: the verdict with the culprit and since when, the alerts behind it, "
+      "memory, CMA, GPU and heat, the last event, and the command to type next.\n"
+      "A pending critical alert is a warning; info alerts and pending warnings change nothing.");
+  command.exit_status(
+      "0 ok; 1 warning: a warning alert fires, or a source that should be readable fails; 2 "
+      "critical: a critical alert fires; 3 unknown: rules not evaluated, no jetmemd");
 }
 
 }  // namespace jetmem

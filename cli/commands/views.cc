@@ -88,16 +88,17 @@ constexpr View kViews[] = {
      "Reads the device tree, /proc/iomem, memblock, zoneinfo, meminfo and the files of CMA and "
      "nvmap. The module's size is inferred, as no file states it, and omitted on a PC.",
      show_map},
-    {"thermal", "Temperatures and limits, clocks, rails: what slows the device now",
+    {"thermal", "Temperatures and limits, clocks, load of GPU and engines, rails: what slows the device now",
      "As JSON (docs/status.md)",
-     "Reads the sources thermal, throttle, clocks and power. A zone without a temperature is "
+     "Reads the sources thermal, throttle, clocks and power; engines that only tegrastats reports "
+     "are marked. A zone without a temperature is "
      "usually powered off.",
      show_thermal},
 };
 
 int run_view(const ViewOptions& options) {
   const auto now = query_device(options);
-  if (!now) return failed(options.view->name, now.error(), kExitUnknown);
+  if (!now) return failed(options.view->name, now.error());
   const Shown shown = options.view->show(*now, options);
   put(shown.text);
   return shown.is_known ? kExitOk : kExitUnknown;
@@ -121,9 +122,8 @@ void add_view_commands(const Command& program) {
           .range(1, 1000);
     }
     add_device_options(command, options);
-    command.footer(std::string(kAsksDaemon) + view.footer +
-                   "\nExit status: 0; 3 if the figures could not be read; 2 on a wrong command "
-                   "line.");
+    command.footer(std::string(kAsksDaemon) + view.footer);
+    command.exit_status("0, whatever the figures are; 3 if they could not be read");
   }
 }
 

@@ -16,6 +16,7 @@
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
 #include "cli/watch/loop.h"
+#include "cli/watch/reader.h"
 
 namespace jetmem {
 namespace {
@@ -25,6 +26,7 @@ constexpr double kStopTimeout = 0.5;
 
 struct WatchOptions : DeviceClientOptions {
   std::string interval = "2s";
+  std::string at = "now";
 };
 
 int usage(std::string message) { return failed("watch", {Errc::kInvalid, std::move(message)}); }
@@ -71,7 +73,15 @@ int run_watch(const WatchOptions& options) {
     return usage("--interval: from 1s to 60s");
   }
   // Print errors in the settings before the screen is taken over.
-  if (!settings_for("watch", options.config)) return kExitUsage;
+  if (const auto settings = settings_for("watch", options.config); !settings) {
+    return exit_code(settings.error());
+  }
+  watch::Shown first;
+  first.interval = seconds;
+  const auto reader = std::make_shared<watch::Reader>(options);
+  auto at = reader->moment(options.at);
+  if (!at) return failed("watch", std::move(at.error()).within("--at"));
+  first.as_of = *at;
   use_terminal_locale();
   auto signals = watch::Signals::take();
   if (!signals) return usage(signals.error().message);
@@ -81,8 +91,10 @@ int run_watch(const WatchOptions& options) {
   bool looking = false;
   {
     const Quiet quiet;
-    watch::SnapshotWorker looker([options] { return query_device(options); }, watch::Signals::wake);
-    signal = watch::run_watch_loop(**screen, *signals, looker, seconds, glyphs());
+    watch::SnapshotWorker looker(
+        [reader](const watch::Request& request) { return reader->read(request); },
+        watch::Signals::wake);
+    signal = watch::run_watch_loop(**screen, *signals, looker, first, glyphs());
     screen->reset();
     looking = !looker.stop(kStopTimeout);
   }
@@ -100,15 +112,22 @@ void add_watch_command(const Command& program) {
   auto& options = command.runs(run_watch);
   command.option("--interval", options.interval, "DURATION",
                  "Refresh interval, 1s to 60s (default: 2s); + and - change it");
+  command.option("--at", options.at, "WHEN",
+                 "Begin with a moment of the recorder: 03:12, '2026-11-20 03:12', 30m (ago), "
+                 "yesterday, @1790000000");
   add_device_options(command, options);
   command.footer(
-      "Keys: 1-6 views, Tab next, s sort, p pause, + - interval, arrows and pages scroll, h help, "
-      "q quit. Asks jetmemd; if none answers it reads the device itself, at most every 10 s, as "
-      "some files take kernel locks. Below --root it reads again each time. The title shows the "
-      "age of the values; after a failed read the last values stay, with the reason. Unknown "
-      "values are \"-\" or \"not known\".\n"
-      "Exit status: 0; 2 on a wrong command line or without a terminal (status, top and the others "
-      "need none, and have --json).");
+      "Keys: 1-6 views, Tab next; Up, Down and pages scroll; / filter, s sort, Space pause, + - "
+      "interval, h help, q quit; F1, F4, F6 and F10 as in htop. Left and Right step through the "
+      "recorder, with Shift (or < >) ten steps at once, t goes to a time, l back to live. A "
+      "recorded moment is marked \"as of\" and NOT LIVE: it comes from jetmemd's history, or from "
+      "its file if jetmemd does not answer, with --root DIR from DIR/jetmem/history.db.\n"
+      "Asks jetmemd; if none answers it reads the device itself, at most every 10 s, as some files "
+      "take kernel locks. Below --root it reads again each time. The title shows the age of the "
+      "values; after a failed read the last values stay, with the reason. Unknown values are \"-\" "
+      "or \"not known\".\n"
+      "It needs a terminal: status, top and the others need none, and have --json.");
+  command.exit_status("0");
 }
 
 }  // namespace jetmem

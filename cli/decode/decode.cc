@@ -48,9 +48,8 @@ int list_formats(const FormatOptions&) {
 
 void add_decode_command(const Command& program) {
   const Command command = program.add("decode", "Explain the text output of a machine");
-  command.footer(
-      "Without a format it lists them.\n"
-      "Exit status: 0; 2 on a wrong command line.");
+  command.footer("Without a format it lists them.");
+  command.exit_status("0");
   // Only a format may stand here, and that is a command of its own.
   auto& options = command.runs(list_formats);
   command.option("FORMAT", options.format, "TEXT", "A format, as listed below").check(not_a_format);

@@ -257,8 +257,8 @@ void add_decode_kernel_log(const Command& decode) {
       "happened and what to do, the likeliest root first, from the events together and from what "
       "the log says of the machine (kernel and L4T release, command line, CMA, modules of "
       "backtraces). With --json --causes: objects with the members cause_id (a code), harm, kind, "
-      "events, cause, remedy, runbook, and device and link where known.\nExit status: 0 if the log "
-      "was read, with or without events; 1 if it could not be; 2 on a wrong command line.");
+      "events, cause, remedy, runbook, and device and link where known.");
+  command.exit_status("0 if the log was read, with or without events");
 }
 
 }  // namespace jetmem

@@ -141,9 +141,8 @@ void add_decode_tegrastats(const Command& decode) {
       "(\"off\", or percent and mhz; names as printed, without _FREQ), mts, edp_limit_mhz, "
       "temperatures (powered-off sensors are omitted), temperatures_max, rails, and always "
       "unknown: the unknown words. A percentage without a clock is as printed and has quality: "
-      "unknown; an EMC of 0% so marked could not be read: it is not idle.\n"
-      "Exit status: 0 if the input was read, whatever is in it; 1 if it could not be; 2 on a wrong "
-      "command line.");
+      "unknown; an EMC of 0% so marked could not be read: it is not idle.");
+  command.exit_status("0 if the input was read, whatever is in it");
 }
 
 }  // namespace jetmem

@@ -152,34 +152,76 @@ std::string labelled_as_is(std::string_view label, std::string_view text) {
   return out.append("\n");
 }
 
-std::string labelled(const ScreenStyle& style, std::string_view label, std::string_view text,
-                     std::size_t max_lines) {
-  const std::size_t all = static_cast<std::size_t>(style.width);
-  const std::size_t room = all > kLabelWidth + 10 ? all - kLabelWidth : 10;
+namespace {
+
+// The bytes of a word that fit into so many columns, escape sequences whole; after a mark between
+// its parts ("nvargus-|daemon") where the second half of them has one.
+std::size_t fitting(std::string_view word, std::size_t columns) {
+  std::size_t taken = 0;
+  std::size_t after_mark = 0;
+  std::size_t i = 0;
+  while (i < word.size()) {
+    std::size_t next = i + 1;
+    if (word[i] == '\x1b') {
+      while (next < word.size() && word[next - 1] != 'm') ++next;
+    } else {
+      if (taken == columns) break;
+      ++taken;
+      while (next < word.size() && (static_cast<unsigned char>(word[next]) & 0xc0) == 0x80) ++next;
+      if (taken * 2 > columns && std::string_view("-_/.,:;=@").find(word[i]) != std::string::npos) {
+        after_mark = next;
+      }
+    }
+    i = next;
+  }
+  return i < word.size() && after_mark > 0 ? after_mark : i;
+}
+
+}  // namespace
+
+std::vector<std::string> folded(std::string_view text, std::size_t columns, std::size_t max_lines,
+                                bool color) {
   std::vector<std::string> lines(1);
+  const auto next_line = [&] {
+    if (lines.size() != max_lines) {
+      lines.emplace_back();
+      return true;
+    }
+    // Room for the dots is made out of the last words.
+    std::string& line = lines.back();
+    while (!line.empty() && shown_width(line) + 3 > columns) {
+      const std::size_t blank = line.rfind(' ');
+      line.erase(blank == std::string::npos ? 0 : blank);
+    }
+    line.append(line.empty() ? ".." : " ..").append(color ? "\x1b[0m" : "");
+    return false;
+  };
   while (!text.empty()) {
     const std::size_t begin = text.find_first_not_of(' ');
     if (begin == std::string_view::npos) break;
     text.remove_prefix(begin);
-    const std::string_view word = text.substr(0, text.find(' '));
-    std::string& line = lines.back();
-    const std::size_t width = shown_width(line);
-    if (width > 0 && width + 1 + shown_width(word) > room) {
-      if (lines.size() == max_lines) {
-        // Room for the dots is made out of the last words.
-        while (shown_width(line) + 3 > room && line.find(' ') != std::string::npos) {
-          line.erase(line.rfind(' '));
-        }
-        line.append(style.color ? " ..\x1b[0m" : " ..");
-        break;
-      }
-      lines.emplace_back();
-    }
-    std::string& last = lines.back();
-    if (!last.empty()) last.append(" ");
-    last.append(word);
+    std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(word.size());
+    const std::size_t width = shown_width(lines.back());
+    if (width > 0 && width + 1 + shown_width(word) > columns && !next_line()) break;
+    if (!lines.back().empty()) lines.back().append(" ");
+    // A word that no line can hold goes on in the next.
+    while (shown_width(word) > columns) {
+      const std::size_t part = fitting(word, columns);
+      lines.back().append(word.substr(0, part));
+      word.remove_prefix(part);
+      if (!next_line()) return lines;
+    }
+    lines.back().append(word);
   }
+  return lines;
+}
+
+std::string labelled(const ScreenStyle& style, std::string_view label, std::string_view text,
+                     std::size_t max_lines) {
+  const std::size_t all = static_cast<std::size_t>(style.width);
+  const std::size_t room = all > kLabelWidth + 10 ? all - kLabelWidth : 10;
+  const std::vector<std::string> lines = folded(text, room, max_lines, style.color);
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     out += labelled_as_is(i == 0 ? label : "", lines[i]);

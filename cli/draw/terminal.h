@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "report/answers/answer_head.h"
 
@@ -68,8 +69,13 @@ std::string padded(std::string_view text, std::size_t width);
 
 inline constexpr std::size_t kLabelWidth = 9;
 
-// "memory   text text", wrapped at blanks with the label's width as indent, at most `max_lines`
-// (0: all); what is more is cut and ends in "..". Ends with a newline.
+// Text broken at blanks into lines of at most `columns`, at most `max_lines` of them (0: all). No
+// word is cut: what is more ends in " ..", and a word that no line can hold goes on in the next
+// one. `color`: the text may have colours, which end there too.
+std::vector<std::string> folded(std::string_view text, std::size_t columns,
+                                std::size_t max_lines = 0, bool color = false);
+
+// "memory   text text", folded with the label's width as indent. Ends with a newline.
 std::string labelled(const ScreenStyle& style, std::string_view label, std::string_view text,
                      std::size_t max_lines = 0);
 // The same without wrapping: the caller knows that it fits.

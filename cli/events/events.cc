@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "base/text/text.h"
 #include "cli/client/device_client.h"
@@ -24,7 +26,8 @@ namespace jetmem {
 namespace {
 
 constexpr auto kFollowPause = std::chrono::seconds(2);
-// Looked at in each pass of --follow.
+// Looked at in each pass of --follow; where all of the few are new, as many as there may be.
+constexpr std::size_t kFewFollowed = 50;
 constexpr std::size_t kFollowed = 500;
 
 struct EventsOptions : DeviceClientOptions {
@@ -47,14 +50,11 @@ class EventsCommand {
     Result<HistoryFacts> facts = history ? (*history)->facts() : tl::unexpected(history.error());
     if (!facts) return without_history(facts.error());
     if (!facts->problem.empty()) note(facts->problem);
-    return show(**history, *facts);
+    return show(std::move(*history), *facts);
   }
 
  private:
-  int fail_with(const Error& error) const {
-    note(error.message);
-    return error.code == Errc::kInvalid ? kExitUsage : kExitFailed;
-  }
+  int fail_with(const Error& error) const { return events_failed(options_.ring.command, error); }
 
   void note(const std::string& text) const { warn(options_.ring.command, text); }
 
@@ -88,7 +88,10 @@ class EventsCommand {
 
   // The ring, as far back as the kernel keeps it.
   int without_history(const Error& why) {
-    if (!options_.daemon.empty() || options_.follow || why.code == Errc::kInvalid) {
+    const bool is_mistake = why.code == Errc::kInvalid ||
+                            (!options_.config.empty() &&
+                             (why.code == Errc::kMalformed || why.code == Errc::kNotRegular));
+    if (!options_.daemon.empty() || options_.follow || is_mistake) {
       return fail_with(why);
     }
     const bool kernel_too =
@@ -118,12 +121,12 @@ class EventsCommand {
     return {};
   }
 
-  int show(History& history, const HistoryFacts& facts) {
+  int show(std::unique_ptr<History> history, const HistoryFacts& facts) {
     if (auto span = find_span(facts); !span) return fail_with(span.error());
     // Events to be followed must be in the first page.
     EventFilter first = needed_;
     if (options_.follow) first.limit = std::max(needed_.limit, kFollowed);
-    auto found = past_events(history, first);
+    auto found = past_events(*history, first);
     if (!found) return fail_with(found.error());
     EventsSeen seen;
     if (options_.follow) seen.fresh(found->events);
@@ -140,7 +143,11 @@ class EventsCommand {
     if (options_.ring.json && found->more) {
       note("older events exist: raise --limit");
     }
-    return options_.follow ? follow(history, seen) : kExitOk;
+    if (!options_.follow) return kExitOk;
+    DeviceClientOptions source = options_;
+    // Its file would have the news half an hour late.
+    if (options_.root.empty() && !is_file) source.daemon = facts.location;
+    return follow(std::move(history), source, is_file, seen);
   }
 
   void add_log(const HistoryFacts& facts, EventsFound& found) {
@@ -195,21 +202,62 @@ class EventsCommand {
     return out + ".";
   }
 
-  int follow(History& history, EventsSeen& seen) {
+  // Those that were not seen before, oldest first.
+  Result<std::vector<EventRecord>> fresh(History& history, EventsSeen& seen) {
     EventFilter needed = needed_;
     needed.to.reset();
+    needed.limit = kFewFollowed;
+    auto found = past_events(history, needed);
+    if (!found) return tl::unexpected(std::move(found.error()));
+    std::vector<EventRecord> out = seen.fresh(found->events);
+    if (out.size() < kFewFollowed) return out;
     needed.limit = kFollowed;
+    found = past_events(history, needed);
+    if (!found) {
+      note("there are older new events, not shown: " + found.error().message);
+      return out;
+    }
+    std::vector<EventRecord> older = seen.fresh(found->events);
+    older.insert(older.end(), out.begin(), out.end());
+    if (older.size() >= kFollowed) {
+      note("more than " + std::to_string(kFollowed) + " at once: the oldest are not shown");
+    }
+    return older;
+  }
+
+  // A daemon that ends is waited for. A file is opened anew each time: a daemon that answers by now
+  // knows more than it.
+  int follow(std::unique_ptr<History> history, const DeviceClientOptions& source, bool is_file,
+             EventsSeen& seen) {
+    std::string outage;
     while (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
       std::this_thread::sleep_for(kFollowPause);
-      const auto found = past_events(history, needed);
-      if (!found) return fail_with(found.error());
-      const std::vector<EventRecord> fresh = seen.fresh(found->events);
-      if (fresh.size() == needed.limit) {
-        note("more than " + std::to_string(needed.limit) + " at once: the oldest are not shown");
+      if (is_file && options_.root.empty()) history.reset();
+      std::string problem;
+      if (!history) {
+        auto opened = open_device_history(source);
+        if (opened) {
+          history = std::move(*opened);
+        } else {
+          problem = std::move(opened.error().message);
+        }
       }
-      show_list(fresh);
+      if (history) {
+        const auto found = fresh(*history, seen);
+        if (found) {
+          if (!outage.empty()) note("events can be read again");
+          outage.clear();
+          show_list(*found);
+          continue;
+        }
+        problem = found.error().message;
+        history.reset();
+      }
+      // Once for each outage: the words may change while a daemon stops and starts.
+      if (outage.empty()) note("waiting for events: " + problem);
+      outage = std::move(problem);
     }
-    return kExitFailed;
+    return kExitIo;
   }
 
   const EventsOptions& options_;
@@ -253,7 +301,8 @@ void add_command(const Command& program, const char* name, const char* help, boo
   }
   command.option("--limit", options.limit, "COUNT", "At most COUNT, the newest (default: 200)")
       .range(1, 100000);
-  command.flag("--follow", options.follow, "Continue with new events until Ctrl-C");
+  command.flag("--follow", options.follow,
+               "Continue with new events until Ctrl-C; a daemon that restarts is waited for");
   command.flag("--ring", options.only_ring, "Only the kernel's ring buffer, not the history");
   command.flag("--json", options.ring.json,
                "One JSON object per line for each event; lost records are reported on standard "
@@ -266,9 +315,8 @@ void add_command(const Command& program, const char* name, const char* help, boo
       "and DIR/dev/kmsg, records or the text of dmesg. Events of one kind from one source are "
       "shown once, with their number and end; --json has each. Lines that processes wrote into the "
       "kernel log are counted and ignored. Times are since boot if the wall clock is unknown; ~ "
-      "marks a clock that was never synchronised.\n"
-      "Exit status: 0 if it was read, with or without events; 1 if it could not be; 2 on a wrong "
-      "command line.");
+      "marks a clock that was never synchronised.");
+  command.exit_status("0 if it was read, with or without events; 3 if there is nothing to read");
 }
 
 }  // namespace

@@ -6,10 +6,12 @@
 #include <tuple>
 
 #include "collectors/kernel_log/event/kinds.h"
+#include "report/diagnosis/event_fields.h"
 
 namespace jetmem {
 namespace {
 
+constexpr std::string_view kSuppressed = "ratelimit_suppressed";
 constexpr std::size_t kPage = 500;
 // Of a log's stamp against the recorder's: the clocks are read one after the other.
 constexpr Nanoseconds kSlack = std::chrono::seconds(2);
@@ -52,8 +54,17 @@ std::string identity(const EventRecord& event) {
 
 }  // namespace
 
+bool is_of_kinds(const EventRecord& record, const std::vector<std::string>& kinds) {
+  if (has(kinds, record.kind)) return true;
+  if (record.kind != kSuppressed) return false;
+  const kernel_log::EventKind kind =
+      kernel_log::suppressed_kind(diagnosis::EventFields(record).text("function"));
+  return kind != kernel_log::EventKind::kNone &&
+         has(kinds, std::string(kernel_log::info_of(kind).name));
+}
+
 bool EventFilter::wants(const EventRecord& record) const {
-  if (!has(what, record.what) || !has(kinds, record.kind)) return false;
+  if (!has(what, record.what) || !is_of_kinds(record, kinds)) return false;
   if (record.wall && ((from && *record.wall < *from) || (to && *record.wall > *to))) return false;
   return true;
 }
@@ -100,6 +111,7 @@ Result<EventsFound> past_events(History& history, const EventFilter& needed) {
   requested.from = needed.from;
   requested.to = needed.to;
   requested.kinds = needed.kinds;
+  if (!requested.kinds.empty()) requested.kinds.emplace_back(kSuppressed);
   if (needed.what.size() == 1) requested.what = needed.what.front();
   // The history's order is that of recording: what is the newest by the clock may have been
   // recorded a little before others.

@@ -17,7 +17,8 @@ struct EventFilter {
   std::optional<Nanoseconds> from;
   std::optional<Nanoseconds> to;
   std::vector<EventWhat> what;     // any of; empty: all
-  std::vector<std::string> kinds;  // likewise
+  // Likewise; with what the kernel reports that it suppressed of these kinds.
+  std::vector<std::string> kinds;
   std::size_t limit = 200;
 
   bool wants(const EventRecord& record) const;
@@ -54,6 +55,10 @@ class EventsSeen {
 // the log is of; absent: one that the history does not know, so that all are new.
 void merge_log(EventsFound& found, const std::vector<EventRecord>& log,
                std::optional<std::int64_t> boot, const EventFilter& needed);
+
+// Whether an event is of one of these kinds, or reports that the kernel suppressed some of them:
+// what was not printed is not to be taken for not there. Empty kinds: all.
+bool is_of_kinds(const EventRecord& record, const std::vector<std::string>& kinds);
 
 // Names of DMA faults: of the SMMU, the memory controller and the GPU's own MMU.
 std::vector<std::string> fault_kinds();

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+
 namespace jetmem {
 
 struct RingQuery {
@@ -17,6 +19,9 @@ struct RingQuery {
   std::vector<std::string> kinds;  // any of; empty: all
   bool json = false;
 };
+
+// Prints the error; the exit status: without a log it is not known what happened.
+int events_failed(const std::string& command, const Error& error);
 
 // Shows them; the exit status.
 int show_ring_events(const RingQuery& needed);

@@ -47,8 +47,10 @@ struct HistoryOptions : DeviceClientOptions {
   std::size_t height = 0;
 };
 
+// What was never recorded is not known.
 int fail_with(const Error& error) {
-  return failed("history", error, error.code == Errc::kAbsent ? kExitUnknown : kExitFailed);
+  failed("history", error);
+  return error.code == Errc::kAbsent ? kExitUnknown : exit_code(error.code);
 }
 
 void note(const std::string& text) { warn("history", text); }
@@ -336,9 +338,8 @@ void add_history_command(const Command& program) {
       "For Prometheus: jetmem history --openmetrics --label instance=orin-7 -o FILE, then promtool "
       "tsdb create-blocks-from openmetrics FILE DATA_DIRECTORY.\n"
       "-o writes FILE completely or not at all, also behind a symbolic link; into a device or FIFO "
-      "it writes directly.\n"
-      "Exit status: 0 if it was shown; 1 if it could not be read; 2 on a wrong command line or a "
-      "name that is not recorded; 3 if there is no history.");
+      "it writes directly.");
+  command.exit_status("0 if it was shown; 3 if there is no history, or none of this metric");
 }
 
 }  // namespace jetmem

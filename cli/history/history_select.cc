@@ -7,7 +7,9 @@
 
 #include "base/text/text.h"
 #include "cli/draw/since.h"
+#include "history/query/selection.h"
 #include "metrics/series_key.h"
+#include "rules/model/metric_catalog.h"
 
 namespace jetmem {
 namespace {
@@ -76,16 +78,11 @@ std::string bare(std::string_view family) {
   return std::string(family);
 }
 
-std::string near_names(const std::vector<SeriesKnown>& all, const std::string& family) {
-  std::set<std::string, std::less<>> names;
-  for (const SeriesKnown& each : all) {
-    names.insert(each.key.substr(0, each.key.find('{')));
-  }
-  std::vector<std::string> near;
-  if (const std::string_view nearest = nearest_name(family, names); !nearest.empty()) {
-    near.emplace_back(nearest);
-  }
-  const std::string part = bare(family);
+using FamilyNames = std::set<std::string, std::less<>>;
+
+// Those with `part` in their name, behind `near`.
+std::string listed(const FamilyNames& names, std::vector<std::string> near,
+                   const std::string& part) {
   std::size_t more = 0;
   for (const std::string& name : names) {
     if (name.find(part) == std::string::npos) continue;
@@ -100,6 +97,46 @@ std::string near_names(const std::vector<SeriesKnown>& all, const std::string& f
   for (const std::string& name : near) out += (out.empty() ? "" : ", ") + printable(name, 120);
   if (more > 0) out += " and " + std::to_string(more) + " more";
   return out;
+}
+
+std::string near_names(const FamilyNames& names, const std::string& family) {
+  std::vector<std::string> near;
+  if (const std::string_view nearest = nearest_name(family, names); !nearest.empty()) {
+    near.emplace_back(nearest);
+  }
+  const std::string part = bare(family);
+  return listed(names, std::move(near), part);
+}
+
+// Of the same subject: those of "jetmem_cma_" for jetmem_cma_used_ratio.
+std::string related_names(const FamilyNames& names, const std::string& family) {
+  const std::string name = bare(family);
+  return listed(names, {}, name.substr(0, name.find('_')) + "_");
+}
+
+// The history is no help with a name that jetmem does not have; one that it has may have no values.
+tl::unexpected<Error> not_recorded(const std::vector<SeriesKnown>& all, const std::string& family) {
+  const std::string shown = printable(family, 120);
+  FamilyNames names;
+  for (const SeriesKnown& each : all) names.insert(each.key.substr(0, each.key.find('{')));
+  if (names.empty()) {
+    return fail(Errc::kAbsent, "nothing is recorded for " + shown + "; the history is empty");
+  }
+  const auto declared = MetricCatalog::of_jetmem().find(family);
+  const std::string near = near_names(names, family);
+  if (!declared || (declared->is_of_pattern && !near.empty())) {
+    return fail(Errc::kInvalid,
+                "no metric is called " + shown +
+                    (near.empty() ? std::string() : "; did you mean " + near + "?") +
+                    "; `jetmem history` lists what is recorded");
+  }
+  std::string message = "nothing is recorded for " + shown;
+  message += Selection().wants(family)
+                 ? ": this device has not given it since the history began"
+                 : ": the recorder does not keep it (history.metrics adds metrics)";
+  const std::string related = related_names(names, family);
+  if (!related.empty()) message += "; recorded are " + related;
+  return fail(Errc::kAbsent, message + "; `jetmem history` lists all");
 }
 
 }  // namespace
@@ -135,15 +172,7 @@ Result<std::vector<SeriesKnown>> pick_series(History& history, const SeriesPatte
   if (known->empty()) {
     const auto all = history.series("");
     if (!all) return tl::unexpected(all.error());
-    std::string message = "nothing is recorded for " + printable(wish.family, 120);
-    if (all->empty()) {
-      message += "; the history is empty";
-    } else if (const std::string near = near_names(*all, wish.family); !near.empty()) {
-      message += "; did you mean " + near + "?";
-    } else {
-      message += "; `jetmem history` lists the metrics";
-    }
-    return fail(Errc::kInvalid, std::move(message));
+    return not_recorded(*all, wish.family);
   }
   std::vector<SeriesKnown> out;
   std::string some;
@@ -153,8 +182,8 @@ Result<std::vector<SeriesKnown>> pick_series(History& history, const SeriesPatte
     if (some.size() < 200) some += (some.empty() ? "" : ", ") + printable(each.key, 160);
   }
   if (out.empty()) {
-    return fail(Errc::kInvalid, "no series of " + printable(wish.family, 120) +
-                                    " has these labels; recorded: " + some);
+    return fail(Errc::kAbsent, "no series of " + printable(wish.family, 120) +
+                                   " has these labels; recorded: " + some);
   }
   std::sort(out.begin(), out.end(),
             [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });

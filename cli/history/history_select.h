@@ -22,7 +22,8 @@ struct SeriesPattern {
 // out. Errors (kInvalid): what is none, and where in it.
 Result<SeriesPattern> parse_series_pattern(std::string_view text);
 
-// The series that match, by name. Errors: none does (kInvalid, with the names that are near), the
+// The series that match, by name. Errors: there is no such metric (kInvalid, with the names that
+// are near), nothing is recorded of it here or with these labels (kAbsent, with what is), the
 // history cannot be asked.
 Result<std::vector<SeriesKnown>> pick_series(History& history, const SeriesPattern& wish);
 

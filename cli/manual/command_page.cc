@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "cli/draw/terminal.h"
+#include "cli/exit_codes.h"
 
 namespace jetmem {
 namespace {
@@ -140,6 +141,15 @@ std::string options(const CommandPage& page) {
   return out;
 }
 
+std::string exit_codes() {
+  std::string out;
+  for (const ExitCode& each : kExitCodes) {
+    out += ".TP\n\\fB" + std::to_string(each.code) + "\\fR " + escaped(each.name) + "\n" +
+           escaped(each.meaning) + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string man_page(const CommandPage& page, std::span<const CommandPage> all) {
@@ -161,7 +171,9 @@ std::string man_page(const CommandPage& page, std::span<const CommandPage> all) 
     }
   }
   if (!page.options.empty()) out += ".SH OPTIONS\n" + options(page);
-  if (status != std::string::npos) {
+  if (page.path.size() == 1) {
+    out += ".SH EXIT STATUS\nThe same for all commands:\n" + exit_codes();
+  } else if (status != std::string::npos) {
     out += ".SH EXIT STATUS\n" + filled(page.footer.substr(status + 13));
   }
   out += ".SH SEE ALSO\n";

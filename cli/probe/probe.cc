@@ -94,7 +94,7 @@ Result<void> run_all(const ProbeOptions& options, const ProbeSelection& needed,
   ProbeCommand command;
   command.program = options.program.empty() ? find_companion("jetmem-probe") : options.program;
   if (command.program.empty()) {
-    return fail(Errc::kAbsent,
+    return fail(Errc::kUnavailable,
                 "no executable jetmem-probe found beside jetmem or in ../libexec/jetmem; "
                 "give its path with --program");
   }
@@ -174,6 +174,8 @@ int run_probe(const ProbeCommandOptions& options) {
     }
     ok = run_all(options, *needed, signals, probe_report);
   }
+  // Before anything was tried.
+  const bool none = !ok && probe_report.runs.empty() && probe_report.errors.empty();
   if (!ok) probe_report.errors.push_back({"", printable(ok.error().message, 1000)});
   for (const ProbeReport::Skipped& each : probe_report.skipped) {
     log_message(each.group + " was skipped (" + each.reason + "): " + each.message);
@@ -199,6 +201,8 @@ int run_probe(const ProbeCommandOptions& options) {
     }
   }
   if (signals) std::fflush(stdout);
+  // A capture without a probe leaves it open.
+  if (none && ok.error().code != Errc::kAbsent) return exit_code(ok.error().code);
   return probe_exit_status(probe_report);
 }
 
@@ -240,9 +244,11 @@ void add_probe_command(const Command& program) {
       "dmabuf not below 64MiB or four buffers.\n"
       "--bisect takes all it can get: a camera that starts meanwhile may find nothing.\n"
       "Times are those of the largest buffer; --json has every size, step and bandwidth. --root "
-      "DIR runs nothing and shows what was captured. Needs no daemon.\n"
-      "Exit status: 0 if nothing failed; 1 if a kind failed or mismatched, if the program did, or "
-      "if nothing could be tried and something was skipped or denied; 2 on a wrong command line.");
+      "DIR runs nothing and shows what was captured. Needs no daemon.");
+  command.exit_status(
+      "0 if nothing failed; 1 if a kind failed; 2 if one mismatched; 3 if the program failed, or "
+      "if "
+      "nothing could be tried and something was skipped or denied");
 }
 
 }  // namespace jetmem

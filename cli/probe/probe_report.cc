@@ -76,20 +76,24 @@ static void describe(json::Fields& v, ProbeReport& report) {
 std::string probe_json(const ProbeReport& probe_report) { return json::write(probe_report, 2); }
 
 int probe_exit_status(const ProbeReport& probe_report) {
-  if (!probe_report.errors.empty()) return kExitFailed;
   bool tried = false;
+  bool failed = false;
   bool answered = false;
   bool refused = false;
   for (const ProbeRun& run : probe_report.runs) {
     for (const ProbeRun::Probe& probe : run.probes) {
       const ProbeState state = probe.state;
-      if (state == ProbeState::kFailed || state == ProbeState::kMismatch) return kExitFailed;
+      // As the alert of it: memory that does not hold what was written is the worst.
+      if (state == ProbeState::kMismatch) return kExitCritical;
+      failed = failed || state == ProbeState::kFailed;
       tried = tried || state == ProbeState::kOk;
       answered = answered || state == ProbeState::kUnsupported;
       refused = refused || state == ProbeState::kDenied || state == ProbeState::kSkipped;
     }
   }
-  return tried || (answered && !refused) ? kExitOk : kExitFailed;
+  if (failed) return kExitWarning;
+  const bool complete = probe_report.errors.empty() && (tried || (answered && !refused));
+  return complete ? kExitOk : kExitUnknown;
 }
 
 }  // namespace jetmem

@@ -35,7 +35,8 @@ Result<void> read_captured_probes(const std::string& directory, ProbeReport& pro
 // {"runs": [each line whole], "skipped": [...], "errors": [...]}, of several lines.
 std::string probe_json(const ProbeReport& probe_report);
 
-// The exit status: a failure, when something failed or nothing of all could be tried.
+// The exit status: critical for a mismatch, a warning for a failure, unknown when the program
+// failed or nothing of all could be tried.
 int probe_exit_status(const ProbeReport& probe_report);
 
 }  // namespace jetmem

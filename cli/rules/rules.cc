@@ -40,7 +40,11 @@ struct Loaded {
   std::size_t files = 0;
 };
 
-int run_check(const Selection&, const Loaded& loaded) {
+int status_of(const Selection& needed, const Loaded& loaded) {
+  return loaded.rules.errors.empty() ? kExitOk : exit_code(rules_error(needed.named));
+}
+
+int run_check(const Selection& needed, const Loaded& loaded) {
   const std::size_t errors = loaded.rules.errors.size();
   const std::string count =
       counted(loaded.rules.rules.rules.size(), "rule") + " in " + counted(loaded.files, "file");
@@ -49,22 +53,22 @@ int run_check(const Selection&, const Loaded& loaded) {
   } else {
     std::fprintf(stderr, "%s; valid: %s\n", counted(errors, "error").c_str(), count.c_str());
   }
-  return errors == 0 ? kExitOk : kExitFailed;
+  return status_of(needed, loaded);
 }
 
 // A part of the rules would pass for all of them: it is all or nothing.
 int run_export(const Selection& needed, const Loaded& loaded) {
   if (const std::size_t errors = loaded.rules.errors.size(); errors > 0) {
     warn("rules export", "nothing written: " + counted(errors, "error"));
-    return kExitFailed;
+    return status_of(needed, loaded);
   }
   put(prometheus_rules(loaded.rules.rules, loaded.settings.rules.interval, needed.runbooks));
   return kExitOk;
 }
 
-int run_catalog(const Selection&, const Loaded& loaded) {
+int run_catalog(const Selection& needed, const Loaded& loaded) {
   put(message_catalog(loaded.rules.rules));
-  return loaded.rules.errors.empty() ? kExitOk : kExitFailed;
+  return status_of(needed, loaded);
 }
 
 std::string list_json(const ParsedRules& parsed) {
@@ -100,39 +104,36 @@ int run_list(const Selection& needed, const Loaded& loaded) {
       std::printf("%-30s %-8s\n", printable(name).c_str(), "disabled");
     }
   }
-  return loaded.rules.errors.empty() ? kExitOk : kExitFailed;
+  return status_of(needed, loaded);
 }
 
 struct RulesCommand {
   const char* name;
   const char* help;
   const char* footer;
+  const char* exit_status;
   int (*run)(const Selection& needed, const Loaded& loaded);
 };
 
 constexpr RulesCommand kCommands[] = {
-    {"check", "Check the rules and show each error",
-     "Exit status: 0 if they are valid, 1 if there are errors, 2 on a wrong command line.",
-     run_check},
-    {"list", "List the rules and where each is defined",
-     "Exit status: 0; 1 if there are errors (on standard error), 2 on a wrong command line.",
-     run_list},
+    {"check", "Check the rules and show each error", "", "0 if they are valid", run_check},
+    {"list", "List the rules and where each is defined", "Errors are on standard error.",
+     "0 if there are no errors", run_list},
     {"export", "Print the rules as a rule file of Prometheus",
-     "For Prometheus 2.42 or later. Prints nothing if there is an error.\n"
-     "Exit status: 0 if it was written, 1 if there are errors, 2 on a wrong command line.",
+     "For Prometheus 2.42 or later. Prints nothing if there is an error.", "0 if it was written",
      run_export},
     {"catalog", "Print the texts that journalctl -x shows below alerts",
      "The catalog of jetmem's own alerts is installed. For a site's own rules:\n"
      "  jetmem rules catalog /etc/jetmem/rules.d > /etc/systemd/catalog/jetmem-local.catalog\n"
      "  journalctl --update-catalog\n"
-     "Exit status: 0; 1 if there are errors (on standard error), 2 on a wrong command line.",
-     run_catalog},
+     "Errors are on standard error.",
+     "0 if there are no errors", run_catalog},
 };
 
 int run_rules(const Selection& needed) {
   const std::string name = std::string("rules ") + needed.command->name;
   auto settings = settings_for(name.c_str(), needed.config);
-  if (!settings) return kExitUsage;
+  if (!settings) return exit_code(settings.error());
   Loaded loaded;
   loaded.settings = std::move(*settings);
   loaded.rules = read_rules(needed.named, loaded.settings.rules, loaded.files);
@@ -244,7 +245,7 @@ int no_such_rule(const std::string& name, const NamedRules& named, const ParsedR
 
 int run_rules_explain(const ExplainOptions& options) {
   const auto settings = settings_for("rules explain", options.config);
-  if (!settings) return kExitUsage;
+  if (!settings) return exit_code(settings.error());
   std::size_t files = 0;
   const ParsedRules parsed = read_rules(options.rules, settings->rules, files);
   const Rule* rule = parsed.rules.find(options.name);
@@ -275,9 +276,8 @@ void add_rules_explain(const Command& rules) {
   add_device_options(command, options);
   command.footer(
       "The values come from jetmemd, or from one reading if none answers (like jetmem alerts). For "
-      "rules in PATH they come from one reading, as no daemon has loaded them.\n"
-      "Exit status: 0; 1 if there are no values; 2 if there is no such rule or the command line is "
-      "wrong.");
+      "rules in PATH they come from one reading, as no daemon has loaded them.");
+  command.exit_status("0 if there are values");
 }
 
 }  // namespace
@@ -299,6 +299,7 @@ void add_rules_command(const Command& program) {
           .show_default();
     }
     command.footer(each.footer);
+    command.exit_status(each.exit_status);
   }
   add_rules_explain(rules);
 }

@@ -196,13 +196,30 @@ std::string alerts_text(const AlertsAnswer& answer, const AlertsTextOptions& opt
 }
 
 int alerts_status(const AlertsAnswer& answer) {
-  if (answer.count("firing") > 0) return kExitFailed;
+  // As the status has it: info alerts change nothing, a critical one that is pending is a warning,
+  // and so is one whose condition is true in a single reading.
+  const auto any = [&](auto matches) {
+    return std::any_of(answer.rules.begin(), answer.rules.end(), matches);
+  };
+  if (any([](const AlertsAnswer::Rule& rule) {
+        return rule.state == "firing" && rule.severity == "critical";
+      })) {
+    return kExitCritical;
+  }
+  if (any([&](const AlertsAnswer::Rule& rule) {
+        if (rule.severity == "info") return false;
+        const bool counts = rule.severity == "critical" || answer.local_snapshot;
+        return rule.state == "firing" || (rule.state == "pending" && counts);
+      })) {
+    return kExitWarning;
+  }
   const bool needs_history =
-      std::any_of(answer.rules.begin(), answer.rules.end(),
-                  [](const AlertsAnswer::Rule& rule) { return !rule.needs_history.empty(); });
+      any([](const AlertsAnswer::Rule& rule) { return !rule.needs_history.empty(); });
   // Each is known not to fire, rather than none known to.
-  const bool all_known = !answer.rules.empty() &&
-                         answer.count("inactive") + answer.count("pending") == answer.rules.size();
+  const bool all_known =
+      !answer.rules.empty() &&
+      answer.count("inactive") + answer.count("pending") + answer.count("firing") ==
+          answer.rules.size();
   const bool all_reported =
       all_known && !needs_history && answer.config_errors.empty() && answer.rules_omitted == 0;
   return all_reported ? kExitOk : kExitUnknown;

@@ -14,9 +14,6 @@ namespace {
 constexpr std::size_t kFindingIndent = 4;
 constexpr std::size_t kFurther = 6;
 
-constexpr int kExitWarning = 1;
-constexpr int kExitCritical = 2;
-
 std::string_view color_of(Verdict verdict) {
   constexpr std::array<std::string_view, 4> kColors{"\x1b[32m", "\x1b[35m", "\x1b[1;33m",
                                                     "\x1b[1;31m"};

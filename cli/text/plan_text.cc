@@ -33,7 +33,7 @@ std::string items_table(const PlanAnswer& answer) {
               {"CONTIGUOUS", Table::Align::kRight},
               {"GB/s", Table::Align::kRight}};
   for (const plan::Item& item : answer.budget.items) {
-    table.row({printable(item.name, 40), item.how, megabytes(item.bytes),
+    table.row({printable(item.name, 40), item.how, item.bytes ? megabytes(*item.bytes) : "?",
                megabytes(item.contiguous_bytes), gigabytes_per_second(item.bytes_per_second)});
   }
   const plan::Budget& budget = answer.budget;

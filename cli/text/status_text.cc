@@ -13,26 +13,13 @@
 #include "cli/exit_codes.h"
 #include "cli/text/budget_text.h"
 #include "cli/text/events/event_text.h"
+#include "cli/text/status_screen.h"
 
 namespace jetmem {
 namespace {
 
 constexpr std::size_t kZones = 4;
 constexpr std::size_t kAreas = 4;
-constexpr std::size_t kFaults = 4;
-constexpr std::size_t kAlerts = 4;
-constexpr std::size_t kBlind = 5;
-constexpr std::size_t kGpuNames = 5;
-
-Paint paint_of(StatusLevel level) {
-  constexpr std::array kPaints{Paint::kGood, Paint::kWarn, Paint::kBad, Paint::kUnknown};
-  return kPaints[static_cast<std::size_t>(level)];
-}
-
-// "OK", "WARNING", ...
-std::string level_word(StatusLevel level) {
-  return upper_case(std::string(status_level_name(level)));
-}
 
 std::string head(const StatusAnswer& answer, const ScreenStyle& style) {
   std::string device = answer.model.empty() ? "unknown device model" : answer.model;
@@ -40,18 +27,16 @@ std::string head(const StatusAnswer& answer, const ScreenStyle& style) {
   if (!answer.l4t.empty()) join(more, "L4T " + answer.l4t);
   if (!answer.kernel.empty()) join(more, "kernel " + answer.kernel);
   if (answer.from.since_boot > 0) join(more, "up " + duration_text(answer.from.since_boot));
-  std::string out = labelled(style, "device", device + (more.empty() ? "" : "; " + more), 2);
-  out += labelled(style, "seen", snapshot_age_text(answer.from), 2);
-  const std::string word = painted(style, paint_of(answer.level), level_word(answer.level));
-  return out + labelled(style, "state", word + ": " + answer.reason, 3);
+  std::string out = verdict_text(answer, style, 0);
+  out += labelled(style, "device", device + (more.empty() ? "" : "; " + more));
+  return out + labelled(style, "seen", snapshot_age_text(answer.from));
 }
 
 std::string budget_text(const MemoryBudget& budget, const ScreenStyle& style) {
   if (!budget.bytes || *budget.bytes <= 0) {
     return labelled(style, "memory",
                     "its size is not known" +
-                        (budget.no_bytes.empty() ? "" : ": " + plain_reason(budget.no_bytes)),
-                    2);
+                        (budget.no_bytes.empty() ? "" : ": " + plain_reason(budget.no_bytes)));
   }
   const BudgetShown shown = budget_shown(budget);
   const std::string size = " " + bytes_text(*budget.bytes) + " " + budget_of_text(budget);
@@ -61,7 +46,7 @@ std::string budget_text(const MemoryBudget& budget, const ScreenStyle& style) {
   std::string out = labelled_as_is("memory", stacked_bar(style, shown.parts, width) + size);
   out += labelled(style, "", shown.legend);
   if (!shown.overlap.empty()) out += labelled(style, "", shown.overlap);
-  if (!shown.unknown.empty()) out += labelled(style, "", "not known: " + shown.unknown, 3);
+  if (!shown.unknown.empty()) out += labelled(style, "", "not known: " + shown.unknown);
   return out;
 }
 
@@ -105,9 +90,9 @@ std::string cma_area_line(const CmaAnswer::Area& area, const ScreenStyle& style)
 std::string cma_lines(const CmaAnswer& cma, const ScreenStyle& style) {
   if (!cma.has_cma) {
     return labelled(style, "cma",
-                    "not known: " + plain_reason(absence_reason(cma.absent, "has_cma")), 2);
+                    "not known: " + plain_reason(absence_reason(cma.absent, "has_cma")));
   }
-  if (!*cma.has_cma) return labelled(style, "cma", "none: " + plain_reason(cma.none), 2);
+  if (!*cma.has_cma) return labelled(style, "cma", "none: " + plain_reason(cma.none));
   std::string out;
   for (std::size_t i = 0; i < std::min(cma.areas.size(), kAreas); ++i) {
     out += labelled(style, i == 0 ? "cma" : "", cma_area_line(cma.areas[i], style));
@@ -122,7 +107,7 @@ std::string cma_lines(const CmaAnswer& cma, const ScreenStyle& style) {
                                 : absence_reason(cma.areas.front().absent, "largest_run_bytes");
     out += labelled(
         style, out.empty() ? "cma" : "",
-        bytes_text(cma.total_bytes) + " in total; the largest free block is not known: " + why, 2);
+        bytes_text(cma.total_bytes) + " in total; the largest free block is not known: " + why);
   }
   return out;
 }
@@ -135,25 +120,23 @@ std::string gpu_text(const StatusAnswer& answer, const ScreenStyle& style) {
   } else {
     text = "not known: " + plain_reason(absence_reason(answer.absent, "gpu_bytes"));
   }
-  std::size_t shown = 0;
   std::string names;
   for (const StatusAnswer::Process& process : answer.gpu_processes) {
-    if (shown++ == kGpuNames) break;
-    join(names, cut_to(process.process, 24) + " " + bytes_text(process.bytes));
+    join(names, process.process + " " + bytes_text(process.bytes));
   }
   if (!names.empty()) text += ": " + names;
   if (names.empty() && answer.gpu_bytes) {
     const std::string why = absence_reason(answer.absent, "gpu_processes");
     if (!why.empty()) text += "; per process not known: " + plain_reason(why);
   }
-  return labelled(style, "gpu", text, 3);
+  return labelled(style, "gpu", text);
 }
 
 std::string thermal_text_line(const ThermalAnswer& thermal, const ScreenStyle& style) {
   std::string text;
   if (!thermal.zones.empty() && thermal.zones.front().celsius) {
     const ThermalAnswer::Zone& zone = thermal.zones.front();
-    text = cut_to(zone.zone, 24) + " " + celsius_text(*zone.celsius);
+    text = zone.zone + " " + celsius_text(*zone.celsius);
     for (const char* kind : {"passive", "hot", "critical"}) {
       const auto margin = zone.margin(kind);
       if (!margin) continue;
@@ -178,45 +161,21 @@ std::string thermal_text_line(const ThermalAnswer& thermal, const ScreenStyle& s
     join(text, "not throttled", "; ");
   }
   if (!thermal.power_mode.empty()) join(text, "power mode " + thermal.power_mode, "; ");
-  return labelled(style, "thermal", text, 3);
+  return labelled(style, "thermal", text);
 }
 
 std::string faults_text(const StatusAnswer& answer, const ScreenStyle& style) {
   const std::string unseen = absence_reason(answer.absent, "faults");
   if (!unseen.empty() && answer.faults.empty()) {
-    return labelled(style, "faults", "not known: " + plain_reason(unseen), 2);
+    return labelled(style, "faults", "not known: " + plain_reason(unseen));
   }
   if (answer.faults.empty()) return labelled(style, "faults", "none since boot");
   std::string out;
-  std::size_t shown = 0;
   for (const StatusAnswer::Fault& fault : answer.faults) {
-    if (shown == kFaults) break;
-    std::string text = fault.kind + ": ";
-    if (fault.last_day) {
-      text += (fault.at_least ? "at least " : "") + number_text(*fault.last_day) + " in 24h";
-    } else {
-      text += "in 24h not known";
-    }
-    if (fault.since_boot) {
-      text += ", " + number_text(*fault.since_boot) + " since boot";
-    }
-    if (fault.suppressed.value_or(0) > 0) {
-      text += " (of these " + number_text(*fault.suppressed) + " not printed by the kernel)";
-    }
-    if (fault.last_age_seconds) {
-      text += ", last " + duration_text(*fault.last_age_seconds) + " ago";
-    } else if (fault.last_wall) {
-      text += ", last " + moment_text(*fault.last_wall, std::nullopt);
-    }
-    out += labelled(style, shown == 0 ? "faults" : "", text, 2);
-    ++shown;
-  }
-  if (answer.faults.size() > kFaults) {
-    out += labelled(style, "",
-                    counted(answer.faults.size() - kFaults, "more kind") + ": jetmem faults");
+    out += labelled(style, out.empty() ? "faults" : "", fault_text(fault));
   }
   if (!unseen.empty()) {
-    out += labelled(style, "", "others are not known: " + plain_reason(unseen), 2);
+    out += labelled(style, "", "others are not known: " + plain_reason(unseen));
   }
   return out;
 }
@@ -229,43 +188,52 @@ Paint severity_paint(const StatusAnswer::Alert& alert) {
 
 std::string alerts_part(const StatusAnswer& answer, const ScreenStyle& style) {
   if (!answer.firing) {
-    return labelled(style, "alerts", not_known(answer.absent, "alerts"), 2);
+    return labelled(style, "alerts", not_known(answer.absent, "alerts"));
   }
   std::string text = number_text(static_cast<double>(*answer.firing)) + " firing, " +
                      std::to_string(*answer.pending) + " pending";
   if (*answer.unknown > 0) text += ", " + std::to_string(*answer.unknown) + " unknown";
   text += " of " + counted(answer.rules, "rule");
   std::string out = labelled(style, "alerts", text);
-  std::size_t shown = 0;
   for (const StatusAnswer::Alert& alert : answer.alerts) {
-    if (shown++ == kAlerts) break;
     std::string line = painted(style, severity_paint(alert), alert.state + " " + alert.severity) +
                        " " + alert.name;
     if (alert.active_seconds > 0) line += " for " + duration_text(alert.active_seconds);
     line += ": " + alert.summary;
     if (alert.more > 0) line += " (" + std::to_string(alert.more) + " more)";
-    out += labelled(style, "", line, 2);
+    out += labelled(style, "", line);
+    if (!alert.explains) continue;
+    if (!alert.cause.empty()) out += labelled(style, "", "Cause: " + alert.cause);
+    if (!alert.remedy.empty()) out += labelled(style, "", "Remedy: " + alert.remedy);
     // The file's whole path is in jetmem alerts.
     const std::string name = alert.runbook.substr(alert.runbook.rfind('/') + 1);
-    if (!name.empty() && alert.state == "firing") out += labelled(style, "", "runbook " + name);
+    if (!name.empty()) out += labelled(style, "", "Runbook: " + name);
   }
-  const std::uint64_t all = answer.alerts.size() + answer.alerts_omitted;
-  if (all > kAlerts) {
-    out += labelled(style, "", std::to_string(all - kAlerts) + " more: jetmem alerts");
+  if (answer.alerts_omitted > 0) {
+    out += labelled(style, "", std::to_string(answer.alerts_omitted) + " more: jetmem alerts");
   }
   return out;
 }
 
+std::string event_text(const StatusAnswer& answer, const ScreenStyle& style) {
+  if (!answer.last_event) return {};
+  const StatusAnswer::Event& event = *answer.last_event;
+  std::string text = last_seen_text(event.age_seconds, event.wall, event.before_this_boot);
+  text += (text.empty() ? "" : ": ") + event.summary;
+  if (event.count > 1) text += " (" + number_text(static_cast<double>(event.count)) + " times)";
+  return labelled(style, "event", text);
+}
+
 std::string probes_text(const StatusAnswer& answer, const ScreenStyle& style) {
   const std::string why = absence_reason(answer.absent, "probes");
-  if (answer.probes.empty()) return labelled(style, "probes", "none: " + plain_reason(why), 2);
+  if (answer.probes.empty()) return labelled(style, "probes", "none: " + plain_reason(why));
   std::string fine;
   std::string bad;
   std::string other;
   std::size_t unsupported = 0;
   for (const StatusAnswer::Probe& probe : answer.probes) {
     std::string name = probe.kind;
-    if (!probe.target.empty()) name += "(" + cut_to(probe.target, 16) + ")";
+    if (!probe.target.empty()) name += "(" + probe.target + ")";
     if (probe.state == "ok") {
       join(fine, name);
     } else if (probe.state == "unsupported") {
@@ -288,7 +256,7 @@ std::string probes_text(const StatusAnswer& answer, const ScreenStyle& style) {
   if (answer.probe_age_seconds) {
     join(text, "as of " + duration_text(*answer.probe_age_seconds) + " ago", "; ");
   }
-  return labelled(style, "probes", text, 3);
+  return labelled(style, "probes", text);
 }
 
 std::string health_text(const StatusAnswer& answer, const ScreenStyle& style) {
@@ -306,7 +274,7 @@ std::string health_text(const StatusAnswer& answer, const ScreenStyle& style) {
     if (answer.daemon_resident_bytes) join(text, bytes_text(*answer.daemon_resident_bytes));
   }
   join(text, counted(answer.sources_ok, "source") + " read");
-  std::string out = labelled(style, "jetmem", text, 2);
+  std::string out = labelled(style, "jetmem", text);
   // Many sources usually fail for one reason.
   std::vector<std::pair<std::string, std::string>> groups;  // names, why
   for (const StatusAnswer::Blind& blind : answer.blind) {
@@ -319,20 +287,24 @@ std::string health_text(const StatusAnswer& answer, const ScreenStyle& style) {
       groups.emplace_back(blind.source, why);
     }
   }
-  std::size_t shown = 0;
   for (const auto& [names, why] : groups) {
-    if (shown++ == kBlind) break;
-    out += labelled(style, "",
-                    painted(style, Paint::kUnknown, "failing") + " " + names + ": " + why, 2);
+    out +=
+        labelled(style, "", painted(style, Paint::kUnknown, "failing") + " " + names + ": " + why);
   }
-  if (groups.size() > kBlind) {
-    out += labelled(style, "", "more are failing: jetmem sources");
-  }
-  for (const std::string& note : answer.from.notes) out += labelled(style, "", note, 2);
+  for (const std::string& note : answer.from.notes) out += labelled(style, "", note);
   return out;
 }
 
 }  // namespace
+
+Paint paint_of(StatusLevel level) {
+  constexpr std::array kPaints{Paint::kGood, Paint::kWarn, Paint::kBad, Paint::kUnknown};
+  return kPaints[static_cast<std::size_t>(level)];
+}
+
+std::string level_word(StatusLevel level) {
+  return upper_case(std::string(status_level_name(level)));
+}
 
 // The levels have the order of the exit statuses.
 int status_exit(StatusLevel level) { return static_cast<int>(level); }
@@ -343,18 +315,18 @@ std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
   out += available(answer, style);
   out += cma_lines(answer.cma, style);
   if (answer.fragmentation.zones.empty()) {
-    out +=
-        labelled(style, "free",
-                 "blocks: not known: " + absence_reason(answer.fragmentation.absent, "zones"), 2);
+    out += labelled(style, "free",
+                    "blocks: not known: " + absence_reason(answer.fragmentation.absent, "zones"));
   } else {
     out += heat_map_text(answer.fragmentation, style, kZones);
   }
   out += gpu_text(answer, style);
   out += thermal_text_line(answer.thermal, style);
+  out += event_text(answer, style);
   out += faults_text(answer, style);
   out += alerts_part(answer, style);
   out += probes_text(answer, style);
-  return out + health_text(answer, style);
+  return out + health_text(answer, style) + next_text(answer, style);
 }
 
 std::string status_brief(const StatusAnswer& answer, const std::string& host) {
@@ -380,7 +352,7 @@ std::string status_brief(const StatusAnswer& answer, const std::string& host) {
   if (!answer.thermal.zones.empty() && answer.thermal.zones.front().celsius) {
     out += ", " + std::to_string(std::lround(*answer.thermal.zones.front().celsius)) + " C";
   }
-  if (answer.level != StatusLevel::kOk) out += ": " + cut_to(answer.reason, 160);
+  if (answer.level != StatusLevel::kOk) out += ": " + folded(answer.reason, 200, 1).front();
   return out + "\n";
 }
 

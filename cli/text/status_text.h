@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's state for a terminal: one screen, or one line.
+// A device's state for a terminal: all of it, or one line. The first screen is status_screen.h.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace jetmem {
 
+// All that is known, of whatever length.
 std::string status_text(const StatusAnswer& answer, const ScreenStyle& style);
 
 // "WARNING orin-nano: mem 79% used 1.5 GiB avail, cma 60% largest 36 MiB, 2 alerts, 72 C: why",
@@ -17,6 +18,10 @@ std::string status_brief(const StatusAnswer& answer, const std::string& host);
 
 // 0 ok, 1 warning, 2 critical, 3 unknown.
 int status_exit(StatusLevel level);
+
+// "OK", "WARNING", ...
+std::string level_word(StatusLevel level);
+Paint paint_of(StatusLevel level);
 
 // A part of the page that others show too.
 std::string heat_map_text(const FragmentationAnswer& answer, const ScreenStyle& style,

@@ -74,6 +74,31 @@ std::string clocks_text(const ThermalAnswer& answer, const ScreenStyle& style) {
   return table.text(style, 0);
 }
 
+std::string engines_text(const ThermalAnswer& answer, const ScreenStyle& style) {
+  Table table{{"ENGINE"},
+              {"STATE"},
+              {"LOAD", kRight},
+              {"CLOCK", kRight},
+              {"REPORTED BY", Table::Align::kLeft, Table::Narrow::kCut}};
+  std::string off;
+  for (const ThermalAnswer::Engine& engine : answer.engines) {
+    if (engine.on && *engine.on == 0) {
+      off += (off.empty() ? "" : ", ") + engine.engine;
+      continue;
+    }
+    std::string by = engine.source;
+    if (!engine.load_source.empty() && engine.load_source != engine.source) {
+      by += ", load: " + engine.load_source;
+    }
+    table.row({cut_to(engine.engine, 28), engine.on ? "on" : "-",
+               number_or_dash(engine.load, ratio_text), number_or_dash(engine.hertz, hertz_text),
+               by});
+  }
+  std::string text = table.text(style, 0);
+  if (!off.empty()) text += labelled(style, "off", off);
+  return text;
+}
+
 std::string rails_text(const ThermalAnswer& answer, const ScreenStyle& style) {
   Table table{
       {"RAIL"}, {"POWER", kRight}, {"VOLTS", kRight}, {"AMPERES", kRight}, {"SLOWED FROM", kRight}};
@@ -120,6 +145,7 @@ std::string thermal_text(const ThermalAnswer& answer, const ScreenStyle& style) 
   if (!answer.zones.empty()) out += "\n" + zones_text(answer, style);
   out += missing(answer, style, "clocks", "clocks");
   if (!answer.clocks.empty()) out += "\n" + clocks_text(answer, style);
+  if (!answer.engines.empty()) out += "\n" + engines_text(answer, style);
   if (!answer.rails.empty()) out += "\n" + rails_text(answer, style);
   out += missing(answer, style, "rails", "power");
   if (answer.omitted > 0) out += counted(answer.omitted, "more value") + " not shown\n";

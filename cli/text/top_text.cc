@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cli/draw/number_text.h"
+#include "cli/draw/shorten.h"
 #include "cli/draw/table.h"
 #include "cli/text/answer_text.h"
 #include "cli/text/budget_text.h"
@@ -21,10 +23,98 @@ std::string growth_text(const TopAnswer::Group& group) {
   return std::fabs(*group.growth) < 1 ? "0" : rate_text(*group.growth);
 }
 
-// The unit says more than the container's number, where there is one.
-std::string where_text(const TopAnswer::Group& group) {
-  if (group.container.empty()) return group.unit;
-  return group.unit.empty() ? group.container : group.unit + " " + group.container;
+// A column of the processes: what each group has in it.
+struct GroupColumn {
+  std::string name;
+  std::vector<std::string> cells;
+  Align align = Align::kRight;
+  std::size_t width() const {
+    std::size_t out = name.size();
+    for (const std::string& cell : cells) out = std::max(out, shown_width(cell));
+    return out;
+  }
+  bool is_blank() const {
+    return std::all_of(cells.begin(), cells.end(), [](const auto& cell) {
+      return cell == "-" || cell == "0" || cell == "0 B";
+    });
+  }
+};
+
+constexpr std::size_t kGroupIndent = 2;
+constexpr std::size_t kColumnGap = 2;
+constexpr const char* kPlace = "UNIT, CONTAINER";
+constexpr std::size_t kMinPlace = 6;
+constexpr std::size_t kGoodPlace = 18;
+
+// PID, name, total and unit are always there. Others go where there is no room, those that are
+// empty first; their names.
+std::string drop_columns(std::vector<GroupColumn>& columns, std::size_t room) {
+  constexpr std::array<std::string_view, 6> kLessNeeded{"SHARED", "DMABUF", "RESIDENT",
+                                                        "N",      "GROWTH", "GPU"};
+  const auto taken = [&] {
+    std::size_t out = 0;
+    for (const GroupColumn& column : columns) out += column.width() + kColumnGap;
+    return out;
+  };
+  std::string dropped;
+  for (const bool blank : {true, false}) {
+    for (const std::string_view name : kLessNeeded) {
+      if (taken() <= room) return dropped;
+      const auto found = std::find_if(columns.begin(), columns.end(),
+                                      [&](const auto& column) { return column.name == name; });
+      if (found == columns.end() || (blank && !found->is_blank())) continue;
+      columns.erase(found);
+      join(dropped, std::string(name));
+    }
+  }
+  return dropped;
+}
+
+// `dropped`: names of the columns that have no room.
+Table groups_table(const TopAnswer& answer, std::size_t width, std::string& dropped) {
+  std::vector<GroupColumn> columns{{"PID", {}},      {"NAME", {}, Align::kLeft},
+                                   {"N", {}},        {"TOTAL", {}},
+                                   {"RESIDENT", {}}, {"SHARED", {}},
+                                   {"GPU", {}},      {"DMABUF", {}},
+                                   {"GROWTH", {}}};
+  std::size_t place = 0;
+  for (const auto& group : answer.groups) {
+    const std::vector<std::string> cells{group.pid ? number_text(*group.pid) : "-",
+                                         shortened(group.command, 16),
+                                         group.processes ? number_text(*group.processes) : "-",
+                                         bytes_text(group.total),
+                                         bytes_text(group.resident),
+                                         bytes_text(group.shared),
+                                         bytes_text(group.gpu),
+                                         bytes_text(group.dmabuf),
+                                         growth_text(group)};
+    for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back(cells[i]);
+    place = std::max(place, shown_width(place_text(group.unit, group.container, 400)));
+  }
+  const std::size_t room = width - std::min(width, kGroupIndent);
+  if (place > 0) place = std::max(place, std::string_view(kPlace).size());
+  const std::size_t needed = std::min(place, kGoodPlace);
+  dropped = drop_columns(columns, room - std::min(room, needed));
+  std::size_t taken = 0;
+  for (const GroupColumn& column : columns) taken += column.width() + kColumnGap;
+  const std::size_t left = room - std::min(room, taken);
+  Table table;
+  for (const GroupColumn& column : columns) table.column(column.name, column.align);
+  const bool has_place = place > 0 && left >= kMinPlace;
+  if (has_place) {
+    table.column(left < std::string_view(kPlace).size() ? "UNIT" : kPlace, Align::kLeft,
+                 Narrow::kCut);
+  } else if (place > 0) {
+    join(dropped, kPlace);
+  }
+  for (std::size_t row = 0; row < answer.groups.size(); ++row) {
+    std::vector<std::string> cells;
+    for (const GroupColumn& column : columns) cells.push_back(column.cells[row]);
+    const auto& group = answer.groups[row];
+    if (has_place) cells.push_back(place_text(group.unit, group.container, left));
+    table.row(std::move(cells));
+  }
+  return table;
 }
 
 std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
@@ -35,22 +125,19 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
   if (answer.groups.empty()) {
     return out + paragraph(style, not_known(answer.absent, "groups"));
   }
-  Table table{{"NAME", Align::kLeft, Narrow::kCut},
-              {"N", Align::kRight},
-              {"TOTAL", Align::kRight},
-              {"RESIDENT", Align::kRight},
-              {"SHARED", Align::kRight},
-              {"GPU", Align::kRight},
-              {"DMABUF", Align::kRight},
-              {"GROWTH", Align::kRight}};
-  if (style.width > 100) table.column("UNIT, CONTAINER", Align::kLeft, Narrow::kCut);
-  for (const auto& group : answer.groups) {
-    table.row({group.command, group.processes ? number_text(*group.processes) : "-",
-               bytes_text(group.total), bytes_text(group.resident), bytes_text(group.shared),
-               bytes_text(group.gpu), bytes_text(group.dmabuf), growth_text(group),
-               where_text(group)});
+  std::string dropped;
+  const Table table =
+      groups_table(answer, static_cast<std::size_t>(std::max(style.width, 20)), dropped);
+  out += table.text(style, kGroupIndent);
+  if (!dropped.empty()) {
+    out += paragraph(style, "No room here for " + dropped + ": use a wider terminal, or --json.");
   }
-  out += table.text(style, 2);
+  const bool several =
+      std::any_of(answer.groups.begin(), answer.groups.end(),
+                  [](const auto& group) { return group.pid && group.processes.value_or(0) > 1; });
+  if (several) {
+    out += paragraph(style, "Of several processes (N) PID is the one that holds most.");
+  }
   if (answer.groups_omitted > 0) {
     out += paragraph(style, counted(answer.groups_omitted, "group") + " more: --limit");
   }
@@ -118,15 +205,13 @@ std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
   if (answer.heaps.empty()) {
     return out + paragraph(style, not_known(answer.absent, "nvmap"));
   }
-  Table table{{"HEAP"},
-              {"HELD BY", Align::kLeft, Narrow::kCut},
-              {"BYTES", Align::kRight},
-              {"", Align::kLeft, Narrow::kCut}};
+  Table table{{"HEAP"}, {"HELD BY"}, {"BYTES", Align::kRight}, {"", Align::kLeft, Narrow::kCut}};
   for (const auto& heap : answer.heaps) {
     table.row({heap.name, "(all)", bytes_text(heap.bytes),
                heap.carveout ? "of a carve-out of " + bytes_text(*heap.carveout) : ""});
     for (const auto& client : heap.clients) {
-      table.row({"", client.process, bytes_text(client.bytes), ended_text(answer, client.process)});
+      table.row({"", shortened(client.process, 20), bytes_text(client.bytes),
+                 ended_text(answer, client.process)});
     }
     if (!heap.orphans) {
       table.row({"", "(no client)", "-", "not reported by the kernel"});

@@ -16,25 +16,47 @@ constexpr std::array<const char*, 8> kAsciiEighths{"_", "_", ".", "-", "-", "=",
 
 }  // namespace
 
-std::string sparkline(const Model::Past& past, std::size_t cells, Glyphs glyphs) {
-  const std::size_t count = std::min(cells, past.size());
+namespace {
+
+// Of the newest point in (from, to], or of one before that still stands; absent: a gap.
+std::optional<double> value_in(const Past& past, double from, double to) {
+  const auto after =
+      std::upper_bound(past.begin(), past.end(), to,
+                       [](double time, const Point& point) { return time < point.at; });
+  if (after == past.begin()) return std::nullopt;
+  const Point& point = *std::prev(after);
+  if (point.at <= from && point.at + point.stands <= from) return std::nullopt;
+  return point.value && std::isfinite(*point.value) ? point.value : std::nullopt;
+}
+
+}  // namespace
+
+std::string sparkline(const Past& past, const Sparkline& of, std::size_t cells, Glyphs glyphs) {
+  std::vector<std::optional<double>> values;
   double least = 0;
   double most = 0;
   bool any = false;
-  for (std::size_t i = past.size() - count; i < past.size(); ++i) {
-    if (!past[i] || !std::isfinite(*past[i])) continue;
-    least = any ? std::min(least, *past[i]) : *past[i];
-    most = any ? std::max(most, *past[i]) : *past[i];
+  const double width = of.seconds / static_cast<double>(std::max<std::size_t>(cells, 1));
+  for (std::size_t i = 0; i < cells; ++i) {
+    const double to = of.end - width * static_cast<double>(cells - 1 - i);
+    values.push_back(value_in(past, to - width, to));
+    if (!values.back()) continue;
+    least = any ? std::min(least, *values.back()) : *values.back();
+    most = any ? std::max(most, *values.back()) : *values.back();
     any = true;
   }
+  if (const double missing = of.least_range - (most - least); missing > 0) {
+    least -= missing / 2;
+    most += missing / 2;
+  }
   std::string out;
-  for (std::size_t i = past.size() - count; i < past.size(); ++i) {
-    if (!past[i] || !std::isfinite(*past[i])) {
+  for (const auto& value : values) {
+    if (!value) {
       out += ' ';
       continue;
     }
-    // What does not change is a line at the bottom, not noise at full height.
-    const double share = most > least ? (*past[i] - least) / (most - least) : 0;
+    // What does not change is a line, not noise at full height.
+    const double share = most > least ? (*value - least) / (most - least) : 0;
     const auto step = static_cast<std::size_t>(std::clamp(std::lround(share * 7), 0L, 7L));
     out += glyphs.blocks ? kEighths.at(step) : kAsciiEighths.at(step);
   }
@@ -67,14 +89,14 @@ Style grade(double value, double warning, double critical) {
 }
 
 void add_wrapped(std::vector<Line>& to, std::string_view text, std::size_t indent,
-                 std::size_t columns, Glyphs glyphs, Style style) {
-  constexpr std::size_t kMaxLines = 20;
+                 std::size_t columns, Glyphs glyphs, Style style, std::size_t max_lines) {
   const std::size_t room = columns > indent + 1 ? columns - indent : 1;
   std::string safe = safe_text(text, glyphs);
-  for (std::size_t lines = 0; !safe.empty() && lines < kMaxLines; ++lines) {
-    std::string part = cut_text(safe, room);
+  for (std::size_t lines = 0; !safe.empty() && lines < max_lines; ++lines) {
+    const bool last = lines + 1 == max_lines;
+    std::string part = last ? cut_words(safe, room) : cut_text(safe, room);
     if (part.empty()) part = "?";  // a wide character, and room for a narrow one
-    if (part.size() < safe.size() && safe[part.size()] != ' ') {
+    if (!last && part.size() < safe.size() && safe[part.size()] != ' ') {
       const std::size_t blank = part.find_last_of(' ');
       if (blank != std::string::npos && blank > 0) part.resize(blank);
     }
@@ -160,6 +182,18 @@ std::string cut_text(std::string_view safe, std::size_t cells) {
   return std::string(safe.substr(0, bytes));
 }
 
+std::string cut_words(std::string_view safe, std::size_t cells) {
+  if (cells_of(safe) <= cells) return std::string(safe);
+  if (cells <= 2) return std::string(cells, '.');
+  std::string out = cut_text(safe, cells - 2);
+  // Where the next character is a blank, the last word is whole.
+  const std::size_t blank = safe[out.size()] == ' ' ? out.size() : out.find_last_of(' ');
+  if (blank != std::string::npos) out.resize(std::min(blank, out.size()));
+  out.erase(out.find_last_not_of(" ,;:") + 1);
+  const bool has_room = !out.empty() && cells_of(out) + 3 <= cells;
+  return out.append(has_room ? " .." : "..");
+}
+
 Line& Line::add(std::string_view text, Style style) {
   std::string safe = safe_text(text, glyphs_);
   if (safe.empty()) return *this;
@@ -217,15 +251,46 @@ Style style_of_escape(std::string_view codes) {
   return codes == "1;31" ? Style::kCritical : Style::kWarning;
 }
 
+// Breaks a line at blanks; what follows is indented a little more than its begin.
+void add_broken(std::vector<Line>& to, const Line& line, std::size_t columns) {
+  const std::string text = line.text();
+  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  const std::size_t indent = std::min(begin + 2, columns / 3);
+  Line out(line.glyphs());
+  out.add(std::string(std::min(begin, columns / 3), ' '));
+  bool first = true;
+  for (const Piece& piece : line.pieces()) {
+    std::string_view rest = piece.text;
+    while (!rest.empty()) {
+      const std::size_t blanks = std::min(rest.find_first_not_of(' '), rest.size());
+      rest.remove_prefix(blanks);
+      const std::string_view word = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(word.size());
+      if (word.empty()) continue;
+      const std::string gap(first ? 0 : std::min<std::size_t>(blanks, 2), ' ');
+      if (!first && out.width() + gap.size() + cells_of(word) > columns) {
+        to.push_back(std::move(out));
+        out = Line(line.glyphs());
+        out.add(std::string(indent, ' '));
+      } else {
+        out.add(gap);
+      }
+      out.add(word, piece.style);
+      first = false;
+    }
+  }
+  to.push_back(std::move(out));
+}
+
 }  // namespace
 
-std::vector<Line> page_lines(std::string_view page, Glyphs glyphs) {
+std::vector<Line> page_lines(std::string_view page, Glyphs glyphs, std::size_t columns) {
   constexpr std::string_view kEscape = "\x1b[";
   std::vector<Line> out;
   Lines rows(page);
   std::string_view row;
   while (rows.next(row)) {
-    Line& line = out.emplace_back(glyphs);
+    Line line(glyphs);
     Style style = Style::kPlain;
     while (!row.empty()) {
       const std::size_t escape = std::min(row.find(kEscape), row.size());
@@ -235,6 +300,11 @@ std::vector<Line> page_lines(std::string_view page, Glyphs glyphs) {
       const std::size_t end = std::min(row.find('m'), row.size());
       style = style_of_escape(row.substr(0, end));
       row.remove_prefix(std::min(end + 1, row.size()));
+    }
+    if (line.width() > columns) {
+      add_broken(out, line, columns);
+    } else {
+      out.push_back(std::move(line));
     }
   }
   return out;

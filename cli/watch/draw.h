@@ -69,13 +69,21 @@ class Line {
 std::string safe_text(std::string_view text, Glyphs glyphs);
 // Cells of a safe text.
 std::size_t cells_of(std::string_view safe);
+// The whole words of a safe text that fit, followed by ".." where some are missing.
+std::string cut_words(std::string_view safe, std::size_t cells);
 // As many characters of a safe text as fit.
 std::string cut_text(std::string_view safe, std::size_t cells);
 
 // Bars and sparklines, in block characters or ASCII.
 
-// The last `cells` points between their least and their greatest value; ' ' where there was none.
-std::string sparkline(const Model::Past& past, std::size_t cells, Glyphs glyphs);
+// The last `seconds` before `end` in so many cells, between the least and the greatest value, which
+// are at least `least_range` apart: noise is no mountain. ' ' where there was no value.
+struct Sparkline {
+  double end = 0;
+  double seconds = 600;
+  double least_range = 0;
+};
+std::string sparkline(const Past& past, const Sparkline& of, std::size_t cells, Glyphs glyphs);
 
 // Shares (0 to 1) one after the other, each with a letter of its own for a terminal without colour.
 struct Share {
@@ -88,11 +96,14 @@ void add_bar(Line& line, const std::vector<Share>& shares, std::size_t cells);
 // Good below the first, warning below the second, else critical.
 Style grade(double value, double warning, double critical);
 
-// A text over as many lines as it takes, broken at blanks.
+// A text over as many lines as it takes, at most so many, broken at blanks; what has no room ends
+// in "..".
+inline constexpr std::size_t kMaxWrapped = 20;
 void add_wrapped(std::vector<Line>& to, std::string_view text, std::size_t indent,
-                 std::size_t columns, Glyphs glyphs, Style style = Style::kPlain);
+                 std::size_t columns, Glyphs glyphs, Style style = Style::kPlain,
+                 std::size_t max_lines = kMaxWrapped);
 
-// A page of cli/text as lines: its colours become styles.
-std::vector<Line> page_lines(std::string_view page, Glyphs glyphs);
+// A page of cli/text as lines: its colours become styles. What is wider is broken at blanks.
+std::vector<Line> page_lines(std::string_view page, Glyphs glyphs, std::size_t columns);
 
 }  // namespace jetmem::watch

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <csignal>
 
+#include "base/text/utc_time.h"
+#include "cli/history/history_select.h"
 
 namespace jetmem::watch {
 namespace {
@@ -24,8 +26,8 @@ class Loop {
   Loop(Screen& screen, Signals& signals, SnapshotWorker& looker, Glyphs glyphs)
       : screen_(screen), signals_(signals), snapshot_worker_(looker), glyphs_(glyphs) {}
 
-  int run(double interval) {
-    shown_.interval = interval;
+  int run(const Shown& first) {
+    shown_ = first;
     while (!left_) {
       take_snapshot();
       draw();
@@ -38,17 +40,29 @@ class Loop {
 
  private:
   void take_snapshot() {
-    if (auto checked = snapshot_worker_.take()) {
-      model_.checked(std::move(checked->now), now_seconds(), checked->seconds);
-    }
     const double now = now_seconds();
-    const bool due =
-        model_.snapshots() == 0 || now - requested_at_ >= next_snapshot(model_, shown_.interval);
-    if (!shown_.paused && due && !snapshot_worker_.busy()) {
-      snapshot_worker_.ask();
+    if (auto checked = snapshot_worker_.take()) {
+      model_.checked(std::move(checked->look), now, checked->seconds, shown_.interval);
+      if (model_.error().empty()) looked();
+    }
+    // Another moment is wanted than the one that was asked for last.
+    const bool moved = requested_ != shown_.as_of;
+    const bool due = !shown_.as_of && !shown_.paused &&
+                     now - requested_at_ >= next_snapshot(model_, shown_.interval);
+    if ((model_.snapshots() == 0 || moved || due) && !snapshot_worker_.busy()) {
+      // The minutes before: at the begin, and after something else was shown.
+      const bool with_past = model_.now() == nullptr || model_.as_of().has_value();
+      snapshot_worker_.ask({shown_.as_of, with_past});
+      requested_ = shown_.as_of;
       requested_at_ = now;
     }
     shown_.looking = snapshot_worker_.busy() ? now - requested_at_ : -1;
+  }
+
+  void looked() {
+    if (model_.recorded()) shown_.recorded = *model_.recorded();
+    if (model_.as_of() || !model_.now()->wall) return;
+    shown_.live_wall = wall_of(*model_.now()->wall);
   }
 
   void draw() {
@@ -83,9 +97,9 @@ class Loop {
   void take_keys() {
     // Accidentally pasted text must not block the rest.
     for (int i = 0; i < 64 && !left_; ++i) {
-      const Key key = screen_.key();
-      if (key == Key::kNone) return;
-      if (!press(shown_, key, page_, max_scroll_)) leave(0);
+      const Press pressed = screen_.key();
+      if (pressed.key == Key::kNone) return;
+      if (!press(shown_, pressed, page_, max_scroll_)) leave(0);
     }
   }
 
@@ -100,6 +114,7 @@ class Loop {
   Glyphs glyphs_;
   Model model_;
   Shown shown_;
+  std::optional<Nanoseconds> requested_;
   double requested_at_ = 0;
   std::size_t max_scroll_ = 0;
   std::size_t page_ = 1;
@@ -109,9 +124,9 @@ class Loop {
 
 }  // namespace
 
-int run_watch_loop(Screen& screen, Signals& signals, SnapshotWorker& looker, double interval,
+int run_watch_loop(Screen& screen, Signals& signals, SnapshotWorker& looker, const Shown& first,
                    Glyphs glyphs) {
-  return Loop(screen, signals, looker, glyphs).run(interval);
+  return Loop(screen, signals, looker, glyphs).run(first);
 }
 
 namespace {
@@ -144,14 +159,92 @@ TopSort next_sort(TopSort sort) {
                               (static_cast<int>(TopSort::kGrowth) + 1));
 }
 
+// Without a clock nothing has a time.
+constexpr const char* kNoTime = "The time of these values is not known: there is no way back.";
+
+std::optional<Nanoseconds> newest_of(const Shown& shown) {
+  if (!shown.live_wall) return shown.recorded.newest;
+  return std::max(*shown.live_wall, shown.recorded.newest.value_or(*shown.live_wall));
+}
+
+// So many steps of the recorder, forward or back.
+void step_time(Shown& shown, int steps) {
+  const auto newest = newest_of(shown);
+  if (!newest) {
+    shown.message = kNoTime;
+    return;
+  }
+  if (!shown.as_of && steps > 0) return;
+  Nanoseconds to = shown.as_of.value_or(*newest) + steps * shown.recorded.step;
+  if (to >= *newest) {
+    shown.as_of.reset();
+    return;
+  }
+  if (shown.recorded.oldest && to < *shown.recorded.oldest) {
+    to = *shown.recorded.oldest;
+    shown.message = "This is where the record begins.";
+  }
+  shown.as_of = std::chrono::floor<std::chrono::seconds>(to);
+}
+
+void go_to_time(Shown& shown) {
+  if (shown.typed == "now") {
+    shown.as_of.reset();
+    return;
+  }
+  const auto newest = newest_of(shown);
+  const auto to = parse_moment(shown.typed, newest.value_or(SystemClock().wall()));
+  if (to) {
+    shown.as_of = *to;
+  } else {
+    shown.message = to.error().message;
+  }
+}
+
+// A line is being typed.
+void type(Shown& shown, Press pressed) {
+  constexpr std::size_t kMaxTyped = 60;
+  switch (pressed.key) {
+    case Key::kEnter:
+      if (shown.prompt == Prompt::kFilter) {
+        shown.filter = shown.typed;
+        shown.scroll = 0;
+      } else if (!shown.typed.empty()) {
+        go_to_time(shown);
+      }
+      shown.prompt = Prompt::kNone;
+      break;
+    case Key::kEscape:
+      shown.prompt = Prompt::kNone;
+      break;
+    case Key::kErase:
+      if (!shown.typed.empty()) shown.typed.pop_back();
+      break;
+    default:
+      if (pressed.character != 0 && shown.typed.size() < kMaxTyped) {
+        shown.typed.push_back(pressed.character);
+      }
+  }
+}
+
+void begin_typing(Shown& shown, Prompt prompt) {
+  shown.prompt = prompt;
+  shown.typed = prompt == Prompt::kFilter ? shown.filter : "";
+}
+
 }  // namespace
 
-bool press(Shown& shown, Key key, std::size_t page, std::size_t max_scroll) {
+bool press(Shown& shown, Press pressed, std::size_t page, std::size_t max_scroll) {
+  shown.message.clear();
+  if (shown.prompt != Prompt::kNone) {
+    type(shown, pressed);
+    return true;
+  }
   const std::size_t view = static_cast<std::size_t>(shown.view);
   const std::size_t step = std::max<std::size_t>(page, 1);
   // After a resize it may stand beyond the end.
   shown.scroll = std::min(shown.scroll, max_scroll);
-  switch (key) {
+  switch (pressed.key) {
     case Key::kQuit:
       return false;
     case Key::kHelp:
@@ -200,8 +293,35 @@ bool press(Shown& shown, Key key, std::size_t page, std::size_t max_scroll) {
     case Key::kView4:
     case Key::kView5:
     case Key::kView6:
-      show(shown, static_cast<std::size_t>(key) - static_cast<std::size_t>(Key::kView1));
+      show(shown, static_cast<std::size_t>(pressed.key) - static_cast<std::size_t>(Key::kView1));
       break;
+    case Key::kBack:
+      step_time(shown, -1);
+      break;
+    case Key::kForward:
+      step_time(shown, 1);
+      break;
+    case Key::kFarBack:
+      step_time(shown, -10);
+      break;
+    case Key::kFarForward:
+      step_time(shown, 10);
+      break;
+    case Key::kLive:
+      shown.as_of.reset();
+      break;
+    case Key::kTime:
+      begin_typing(shown, Prompt::kTime);
+      break;
+    case Key::kFilter:
+      begin_typing(shown, Prompt::kFilter);
+      break;
+    case Key::kEscape:
+      shown.help = false;
+      shown.filter.clear();
+      break;
+    case Key::kEnter:
+    case Key::kErase:
     case Key::kNone:
     case Key::kRedraw:
     case Key::kOther:

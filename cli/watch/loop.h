@@ -10,8 +10,9 @@
 
 namespace jetmem::watch {
 
-// 0 when a person leaves (q, Ctrl-C), else the signal that wants this program to end.
-int run_watch_loop(Screen& screen, Signals& signals, SnapshotWorker& looker, double interval,
+// 0 when a person leaves (q, Ctrl-C), else the signal that wants this program to end. `first` is
+// what is shown at the beginning.
+int run_watch_loop(Screen& screen, Signals& signals, SnapshotWorker& looker, const Shown& first,
                    Glyphs glyphs);
 
 // What keys do, and when to read again: the behaviour of jetmem watch without its terminal.
@@ -21,6 +22,6 @@ inline constexpr double kShortest = 1;
 inline constexpr double kLongest = 60;
 
 // False when the person wants to leave. `page`: rows of a page; `max_scroll` of what is shown.
-bool press(Shown& shown, Key key, std::size_t page, std::size_t max_scroll);
+bool press(Shown& shown, Press pressed, std::size_t page, std::size_t max_scroll);
 
 }  // namespace jetmem::watch

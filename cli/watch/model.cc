@@ -5,59 +5,42 @@
 #include <utility>
 
 namespace jetmem::watch {
-std::optional<double> value_of_group(const DeviceNow& now, const MemoryBudget& budget,
-                                     Quantity quantity) {
-  const SampleSet& samples = now.samples;
-  switch (quantity) {
-    case Quantity::kAvailable:
-      return samples.meminfo("MemAvailable");
-    case Quantity::kGpu: {
-      const auto* part = budget.part("gpu");
-      if (part == nullptr) return std::nullopt;
-      return part->bytes ? part->bytes : part->reported_bytes;
-    }
-    case Quantity::kCmaUsed: {
-      // Of all areas or of none: a part of them would pass for all.
-      const auto* part = budget.part("cma");
-      return part != nullptr ? part->bytes : std::nullopt;
-    }
-    case Quantity::kSwapUsed: {
-      const auto total = samples.meminfo("SwapTotal");
-      const auto free = samples.meminfo("SwapFree");
-      if (!total || !free || *total <= 0) return std::nullopt;
-      return *total - *free;
-    }
-    case Quantity::kPressure:
-      return samples.value("jetmem_pressure_stall_ratio",
-                           {{"resource", "memory"}, {"kind", "some"}, {"window", "10s"}});
-    case Quantity::kTemperature: {
-      std::optional<double> out;
-      for (const Sample& zone : samples.family("jetmem_thermal_zone_celsius")) {
-        out = out ? std::max(*out, zone.value) : zone.value;
-      }
-      return out;
-    }
-    case Quantity::kCount:
-      break;
-  }
-  return std::nullopt;
+
+std::optional<double> value_of(const StatusAnswer& status, Quantity quantity) {
+  if (quantity == Quantity::kAvailable) return status.available_bytes;
+  // Of all areas or of none: a part of them would pass for all.
+  const auto* part = status.budget.part("cma");
+  return part != nullptr ? part->bytes : std::nullopt;
 }
 
-void Model::checked(Result<DeviceNow> style, double at, double elapsed) {
+void Model::checked(Result<Look> look, double at, double elapsed, double interval) {
   ++looks_;
   elapsed_ = elapsed;
-  if (style) {
-    now_ = std::move(*style);
-    budget_ = memory_budget(*now_);
+  if (look) {
+    // Points of one are no past of the other.
+    if (look->as_of != as_of_ && (look->as_of || as_of_)) past_ = {};
+    now_ = std::move(look->now);
+    as_of_ = look->as_of;
+    if (look->recorded) recorded_ = look->recorded;
+    status_ = status_answer(*now_);
     at_ = at;
     error_.clear();
+    if (look->past) {
+      past_ = std::move(*look->past);
+      past_seconds_ = look->past_seconds;
+      for (Past& past : past_) {
+        for (Point& point : past) point.at += at;
+      }
+    }
   } else {
-    error_ = std::move(style.error().message);
+    error_ = std::move(look.error().message);
   }
+  // What was recorded is in the past that came with it.
+  if (as_of_) return;
   for (std::size_t i = 0; i < past_.size(); ++i) {
-    std::optional<double> value;
-    if (error_.empty()) value = value_of_group(*now_, budget_, static_cast<Quantity>(i));
-    past_[i].push_back(value);
+    Point point{at, 2.5 * std::max(interval, elapsed), std::nullopt};
+    if (error_.empty()) point.value = value_of(status_, static_cast<Quantity>(i));
+    past_[i].push_back(point);
     if (past_[i].size() > kPast) past_[i].pop_front();
   }
 }

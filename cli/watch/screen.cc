@@ -18,30 +18,30 @@ namespace {
 
 constexpr int kEscapeMilliseconds = 200;  // a slow line splits what arrow keys send
 
-struct Look {
+struct TerminalStyle {
   short color;     // COLOR_*; -1: the terminal's own
   attr_t with;     // with colour
   attr_t without;  // on a terminal without
 };
 
 // In the order of Style.
-constexpr std::array<Look, 11> kLooks{{{-1, A_NORMAL, A_NORMAL},
-                                       {-1, A_DIM, A_NORMAL},
-                                       {-1, A_BOLD, A_BOLD},
-                                       {-1, A_REVERSE, A_REVERSE},
-                                       {COLOR_GREEN, A_NORMAL, A_NORMAL},
-                                       {COLOR_YELLOW, A_BOLD, A_BOLD},
-                                       {COLOR_RED, A_BOLD, A_REVERSE},
-                                       {COLOR_CYAN, A_NORMAL, A_NORMAL},
-                                       {COLOR_BLUE, A_NORMAL, A_NORMAL},
-                                       {COLOR_MAGENTA, A_NORMAL, A_NORMAL},
-                                       {COLOR_YELLOW, A_NORMAL, A_NORMAL}}};
+constexpr std::array<TerminalStyle, 11> kLooks{{{-1, A_NORMAL, A_NORMAL},
+                                                {-1, A_DIM, A_NORMAL},
+                                                {-1, A_BOLD, A_BOLD},
+                                                {-1, A_REVERSE, A_REVERSE},
+                                                {COLOR_GREEN, A_NORMAL, A_NORMAL},
+                                                {COLOR_YELLOW, A_BOLD, A_BOLD},
+                                                {COLOR_RED, A_BOLD, A_REVERSE},
+                                                {COLOR_CYAN, A_NORMAL, A_NORMAL},
+                                                {COLOR_BLUE, A_NORMAL, A_NORMAL},
+                                                {COLOR_MAGENTA, A_NORMAL, A_NORMAL},
+                                                {COLOR_YELLOW, A_NORMAL, A_NORMAL}}};
 static_assert(kLooks.size() == static_cast<std::size_t>(Style::kKernel) + 1);
 
 bool colored = false;
 
 attr_t attributes_of(Style style) {
-  const Look& look = kLooks[static_cast<std::size_t>(style)];
+  const TerminalStyle& look = kLooks[static_cast<std::size_t>(style)];
   if (!colored) return look.without;
   if (look.color < 0) return look.with;
   return look.with | static_cast<attr_t>(COLOR_PAIR(look.color + 1));
@@ -56,6 +56,8 @@ void set_colors() {
 }
 
 constexpr int kCtrlL = 12;
+constexpr int kEscapeKey = 27;
+constexpr int kDelete = 127;
 constexpr std::pair<int, Key> kKeys[] = {{ERR, Key::kNone},
                                          {'q', Key::kQuit},
                                          {'Q', Key::kQuit},
@@ -76,9 +78,27 @@ constexpr std::pair<int, Key> kKeys[] = {{ERR, Key::kNone},
                                          {KEY_HOME, Key::kHome},
                                          {KEY_END, Key::kEnd},
                                          {'\t', Key::kNextView},
-                                         {KEY_RIGHT, Key::kNextView},
-                                         {KEY_LEFT, Key::kPreviousView},
                                          {KEY_BTAB, Key::kPreviousView},
+                                         {KEY_LEFT, Key::kBack},
+                                         {KEY_RIGHT, Key::kForward},
+                                         {KEY_SLEFT, Key::kFarBack},
+                                         {'<', Key::kFarBack},
+                                         {KEY_SRIGHT, Key::kFarForward},
+                                         {'>', Key::kFarForward},
+                                         {'l', Key::kLive},
+                                         {'t', Key::kTime},
+                                         {'/', Key::kFilter},
+                                         {KEY_F(1), Key::kHelp},
+                                         {KEY_F(4), Key::kFilter},
+                                         {KEY_F(6), Key::kSort},
+                                         {KEY_F(10), Key::kQuit},
+                                         {'\r', Key::kEnter},
+                                         {'\n', Key::kEnter},
+                                         {KEY_ENTER, Key::kEnter},
+                                         {kEscapeKey, Key::kEscape},
+                                         {KEY_BACKSPACE, Key::kErase},
+                                         {'\b', Key::kErase},
+                                         {kDelete, Key::kErase},
                                          {kCtrlL, Key::kRedraw}};
 
 Key key_of(int pressed) {
@@ -143,10 +163,11 @@ void Screen::draw(const std::vector<Line>& lines) {
   ::wrefresh(stdscr);
 }
 
-Key Screen::key() {
+Press Screen::key() {
   const int pressed = ::wgetch(stdscr);
   if (pressed == kCtrlL) ::clearok(curscr, TRUE);
-  return key_of(pressed);
+  const bool is_text = pressed >= ' ' && pressed < kDelete;
+  return {key_of(pressed), is_text ? static_cast<char>(pressed) : '\0'};
 }
 
 void Screen::resized() {

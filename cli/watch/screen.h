@@ -28,6 +28,16 @@ enum class Key : std::uint8_t {
   kEnd,
   kNextView,
   kPreviousView,
+  kBack,  // in time, by one step and by ten
+  kForward,
+  kFarBack,
+  kFarForward,
+  kLive,
+  kTime,
+  kFilter,
+  kEnter,
+  kEscape,
+  kErase,
   kRedraw,
   kView1,  // the others follow
   kView2,
@@ -36,6 +46,15 @@ enum class Key : std::uint8_t {
   kView5,
   kView6,
   kOther,
+};
+
+// A key, and the character that it is where a line is typed (printable ASCII; else 0).
+struct Press {
+  Key key = Key::kNone;
+  char character = 0;
+  Press() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): is one
+  Press(Key which, char typed = 0) : key(which), character(typed) {}
 };
 
 class Screen {
@@ -50,7 +69,7 @@ class Screen {
   Size size() const;
   void draw(const std::vector<Line>& lines);
   // Does not wait.
-  Key key();
+  Press key();
   // The terminal has another size now.
   void resized();
   // Gives the terminal back until resume().

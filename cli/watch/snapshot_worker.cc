@@ -12,7 +12,7 @@ namespace jetmem::watch {
 struct SnapshotWorker::Shared : WorkerThread::Shared {
   TakeSnapshot take_snapshot;
   std::function<void()> wake;
-  bool requested = false;
+  std::optional<Request> requested;
   bool busy = false;
   std::optional<TimedSnapshot> checked;
 
@@ -24,19 +24,19 @@ void SnapshotWorker::Shared::run() {
   for (;;) {
     changed.wait(lock, [&] { return requested || stopping; });
     if (stopping) break;
-    requested = false;
+    const Request request = *std::exchange(requested, std::nullopt);
     lock.unlock();
     const auto begin = std::chrono::steady_clock::now();
-    Result<DeviceNow> now = fail(Errc::kIo, "the read was cancelled");
+    Result<Look> look = fail(Errc::kIo, "the read was cancelled");
     // A thread that throws ends the program, with the terminal as it is.
     try {
-      now = take_snapshot();
+      look = take_snapshot(request);
     } catch (const std::exception& error) {
-      now = fail(Errc::kIo, error.what());
+      look = fail(Errc::kIo, error.what());
     }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
     lock.lock();
-    checked = TimedSnapshot{std::move(now), elapsed.count()};
+    checked = TimedSnapshot{std::move(look), elapsed.count()};
     busy = false;
     if (stopping) break;
     wake();
@@ -54,11 +54,11 @@ SnapshotWorker::SnapshotWorker(TakeSnapshot take_snapshot, std::function<void()>
 
 SnapshotWorker::~SnapshotWorker() { stop(0); }
 
-void SnapshotWorker::ask() {
+void SnapshotWorker::ask(const Request& request) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->busy) return;
   shared_->busy = true;
-  shared_->requested = true;
+  shared_->requested = request;
   shared_->changed.notify_all();
 }
 

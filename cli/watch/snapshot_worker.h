@@ -8,13 +8,13 @@
 
 #include "base/result.h"
 #include "base/worker_thread.h"
-#include "report/device/device_now.h"
+#include "cli/watch/reader.h"
 
 namespace jetmem::watch {
 
 class SnapshotWorker {
  public:
-  using TakeSnapshot = std::function<Result<DeviceNow>()>;
+  using TakeSnapshot = std::function<Result<Look>(const Request&)>;
   // `wake` is called on the thread when a look has ended.
   SnapshotWorker(TakeSnapshot take_snapshot, std::function<void()> wake);
   SnapshotWorker(const SnapshotWorker&) = delete;
@@ -23,10 +23,10 @@ class SnapshotWorker {
   ~SnapshotWorker();
 
   // Begins a look; nothing where one is under way.
-  void ask();
+  void ask(const Request& request);
   bool busy() const;
   struct TimedSnapshot {
-    Result<DeviceNow> now;
+    Result<Look> look;
     double seconds = 0;
   };
   std::optional<TimedSnapshot> take();

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/exit_codes.h"
 #include "base/fatal_handler.h"
 #include "base/spawn.h"
 #include "base/text/text.h"
@@ -31,7 +32,6 @@
 namespace jetmem::journal {
 namespace {
 
-constexpr int kExitUsage = 2;
 constexpr int kPausedMs = 100;
 // Lines that come one by one are read together.
 constexpr Nanoseconds kGather = std::chrono::milliseconds(100);

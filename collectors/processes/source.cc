@@ -44,6 +44,11 @@ constexpr std::array kMetrics{
           "three. Absent where mappings are not known.",
           kLabels, kSeries),
     gauge("jetmem_process_group_processes", "Processes in the group.", kLabels, kSeries),
+    gauge(
+        "jetmem_process_group_pid",
+        "PID of the process that holds most of the group's memory: a name, not a quantity. Not of "
+        "command=other.",
+        kLabels, kSeries),
     gauge("jetmem_process_group_growth_bytes_per_second",
           "How fast the group grows, all its memory together, over the last 15 readings (15 "
           "minutes by default). Steady and above 0 for hours is a leak.",
@@ -202,7 +207,9 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
     }
   }
   for (std::size_t i = 0; i < reading_.processes.size(); ++i) {
-    extras_.gpu[reading_.processes[i].group] += std::max(extras_.nvmap[i], extras_.nvml[i]);
+    const std::uint64_t bytes = std::max(extras_.nvmap[i], extras_.nvml[i]);
+    extras_.gpu[reading_.processes[i].group] += bytes;
+    extras_.beside[i] += bytes;
   }
 }
 
@@ -230,11 +237,15 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
     }
     const auto at = static_cast<std::size_t>(process - reading_.processes.data());
     const std::uint64_t charged = extras_.has_nvmap ? extras_.nvmap[at] : 0;
-    extras_.dmabuf[process->group] +=
+    const std::uint64_t bytes =
         holder.bytes - std::min(charged, holder.nvmap_bytes - holder.clientless_bytes);
+    extras_.dmabuf[process->group] += bytes;
+    extras_.beside[at] += bytes;
     if (extras_.has_mapped) {
-      extras_.mapped[process->group] +=
+      const std::uint64_t mapped =
           std::min(holder.mapped_bytes, process->shared_pages * *context.facts.page_size);
+      extras_.mapped[process->group] += mapped;
+      extras_.beside[at] -= mapped;
     }
   }
 }
@@ -243,8 +254,10 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
 void ProcessesSource::join(WriteContext& context) const {
   const auto kind = extras_.kind();
   extras_.is_cut = reading_.left_out > 0;
+  extras_.beside.assign(reading_.processes.size(), 0);
   join_gpu(context);
   join_dmabuf(context);
+  find_largest(*context.facts.page_size);
   if (kind != extras_.kind()) shown_.forget_growth();
   extras_.bytes.resize(reading_.groups.size());
   for (std::size_t i = 0; i < extras_.bytes.size(); ++i) {
@@ -252,6 +265,16 @@ void ProcessesSource::join(WriteContext& context) const {
                        extras_.mapped[i] + extras_.gpu[i] + extras_.dmabuf[i];
   }
   shown_.update(reading_.groups, extras_.bytes, clock_.mono(), clock_.boot());
+}
+
+void ProcessesSource::find_largest(std::uint64_t page) const {
+  extras_.largest.assign(reading_.groups.size(), {});
+  for (std::size_t i = 0; i < reading_.processes.size(); ++i) {
+    const Processes::Process& process = reading_.processes[i];
+    const std::uint64_t bytes = process.resident_pages * page + extras_.beside[i];
+    Extras::Holder& largest = extras_.largest[process.group];
+    if (largest.pid == 0 || bytes > largest.bytes) largest = {process.pid, bytes};
+  }
 }
 
 void ProcessesSource::find_newcomers(std::uint64_t page) const {
@@ -266,6 +289,7 @@ void ProcessesSource::find_newcomers(std::uint64_t page) const {
     if (std::any_of(all.begin(), all.end(), is_shown)) continue;
     Processes::Newcomer& newcomer = newcomers.add();
     newcomer.key = group.key;
+    newcomer.pid = extras_.largest[i].pid;
     newcomer.processes = group.processes;
     newcomer.resident = group.resident_pages * page;
     newcomer.shared = group.shared_pages * page;
@@ -353,6 +377,8 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     rest.mapped -= sums.mapped;
     const auto growth = is_cut ? std::nullopt : one.growth.rate();
     if (!growth && !is_cut) context.absent.add("growth_needs_readings");
+    out.put(metric("jetmem_process_group_pid"), extras_.largest[one.group].pid, one.key.command,
+            one.key.unit, one.key.container);
     put_group(sums, growth, one.key.command, one.key.unit, one.key.container);
   }
   if (!is_cut) put_group(rest, std::nullopt, ShownGroups::kOther, "", "");

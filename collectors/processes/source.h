@@ -52,6 +52,13 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
     std::vector<std::uint64_t> dmabuf;
     std::vector<std::uint64_t> mapped;
     std::vector<std::uint64_t> bytes;  // all together
+    // By process, beside its resident memory; modulo 2^64, as what is mapped is taken off.
+    std::vector<std::uint64_t> beside;
+    struct Holder {
+      std::uint32_t pid = 0;
+      std::uint64_t bytes = 0;
+    };
+    std::vector<Holder> largest;  // by group
     bool has_gpu = false;
     bool has_dmabuf = false;
     bool has_nvmap = false;  // what gpu is made of
@@ -73,6 +80,7 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   void join_gpu(WriteContext& context) const;
   void join_dmabuf(WriteContext& context) const;
   void find_heir(const Nvmap& nvmap, const WriteContext& context) const;
+  void find_largest(std::uint64_t page) const;
   void find_newcomers(std::uint64_t page) const;
   void write_ended(SampleWriter& out, WriteContext& context) const;
   const Processes::Process* process_of(std::uint32_t pid) const;

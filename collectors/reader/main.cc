@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/exit_codes.h"
 #include "base/fatal_handler.h"
 #include "base/root/root.h"
 #include "base/spawn.h"
@@ -27,7 +28,6 @@ namespace jetmem::reader {
 namespace {
 
 constexpr int kConnection = 3;
-constexpr int kExitUsage = 2;
 
 constexpr std::string_view kHelp =
     "Usage: jetmem-reader [--root DIR]\n"
@@ -79,11 +79,11 @@ int run(int argc, char** argv) {
   Root root = Root::live();
   if (!root_directory.empty()) {
     auto other = Root::at(root_directory);
-    if (!other) return 1;
+    if (!other) return kExitNoInput;
     root = std::move(*other);
   }
   Server server(kConnection, std::move(root), all_source_infos());
-  if (!server.send_hello()) return 1;
+  if (!server.send_hello()) return kExitIo;
   while (server.serve_one()) {
   }
   return 0;

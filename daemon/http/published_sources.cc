@@ -3,8 +3,12 @@
 
 #include <algorithm>
 
+#include "collectors/device/boot/marks.h"
+
 namespace jetmem {
 namespace {
+
+constexpr std::string_view kBoot = "boot";
 
 bool set(std::string& to, std::string_view text) {
   if (to == text) return false;
@@ -74,7 +78,7 @@ void SourceStatesBuffer::notify(const Sampler& sampler) {
 
 ProgramTextsBuffer::ProgramTextsBuffer(const Sampler& sampler) {
   const auto is_reported = [&](std::size_t i) {
-    return sampler.info(i).access == Access::kProgram;
+    return sampler.info(i).access == Access::kProgram || sampler.info(i).name == kBoot;
   };
   std::size_t count = 0;
   for (std::size_t i = 0; i < sampler.size(); ++i) count += is_reported(i) ? 1U : 0U;
@@ -97,6 +101,7 @@ void ProgramTextsBuffer::notify(std::string_view source, const Snapshot* snapsho
     const FileText file = (*snapshot)[i];
     // Half a text says something else than the whole.
     if (!file.ok()) continue;
+    if (source == kBoot && !file.path.starts_with(boot::kStateDirectory)) continue;
     if (file.text.size() > left) {
       ++out.left_out;
       continue;

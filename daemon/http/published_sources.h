@@ -51,7 +51,8 @@ class ProgramTextsBuffer {
   // All sources together, and so each of a few: three copies are kept of what changes.
   static constexpr std::size_t kMaxBytes = 1U << 20;
 
-  // Before there are threads: one box for each source that a program tells.
+  // Before there are threads: one box for each source that a program tells, and one for the history
+  // of boots, which only jetmemd and root can read.
   explicit ProgramTextsBuffer(const Sampler& sampler);
 
   // For the loop. Null: there is none now. Of another kind of source it is ignored.

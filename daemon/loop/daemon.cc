@@ -5,6 +5,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/exit_codes.h"
 #include "base/text/text.h"
 #include "base/version.h"
 #include "config/restart.h"
@@ -176,7 +177,7 @@ Result<void> Daemon::set_up_events() {
 int Daemon::run() {
   if (const auto started = set_up_events(); !started) {
     context_.log.error("cannot set up the event loop: " + started.error().message);
-    return 1;
+    return kExitUnavailable;
   }
   if (context_.is_live() && context_.runtime_directory.empty()) {
     context_.log.info(
@@ -282,9 +283,7 @@ void Daemon::on_answer(std::string_view source, Result<const Snapshot*> snapshot
       break;
     }
     if (snapshot) {
-      if (sampler.info(i).access == Access::kProgram) {
-        publisher_.take_program_text(source, *snapshot);
-      }
+      publisher_.take_program_text(source, *snapshot);
       sampler.accept(i, **snapshot, read_time);
     } else {
       // What was skipped on purpose says nothing against what came before.

@@ -33,7 +33,8 @@ class Publisher {
   // Where a program that we start finds us; empty: nowhere.
   std::string own_address() const;
 
-  // The last raw text of a source of Access::kProgram. Null: there is none now.
+  // The last raw text of a source of Access::kProgram, or of the history of boots; of others it is
+  // ignored. Null: there is none now.
   void take_program_text(std::string_view source, const Snapshot* snapshot) {
     program_texts_.notify(source, snapshot);
   }

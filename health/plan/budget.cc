@@ -45,7 +45,7 @@ void add_camera(const Camera& camera, bool behind_smmu, Budget& out) {
                std::string(stage.format->name) + times(camera.count, "cameras");
     item.bytes = image * static_cast<double>(stage.buffers) * all;
     if (stage.contiguous.value_or(!behind_smmu)) {
-      item.contiguous_bytes = item.bytes;
+      item.contiguous_bytes = *item.bytes;
       item.largest_contiguous_run = image;
     }
     // Written once, and read by whoever comes next.
@@ -68,6 +68,32 @@ void add_model(const Model& model, Budget& out) {
   part("I/O", model.io, model.io);
 }
 
+// One whose own files were read: what they do not say is an item without bytes.
+void add_model_file(const LanguageModel& model, const std::string& cache_how, Budget& out) {
+  const auto part = [&](std::string_view name, std::string how, std::optional<double> bytes) {
+    out.items.push_back(
+        {"language model", model.name + " " + std::string(name), std::move(how), bytes, 0, 0, 0});
+  };
+  part("weights", model.weights_how,
+       model.has_weights ? std::optional(model.weights) : std::nullopt);
+  if (!model.cache) {
+    part("KV cache", "not known: " + model.no_cache_reason, std::nullopt);
+  } else {
+    const bool is_bound = model.least_cache && *model.least_cache < *model.cache;
+    part("KV cache",
+         *model.cache > 0 ? cache_how + ", " + model.kv_type + (is_bound ? ", upper bound" : "")
+                          : "none",
+         model.cache);
+    if (is_bound) out.least_bytes -= *model.cache - *model.least_cache;
+  }
+  // They depend on the runtime and its batch size, which no file of a model holds.
+  part("compute buffers", "unknown: runtime's choice", std::nullopt);
+  out.is_incomplete = out.is_incomplete || !model.has_weights || !model.cache;
+  out.notes.insert(out.notes.end(), model.notes.begin(), model.notes.end());
+  out.notes.push_back("Compute buffers of " + model.name +
+                      " are not counted: the reserve must hold them.");
+}
+
 void add_language_model(const LanguageModel& model, Budget& out) {
   const auto part = [&](std::string_view name, std::string how, double bytes, double traffic) {
     if (bytes <= 0) return;
@@ -75,11 +101,12 @@ void add_language_model(const LanguageModel& model, Budget& out) {
                          bytes, 0, 0, traffic * model.rate});
   };
   const double sequences = static_cast<double>(model.sequences);
+  const std::string cache_how = std::to_string(model.context) + " tokens of " +
+                                megabytes(model.kv_bytes_per_token()) +
+                                times(model.sequences, "sequences");
+  if (model.from_file) return add_model_file(model, cache_how, out);
   part("weights", "read whole for each token", model.weights, model.weights);
-  part("KV cache",
-       std::to_string(model.context) + " tokens of " + megabytes(model.kv_bytes_per_token()) +
-           times(model.sequences, "sequences"),
-       model.kv_cache(), sequences > 0 ? model.kv_cache() / sequences : 0);
+  part("KV cache", cache_how, model.kv_cache(), sequences > 0 ? model.kv_cache() / sequences : 0);
   part("activations", "", model.activations, 0);
   part("workspace", "", model.workspace, 0);
 }
@@ -96,8 +123,16 @@ void evaluate_memory(const Plan& plan, const DeviceMemory& device, Budget& out) 
   }
   out.left = *device.linux_bytes - out.bytes - out.reserve;
   if (plan.on_top) *out.left -= *device.used_now;
-  if (*out.left < 0) {
+  const double spared = out.bytes - out.least_bytes;
+  if (*out.left + spared < 0) {
     out.memory = Fit::kDoesNotFit;
+  } else if (out.is_incomplete) {
+    out.notes.emplace_back("Whether the plan fits is not known: a part of it is not.");
+  } else if (*out.left < 0) {
+    out.notes.emplace_back(
+        "Whether the plan fits depends on the runtime: with the upper bound of the KV cache it "
+        "does "
+        "not, with the least it does.");
   } else {
     out.memory = *out.left < kTightShare * *device.linux_bytes ? Fit::kTight : Fit::kFits;
   }
@@ -145,13 +180,11 @@ void evaluate_bandwidth(const Plan& plan, const DeviceMemory& device, Budget& ou
     out.bandwidth = required > 0.8 * usable ? Fit::kTight : Fit::kFits;
   }
   for (const LanguageModel& model : plan.language_models) {
-    const double per_token =
-        model.weights +
-        (model.sequences > 0 ? model.kv_cache() / static_cast<double>(model.sequences) : 0);
-    if (per_token > 0) {
+    const auto per_token = model.bytes_per_token();
+    if (per_token && *per_token > 0) {
       // All that is planned but this model itself: other language models take their share too.
-      const double others = required - per_token * model.rate;
-      out.token_limits.emplace_back(model.name, std::max(0.0, usable - others) / per_token);
+      const double others = required - *per_token * model.rate;
+      out.token_limits.emplace_back(model.name, std::max(0.0, usable - others) / *per_token);
     }
   }
 }
@@ -216,11 +249,13 @@ Budget make_budget(const Plan& plan, const DeviceMemory& device) {
                          2 * copy.bytes * copy.rate});
   }
   for (const Item& item : out.items) {
-    out.bytes += item.bytes;
+    out.bytes += item.bytes.value_or(0);
     out.contiguous_bytes += item.contiguous_bytes;
     out.largest_contiguous_run = std::max(out.largest_contiguous_run, item.largest_contiguous_run);
     out.bytes_per_second += item.bytes_per_second;
   }
+  // Until here it holds what the bounds spare.
+  out.least_bytes += out.bytes;
   out.reserve = plan.reserve;
   for (const Model& model : plan.models) {
     if (model.rate > 0) continue;

@@ -36,8 +36,8 @@ struct DeviceMemory {
 struct Item {
   std::string group;  // "camera", "model", "language model", "service", "cuda"
   std::string name;
-  std::string how;  // "4 x 3.1 MB nv12, 4 cameras"
-  double bytes = 0;
+  std::string how;              // "4 x 3.1 MB nv12, 4 cameras"
+  std::optional<double> bytes;  // absent: not known, and `how` says why
   double contiguous_bytes = 0;  // of these, in one piece each
   double largest_contiguous_run = 0;
   double bytes_per_second = 0;
@@ -50,6 +50,10 @@ std::string_view fit_name(Fit fit);
 struct Budget {
   std::vector<Item> items;
   double bytes = 0;
+  // The same where each upper bound is as low as it can be.
+  double least_bytes = 0;
+  // A model's weights or cache are not known, so the sum says only what does not fit.
+  bool is_incomplete = false;
   double reserve = 0;
   double contiguous_bytes = 0;
   double largest_contiguous_run = 0;

@@ -62,9 +62,23 @@ struct LanguageModel {
   std::uint64_t sequences = 1;
   double rate = 0;  // tokens a second that are wanted
 
+  // Of a model whose own files were read (model/model_file.h). Its layers may differ, so the cache
+  // is a sum of theirs.
+  bool from_file = false;
+  bool has_weights = true;
+  std::string weights_how;                  // of which form; why they are not known
+  std::optional<double> weights_per_token;  // of the weights, those that one token reads
+  std::string kv_type;
+  std::optional<double> cache;        // all of the context of all sequences, at most
+  std::optional<double> least_cache;  // with a runtime that drops and shares what it can
+  std::string no_cache_reason;        // why `cache` is absent
+  std::vector<std::string> notes;
+
   // Keys and values of one token, and of all of the context of all sequences.
   double kv_bytes_per_token() const;
   double kv_cache() const;
+  // What one token reads; absent: not known.
+  std::optional<double> bytes_per_token() const;
 };
 
 struct Service {

@@ -296,13 +296,26 @@ class PlanReader {
 }  // namespace
 
 double LanguageModel::kv_bytes_per_token() const {
+  if (from_file) {
+    const double tokens = static_cast<double>(context) * static_cast<double>(sequences);
+    return tokens > 0 ? kv_cache() / tokens : 0;
+  }
   // A key and a value for each head of each layer.
   return 2.0 * static_cast<double>(layers) * static_cast<double>(kv_heads) *
          static_cast<double>(head_size) * kv_bytes;
 }
 
 double LanguageModel::kv_cache() const {
+  if (from_file) return cache.value_or(0);
   return kv_bytes_per_token() * static_cast<double>(context) * static_cast<double>(sequences);
+}
+
+std::optional<double> LanguageModel::bytes_per_token() const {
+  const double of_cache =
+      sequences > 0 ? least_cache.value_or(kv_cache()) / static_cast<double>(sequences) : 0;
+  if (!from_file) return weights + of_cache;
+  if (!weights_per_token || !cache) return std::nullopt;
+  return *weights_per_token + of_cache;
 }
 
 ReadPlan parse_plan(const std::string& file, std::string_view text) {

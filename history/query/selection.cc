@@ -94,6 +94,7 @@ constexpr auto kDefault = std::to_array<std::string_view>({
     "jetmem_process_group_gpu_bytes",
     "jetmem_process_group_dmabuf_bytes",
     "jetmem_process_group_mapped_bytes",
+    "jetmem_process_group_pid",
     "jetmem_processes_resident_bytes",
     // Heat, clocks, power.
     "jetmem_thermal_zone_celsius",
@@ -106,6 +107,7 @@ constexpr auto kDefault = std::to_array<std::string_view>({
     "jetmem_clock_hertz{*domain=\"emc\"*",
     "jetmem_clock_hertz{*domain=\"cpu\"*",
     "jetmem_gpu_load_ratio",
+    "jetmem_engine_load_ratio",
     "jetmem_emc_cap_hertz",
     "jetmem_emc_utilization_ratio",
     "jetmem_emc_saturation_ratio",

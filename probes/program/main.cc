@@ -28,7 +28,10 @@
 namespace jetmem::probe {
 namespace {
 
-constexpr int kExitUsage = 2;
+// By the numbers of <sysexits.h>.
+constexpr int kExitUsage = 64;
+constexpr int kExitInternal = 70;
+constexpr int kExitIo = 74;
 constexpr std::size_t kLongestRequest = 4096;
 constexpr double kRequestTimeoutSeconds = 5;
 
@@ -171,7 +174,7 @@ int run(std::vector<std::string> arguments) {
   // An error of an earlier line stays with the stream.
   if (std::fflush(out) == 0 && std::ferror(out) == 0) return 0;
   std::fputs("jetmem-probe: the result could not be written\n", stderr);
-  return 1;
+  return kExitIo;
 }
 
 }  // namespace
@@ -183,6 +186,6 @@ int main(int argc, char** argv) {
     return jetmem::probe::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "jetmem-probe: %s\n", problem.what());
-    return 1;
+    return jetmem::probe::kExitInternal;
   }
 }

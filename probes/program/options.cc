@@ -86,7 +86,9 @@ const char kHelp[] =
     "                      look there instead; for tests, and not in a request\n"
     "  --help, --version\n"
     "\n"
-    "Exit status: 0 when the line was printed, whatever it says; 2 on a wrong option.\n";
+    "Exit status: 0 when the line was printed, whatever it says; 64 on a wrong option, 70 and 74 "
+    "if it could\n"
+    "not be printed.\n";
 
 Parsed parse_options(const std::vector<std::string>& arguments, OptionSource source,
                      Options& options, std::string& problem) {

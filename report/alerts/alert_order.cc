@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 namespace jetmem {
 namespace {
@@ -29,9 +28,12 @@ std::size_t place_in(const std::array<std::string_view, size>& names, std::strin
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-auto rank_key(const AlertRank& rank) {
-  return std::tuple(place_in(kStateOrder, rank.state), place_in(kSeverityOrder, rank.severity),
-                    alert_place(rank.alert));
+using RankKey = std::array<std::size_t, 3>;
+
+RankKey rank_key(const AlertRank& rank) {
+  const std::size_t state = place_in(kStateOrder, rank.state);
+  if (state == kStateOrder.size()) return {state, 0, 0};
+  return {state, place_in(kSeverityOrder, rank.severity), alert_place(rank.alert)};
 }
 
 }  // namespace

@@ -167,9 +167,12 @@ static void describe(json::Fields& v, PlanAnswer& answer) {
   plan::describe(v, "fit", budget.fit);
   v("on_top", answer.on_top);
   v("device", answer.device);
+  bool is_complete = !budget.is_incomplete;
   v.object("memory", [&](json::Fields& w) {
     describe(w, "fit", budget.memory);
     w("planned_bytes", budget.bytes);
+    w("least_planned_bytes", budget.least_bytes);
+    w("complete", is_complete);
     w("reserve_bytes", budget.reserve);
     w("left_bytes", budget.left);
   });

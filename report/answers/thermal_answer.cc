@@ -2,6 +2,7 @@
 #include "report/answers/thermal_answer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text/text.h"
 
@@ -107,6 +108,86 @@ void add_clocks(ThermalAnswer& answer, const SampleSet& samples) {
   }
 }
 
+// Of the only GPU there is: which of several a value of tegrastats' is of is not known.
+void add_gpu(ThermalAnswer& answer, const SampleSet& samples) {
+  const Sample* clock = nullptr;
+  std::size_t gpus = 0;
+  for (const Sample& sample : samples.family("jetmem_clock_hertz")) {
+    if (sample.label("domain") != "gpu") continue;
+    clock = &sample;
+    ++gpus;
+  }
+  if (gpus > 1) clock = nullptr;
+  const auto loads = samples.family("jetmem_gpu_load_ratio");
+  ThermalAnswer::Engine gpu;
+  gpu.engine = "GPU";
+  gpu.source = gpu.load_source = "kernel";
+  if (clock != nullptr) gpu.hertz = clock->value;
+  if (loads.size() == 1) gpu.load = loads.front().value;
+  if (!gpu.load) {
+    gpu.load_source = "tegrastats";
+    gpu.load = samples.value("jetmem_tegrastats_gpu_utilization_ratio");
+  }
+  const auto by_nvml = samples.family("jetmem_nvml_utilization_ratio");
+  if (!gpu.load && by_nvml.size() == 1) {
+    gpu.load_source = "nvml";
+    gpu.load = by_nvml.front().value;
+  }
+  if (!gpu.hertz && !gpu.load) return;
+  if (!gpu.hertz) gpu.source = gpu.load_source;
+  if (!gpu.load) gpu.load_source.clear();
+  explain(gpu.absent, "load_ratio", gpu.load, "no source reports how busy the GPU is");
+  answer.engines.push_back(std::move(gpu));
+}
+
+// tegrastats of L4T 39 has a number where the kernel has none: NVENC0 is NVENC.
+bool is_same_engine(std::string_view a, std::string_view b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  return a == b || (a.size() == b.size() + 1 && a.starts_with(b) && a.back() == '0');
+}
+
+std::optional<double> load_by_tegrastats(const SampleSet& samples, std::string_view engine) {
+  for (const Sample& sample : samples.family("jetmem_tegrastats_engine_utilization_ratio")) {
+    if (is_same_engine(sample.label("engine"), engine)) return sample.value;
+  }
+  return std::nullopt;
+}
+
+void add_engines(ThermalAnswer& answer, const SampleSet& samples) {
+  add_gpu(answer, samples);
+  const auto add = [&](const Sample& sample, std::string_view source, const char* clock) {
+    const SampleSet::Match match{{"engine", sample.label("engine")}};
+    ThermalAnswer::Engine engine;
+    engine.engine = label_of(sample, "engine");
+    for (const ThermalAnswer::Engine& each : answer.engines) {
+      if (is_same_engine(each.engine, engine.engine)) return;
+    }
+    engine.source = source;
+    engine.on = sample.value;
+    engine.hertz = samples.value(clock, match);
+    if (sample.value > 0) {
+      engine.load = samples.value("jetmem_engine_load_ratio", match);
+      engine.load_source = "kernel";
+      if (!engine.load) {
+        engine.load = load_by_tegrastats(samples, sample.label("engine"));
+        engine.load_source = "tegrastats";
+      }
+      explain(engine.absent, "load_ratio", engine.load,
+              "no readable load counter: only whether it is on is known");
+    } else {
+      explain(engine.absent, "load_ratio", engine.load, "the engine is off");
+    }
+    if (!engine.load) engine.load_source.clear();
+    answer.engines.push_back(std::move(engine));
+  };
+  for (const Sample& sample : some_of(answer, samples, "jetmem_engine_on")) {
+    add(sample, "kernel", "jetmem_engine_clock_hertz");
+  }
+  for (const Sample& sample : some_of(answer, samples, "jetmem_tegrastats_engine_on")) {
+    add(sample, "tegrastats", "jetmem_tegrastats_engine_clock_hertz");
+  }
+}
+
 void add_rails(ThermalAnswer& answer, const SampleSet& samples) {
   for (const Sample& sample : some_of(answer, samples, "jetmem_rail_watts")) {
     const SampleSet::Match match{{"rail", sample.label("rail")}, {"index", sample.label("index")}};
@@ -191,6 +272,7 @@ ThermalAnswer thermal_answer(const DeviceNow& now) {
                        {{"type", sample.label("type")}, {"index", sample.label("index")}})});
   }
   add_clocks(answer, samples);
+  add_engines(answer, samples);
   add_rails(answer, samples);
   print_slow_parts(answer);
   if (answer.zones.empty()) {
@@ -210,6 +292,10 @@ ThermalAnswer thermal_answer(const DeviceNow& now) {
   }
   if (answer.clocks.empty()) {
     explain(answer.absent, "clocks", std::nullopt, now.absence_reason("clocks"));
+  }
+  if (answer.engines.empty()) {
+    explain(answer.absent, "engines", std::nullopt,
+            now.absence_reason("clocks", "the kernel lists none"));
   }
   if (answer.rails.empty())
     explain(answer.absent, "rails", std::nullopt, now.absence_reason("power"));
@@ -259,6 +345,16 @@ static void describe(json::Fields& v, ThermalAnswer::Clock& clock) {
   v.unless_empty("governor", clock.governor);
 }
 
+static void describe(json::Fields& v, ThermalAnswer::Engine& engine) {
+  v("engine", engine.engine);
+  describe_flag(v, "on", engine.on);
+  v("load_ratio", engine.load);
+  v("hertz", engine.hertz);
+  v("source", engine.source);
+  v.unless_empty("load_source", engine.load_source);
+  v.absent(engine.absent);
+}
+
 static void describe(json::Fields& v, ThermalAnswer::Rail& rail) {
   v("rail", rail.rail);
   v("index", rail.index);
@@ -290,6 +386,7 @@ static void describe(json::Fields& v, ThermalAnswer& answer) {
   v("zones", answer.zones);
   v("cooling", answer.cooling);
   v("clocks", answer.clocks);
+  v("engines", answer.engines);
   v("rails", answer.rails);
   v("over_current", answer.over_current);
   v("slows", answer.slows);

@@ -49,6 +49,17 @@ struct ThermalAnswer {
     std::optional<double> hardware_max_hertz;  // that it could have
     std::string governor;
   };
+  // The GPU, and the engines for video, images and deep learning.
+  struct Engine {
+    std::string engine;  // "GPU", "NVENC", "NVDLA0"
+    std::optional<double> on;
+    std::optional<double> load;  // 0 to 1
+    std::optional<double> hertz;
+    // Where these are from: "kernel" or "tegrastats". The kernel's are preferred.
+    std::string source;
+    std::string load_source;  // empty: there is no load
+    Absences absent;
+  };
   struct Rail {
     std::string rail;
     std::string index;
@@ -74,6 +85,7 @@ struct ThermalAnswer {
   std::vector<Zone> zones;  // the hottest first
   std::vector<Cooling> cooling;
   std::vector<Clock> clocks;
+  std::vector<Engine> engines;
   std::vector<Rail> rails;
   std::vector<OverCurrent> over_current;
   std::vector<std::string> slows;  // sentences: what slows the device now

@@ -51,6 +51,7 @@ std::vector<Group> groups_of(const SampleSet& samples) {
     };
     group.resident = sample.value;
     group.processes = ask("processes");
+    group.pid = ask("pid");
     group.shared = ask("shared_bytes");
     group.gpu = ask("gpu_bytes");
     group.dmabuf = ask("dmabuf_bytes");
@@ -237,6 +238,7 @@ static void describe(json::Fields& v, Group& group) {
   v.unless_empty("unit", group.unit);
   v.unless_empty("container", group.container);
   v("processes", group.processes);
+  v("pid", group.pid);
   v("resident_bytes", group.resident);
   v("shared_bytes", group.shared);
   v("gpu_bytes", group.gpu);

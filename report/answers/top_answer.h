@@ -28,6 +28,7 @@ struct TopAnswer {
     std::string unit;
     std::string container;
     std::optional<double> processes;
+    std::optional<double> pid;  // of the one that holds most of it
     std::optional<double> resident;
     std::optional<double> shared;  // part of resident that other processes may have too
     std::optional<double> gpu;

@@ -53,6 +53,12 @@ void add_newcomers(const std::vector<Newcomer>& newcomers, SampleSet& samples) {
       if (part > value) continue;
       out.add(named(sample.name, newcomer.key), part);
       value -= part;
+      // A name, no part of anything.
+      if (figure->value == &Newcomer::resident && newcomer.pid) {
+        SeriesName pid = named(sample.name, newcomer.key);
+        pid.family = "jetmem_process_group_pid";
+        out.add(std::move(pid), static_cast<double>(*newcomer.pid));
+      }
     }
     out.add(sample.name, value);
   }

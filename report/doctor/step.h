@@ -88,6 +88,7 @@ std::string absent_text(const DeviceView& view, std::string_view source);
 
 struct Counted {
   double total = 0;              // since boot, as far as the log reaches
+  double suppressed = 0;         // of these, those that the kernel counted and did not print
   std::optional<double> last;    // wall
   double recent = 0;             // events of the last day, as far as the look has them
   bool is_recent = false;        // the last is at most a day ago, or at an unknown time

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "base/text/text.h"
 #include "metrics/series_key.h"
+#include "report/answers/holder_names.h"
 #include "report/diagnosis/format.h"
 
 namespace jetmem::doctor {
@@ -30,18 +30,6 @@ constexpr std::array<Family, 4> kGroup{{
     {"jetmem_process_group_mapped_bytes", false, -1},
 }};
 
-struct Elsewhere {
-  std::string_view family;
-  const char* who;
-};
-// What takes memory and is in no process.
-constexpr std::array<Elsewhere, 4> kElsewhere{{
-    {"jetmem_nvmap_orphan_bytes", "GPU and camera buffers without an nvmap client (orphans)"},
-    {"jetmem_meminfo_SUnreclaim_bytes", "kernel slab (SUnreclaim)"},
-    {"jetmem_meminfo_PageTables_bytes", "page tables"},
-    {"jetmem_meminfo_VmallocUsed_bytes", "kernel vmalloc (VmallocUsed)"},
-}};
-
 struct Part {
   std::string key;
   double before = 0;
@@ -58,15 +46,7 @@ struct Candidate {
 };
 
 std::string group_name(const SeriesName& name) {
-  const std::string_view unit = name.label("unit");
-  const std::string_view container = name.label("container");
-  std::string out = printable(name.label("command"), 64);
-  if (!container.empty()) {
-    out += " (container " + printable(container, 40) + ")";
-  } else if (!unit.empty()) {
-    out += " (" + printable(unit, 60) + ")";
-  }
-  return out;
+  return holder_name(name.label("command"), name.label("unit"), name.label("container"));
 }
 
 const Family* needed(std::string_view family, GrowthKind what) {
@@ -77,8 +57,8 @@ const Family* needed(std::string_view family, GrowthKind what) {
 }
 
 const char* elsewhere(std::string_view family) {
-  for (const Elsewhere& each : kElsewhere) {
-    if (each.family == family) return each.who;
+  for (const OtherHolder& each : other_holders()) {
+    if (each.family == family) return each.name;
   }
   return nullptr;
 }

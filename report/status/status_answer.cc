@@ -6,8 +6,11 @@
 #include <map>
 #include <string>
 
+#include "base/clock.h"
 #include "base/text/text.h"
+#include "report/alerts/alert_order.h"
 #include "report/json/fields.h"
+#include "report/status/next_command.h"
 
 namespace jetmem {
 namespace {
@@ -43,8 +46,11 @@ void add_memory(Answer& answer, const DeviceNow& now) {
   if (const auto free = samples.meminfo("SwapFree"); free && answer.swap_bytes) {
     answer.swap_used_bytes = std::max(*answer.swap_bytes - *free, 0.0);
   }
-  answer.exhaustion_seconds =
-      samples.value("jetmem_trend_exhaustion_seconds", {{"of", "MemAvailable"}});
+  answer.exhaustion_seconds = samples.value("jetmem_memory_exhaustion_seconds");
+  if (!answer.exhaustion_seconds) {
+    answer.exhaustion_seconds =
+        samples.value("jetmem_trend_exhaustion_seconds", {{"of", "MemAvailable"}});
+  }
   const std::string why = now.absence_reason("meminfo");
   explain(answer.absent, "mem_total_bytes", answer.mem_total_bytes, why);
   explain(answer.absent, "available_bytes", answer.available_bytes, why);
@@ -95,17 +101,42 @@ bool is_of_this_boot(const EventRecord& event, const DeviceNow& now) {
   return event.boot == 0 || (now.boot != 0 && event.boot == now.boot);
 }
 
-// At least so long ago; absent: unknown.
+// Nobody set an earlier clock.
+bool is_plausible(double wall) { return wall >= to_seconds(kFirstPlausibleTime); }
+
+std::optional<double> wall_of(const EventRecord& event) {
+  if (!event.wall || !is_plausible(to_seconds(*event.wall))) return std::nullopt;
+  return to_seconds(*event.wall);
+}
+
+// A wall clock that was set meanwhile makes a moment lie in the future, one of this boot lie before
+// it, or an earlier one lie within it: then nobody knows how long ago it was.
+std::optional<double> credible_age(double age, bool this_boot, const DeviceNow& now) {
+  constexpr double kSlack = 2;
+  if (age < -kSlack) return std::nullopt;
+  if (now.since_boot > 0 && this_boot && age > now.since_boot + kSlack) return std::nullopt;
+  if (!this_boot && age < now.since_boot - kSlack) return std::nullopt;
+  return std::max(age, 0.0);
+}
+
+// Absent: unknown.
 std::optional<double> age_of(const EventRecord& event, const DeviceNow& now) {
   const bool this_boot = is_of_this_boot(event, now);
   // The boot clock is right even if the wall clock is not set.
-  if (this_boot && event.at && now.since_boot > 0) return now.since_boot - to_seconds(*event.at);
-  if (event.wall && now.wall && (this_boot || event.wall_trusted)) {
-    return *now.wall - to_seconds(*event.wall);
+  if (this_boot && event.at && now.since_boot > 0) {
+    return credible_age(now.since_boot - to_seconds(*event.at), true, now);
   }
-  // Before this boot is longer ago than this boot lasts.
-  if (!this_boot && now.boot != 0 && now.since_boot > kDay) return now.since_boot;
+  if (event.wall && now.wall && (this_boot || event.wall_trusted)) {
+    return credible_age(*now.wall - to_seconds(*event.wall), this_boot, now);
+  }
   return std::nullopt;
+}
+
+// Before this boot is longer ago than this boot lasts.
+bool is_older_than_a_day(const EventRecord& event, const std::optional<double>& age,
+                         const DeviceNow& now) {
+  if (age) return *age > kDay;
+  return !is_of_this_boot(event, now) && now.boot != 0 && now.since_boot > kDay;
 }
 
 // The counter covers the whole boot, the list only the last events.
@@ -134,29 +165,42 @@ void add_faults(Answer& answer, const DeviceNow& now) {
   bool some_old = false;
   for (const EventRecord& event : now.events) {
     const auto age = age_of(event, now);
-    if (age && *age > kDay) some_old = true;
+    const bool is_old = is_older_than_a_day(event, age, now);
+    some_old |= is_old;
     if (event.what != EventWhat::kKernel || event.origin == "probe" || is_companion(event.kind)) {
       continue;
     }
-    if (kinds.find(event.kind) == kinds.end() && age && *age > kDay) continue;
+    if (kinds.find(event.kind) == kinds.end() && is_old) continue;
     Answer::Fault& fault = kinds[event.kind];
+    const bool this_boot = is_of_this_boot(event, now);
     if (fault.last.empty()) {
       fault.last = printable(event.summary, 300);
       fault.severity = event.severity;
-      if (!fault.last_wall && event.wall) fault.last_wall = to_seconds(*event.wall);
+      fault.before_this_boot = !this_boot;
       fault.last_age_seconds = age;
+      if (!this_boot || !fault.last_wall) fault.last_wall = wall_of(event);
     }
-    if (counted_today && fault.since_boot && is_of_this_boot(event, now)) continue;
-    if (!age) ageless[event.kind] = true;
-    if (age && *age <= kDay) {
+    if (counted_today && fault.since_boot && this_boot) continue;
+    if (!age && !is_old) ageless[event.kind] = true;
+    if (age && !is_old) {
       fault.last_day = fault.last_day.value_or(0) + static_cast<double>(event.count);
     }
   }
   for (auto& [kind, fault] : kinds) {
-    // Without an event, only a clock that was right then and is now tells.
-    if (!fault.last_age_seconds && fault.last_wall && now.wall && *now.wall >= *fault.last_wall) {
-      fault.last_age_seconds = *now.wall - *fault.last_wall;
+    if (fault.before_this_boot && fault.since_boot) {
+      // The list lacks those of this boot, which the counters have.
+      fault.before_this_boot = false;
+      fault.last_age_seconds.reset();
+      fault.last_wall =
+          now.samples.value("jetmem_kernel_event_last_seen_timestamp_seconds", {{"kind", kind}});
     }
+    if (!fault.last_wall || fault.before_this_boot) continue;
+    // Without an event, only a clock that was right then and is now tells.
+    const auto age =
+        now.wall ? credible_age(*now.wall - *fault.last_wall, true, now) : std::nullopt;
+    if (!fault.last_age_seconds) fault.last_age_seconds = age;
+    // A moment that this boot cannot have seen is of a clock that was set meanwhile, or never.
+    if ((now.wall && !age) || !is_plausible(*fault.last_wall)) fault.last_wall.reset();
   }
   const bool full = now.events.size() >= DeviceNow::kMaxEvents && !some_old;
   for (auto& [kind, fault] : kinds) {
@@ -168,11 +212,16 @@ void add_faults(Answer& answer, const DeviceNow& now) {
       explain(fault.absent, "last_day", std::nullopt,
               known ? "the time of some events is unknown: the clock was not set" : now.no_events);
     }
-    fault.at_least = (full || (!counted_today && fault.suppressed.value_or(0) > 0)) && fault.last_day;
+    fault.at_least =
+        (full || (!counted_today && fault.suppressed.value_or(0) > 0)) && fault.last_day;
     answer.faults.push_back(fault);
   }
+  // Those of this boot first, the last first.
   std::stable_sort(answer.faults.begin(), answer.faults.end(), [](const auto& a, const auto& b) {
-    return a.last_age_seconds.value_or(kDay * 1000) < b.last_age_seconds.value_or(kDay * 1000);
+    const auto key = [](const Answer::Fault& fault) {
+      return std::pair(fault.before_this_boot, fault.last_age_seconds.value_or(kDay * 1000));
+    };
+    return key(a) < key(b);
   });
   if (!known) answer.absent.emplace_back("last_day", now.no_events);
   // Events of other categories prove nothing about the kernel log.
@@ -181,9 +230,32 @@ void add_faults(Answer& answer, const DeviceNow& now) {
   if (!unseen.empty()) answer.absent.emplace_back("faults", std::move(unseen));
 }
 
-int worth(const Answer::Alert& alert) {
-  const int severity = alert.severity == "critical" ? 3 : alert.severity == "warning" ? 2 : 1;
-  return severity + (alert.state == "firing" ? 10 : 0);
+void add_last_event(Answer& answer, const DeviceNow& now) {
+  if (!now.no_events.empty()) answer.absent.emplace_back("last_event", now.no_events);
+  for (const EventRecord& event : now.events) {
+    if (event.what != EventWhat::kKernel || event.origin == "probe" || is_companion(event.kind)) {
+      continue;
+    }
+    Answer::Event& last = answer.last_event.emplace();
+    last.kind = event.kind;
+    last.severity = event.severity;
+    last.subject = printable(event.subject, 100);
+    last.summary = printable(event.summary, 300);
+    last.count = event.count;
+    last.age_seconds = age_of(event, now);
+    last.before_this_boot = !is_of_this_boot(event, now);
+    // Its moment is right only where its age is.
+    const auto wall = wall_of(event);
+    if (last.before_this_boot || last.age_seconds) last.wall = wall;
+    return;
+  }
+}
+
+// Rules are evaluated every 15 s, and a status is of now.
+double since_evaluation(const DeviceNow& now) {
+  const double evaluated = now.alerts->evaluated_since_boot;
+  if (now.alerts->local_snapshot || evaluated <= 0) return 0;
+  return std::max(now.since_boot - evaluated, 0.0);
 }
 
 void add_alerts(Answer& answer, const DeviceNow& now) {
@@ -203,6 +275,8 @@ void add_alerts(Answer& answer, const DeviceNow& now) {
     shown.severity = rule.severity;
     shown.state = rule.state;
     shown.summary = printable(rule.summary, 300);
+    shown.cause = printable(rule.cause, 500);
+    shown.remedy = printable(rule.remedy, 500);
     shown.runbook = printable(rule.runbook, 300);
     bool first = true;
     for (const AlertsAnswer::Alert& alert : rule.alerts) {
@@ -213,12 +287,17 @@ void add_alerts(Answer& answer, const DeviceNow& now) {
       }
       first = false;
       shown.summary = printable(alert.summary, 300);
-      shown.active_seconds = alert.active_seconds;
+      shown.cause = printable(alert.cause, 500);
+      shown.remedy = printable(alert.remedy, 500);
+      shown.active_seconds = alert.active_seconds + since_evaluation(now);
     }
     answer.alerts.push_back(std::move(shown));
   }
+  const auto rank = [](const Answer::Alert& alert) {
+    return AlertRank{alert.state, alert.severity, alert.name};
+  };
   std::stable_sort(answer.alerts.begin(), answer.alerts.end(),
-                   [](const auto& a, const auto& b) { return worth(a) > worth(b); });
+                   [&](const auto& a, const auto& b) { return comes_before(rank(a), rank(b)); });
   if (answer.alerts.size() > Answer::kMaxAlerts) {
     answer.alerts_omitted = answer.alerts.size() - Answer::kMaxAlerts;
     answer.alerts.resize(Answer::kMaxAlerts);
@@ -313,27 +392,64 @@ const Answer::Blind* broken_source(const Answer& answer) {
   return nullptr;
 }
 
-// Why the state is unknown; empty: it is known.
-std::string gap(const Answer& answer, const DeviceNow& now) {
-  if (now.samples.empty()) return "this device could not be read";
+struct Gap {
+  std::string why;  // the state is unknown; empty: it is known
+  const char* command = "";
+};
+
+Gap gap(const Answer& answer, const DeviceNow& now) {
+  if (now.samples.empty()) return {"this device could not be read", "sudo jetmem sources"};
   if (!answer.mem_total_bytes || !answer.available_bytes) {
-    return "available memory is unknown: " + absence_reason(answer.absent, "available_bytes");
+    return {"available memory is unknown: " + absence_reason(answer.absent, "available_bytes"),
+            "sudo jetmem sources"};
   }
   if (!answer.unknown) {
-    return "alerts were not evaluated: " + absence_reason(answer.absent, "alerts");
+    return {"alerts were not evaluated: " + absence_reason(answer.absent, "alerts"),
+            "jetmem rules check"};
   }
-  if (answer.rules == 0) return "there are no alert rules: nothing can fire";
+  if (answer.rules == 0) {
+    return {"there are no alert rules: nothing can fire", "jetmem rules check"};
+  }
   if (!now.alerts->config_errors.empty()) {
-    return "some rules have configuration errors and are not evaluated: jetmem rules check";
+    return {"some rules have configuration errors and are not evaluated: jetmem rules check",
+            "jetmem rules check"};
   }
   const std::string of = std::to_string(*answer.unknown) + " of " +
                          count_of(answer.rules, "rule", "rules") + " could not be evaluated";
   if (*answer.unknown > 0 && now.alerts->local_snapshot) {
-    return "no problem found, but " + of + " from one reading";
+    const bool is_live = now.by == SnapshotOrigin::kCommand;
+    return {"no problem found, but " + of + " from one reading",
+            is_live ? "systemctl status jetmemd" : "jetmem doctor"};
   }
-  if (*answer.unknown > 0) return "no problem known, but " + of + ": jetmem alerts";
-  if (now.by == SnapshotOrigin::kCommand) return "no problem found, but jetmemd does not answer";
+  if (*answer.unknown > 0) {
+    return {"no problem known, but " + of + ": jetmem alerts", "jetmem alerts"};
+  }
+  if (now.by == SnapshotOrigin::kCommand) {
+    return {"no problem found, but jetmemd does not answer", "systemctl status jetmemd"};
+  }
   return {};
+}
+
+// Names who is behind it, where the sentence does not.
+void add_culprit(Answer& answer, const DeviceNow& now, const Answer::Alert& worst,
+                 std::string& reason) {
+  const auto rule = std::find_if(now.alerts->rules.begin(), now.alerts->rules.end(),
+                                 [&](const auto& each) { return each.name == worst.name; });
+  if (rule == now.alerts->rules.end()) return;
+  const auto alert = std::find_if(rule->alerts.begin(), rule->alerts.end(),
+                                  [&](const auto& each) { return each.state == worst.state; });
+  if (alert == rule->alerts.end()) return;
+  Suspect found = suspect_of(*rule, *alert, now);
+  if (!found.culprit) {
+    if (found.unknown.empty()) return;
+    explain(answer.absent, "culprit", std::nullopt, found.unknown);
+    reason += "; " + found.unknown.substr(0, found.unknown.find(':'));
+    return;
+  }
+  if (reason.find(found.culprit->name) == std::string::npos) {
+    reason += "; " + culprit_text(*found.culprit);
+  }
+  answer.culprit = std::move(found.culprit);
 }
 
 // Sets level and reason. Critical: a critical alert fires. Warning: a warning alert fires, or its
@@ -344,8 +460,9 @@ void status_verdict(Answer& answer, const DeviceNow& now) {
   const bool local_snapshot = now.alerts && now.alerts->local_snapshot;
   const Answer::Alert* worst = nullptr;
   std::uint64_t others = 0;
-  for (const Answer::Alert& alert : answer.alerts) {
-    if (!raises(alert, local_snapshot)) continue;
+  for (Answer::Alert& alert : answer.alerts) {
+    alert.explains = raises(alert, local_snapshot);
+    if (!alert.explains) continue;
     if (worst == nullptr) {
       worst = &alert;
     } else {
@@ -358,21 +475,29 @@ void status_verdict(Answer& answer, const DeviceNow& now) {
     const bool critical = worst->severity == "critical" && worst->state == "firing";
     std::string reason = worst->summary.empty() ? worst->name : worst->summary;
     if (worst->state == "pending" && !local_snapshot) reason += " (pending)";
+    add_culprit(answer, now, *worst, reason);
     if (others > 0) reason += " (and " + count_of(others, "other", "others") + ")";
+    if (!local_snapshot) answer.since_seconds = worst->active_seconds;
+    answer.next_command = command_in(worst->remedy);
+    if (answer.next_command.empty()) answer.next_command = "jetmem doctor";
     return set(answer, critical ? StatusLevel::kCritical : StatusLevel::kWarning,
                std::move(reason));
   }
   if (now.samples.value("jetmem_sampling_stalled").value_or(0) > 0) {
+    answer.next_command = "journalctl -u jetmemd -n 50";
     return set(answer, StatusLevel::kWarning, "jetmemd has stopped sampling");
   }
   if (const Answer::Blind* blind = broken_source(answer)) {
+    answer.next_command = "sudo jetmem sources";
     return set(answer, StatusLevel::kWarning,
                "source " + blind->source + " is " + blind->state +
                    (blind->why.empty() ? "" : ": " + blind->why));
   }
-  if (std::string why = gap(answer, now); !why.empty()) {
-    return set(answer, StatusLevel::kUnknown, std::move(why));
+  if (Gap missing = gap(answer, now); !missing.why.empty()) {
+    answer.next_command = missing.command;
+    return set(answer, StatusLevel::kUnknown, std::move(missing.why));
   }
+  answer.next_command = "jetmem --all";
   std::string reason = "no alert is firing; all rules evaluated";
   if (answer.pending.value_or(0) > 0) {
     reason =
@@ -394,6 +519,7 @@ StatusAnswer status_answer(const DeviceNow& now) {
   answer.thermal = thermal_answer(now);
   add_gpu(answer, now);
   add_faults(answer, now);
+  add_last_event(answer, now);
   add_alerts(answer, now);
   add_probes(answer, now);
   add_health(answer, now);
@@ -415,6 +541,7 @@ static void describe(json::Fields& v, StatusAnswer::Fault& fault) {
   v("suppressed", fault.suppressed);
   v("last_time", fault.last_wall);
   v("last_age_seconds", fault.last_age_seconds);
+  v.unless_false("before_this_boot", fault.before_this_boot);
   v.unless_empty("last", fault.last);
   v.absent(fault.absent);
 }
@@ -424,9 +551,29 @@ static void describe(json::Fields& v, StatusAnswer::Alert& alert) {
   v("severity", alert.severity);
   v("state", alert.state);
   v.unless_empty("summary", alert.summary);
+  v.unless_empty("cause", alert.cause);
+  v.unless_empty("remedy", alert.remedy);
   v.unless_empty("runbook", alert.runbook);
   v("active_seconds", alert.active_seconds);
   v("more", alert.more);
+}
+
+static void describe(json::Fields& v, StatusAnswer::Event& event) {
+  v("kind", event.kind);
+  v.unless_empty("severity", event.severity);
+  v.unless_empty("subject", event.subject);
+  v("summary", event.summary);
+  v("count", event.count);
+  v("time", event.wall);
+  v("age_seconds", event.age_seconds);
+  v.unless_false("before_this_boot", event.before_this_boot);
+}
+
+static void describe(json::Fields& v, Culprit& culprit) {
+  v("name", culprit.name);
+  v("role", culprit.role);
+  v("bytes", culprit.bytes);
+  v("growth_bytes_per_second", culprit.growth);
 }
 
 static void describe(json::Fields& v, StatusAnswer::Probe& probe) {
@@ -480,6 +627,9 @@ static void describe(json::Fields& v, StatusAnswer& answer) {
   describe_head(v, StatusAnswer::kSchema, answer.from);
   v.output("level", std::string(status_level_name(answer.level)));
   v("reason", answer.reason);
+  v("since_seconds", answer.since_seconds);
+  v("culprit", answer.culprit);
+  v.unless_empty("next_command", answer.next_command);
   v.object("device", [&](json::Fields& w) {
     w.unless_empty("model", answer.model);
     w.unless_empty("soc", answer.soc);
@@ -515,6 +665,7 @@ static void describe(json::Fields& v, StatusAnswer& answer) {
     w.absent(answer.thermal.absent);
   });
   v("faults", answer.faults);
+  v("last_event", answer.last_event);
   v.object("alerts", [&](json::Fields& w) {
     w("firing", answer.firing);
     w("pending", answer.pending);

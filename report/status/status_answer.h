@@ -14,6 +14,7 @@
 #include "report/answers/fragmentation_answer.h"
 #include "report/answers/memory_budget.h"
 #include "report/answers/thermal_answer.h"
+#include "report/status/culprit.h"
 
 namespace jetmem {
 
@@ -33,24 +34,41 @@ struct StatusAnswer {
   };
   struct Fault {
     std::string kind;
-    std::optional<double> last_day;  // absent: the events are not known
-    bool at_least = false;           // there were more than are kept, or the kernel printed
-    std::optional<double> since_boot;  // with those that the kernel only counted
-    std::optional<double> suppressed;  // these
-    std::optional<double> last_wall;  // seconds since 1970
+    // Absent: the events are not known. Of a boot of less than a day with those that the kernel
+    // only counted, else without them.
+    std::optional<double> last_day;
+    bool at_least = false;                   // there were more than are kept or were printed
+    std::optional<double> since_boot;        // with those that the kernel only counted
+    std::optional<double> suppressed;        // these
+    std::optional<double> last_wall;         // seconds since 1970
     std::optional<double> last_age_seconds;  // by the boot clock where that tells
-    std::string last;                 // one sentence, of the last one that is known
+    bool before_this_boot = false;           // the last one that is known
+    std::string last;                        // one sentence, of the last one that is known
     std::string severity;
     Absences absent;
+  };
+  // The last thing that happened: of the kernel's log, jetmem's probes excluded.
+  struct Event {
+    std::string kind;
+    std::string severity;
+    std::string subject;
+    std::string summary;
+    std::uint64_t count = 1;
+    std::optional<double> wall;
+    std::optional<double> age_seconds;
+    bool before_this_boot = false;
   };
   struct Alert {
     std::string name;
     std::string severity;
     std::string state;  // "firing", "pending"
     std::string summary;
+    std::string cause;
+    std::string remedy;
     std::string runbook;
     double active_seconds = 0;
     std::uint64_t more = 0;  // alerts of the same rule beyond this one
+    bool explains = false;   // it is a part of the verdict; not in the JSON form
   };
   struct Probe {
     std::string kind;
@@ -67,7 +85,11 @@ struct StatusAnswer {
 
   AnswerFrom from;
   StatusLevel level = StatusLevel::kUnknown;
-  std::string reason;  // the one most important sentence
+  std::string reason;  // the one most important sentence, with the culprit
+  // For how long the alert behind it has held; absent where none is, or one reading cannot know.
+  std::optional<double> since_seconds;
+  std::optional<Culprit> culprit;
+  std::string next_command;  // to type next; "jetmem --all" where nothing is wrong
 
   std::string model;
   std::string soc;
@@ -81,7 +103,7 @@ struct StatusAnswer {
   std::optional<double> pressure_some_ratio;  // of the last 10 s
   std::optional<double> swap_bytes;
   std::optional<double> swap_used_bytes;
-  std::optional<double> exhaustion_seconds;
+  std::optional<double> exhaustion_seconds;  // by the last half minute, or by a trend over hours
   MemoryBudget budget;
   CmaAnswer cma;
   FragmentationAnswer fragmentation;
@@ -94,12 +116,13 @@ struct StatusAnswer {
   // Kinds that occurred since boot, the last first; absent["faults"] says why others may be
   // missing.
   std::vector<Fault> faults;
+  std::optional<Event> last_event;
 
   std::optional<std::uint64_t> firing;
   std::optional<std::uint64_t> pending;
   std::optional<std::uint64_t> unknown;  // rules that could not be judged
   std::uint64_t rules = 0;
-  std::vector<Alert> alerts;  // firing before pending, the worst first
+  std::vector<Alert> alerts;  // as alert_order.h has it
   std::uint64_t alerts_omitted = 0;
 
   std::vector<Probe> probes;

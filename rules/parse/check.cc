@@ -6,7 +6,9 @@
 
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "config/yaml_fields.h"
 #include "metrics/sample.h"
+#include "rules/model/closed_labels.h"
 #include "rules/model/texts.h"
 
 namespace jetmem {
@@ -20,6 +22,8 @@ constexpr std::size_t kMaxTyped = 100;
 // A name that only a pattern matches, and that is as near as this to a declared one, is a
 // misspelling.
 constexpr std::size_t kMisspelt = 2;
+// Values in a message; of more docs/metrics.md says what they are.
+constexpr std::size_t kMostListed = 8;
 // Of all files together: who has more mends these first.
 constexpr std::size_t kMaxErrors = 200;
 
@@ -108,6 +112,25 @@ class Checker {
     add(at, key, std::move(message));
   }
 
+  void check_values(const LabelMatcher& matcher, const MetricCatalog::Metric& metric,
+                    const std::string& name) {
+    const auto known = closed_label_values(metric.descriptor->name, matcher.label);
+    if (known.empty()) return;
+    for (const std::string& value : matcher.values) {
+      if (std::find(known.begin(), known.end(), value) != known.end()) continue;
+      std::string message =
+          name + " never has " + printable(matcher.label, 60) + "=\"" + printable(value, 60) + "\"";
+      const std::string_view near =
+          value.size() > kMaxTyped ? std::string_view() : nearest_name(value, known);
+      if (!near.empty()) {
+        message.append("; did you mean '").append(near).append("'?");
+      } else if (known.size() <= kMostListed) {
+        message.append("; it has ").append(join_names(known));
+      }
+      add(matcher.at, "labels", std::move(message));
+    }
+  }
+
   std::optional<MetricCatalog::Metric> check_condition(const Condition& condition) {
     const auto metric = catalog_.find(condition.metric);
     if (!metric) {
@@ -125,6 +148,7 @@ class Checker {
     const auto labels = metric->labels();
     for (const LabelMatcher& matcher : condition.labels) {
       check_label(matcher.at, "labels", matcher.label, labels, condition.metric);
+      check_values(matcher, *metric, condition.metric);
     }
     for (const std::string_view label : labels) {
       if (std::find(kReserved.begin(), kReserved.end(), label) == kReserved.end()) continue;

@@ -7,7 +7,9 @@
 #include <set>
 
 #include "cli/client/local_snapshot.h"
+#include "report/device/sample_set.h"
 #include "rules/engine/table_feed.h"
+#include "rules/model/closed_labels.h"
 #include "rules/parse/check.h"
 
 namespace jetmem {
@@ -48,6 +50,34 @@ std::string shown(const Rule& rule, const Labels& labels) {
     if (!is_requested) out.append(" ").append(value);
   }
   return out;
+}
+
+// What is declared to be all values of a label must be all that is written.
+TEST(ClosedLabels, HaveEveryValueOfTheBoards) {
+  for (const ClosedLabel& label : closed_labels()) {
+    const auto metric = MetricCatalog::of_jetmem().find(label.metric);
+    ASSERT_TRUE(metric) << label.metric;
+    const auto labels = metric->labels();
+    EXPECT_TRUE(std::find(labels.begin(), labels.end(), label.label) != labels.end())
+        << label.metric << " " << label.label;
+    EXPECT_FALSE(label.values().empty());
+  }
+  std::set<std::string> seen;
+  for (const Board& board : kBoards) {
+    const auto shot = LocalSnapshot::read(std::string(JETMEM_FIXTURES) + "/" + board.name, {});
+    ASSERT_TRUE(shot) << shot.error().message;
+    const SampleSet samples = SampleSet::of((*shot)->table());
+    for (const Sample& sample : samples.all()) {
+      for (const auto& [name, value] : sample.name.labels) {
+        const auto known = closed_label_values(sample.name.family, name);
+        if (known.empty()) continue;
+        seen.insert(sample.name.family + " " + name);
+        EXPECT_TRUE(std::find(known.begin(), known.end(), value) != known.end())
+            << board.name << ": " << sample.name.key();
+      }
+    }
+  }
+  EXPECT_GT(seen.size(), 20U);
 }
 
 class FixtureAlerts : public testing::TestWithParam<Board> {};

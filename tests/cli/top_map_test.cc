@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "cli/exit_codes.h"
 #include "tests/cli/command_run.h"
 
 namespace jetmem {
@@ -102,7 +103,7 @@ TEST(Views, BriefJsonIsOneLine) {
 
 TEST(WatchCommand, NeedsATerminal) {
   const CommandRun run = run_command({"watch", "--root", kBoard});
-  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.status, kExitUsage);
   EXPECT_NE(run.err.find("jetmem watch: "), std::string::npos);
 }
 

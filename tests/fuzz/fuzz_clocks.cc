@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 31> kPatterns{
+constexpr std::array<std::string_view, 36> kPatterns{
     "/sys/devices/system/cpu/cpufreq/policy*/scaling_cur_freq",
     "/sys/devices/system/cpu/cpufreq/policy*/scaling_min_freq",
     "/sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
@@ -38,6 +38,11 @@ constexpr std::array<std::string_view, 31> kPatterns{
     "/var/lib/nvpmodel/status",
     "/etc/nvpmodel.conf",
     "jetmem:clocks omitted",
+    "/sys/bus/platform/devices/1*000000.nvenc/power/runtime_status",
+    "/sys/bus/platform/devices/1*000000.nvenc/load",
+    "/sys/bus/platform/devices/*",
+    "/sys/kernel/debug/tegra-host1x/actmon/nvenc*/module0/usage",
+    "/sys/kernel/debug/clk/nvenc*/clk_rate",
 };
 
 }  // namespace
@@ -56,6 +61,12 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (fresh.cpus_online != reused.cpus_online || fresh.cpus_online > 65536U) __builtin_trap();
   if (fresh.emc.utilization && !(*fresh.emc.utilization >= 0 && *fresh.emc.utilization <= 1)) {
     __builtin_trap();
+  }
+  if (fresh.engines != reused.engines || fresh.engines.size() > 24) __builtin_trap();
+  for (const jetmem::Clocks::Engine& engine : fresh.engines) {
+    if (engine.name.empty() || engine.name.size() > 24) __builtin_trap();
+    if (engine.on != true && (engine.load || engine.clock)) __builtin_trap();
+    if (engine.load && !(*engine.load >= 0 && *engine.load <= 1)) __builtin_trap();
   }
   for (const jetmem::Clocks::Clock& clock : fresh.clocks) {
     if (clock.name.empty() || clock.name.size() > 64) __builtin_trap();

@@ -165,7 +165,7 @@ TEST(Trend, AStepIsNoLeakWhereverItIs) {
 
 // Caches that fill and are dropped, batches: of teeth clearly shorter than the window.
 TEST(Trend, ASawtoothIsNoLeak) {
-  for (std::int64_t period = 2; period <= 100; ++period) {
+  for (std::int64_t period = 2; period <= 100; period += period < 20 ? 1 : 5) {
     for (std::int64_t phase = 0; phase < period; phase += 3) {
       for (const double sigma : {0.0, 20.0}) {
         SCOPED_TRACE(std::to_string(period) + " " + std::to_string(phase));

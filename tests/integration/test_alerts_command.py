@@ -160,7 +160,7 @@ class WithADaemon(unittest.TestCase):
             self.alerts(address)))
         self.assertIn("b.yaml:2:", shown.stdout)
         checked = jt.run([jt.JETMEM, "rules", "check", self.rules])
-        self.assertEqual((checked.returncode, checked.stdout), (1, ""))
+        self.assertEqual((checked.returncode, checked.stdout), (65, ""))
         self.assertIn("b.yaml:2:", checked.stderr)
         (self.rules / "b.yaml").write_text(RULES.replace("Test", "More").replace("little", "few"))
         daemon.reload()
@@ -261,7 +261,7 @@ class WithoutADaemon(unittest.TestCase):
         self.assertIn("Now: ", shown.stdout)
         # Alone it is invalid, and the remedy is printed.
         shown = jt.run([jt.JETMEM, "rules", "check", docs / "examples/50-local.yaml"])
-        self.assertEqual(shown.returncode, 1)
+        self.assertEqual(shown.returncode, 65)
         lines = [line for line in shown.stderr.splitlines() if "50-local.yaml:" in line]
         self.assertGreater(len(lines), 1)
         for line in lines:

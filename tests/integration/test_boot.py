@@ -342,10 +342,10 @@ class Marks(BootTest):
     def test_wrong_use(self):
         for arguments in ([], ["a", "--list"], ["a", "--json"], ["a", "--root", "/tmp"], [""]):
             refused = jt.run([jt.JETMEM, "mark", *arguments])
-            self.assertEqual((refused.returncode, refused.stdout), (2, ""), arguments)
+            self.assertEqual((refused.returncode, refused.stdout), (64, ""), arguments)
             self.assertIn("jetmem mark: ", refused.stderr)
         refused = jt.run([jt.JETMEM, "mark", "x", "--state-dir", "/nonexistent"])
-        self.assertEqual(refused.returncode, 1)
+        self.assertEqual(refused.returncode, 66)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root: it runs a command as nobody")
     def test_denied_says_sudo(self):
@@ -354,7 +354,7 @@ class Marks(BootTest):
         for arguments in (["mark", "x"], ["mark", "--list"], ["boots"]):
             refused = jt.run([jt.JETMEM, *arguments, "--state-dir", self.state],
                              user=jt.NOBODY, group=jt.NOBODY, extra_groups=[])
-            self.assertEqual(refused.returncode, 1, refused.stdout)
+            self.assertEqual(refused.returncode, 77, refused.stdout)
             self.assertIn(f"sudo jetmem {arguments[0]}", refused.stderr)
 
 
@@ -388,7 +388,7 @@ class Trouble(BootTest):
             "jetmem_boot_history_errors_total", reason="write"))
         self.assertEqual(daemon.scrape().state("meminfo"), "ok", "all else goes on")
         refused = self.jetmem("mark", "x")
-        self.assertEqual(refused.returncode, 1)
+        self.assertEqual(refused.returncode, 74)
         self.assertIn("No space left on device", refused.stderr)
 
     @unittest.skipUnless(os.path.exists("/dev/fuse"), "needs /dev/fuse")

@@ -58,7 +58,7 @@ class Bundles(unittest.TestCase):
 
     def metrics(self, root):
         done = run("--root", root, "metrics", env=self.env)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
         return sorted(l for l in done.stdout.splitlines() if not l.startswith("#"))
 
     def answer(self, command, root):
@@ -196,7 +196,7 @@ class Privacy(Bundles):
         part.chmod(0o666)
         os.chown(part, jt.NOBODY, jt.NOBODY)
         done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "-o", out, env=self.env)
-        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.returncode, 77, done.stderr)
         self.assertIn("b.tar.gz.part", done.stderr)
         self.assertEqual((part.read_text(), part.stat().st_uid), ("mine", jt.NOBODY))
         part.unlink()
@@ -204,7 +204,7 @@ class Privacy(Bundles):
         other.write_text("mine")
         os.link(other, part)
         done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "-o", out, env=self.env)
-        self.assertEqual((done.returncode, other.read_text()), (1, "mine"), done.stderr)
+        self.assertEqual((done.returncode, other.read_text()), (77, "mine"), done.stderr)
 
 
     def test_the_ways_that_a_log_tells_names(self):
@@ -248,7 +248,7 @@ class Hostile(Bundles):
 
     def refused(self, bundle, message):
         done = self.look(bundle)
-        self.assertEqual(done.returncode, 1, bundle)
+        self.assertEqual(done.returncode, 65, bundle)
         self.assertRegex(done.stderr, message)
         self.no_leftovers()
 
@@ -339,7 +339,7 @@ class Hostile(Bundles):
             resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 
         done = run("--root", bundle, "metrics", env=self.env, preexec_fn=small)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
         self.assertNotIn("bad_alloc", done.stderr)
 
     def test_a_history_that_leads_elsewhere_is_not_followed(self):
@@ -420,13 +420,13 @@ class CutShort(Bundles):
         out = self.folder / "jetmem-capture-x.tar"
         done = run("--root", jt.FIXTURES / "orin-nano-8gb", "capture", "--no-history", "-o", out,
                    env=self.env, preexec_fn=small)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 74)
         self.assertIn("File too large", done.stderr)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["tmp"])
 
     def test_the_size_is_bounded(self):
         out = self.capture("--max-size", "16KiB", root=jt.FIXTURES / "orin-nano-8gb",
-                           name="b.tar", status=1)
+                           name="b.tar", status=74)
         self.assertFalse(out.exists())
 
     def test_killed_leaves_a_part_that_the_next_removes(self):
@@ -523,11 +523,12 @@ class AlertsBundle(Bundles):
         answer = json.loads(files["jetmem/alerts.json"])
         self.assertEqual(answer["evaluated"]["by"], "jetmemd")
         done = run("--root", bundle, "alerts", env=self.env)
-        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("SiteAlwaysCritical", done.stdout)
         self.assertIn("jetmem/alerts.json of the capture", done.stdout)
         done = run("--root", bundle, "status", env=self.env)
         self.assertIn("SiteAlwaysCritical", done.stdout)
+        done = run("--root", bundle, "status", "--all", env=self.env)
         self.assertRegex(done.stdout, r"by jetmemd at")
         doctor = json.loads(run("--root", bundle, "doctor", "--json", env=self.env).stdout)
         self.assertIn("SiteAlwaysCritical", json.dumps(doctor))
@@ -552,8 +553,8 @@ class Answers(Bundles):
         self.assertEqual(done.stdout[:4], b"\x28\xb5\x2f\xfd")
 
     def test_wrong_names_are_refused(self):
-        self.assertEqual(run("capture", "-o", self.folder / "x.zip").returncode, 2)
-        self.assertEqual(run("capture", "--history", "6").returncode, 2)
+        self.assertEqual(run("capture", "-o", self.folder / "x.zip").returncode, 64)
+        self.assertEqual(run("capture", "--history", "6").returncode, 64)
 
 
 if __name__ == "__main__":

@@ -44,22 +44,22 @@ class Metrics(unittest.TestCase):
     def test_only_with_a_typo(self):
         for typo, near in (("memifo", "meminfo"), ("meminfo,thremal", "thermal")):
             refused = jt.run([jt.JETMEM, "metrics", "--only", typo])
-            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertEqual((refused.returncode, refused.stdout), (64, ""))
             self.assertIn(f"did you mean '{near}'?", refused.stderr)
         refused = jt.run([jt.JETMEM, "metrics", "--only", "wholly-different"])
-        self.assertEqual(refused.returncode, 2)
+        self.assertEqual(refused.returncode, 64)
         self.assertNotIn("did you mean", refused.stderr)
 
     def test_root_that_is_none(self):
         for command in ("metrics", "sources"):
             refused = jt.run([jt.JETMEM, command, "--root", "/nowhere/at/all"])
-            self.assertEqual((refused.returncode, refused.stdout), (1, ""))
-            self.assertIn(f"jetmem {command}: --root: ", refused.stderr)
+            self.assertEqual((refused.returncode, refused.stdout), (66, ""))
+            self.assertIn("jetmem: --root: ", refused.stderr)
             self.assertIn("/nowhere/at/all: No such file or directory", refused.stderr)
 
     def test_root_without_anything(self):
         shown = jt.run([jt.JETMEM, "metrics", "--root", jt.temp_directory(self)])
-        self.assertEqual(shown.returncode, 1)
+        self.assertEqual(shown.returncode, 3)
         page = jt.Page(shown.stdout)
         self.assertEqual(set(page.states().values()), {"absent"})
         self.assertEqual([n for n in page.families("jetmem_") if not
@@ -79,7 +79,7 @@ class Metrics(unittest.TestCase):
         shown = jt.run(["bash", "-c", script, jt.JETMEM, jt.FIXTURES / "x86-pc"])
         first, status = shown.stdout.splitlines()
         self.assertTrue(first.startswith("# HELP jetmem_"), first)
-        self.assertIn(status, ("status 0", "status 1"))
+        self.assertIn(status, ("status 0", "status 74"))
         self.assertIn(len(shown.stderr.splitlines()), (0, 1), shown.stderr)
         self.assertRegex(shown.stderr, r"^(jetmem: cannot write: Broken pipe\n)?$")
 
@@ -92,7 +92,7 @@ class Metrics(unittest.TestCase):
             with self.subTest(command=command), open("/dev/full", "wb") as full:
                 refused = jt.subprocess.run([jt.JETMEM, *command], stdout=full, check=False,
                                             stderr=jt.subprocess.PIPE, timeout=jt.PATIENCE)
-                self.assertEqual(refused.returncode, 1)
+                self.assertEqual(refused.returncode, 74)
                 self.assertIn(b"No space left on device", refused.stderr)
 
 
@@ -143,17 +143,27 @@ class Config(unittest.TestCase):
         path = self.file("log:\n  levle: debug\nsources:\n  meminfo:\n    interval: 1ms\n"
                          "  gpu:\n    enabled: true\n")
         refused = jt.run([jt.JETMEM, "config", "check", path])
-        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertEqual((refused.returncode, refused.stdout), (65, ""))
         lines = refused.stderr.splitlines()
         self.assertEqual([line.split(": ")[0] for line in lines],
                          [f"{path}:2:3", f"{path}:5:15", f"{path}:6:3"])
+        # As jetmemd takes it.
+        for arguments in (["--config", path], ["--config", self.file("log: {level: debug}\n"), "--config", path]):
+            same = jt.run([jt.JETMEM, "config", "check", *arguments])
+            self.assertEqual((same.returncode, same.stderr), (65, refused.stderr))
+        both = jt.run([jt.JETMEM, "config", "check", "--config", path, path])
+        self.assertEqual(both.returncode, 64)
+        good = self.file("log: {level: debug}\n")
+        self.assertEqual(jt.run([jt.JETMEM, "config", "check", "--config", good]).stdout, "ok\n")
+        shown = jt.run([jt.JETMEM, "config", "show", "--json", "--config", good])
+        self.assertEqual(json.loads(shown.stdout)["settings"]["log.level"]["value"], "debug")
         self.assertIn("did you mean 'log.level'?", lines[0])
         self.assertIn("100ms", lines[1])
 
     def test_no_such_file(self):
         for action in ("check", "show"):
             refused = jt.run([jt.JETMEM, "config", action, "/nowhere.yaml"])
-            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertEqual((refused.returncode, refused.stdout), (66, ""))
             self.assertIn("/nowhere.yaml: ", refused.stderr)
 
 
@@ -203,7 +213,7 @@ class Events(unittest.TestCase):
         if shown.returncode == 0:
             self.assertRegex(" ".join(shown.stdout.split()), r"\d+ events? in \d+ records?\b")
         else:
-            self.assertEqual(shown.returncode, 1)
+            self.assertIn(shown.returncode, (3, 77))
             self.assertRegex(shown.stderr, r"^jetmem events: (open|read) /dev/kmsg: .+; .+")
 
     def test_denied(self):
@@ -218,7 +228,7 @@ class Events(unittest.TestCase):
         shown = jt.run(["unshare", "-m", "bash", "-c", mounts, jt.JETMEM, jt.temp_directory(self)])
         if "unshare" in shown.stderr or "mount" in shown.stderr:
             self.skipTest("needs a mount namespace: " + shown.stderr.strip())
-        self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+        self.assertEqual((shown.returncode, shown.stdout), (77, ""))
         self.assertIn("open /dev/kmsg: Permission denied; ", shown.stderr)
         self.assertIn("CAP_SYSLOG", shown.stderr)
 
@@ -273,14 +283,14 @@ class HelpAndVersion(unittest.TestCase):
                           ["alerts", "--daemon", "nonsense"]):
             with self.subTest(arguments=arguments):
                 refused = jt.run([jt.JETMEM, *arguments])
-                self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+                self.assertEqual((refused.returncode, refused.stdout), (64, ""))
                 self.assertTrue(refused.stderr)
 
     def test_reader_by_hand(self):
         # It says what it is for, instead of waiting for nobody.
         for arguments in ([], ["--root", "/"], ["--nonsense"]):
             refused = jt.run([jt.READER, *arguments])
-            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertEqual((refused.returncode, refused.stdout), (64, ""))
             self.assertIn("jetmem-reader: ", refused.stderr)
 
 

@@ -226,12 +226,13 @@ class CommandLine(unittest.TestCase):
     def test_what_is_wrong_is_refused(self):
         path = jt.temp_directory(self) / "wrong.yaml"
         path.write_text("sources:\n  memifo:\n    interval: 1s\n")
-        for arguments, words in ((["--rot", "/"], "--rot"), (["surplus"], "surplus"), (["--config"], "--config"),
-                                 (["--root"], "--root"), (["--root", "/nowhere"], "/nowhere: "),
-                                 (["--config", path], f"{path}:2:3: "), (["--config", "/nowhere.yaml"], "/nowhere.yaml: ")):
+        for arguments, words, status in (
+                (["--rot", "/"], "--rot", 64), (["surplus"], "surplus", 64), (["--config"], "--config", 64),
+                (["--root"], "--root", 64), (["--root", "/nowhere"], "/nowhere: ", 66),
+                (["--config", path], f"{path}:2:3: ", 65), (["--config", "/nowhere.yaml"], "/nowhere.yaml: ", 65)):
             with self.subTest(arguments=arguments):
                 refused = jt.run([jt.JETMEMD, *arguments])
-                self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+                self.assertEqual((refused.returncode, refused.stdout), (status, ""))
                 self.assertIn(words, refused.stderr)
 
     def test_verbose(self):

@@ -130,7 +130,7 @@ class Asked(Probe):
                           ["--bisect", "0"], ["--heaps", "relative"], ["--x\x1b[2J\n"],
                           ["--request", "--any-heap"]):
             done = jt.run([PROBE, *arguments])
-            self.assertEqual(done.returncode, 2, arguments)
+            self.assertEqual(done.returncode, 64, arguments)
             self.assertEqual(done.stdout, "")
             self.assertRegex(done.stderr, r"\Ajetmem-probe: [ -~]+\n\Z")
 
@@ -196,14 +196,14 @@ class Asked(Probe):
         for request in (b"--heaps /tmp\n", b"--libraries /tmp\n", b"--udmabuf /dev/null\n",
                         b"--request\n", b"\x00\xff\x1b\n", b"--frame 1\n"):
             status, answer, error = self.ask(request)
-            self.assertEqual((status, answer), (2, ""), request)
+            self.assertEqual((status, answer), (64, ""), request)
             self.assertRegex(error, r"\Ajetmem-probe: [ -~]+\n\Z")
-        self.assertEqual(self.ask(b"x" * 100_000)[0], 2)
+        self.assertEqual(self.ask(b"x" * 100_000)[0], 64)
 
     def test_a_request_that_never_ends_is_given_up(self):
         began = time.monotonic()
         status, _, error = self.ask(*[b" "] * 16, pause=0.5)
-        self.assertEqual(status, 2)
+        self.assertEqual(status, 64)
         self.assertIn("no request", error)
         self.assertLess(time.monotonic() - began, 8 + jt.SOON)
 
@@ -214,7 +214,7 @@ class Hostile(Probe):
             for arguments in (["--kinds", "host"], ["--kinds", "host", "--progress"]):
                 process = start(*arguments, stdout=full, stderr=subprocess.PIPE)
                 error = process.communicate(timeout=jt.PATIENCE)[1]
-                self.assertEqual(process.returncode, 1)
+                self.assertEqual(process.returncode, 74)
                 self.assertIn(b"could not be written", error)
 
     def test_a_file_that_may_not_grow_is_an_error(self):
@@ -222,7 +222,7 @@ class Hostile(Probe):
             process = start("--kinds", "host", stdout=out, stderr=subprocess.PIPE, preexec_fn=lambda:
                             resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16)))
             error = process.communicate(timeout=jt.PATIENCE)[1]
-        self.assertEqual(process.returncode, 1)
+        self.assertEqual(process.returncode, 74)
         self.assertIn(b"could not be written", error)
         udmabuf = ["--kinds", "dmabuf", "--udmabuf", "/dev/null", "--frame", "65536"]
         found = self.probe(*udmabuf, before=["sh", "-c", 'ulimit -f 1; exec "$@"', "sh"])
@@ -232,7 +232,7 @@ class Hostile(Probe):
     def test_closed_descriptors(self):
         for closed in (">&-", "<&- >&-", "<&- >&- 2>&-"):
             done = jt.run(["sh", "-c", f'exec "$1" --kinds host,dmabuf {closed}', "sh", PROBE])
-            self.assertEqual(done.returncode, 1, closed)
+            self.assertEqual(done.returncode, 74, closed)
         done = jt.run(["sh", "-c", 'exec "$1" --kinds host <&- 2>&-', "sh", PROBE])
         self.assertEqual(done.returncode, 0)
         self.assertEqual(json.loads(done.stdout)["probes"][0]["state"], "ok")

@@ -1,14 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """jetmem plan as a user has it: the worked examples of docs/plan.md, a device that is too small, mistakes."""
 
+import hashlib
 import json
 import pathlib
+import struct
 import unittest
 
 import jetmem_testing as jt
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "docs/examples/plans"
 BOARD = jt.FIXTURES / "orin-nano-8gb"
+
+
+def text(value):
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+def gguf(numbers, tensors, data):
+    """A GGUF file: whole numbers, tensors of 32-bit floats by name and length, and so many bytes of data."""
+    keys = [text("general.architecture") + struct.pack("<I", 8) + text("llama"),
+            text("general.name") + struct.pack("<I", 8) + text("Tiny")]
+    keys += [text(f"llama.{name}") + struct.pack("<II", 4, value) for name, value in numbers.items()]
+    infos = [text(name) + struct.pack("<IQIQ", 1, length, 0, 0) for name, length in tensors.items()]
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(infos), len(keys))
+    return head + b"".join(keys) + b"".join(infos) + bytes(data)
+
+
+SHAPE = {"block_count": 4, "context_length": 4096, "embedding_length": 64, "attention.head_count": 8,
+         "attention.head_count_kv": 2}
 
 
 def plan(*arguments, root=None):
@@ -62,21 +82,76 @@ class Plan(unittest.TestCase):
         for name in ("nano-4gb", "orin-nano-8gb"):
             self.assertIn(name, names)
 
+    def test_a_model_by_its_header(self):
+        path = jt.temp_directory(self) / "tiny.gguf"
+        path.write_bytes(gguf(SHAPE, {"token_embd.weight": 1000}, 4096))
+        answer = self.checked("--model", path, "--context", "2k", "--kv-type", "q8_0", "--sequences", "2",
+                              "--device", "orin-nano-8gb", status=0)
+        items = {item["name"]: item for item in answer["items"]}
+        self.assertEqual(items["Tiny weights"]["bytes"], 4000)
+        # 4 layers x 2 heads x (8 keys + 8 values) x 2048 tokens x 2 sequences x 34/32 bytes.
+        self.assertEqual(items["Tiny KV cache"]["bytes"], 4 * 2 * 16 * 2048 * 2 * 34 / 32)
+        self.assertNotIn("bytes", items["Tiny compute buffers"])
+        self.assertTrue(answer["memory"]["complete"])
+        # Beside a file; and one that is cut.
+        both = self.checked("--model", path, EXAMPLES / "four-cameras.yaml", "--device", "orin-nano-8gb", status=0)
+        self.assertGreater(both["memory"]["planned_bytes"], 166e6)
+        path.write_bytes(path.read_bytes()[:60])
+        done = plan("--model", path, "--device", "orin-nano-8gb")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, rf"{path}: byte \d+: expected ")
+
+    def test_a_model_of_ollama(self):
+        models = jt.temp_directory(self)
+        blob = gguf(SHAPE, {"a": 500}, 2048)
+        digest = hashlib.sha256(blob).hexdigest()
+        (models / "blobs").mkdir()
+        (models / "blobs" / f"sha256-{digest}").write_bytes(blob)
+        manifest = models / "manifests/registry.ollama.ai/library/tiny/latest"
+        manifest.parent.mkdir(parents=True)
+        layer = {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}", "size": len(blob)}
+        manifest.write_text(json.dumps({"schemaVersion": 2, "layers": [layer]}))
+        for name in ("tiny", "tiny:latest"):
+            done = jt.run(["env", f"OLLAMA_MODELS={models}", jt.JETMEM, "plan", "--model", name,
+                           "--device", "orin-nano-8gb", "--json"])
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            items = {item["name"]: item for item in json.loads(done.stdout)["items"]}
+            self.assertEqual(items["tiny:latest weights"]["bytes"], 2000)
+
+    def test_a_folder_of_hugging_face(self):
+        folder = jt.temp_directory(self)
+        shape = {"num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 2, "hidden_size": 64,
+                 "max_position_embeddings": 4096, "torch_dtype": "bfloat16"}
+        (folder / "config.json").write_text(json.dumps(shape))
+        # Weights that are not there are not known, and then neither is the fit.
+        answer = self.checked("--model", folder, "--device", "orin-nano-8gb", status=3)
+        self.assertFalse(answer["memory"]["complete"])
+        header = json.dumps({"a": {"dtype": "BF16", "shape": [50], "data_offsets": [0, 100]}}).encode()
+        (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(100))
+        answer = self.checked("--model", folder, "--device", "orin-nano-8gb", status=0)
+        items = {item["name"].split(" ", 1)[1]: item for item in answer["items"]}
+        self.assertEqual(items["weights"]["bytes"], 100)
+        self.assertEqual(items["KV cache"]["bytes"], 4 * 2 * 16 * 4096 * 2)
+
     def test_mistakes(self):
         for text, said in (("cameras: [{nam: a}]\n", ":1:12: unknown key 'nam'; did you mean 'name'?"),
                            ("services: [{name: a, memory: 3}]\n", ":1:"),
                            ("services: {name: a\n", ":"), ("device: abacus\n", "abacus")):
             path = self.write(text)
             done = plan(path)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), text)
+            self.assertEqual((done.returncode, done.stdout), (65, ""), text)
             self.assertIn(f"{path}{said}" if said.startswith(":") else said, done.stderr)
         done = plan("--device", "abacus", EXAMPLES / "four-cameras.yaml")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 64)
         self.assertIn("abacus", done.stderr)
         done = plan("/nonexistent/plan.yaml")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 66)
         self.assertIn("/nonexistent/plan.yaml", done.stderr)
-        self.assertEqual(plan().returncode, 2)
+        self.assertEqual(plan().returncode, 64)
+        for arguments, status in ((("--model", "no-such-model"), 66), (("--model", BOARD / "nowhere.gguf"), 66),
+                                  (("--model", "m", "--kv-type", "q3"), 64), (("--model", "m", "--context", "many"), 64)):
+            done = plan(*arguments, "--device", "orin-nano-8gb")
+            self.assertEqual((done.returncode, done.stdout), (status, ""), arguments)
 
 
 if __name__ == "__main__":

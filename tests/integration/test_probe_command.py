@@ -55,7 +55,7 @@ class Probe(unittest.TestCase):
         return probe("--force", "--kind", kind, "--json", "--program", stand_in(self, script),
                      *options, **how)
 
-    def only_error(self, shown, status=1):
+    def only_error(self, shown, status=3):
         self.assertEqual(shown.returncode, status, shown.stderr)
         errors = json.loads(shown.stdout)["errors"]
         self.assertEqual(len(errors), 1, errors)
@@ -133,7 +133,7 @@ class Endings(Probe):
         script = f'echo "$@" >> {seen}\ncase "$*" in *pinned*) kill -SEGV $$;; esac\necho \'{OK}\''
         shown = self.with_stand_in(script, kind="pinned,host,device")
         self.assertIn("cuda: jetmem-probe crashed with SIGSEGV", shown.stderr)
-        self.assertEqual(shown.returncode, 1)
+        self.assertEqual(shown.returncode, 3)
         out = json.loads(shown.stdout)
         self.assertEqual(len(out["runs"]), 1, "the host's result is not lost")
         self.assertEqual(out["errors"][0]["group"], "cuda")
@@ -234,7 +234,7 @@ class CommandLine(unittest.TestCase):
                                (["--kinds", "host"], "--kinds")):
             with self.subTest(options=options):
                 shown = probe(*options)
-                self.assertEqual((shown.returncode, shown.stdout), (2, ""), shown.stderr)
+                self.assertEqual((shown.returncode, shown.stdout), (64, ""), shown.stderr)
                 self.assertIn(words, shown.stderr)
 
 
@@ -258,19 +258,19 @@ class Captured(Probe):
 
     def test_absent(self):
         shown = probe("--root", self.tree(None))
-        self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+        self.assertEqual((shown.returncode, shown.stdout), (3, ""))
         self.assertIn("/jetmem/probe: No such file or directory", shown.stderr)
         shown = probe("--root", "/nowhere/at/all")
-        self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+        self.assertEqual((shown.returncode, shown.stdout), (66, ""))
         self.assertIn("/nowhere/at/all", shown.stderr)
 
     def test_damaged(self):
         shown = probe("--root", self.tree(f"{OK}\n{OK[:80]}"))
-        self.assertEqual(shown.returncode, 1)
+        self.assertEqual(shown.returncode, 3)
         self.assertIn("/jetmem/probe: line 2", shown.stderr)
         self.assertIn("host        ok", shown.stdout)
         shown = probe("--root", self.tree(""))
-        self.assertEqual(shown.returncode, 1)
+        self.assertEqual(shown.returncode, 65)
         self.assertIn("empty", shown.stderr)
         shown = probe("--root", self.tree(f"{OK}\n" * 6))
         self.assertIn("more than 4 lines", shown.stderr)

@@ -20,7 +20,7 @@ SETTINGS = "sources:\n" + "".join(f"  {source}: {{interval: {INTERVAL}s}}\n" for
 class Refused(unittest.TestCase):
     def refused(self, *arguments):
         result = jt.run([jt.JETMEMD, *arguments])
-        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(result.returncode, 64, result.stderr)
         return result.stderr
 
     def test_of_this_machine(self):

@@ -65,10 +65,10 @@ class Command(unittest.TestCase):
     def write(self, *arguments):
         return jt.run([jt.JETMEM, "metrics", "--daemon", self.address, "-o", self.file, *arguments])
 
-    def fails(self, reason):
+    def fails(self, reason, status):
         """Whatever the reason, no old file stays."""
         shown = self.write()
-        self.assertEqual((shown.returncode, shown.stdout), (1, ""))
+        self.assertEqual((shown.returncode, shown.stdout), (status, ""))
         self.assertRegex(shown.stderr, reason)
         self.assertFalse(os.path.lexists(self.file))
         self.assertFalse(os.path.lexists(f"{self.file}.part"))
@@ -96,7 +96,7 @@ class Command(unittest.TestCase):
         served = {key: value for key, value in samples.items() if key[0].startswith("jetmem_")}
         self.assertEqual(served, page.samples)
         self.assertEqual(device.stop()[0], 0)
-        self.fails("is jetmemd running")
+        self.fails("is jetmemd running", 69)
         self.assertEqual([path.name for path in self.directory.iterdir()], ["other.prom"])
 
     @unittest.skipIf(os.geteuid() != 0, "needs root: it mounts a file system")
@@ -110,7 +110,7 @@ class Command(unittest.TestCase):
         with contextlib.suppress(OSError), open(self.directory / "ballast", "ab", buffering=0) as file:
             while True:
                 file.write(bytes(4096))
-        self.fails("No space left on device")
+        self.fails("No space left on device", 74)
         # The old file made room.
         (self.directory / "ballast").unlink()
         self.assertEqual(self.write().returncode, 0)
@@ -119,7 +119,7 @@ class Command(unittest.TestCase):
         for arguments in (["--json"], ["--only", "meminfo"], ["--root", jt.FIXTURES / "orin"]):
             self.file.write_text("old")
             shown = jt.run([jt.JETMEM, "metrics", "--daemon", "-o", self.file, *arguments])
-            self.assertEqual((shown.returncode, self.file.read_text()), (2, "old"), arguments)
+            self.assertEqual((shown.returncode, self.file.read_text()), (64, "old"), arguments)
 
 
 class Units(unittest.TestCase):

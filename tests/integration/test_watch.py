@@ -163,13 +163,13 @@ class Watch(unittest.TestCase):
     def test_no_screen(self):
         for term in ("dumb", "", "no-such-terminal"):
             shown = Terminal(self, ["--root", str(BOARD), "watch"], term=term)
-            self.assertEqual(shown.left(), 2, term)
+            self.assertEqual(shown.left(), 64, term)
             shown.wait_for("cannot draw on this terminal")
         done = run([JETMEM, "--root", str(BOARD), "watch"])
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual((done.returncode, done.stdout), (64, ""))
         self.assertIn("needs a terminal", done.stderr)
         for wrong in ("0s", "61s", "2"):
-            self.assertEqual(run([JETMEM, "watch", "--interval", wrong]).returncode, 2)
+            self.assertEqual(run([JETMEM, "watch", "--interval", wrong]).returncode, 64)
 
     def test_bytes_of_a_refresh(self):
         shown = self.watch("--interval", "1s")
@@ -199,6 +199,58 @@ class Watch(unittest.TestCase):
         self.assertNotIn(b"now", shown.sent[at:])
         shown.press("p")
         shown.wait_for("now", at)
+
+    def test_a_moment_of_the_recorder(self):
+        maker = os.environ.get("JETMEM_HISTORY_MAKER", "")
+        if not maker:
+            self.skipTest("needs the program that makes a history")
+        root = copy_of_fixture(self, "orin-nano-8gb")
+        (root / "jetmem").mkdir(exist_ok=True)
+        subprocess.run([maker, root / "jetmem/history.db"], check=True)
+        # The last value of its second boot is of 15:59:50.
+        shown = self.watch("--at", "2026-11-20 15:30", root=root, environment={"TZ": "UTC"})
+        shown.wait_for("15:30:00")
+        shown.wait_for("NOT LIVE")
+        for key, moment in (("\x1bOD", "15:29:50"), ("<", "15:28:10"), ("\x1bOC", "15:28:20")):
+            at = len(shown.sent)
+            shown.press(key)
+            time.sleep(0.5)  # what is sent is the difference to the screen before
+            shown.press("\x0c")
+            shown.wait_for(moment, at)
+        at = len(shown.sent)
+        shown.press("t10:00\r")
+        shown.wait_for("nothing was recorded", at)
+        at = len(shown.sent)
+        shown.press("l")
+        time.sleep(0.5)
+        shown.press("\x0c")
+        shown.wait_for("one reading of", at)
+        at = len(shown.sent)
+        shown.press("\x0c")
+        shown.wait_for("Overview", at)
+        self.assertNotIn(b"NOT LIVE", shown.sent[at:])
+        shown.press("\x1b[21~")  # F10
+        self.assertEqual(shown.left(), 0)
+        self.check_restored(shown)
+        # Where there is no record, the terminal stays as it is.
+        for options, text in (((BOARD, "--at", "03:12"), "history.db"), ((root, "--at", "soon"), "soon")):
+            shown = Terminal(self, ["--root", str(options[0]), "watch", *options[1:]])
+            self.assertNotEqual(shown.left(), 0)
+            shown.wait_for(text)
+            self.assertNotIn(b"\x1b[?1049h", shown.sent)
+
+    def test_a_filter(self):
+        shown = self.watch()
+        at = len(shown.sent)
+        shown.press("/llama\r")
+        shown.wait_for("filter llama", at)
+        at = len(shown.sent)
+        shown.press("\x0c")
+        shown.wait_for("llama-server", at)
+        time.sleep(0.3)
+        self.assertNotIn(b"gst-launch", shown.sent[at:])
+        shown.press("q")
+        self.assertEqual(shown.left(), 0)
 
     def test_keys_while_a_look_takes_long(self):
         silent = socket.create_server(("127.0.0.1", 0))

@@ -8,6 +8,8 @@
 #include "collectors/kernel_log/decode/decode.h"
 #include "collectors/kernel_log/event/attention.h"
 #include "collectors/kernel_log/event/kinds.h"
+#include "report/diagnosis/event_fields.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem {
 std::string seconds_text(std::chrono::microseconds stamp) {
@@ -58,6 +60,13 @@ bool same(const EventRecord& a, const EventRecord& b) {
          a.boot == b.boot && a.wall.has_value() == b.wall.has_value();
 }
 
+// Messages that the kernel reports to have suppressed.
+double suppressed_by(const EventRecord& record) {
+  if (record.kind != kernel_log::info_of(kernel_log::EventKind::kRatelimitSuppressed).name)
+    return 0;
+  return diagnosis::EventFields(record).number("count").value_or(0);
+}
+
 // Alert changes and the daemon's own events are shown one by one.
 bool folds(const EventRecord& record) { return record.what == EventWhat::kKernel; }
 
@@ -104,6 +113,10 @@ EventRecord log_event_record(const kernel_log::Event& event, std::optional<Nanos
     record.subject.append(event.text(name));
   }
   record.summary = kernel_log::describe(event);
+  if (event.kind() == kernel_log::EventKind::kRatelimitSuppressed) {
+    // All of its fields that a folded row adds up.
+    record.fields = "{\"count\":" + std::to_string(event.number("count").value_or(0)) + "}";
+  }
   if (event.stamp) record.at = *event.stamp;
   record.wall = wall;
   record.wall_trusted = wall.has_value();
@@ -112,16 +125,19 @@ EventRecord log_event_record(const kernel_log::Event& event, std::optional<Nanos
 
 void EventRecordList::add(const EventRecord& record) {
   const auto begin = record.wall ? record.wall : record.at;
+  const double suppressed = suppressed_by(record);
   if (folds(record)) {
     for (auto it = rows_.rbegin(); it != rows_.rend(); ++it) {
       if (!same(it->first, record)) continue;
       // Without times only neighbours fold.
       if (!begin && !it->last && it == rows_.rbegin()) {
         ++it->count;
+        it->suppressed += suppressed;
         return;
       }
       if (!begin || !it->last || *begin - *it->last > kMaxGap) break;
       it->count += record.count;
+      it->suppressed += suppressed;
       it->last = std::max(*it->last, end_of(record).value_or(*begin));
       return;
     }
@@ -129,6 +145,7 @@ void EventRecordList::add(const EventRecord& record) {
   Row row;
   row.first = record;
   row.count = record.count;
+  row.suppressed = suppressed;
   row.last = end_of(record);
   row.block = head_of(record);
   if (!record.summary.empty()) row.block += wrapped(printable(record.summary, 600), 4);
@@ -156,6 +173,7 @@ void EventRecordList::print_first() {
       text += " until ";
       text += row.first.wall ? local_time_short(*row.last, *first) : since_boot(*row.last);
     }
+    if (row.suppressed > 0) text += ", " + doctor::count(row.suppressed) + " suppressed in all";
     text += "\n";
   }
   print_(text);

@@ -47,6 +47,7 @@ class EventRecordList {
     EventRecord first;
     std::string block;
     std::uint64_t count = 0;
+    double suppressed = 0;  // messages, of all that report it
     std::optional<Nanoseconds> last;  // on the wall clock, or else since boot
   };
   void print_first();

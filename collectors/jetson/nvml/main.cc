@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/exit_codes.h"
 #include "base/spawn.h"
 #include "base/text/text.h"
 #include "base/version.h"
@@ -27,7 +28,6 @@
 namespace jetmem::nvml {
 namespace {
 
-constexpr int kExitUsage = 2;
 // Whoever started it has given up on it by then.
 constexpr unsigned kLongestRun = 20;
 

@@ -130,12 +130,12 @@ class Collector {
       group->shared_pages += row.shared;
       out_.resident_pages += row.resident;
       out_.processes.push_back(
-          {row.pid, static_cast<std::uint32_t>(groups.size() - 1), row.shared});
+          {row.pid, static_cast<std::uint32_t>(groups.size() - 1), row.resident, row.shared});
     }
     std::sort(out_.processes.begin(), out_.processes.end(),
               [](const Processes::Process& a, const Processes::Process& b) {
-                return std::tie(a.pid, a.group, a.shared_pages) <
-                       std::tie(b.pid, b.group, b.shared_pages);
+                return std::tie(a.pid, a.group, a.resident_pages, a.shared_pages) <
+                       std::tie(b.pid, b.group, b.resident_pages, b.shared_pages);
               });
   }
 

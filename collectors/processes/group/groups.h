@@ -55,6 +55,7 @@ struct Processes {
   struct Process {
     std::uint32_t pid = 0;
     std::uint32_t group = 0;  // its index
+    std::uint64_t resident_pages = 0;
     std::uint64_t shared_pages = 0;
     bool operator==(const Process&) const = default;
   };
@@ -71,6 +72,7 @@ struct Processes {
   // groups are absent.
   struct Newcomer {
     ProcessKey key;
+    std::optional<std::uint64_t> pid;  // of the process that holds most of it
     std::optional<std::uint64_t> processes;
     std::optional<std::uint64_t> resident;
     std::optional<std::uint64_t> shared;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "collectors/sysfs/clocks/engines.h"
 #include "collectors/sysfs/clocks/files.h"
 #include "collectors/sysfs/sysfs_text.h"
 
@@ -16,6 +17,7 @@ class Walk {
   void run() {
     cpus();
     devices();
+    left_out_ += gather_engines(files_, scaled_);
     memory();
     power_mode();
     if (left_out_ > 0) files_.note(kLeftOut, left_out_);
@@ -66,6 +68,7 @@ class Walk {
   void devices() {
     list(kDevfreq);
     devices_in(kDevfreq);
+    scaled_ = names_;
     for (const std::string_view gpu : kGpus) {
       if (has_gpu_) break;
       folder_.assign(gpu).append("/devfreq");
@@ -116,6 +119,7 @@ class Walk {
 
   Gatherer& files_;
   std::vector<std::string> names_;
+  std::vector<std::string> scaled_;  // devices of the devfreq class
   std::string folder_;
   std::string path_;
   std::uint64_t left_out_ = 0;

@@ -4,6 +4,7 @@
 
 #include "base/text/text.h"
 #include "collectors/storage.h"
+#include "collectors/sysfs/clocks/engines.h"
 #include "collectors/sysfs/clocks/files.h"
 #include "collectors/sysfs/clocks/power_mode.h"
 #include "collectors/sysfs/clocks/source.h"
@@ -27,6 +28,14 @@ struct RawPolicy {
 struct RawDevice {
   std::string_view name;
   std::array<Record, kLeaves> records = kNoRecords;
+};
+
+struct RawEngine {
+  std::string_view device;  // "15380000.nvjpg"
+  EngineName name;
+  Record status = kNoRecord;
+  Record load = kNoRecord;
+  Record clock = kNoRecord;
 };
 
 // The memory's clock and activity, from whichever files this kernel has.
@@ -150,6 +159,7 @@ class Collector {
       finish_devices(clocks);
       finish_memory(clocks);
     }
+    finish_engines();
     if (values_.any()) {
       out_.cpus_online = cpu_count(kOnline);
       out_.cpus_present = cpu_count(kPresent);
@@ -169,7 +179,7 @@ class Collector {
       if (rest == kLeftOut && left_out) values_.missing("beyond_bound", *left_out);
     } else if (take_prefix(rest, kCpufreq)) {
       take_policy(rest, record);
-    } else if (emc_.take(file, record)) {
+    } else if (emc_.take(file, record) || take_engine_file(file.path, record)) {
       return;
     } else if (file.path == kCompatible) {
       if (contains(file.text, "nvidia,tegra")) emc_.set_tegra();
@@ -218,6 +228,104 @@ class Collector {
       return;
     }
     device->records[static_cast<std::size_t>(leaf - kDeviceLeaves.begin())] = record;
+  }
+
+  // Whether the file is one of an engine's.
+  bool take_engine_file(std::string_view rest, Record record) {
+    if (take_prefix(rest, kPlatform)) {
+      take_engine(rest, record);
+      return true;
+    }
+    const bool is_usage = take_prefix(rest, kActmon);
+    if (!is_usage && !take_prefix(rest, kDebugClocks)) return false;
+    if (!take_prefix(rest, "/")) return true;
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    const std::string_view leaf = rest.substr(name.size());
+    if (leaf != (is_usage ? "/module0/usage" : "/clk_rate")) return true;
+    std::array<char, 24> written{};
+    for (RawEngine& engine : engines_) {
+      const std::string_view own =
+          is_usage ? engine.name.write(written, false) : clock_of(engine.name, written);
+      if (own == name) (is_usage ? engine.load : engine.clock) = record;
+    }
+    return true;
+  }
+
+  void take_engine(std::string_view rest, Record record) {
+    if (rest.empty()) return values_.missing(record);
+    if (!take_prefix(rest, "/")) return;
+    const std::string_view device = rest.substr(0, rest.find('/'));
+    const std::string_view kind = engine_kind(device);
+    const std::string_view leaf = rest.substr(device.size());
+    if (kind.empty() || (leaf != "/power/runtime_status" && leaf != "/load")) return;
+    const RawEngine* const before = engines_.end();
+    RawEngine* const engine = engines_.find_or_add(&RawEngine::device, device);
+    if (engine == nullptr) {
+      values_.missing("beyond_bound");
+      return;
+    }
+    if (engines_.end() != before) {
+      engine->name = {kind, 0};
+      for (const RawEngine& other : engines_) {
+        if (&other != engine && other.name.kind == kind) ++engine->name.number;
+      }
+    }
+    (leaf == "/load" ? engine->load : engine->status) = record;
+  }
+
+  void finish_engines() {
+    Refill<Clocks::Engine> engines(out_.engines);
+    std::array<char, 24> name{};
+    for (const RawEngine& raw : engines_) {
+      if (raw.status == kNoRecord) continue;
+      Clocks::Engine& engine = engines.add();
+      engine.name = raw.name.write(name, true);
+      engine.on = is_on(raw.status);
+      if (engine.on != true) continue;
+      engine.load = load_of(raw);
+      engine.clock = clock_of_engine(raw);
+    }
+  }
+
+  std::optional<bool> is_on(Record record) {
+    const std::string_view status = values_.name(record);
+    if (status.empty()) return std::nullopt;  // counted
+    if (status == "active" || status == "suspended" || status == "suspending" ||
+        status == "resuming") {
+      values_.found();
+      return status == "active";
+    }
+    values_.missing(status == "unsupported" ? "no_runtime_pm" : "malformed", record);
+    return std::nullopt;
+  }
+
+  std::optional<double> load_of(const RawEngine& raw) {
+    if (raw.load == kNoRecord) {
+      values_.missing("no_load_counter");
+      return std::nullopt;
+    }
+    const FileText file = values_.file(raw.load);
+    if (is_denied(file.error) && file.path.starts_with(kActmon)) {
+      // Where it is not readable, nobody knows whether this engine has one.
+      values_.missing("debugfs_denied", raw.load);
+      return std::nullopt;
+    }
+    return values_.ratio(raw.load);
+  }
+
+  std::optional<std::uint64_t> clock_of_engine(const RawEngine& raw) {
+    // What is wrong with devfreq's was counted with the clock itself.
+    for (const RawDevice& device : devices_) {
+      if (device.name != raw.device || device.records[kNow] == kNoRecord) continue;
+      const FileText file = values_.file(device.records[kNow]);
+      const auto hertz = file.ok() ? one_u64(file.text) : std::nullopt;
+      return hertz && *hertz <= kNoClock ? hertz : std::nullopt;
+    }
+    if (raw.clock != kNoRecord && is_denied(values_.file(raw.clock).error)) {
+      values_.missing("debugfs_denied", raw.clock);
+      return std::nullopt;
+    }
+    return values_.hertz(raw.clock, 1, Values::Zero::kIsClock);
   }
 
   void finish_policies(Refill<Clocks::Clock>& clocks) {
@@ -324,6 +432,7 @@ class Collector {
   Clocks& out_;
   BoundedList<RawPolicy, kMaxPolicies> policies_;
   BoundedList<RawDevice, kMaxDevices> devices_;
+  BoundedList<RawEngine, kMaxEngines> engines_;
   Values values_;
   EmcParser emc_;
   // Of a GPU whose devfreq device has none beside it.

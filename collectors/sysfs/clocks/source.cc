@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "collectors/sysfs/clocks/engines.h"
 #include "collectors/sysfs/clocks/files.h"
 
 namespace jetmem {
@@ -35,6 +36,18 @@ constexpr std::array kMetrics{
           "moment; 0 also while it is powered off. A single sample means little. Absent on Thor, "
           "where NVML reports it.",
           {"clock"}, clocks::kMaxDevices),
+    gauge("jetmem_engine_on",
+          "1 while the engine (NVENC, NVDEC, NVJPG, VIC, OFA, NVDLA0, PVA0) has power, 0 while it "
+          "is suspended. Of DLA and PVA no kernel knows more.",
+          {"engine"}, clocks::kMaxEngines),
+    gauge("jetmem_engine_load_ratio",
+          "How busy the engine is, 0 to 1, averaged by the hardware over some milliseconds, at the "
+          "clock of that moment. Absent while it is off (jetmem_engine_on is 0) and where it has "
+          "no such counter. Where tegrastats reports one too "
+          "(jetmem_tegrastats_engine_utilization_ratio), this one is preferred.",
+          {"engine"}, clocks::kMaxEngines),
+    gauge("jetmem_engine_clock_hertz", "Clock of an engine that is on.", {"engine"},
+          clocks::kMaxEngines),
     gauge("jetmem_emc_cap_hertz",
           "The highest memory clock that the power mode allows. Absent when it sets no limit; from "
           "L4T 36 on the hardware's own maximum is shown then."),
@@ -69,16 +82,17 @@ consteval const Descriptor& metric(std::string_view name) { return find_metric(k
 
 const SourceInfo ClocksSource::kInfo{
     .name = "clocks",
-    .what = "clocks of CPU, GPU and memory (EMC), and the power mode",
+    .what = "clocks of CPU, GPU and memory (EMC), load of GPU and engines, and the power mode",
     .paths = kPaths,
     .access = Access::kReader,
     .interval = std::chrono::seconds(10),
     .shortest_interval = std::chrono::seconds(1),
     .grant =
         "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root: the memory's clock is in "
-        "debugfs, which is root's",
+        "debugfs, which is root's; so are the engines' loads from L4T 36 on",
     .metrics = kMetrics,
-    // 64 policies of 5 files, 32 devices of 7, the memory's; and nvpmodel.conf, the largest.
+    // 64 policies of 5 files, 32 devices of 7, 24 engines of 4, the memory's; and nvpmodel.conf,
+    // the largest.
     .limits = {.file_bytes = 256U << 10, .total_bytes = 512U << 10, .files = 1024},
     .gather = clocks::gather,
 };
@@ -100,6 +114,11 @@ void ClocksSource::write(SampleWriter& out, WriteContext& context) const {
     if (!clock.governor.empty()) {
       out.put(metric("jetmem_clock_governor_info"), 1, domain, clock.name, clock.governor);
     }
+  }
+  for (const Clocks::Engine& engine : reading_.engines) {
+    out.put(metric("jetmem_engine_on"), engine.on, engine.name);
+    out.put(metric("jetmem_engine_load_ratio"), engine.load, engine.name);
+    out.put(metric("jetmem_engine_clock_hertz"), engine.clock, engine.name);
   }
   out.put(metric("jetmem_emc_cap_hertz"), reading_.emc.cap);
   out.put(metric("jetmem_emc_locked"), reading_.emc.locked);

@@ -22,6 +22,24 @@
 //         active cycles * 1000 / period in us, that is kHz. In /sys/kernel/actmon_avg_activity/
 //         mc_all (4.9, 5.10) and debug/bpmp/debug/actmon/mc_all_avg_activity (firmware) the unit is
 //         documented nowhere: they are shown as they are.
+// Engines /sys/bus/platform/devices/<address>.<kind>, of the kinds nvenc, msenc, nvdec, nvjpg, vic,
+//         ofa, nvdla and pva, numbered where there are several (NVJPG, NVJPG1; nvdla0).
+//         power/runtime_status: "active" while it has power, "suspended" while it has none
+//         (Documentation/ABI/testing/sysfs-devices-power). It is the runtime PM core's own
+//         word, and asking it wakes nothing. Only of an engine that is active more is read:
+//         load (nvhost_scale.c, L4T 28 to 35): per mille, the average of host1x's activity monitor.
+//         Reading it resumes host1x (nvhost_module_busy), which an active engine has resumed
+//         anyway, being its child.
+//         /sys/kernel/debug/tegra-host1x/actmon/<kind>/module0/usage (host1x/actmon.c, nv-oot, L4T
+//         36): per mille of the engine's present clock, averaged over some samples of 1.5 ms. It is
+//         read from host1x's registers without resuming anything: these can be read because host1x
+//         holds its own power from probe on, and they are stale while the engine is off, when the
+//         driver stops counting (host1x_actmon_disable).
+//         tegra234 counts NVENC, NVDEC, NVJPG and VIC. DLA and PVA have no such counter on any
+//         release: they are on or off. jetmem_gpu_load_ratio is the GPU's.
+//         The clock: devfreq's cur_freq of the same device, else /sys/kernel/debug/clk/<clock>/
+//         clk_rate (the common clock framework's, DLA: dla0_core, PVA: pva0_vps). Both
+//         take the framework's lock for as long as a cached number is copied.
 // Power   /var/lib/nvpmodel/status: "pmode:0002", then perhaps more words; four digits at least,
 // mode    so that a cut one shows. /etc/nvpmodel.conf: "< POWER_MODEL ID=2 NAME=MODE_15W >". They
 //         are opened anew each time, since nvpmodel may replace them; nvpmodel is never run.
@@ -29,7 +47,9 @@
 // What is no measurement is omitted and counted: denied, debugfs_denied and debugfs_absent (EMC,
 // on a Tegra only), powered_off (EAGAIN, ENODEV), offline (EBUSY), unreadable, malformed,
 // placeholder (a clock above 1 THz, a limit of 0 for "none"), inconsistent (load or use above 1),
-// beyond_bound (64 policies, 32 devices), name_unknown (a mode that the list does not have).
+// beyond_bound (64 policies, 32 devices, 24 engines), name_unknown (a mode that the list does not
+// have), no_load_counter (an engine that is only on or off), no_runtime_pm (one whose driver does
+// not say whether it is).
 #pragma once
 
 #include <array>
@@ -61,6 +81,18 @@ struct Clocks {
   };
   // CPU policies by number, devfreq devices by name, the EMC.
   std::vector<Clock> clocks;
+
+  struct Engine {
+    std::string name;  // "NVENC", "NVDLA0"
+    std::optional<bool> on;
+    // Only of one that is on.
+    std::optional<double> load;
+    std::optional<std::uint64_t> clock;  // hertz
+
+    void clear() { reset_keeping(*this, &Engine::name); }
+    bool operator==(const Engine&) const = default;
+  };
+  std::vector<Engine> engines;  // by address
 
   struct Emc {
     std::optional<std::uint64_t> cap;  // hertz

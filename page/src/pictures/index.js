@@ -21,7 +21,7 @@ export {
   memoryPicture,
   pressurePicture,
 } from './memory.js';
-export {powerPicture, temperaturePicture} from './thermal.js';
+export {enginesPicture, powerPicture, temperaturePicture} from './thermal.js';
 
 const several = (...pictures) => (page) =>
     el('div', {class: 'pictures'}, pictures.map((each) => each(page)));

@@ -63,6 +63,21 @@ const bandwidthPicture = (page) => linePicture(page, {
 ],
 });
 
+// What the kernel counts; of engines it does not count, tegrastats'.
+export const enginesPicture = (page) => linePicture(page, {
+  title: 'Load of GPU and engines over time',
+  unit: 'ratio',
+  sources: ['clocks', 'tegrastats'],
+  note: 'Gaps: the engine was off. DLA and PVA have no load.',
+  load: async (ask) => {
+    const kernel = byLabel(await ask('jetmem_engine_load_ratio'), 'engine');
+    const names = new Set(kernel.map(({name}) => name));
+    const others = byLabel(await ask('jetmem_tegrastats_engine_utilization_ratio'), 'engine')
+                       .filter(({name}) => !names.has(name) && !names.has(name.replace(/0$/, '')));
+    return [...one('GPU', await ask('jetmem_gpu_load_ratio')), ...kernel, ...others];
+  },
+});
+
 export {bandwidthPicture, clocksPicture, levelPicture};
 
 export const powerPicture = (page) => linePicture(page, {

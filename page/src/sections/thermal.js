@@ -5,7 +5,12 @@ import {absences, why} from '../absent.js';
 import {el} from '../dom.js';
 import {figures} from '../stats.js';
 import {celsius, count, ratio} from '../format.js';
-import {powerPicture, temperaturePicture, throttlingPicture} from '../pictures/index.js';
+import {
+  enginesPicture,
+  powerPicture,
+  temperaturePicture,
+  throttlingPicture,
+} from '../pictures/index.js';
 import {fill, unavailable} from '../section.js';
 import {table} from '../table.js';
 import {named, short, words} from '../text.js';
@@ -24,6 +29,7 @@ export const thermal = {
         {class: 'pictures'},
         temperaturePicture(page),
         throttlingPicture(page),
+        enginesPicture(page),
         powerPicture(page),
       ),
     );
@@ -75,6 +81,7 @@ function draw(answer) {
         powerless(answer.zones ?? []),
       ),
       list('Clocks', CLOCKS, answer.clocks, why(absent, 'clocks'), 'Clocks'),
+      list('GPU and engines', ENGINES, answer.engines, why(absent, 'engines'), 'GPU and engines'),
       list('Supply rails', RAILS, answer.rails, why(absent, 'rails'), 'Supply rails'),
       list(
         'Over-current protection',
@@ -96,6 +103,7 @@ function draw(answer) {
       'cpus_online',
       'cpus_present',
       'clocks',
+      'engines',
       'rails',
       'over_current',
       'cooling',
@@ -206,6 +214,32 @@ const CLOCKS = [
   {name: 'Now', kind: 'number', of: (each) => hertz(each.hertz)},
   {name: 'May have', kind: 'number', of: (each) => hertz(each.max_hertz)},
   {name: 'Could have', kind: 'number', of: (each) => hertz(each.hardware_max_hertz)},
+];
+
+const BY = {kernel: 'the kernel', tegrastats: 'tegrastats', nvml: 'NVML'};
+
+const ENGINES = [
+  {
+    name: 'Engine',
+    head: true,
+    of: (each) => [
+      named(each.engine),
+      each.load_source && each.load_source !== 'kernel'
+        ? el('span', {class: 'note'}, `load by ${BY[each.load_source] ?? short(each.load_source, 20)}`)
+        : null,
+    ],
+  },
+  {
+    name: 'Load',
+    kind: 'number',
+    of: (each) =>
+      each.on === false
+        ? 'off'
+        : each.load_ratio === undefined
+          ? el('span', {title: why(each.absent, 'load_ratio')}, 'not known')
+          : ratio(each.load_ratio),
+  },
+  {name: 'Clock', kind: 'number', of: (each) => hertz(each.hertz)},
 ];
 
 function hertz(value) {

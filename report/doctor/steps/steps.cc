@@ -213,6 +213,9 @@ Counted count_events(const DeviceView& view, Kinds kinds) {
     if (!is_one_of(each.label("kind"), kinds)) continue;
     (each.label("origin") == "probe" ? of_probe : out.total) += each.value;
   }
+  for (const Sample& each : view.now.samples.family("jetmem_kernel_events_suppressed_total")) {
+    if (is_one_of(each.label("kind"), kinds)) out.suppressed += each.value;
+  }
   for (const Sample& each :
        view.now.samples.family("jetmem_kernel_event_last_seen_timestamp_seconds")) {
     if (!is_one_of(each.label("kind"), kinds)) continue;
@@ -236,6 +239,9 @@ std::string counted_text(const DeviceView& view, const Counted& counted) {
   std::string out = counted.at_least ? "at least " : "";
   if (counted.total > 0) {
     out += count(counted.total) + " since boot";
+    if (counted.suppressed > 0) {
+      out += ", of these " + count(counted.suppressed) + " suppressed by the kernel";
+    }
   } else {
     out += count(counted.recent) + " in the last 24 h, before this boot or this log";
   }

@@ -239,7 +239,7 @@ TEST(HistoryOfDevice, OnlyTheNamedDaemonIsQueried) {
 
 TEST(HistoryOfDevice, OfATreeOrOfADaemon) {
   const CommandRun run = run_command({"--root", "/nowhere", "history", "--daemon", "[::1]:1"});
-  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.status, kExitUsage);
   EXPECT_THAT(run.err, HasSubstr("--root and --daemon exclude each other"));
 }
 

@@ -59,7 +59,7 @@ class Alerts : public ::testing::Test {
 TEST_F(Alerts, TrueConditionFires) {
   rule(kHolds);
   const CommandRun text = run({"alerts"});
-  EXPECT_EQ(text.status, kExitFailed);
+  EXPECT_EQ(text.status, kExitWarning);
   EXPECT_EQ(text.err, "");
   EXPECT_EQ(text.out,
             "FIRING  warning  TestRule\n    512 MiB\n    Value 512 MiB now.\n    Cause: the cause\n"
@@ -83,7 +83,7 @@ TEST_F(Alerts, FalseConditionIsInactive) {
 TEST_F(Alerts, ForGivesPending) {
   rule(kHolds, "    for: 10m\n");
   EXPECT_EQ(first_rule()["state"], "pending");
-  EXPECT_EQ(last_.status, kExitUnknown);
+  EXPECT_EQ(last_.status, kExitWarning);
   EXPECT_THAT(run({"alerts"}).out, HasSubstr("10m"));
 }
 
@@ -139,18 +139,18 @@ TEST_F(Alerts, NoRulesAreUnknown) {
 TEST_F(Alerts, CheckCountsConfigErrors) {
   rule("{metric: jetmem_presure_stall_ratio, above: 1}");
   const CommandRun wrong = run({"rules", "check"});
-  EXPECT_EQ(wrong.status, kExitFailed);
+  EXPECT_EQ(wrong.status, kExitData);
   EXPECT_EQ(wrong.out, "");
   EXPECT_THAT(wrong.err, HasSubstr("rules/test.yaml:4:"));
   EXPECT_THAT(wrong.err, HasSubstr("0 rules in 1 file\n"));
   // A part must not pass for all.
   const CommandRun refused = run({"rules", "export"});
-  EXPECT_EQ(refused.status, kExitFailed);
+  EXPECT_EQ(refused.status, kExitData);
   EXPECT_EQ(refused.out, "");
   rule(kHolds);
   EXPECT_EQ(run({"rules", "check"}).out, "ok: 1 rule in 1 file\n");
   const CommandRun nowhere = run({"rules", "check", directory_.file("nowhere")});
-  EXPECT_EQ(nowhere.status, kExitFailed);
+  EXPECT_EQ(nowhere.status, kExitNoInput);
   EXPECT_THAT(nowhere.err, HasSubstr("there is no such file"));
 }
 
@@ -178,7 +178,8 @@ TEST(AlertsOfADaemon, NoAnswerIsReported) {
   EXPECT_EQ(run.status, kExitUnknown);
   EXPECT_EQ(run.out, "");
   EXPECT_EQ(run.err, "jetmem alerts: no daemon answers at " + address +
-                         ": is jetmemd running? See systemctl status jetmemd\n");
+                         ": No such file or directory; is jetmemd running? See systemctl status "
+                         "jetmemd\n");
   const CommandRun typo = run_command({"alerts", "--daemon", "localhost"});
   EXPECT_EQ(typo.status, kExitUsage);
 }
@@ -213,8 +214,21 @@ TEST(AlertsStatus, UnknownIsNotOk) {
   EXPECT_EQ(alerts_status(answer), kExitUnknown);
   rule.state = "on fire";
   EXPECT_EQ(alerts_status(answer), kExitUnknown);
-  rule.state = "firing";
-  EXPECT_EQ(alerts_status(answer), kExitFailed);
+  for (const auto& [state, severity, status] :
+       {std::tuple("firing", "critical", kExitCritical),
+        std::tuple("firing", "warning", kExitWarning), std::tuple("firing", "info", kExitOk),
+        std::tuple("pending", "critical", kExitWarning), std::tuple("pending", "warning", kExitOk),
+        std::tuple("pending", "info", kExitOk)}) {
+    rule.state = state;
+    rule.severity = severity;
+    EXPECT_EQ(alerts_status(answer), status) << state << " " << severity;
+  }
+  // Worse than what is not known.
+  answer.rules.emplace_back().state = "unknown";
+  EXPECT_EQ(alerts_status(answer), kExitUnknown);
+  answer.rules.front().severity = "warning";
+  answer.rules.front().state = "firing";
+  EXPECT_EQ(alerts_status(answer), kExitWarning);
 }
 
 TEST(AlertsText, ColourMarksStatesOnly) {

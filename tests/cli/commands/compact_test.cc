@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "cli/exit_codes.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
 
@@ -58,7 +59,7 @@ TEST_F(CompactTest, KernelWithoutCompaction) {
   files.trigger = directory.file("nothing");
   const auto report = compact_memory(files, clock);
   ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, Errc::kAbsent);
+  EXPECT_EQ(report.error().code, Errc::kUnavailable);
   EXPECT_THAT(report.error().message, HasSubstr("this kernel cannot compact memory"));
 }
 
@@ -67,14 +68,14 @@ TEST_F(CompactTest, NeedsRoot) {
     GTEST_SKIP() << "needs another user than root";
   }
   const CommandRun run = run_command({"compact", "--json"});
-  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.status, kExitDenied);
   EXPECT_THAT(run.err, HasSubstr("only root may"));
   EXPECT_THAT(run.out, HasSubstr("\"error\":"));
 }
 
 TEST_F(CompactTest, RefusesRootOption) {
   const CommandRun run = run_command({"compact", "--root", directory.path()});
-  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.status, kExitUsage);
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(run.err, HasSubstr("--root"));
 }

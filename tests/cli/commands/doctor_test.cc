@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/exit_codes.h"
 #include "cli/text/doctor_text.h"
 #include "tests/cli/command_run.h"
 
@@ -105,15 +106,16 @@ TEST(DoctorCommand, OneStepHasItsOwnStatus) {
   EXPECT_THAT(oom.out, HasSubstr("Runbook: oom-kill"));
 }
 
-// 2 would say that the device is in a critical state.
-TEST(DoctorCommand, UsageErrorsAreUnknown) {
+// What is wrong with the command line says nothing about the device.
+TEST(DoctorCommand, UsageErrorsAreNoVerdict) {
   const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
   const CommandRun step = run_command({"--root", root, "doctor", "--step", "x"});
-  EXPECT_EQ(step.status, 3);
-  EXPECT_THAT(step.err, HasSubstr(": restart, hardware, memory, fragmentation, cma, dma, smmu, oom"));
-  EXPECT_EQ(run_command({"--root", root, "doctor", "--daemon", "unix:/x"}).status, 3);
-  EXPECT_EQ(run_command({"--root", "/nowhere", "doctor"}).status, 3);
-  EXPECT_EQ(run_command({"doctor", "--daemon", "unix:/nowhere/s"}).status, 3);
+  EXPECT_EQ(step.status, kExitUsage);
+  EXPECT_THAT(step.err,
+              HasSubstr(": restart, hardware, memory, fragmentation, cma, dma, smmu, oom"));
+  EXPECT_EQ(run_command({"--root", root, "doctor", "--daemon", "unix:/x"}).status, kExitUsage);
+  EXPECT_EQ(run_command({"--root", "/nowhere", "doctor"}).status, kExitNoInput);
+  EXPECT_EQ(run_command({"doctor", "--daemon", "unix:/nowhere/s"}).status, kExitUnknown);
 }
 
 TEST(DoctorText, ColoursOnlyWhenAsked) {

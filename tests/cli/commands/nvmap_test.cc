@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/exit_codes.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
 
@@ -70,18 +71,18 @@ TEST(NvmapCommand, MapsNeedAnOptionAndWarn) {
 
 TEST(NvmapCommand, GivesTheReasonForNoData) {
   const CommandRun denied = nvmap(board("agx-orin"));
-  EXPECT_EQ(denied.status, 1);
+  EXPECT_EQ(denied.status, kExitUnknown);
   EXPECT_EQ(denied.out, "");
   EXPECT_THAT(denied.err, HasSubstr("denied"));
   EXPECT_THAT(denied.err, HasSubstr("sudo"));
   const CommandRun absent = nvmap(board("x86-pc"));
-  EXPECT_EQ(absent.status, 1);
+  EXPECT_EQ(absent.status, kExitUnknown);
   EXPECT_THAT(absent.err, HasSubstr("absent: no nvmap on this machine"));
-  EXPECT_EQ(nvmap("/nowhere").status, 1);
+  EXPECT_EQ(nvmap("/nowhere").status, kExitNoInput);
 }
 
 TEST(NvmapCommand, AWrongCommandLineIsAUsageError) {
-  EXPECT_NE(run_command({"nvmap", "--map"}).status, 0);
+  EXPECT_EQ(run_command({"nvmap", "--map"}).status, kExitUsage);
 }
 
 }  // namespace

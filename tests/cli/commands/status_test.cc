@@ -3,11 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "base/text/text.h"
+#include "cli/client/local_snapshot.h"
 #include "cli/draw/bars.h"
 #include "cli/draw/number_text.h"
 #include "cli/draw/table.h"
+#include "cli/exit_codes.h"
+#include "cli/text/status_follow.h"
+#include "cli/text/status_screen.h"
 #include "cli/text/status_text.h"
+#include "report/status/next_command.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
 
@@ -101,9 +109,13 @@ TEST(StatusCommand, OfAnEmptyTreeIsUnknown) {
 
 TEST(StatusCommand, WithoutADeviceIsUnknownAndNotCritical) {
   const CommandRun run = run_command({"--root", "/nowhere/at/all", "status", "--brief"});
-  EXPECT_EQ(run.status, 3);
+  EXPECT_EQ(run.status, kExitNoInput);
   EXPECT_THAT(run.out, StartsWith("UNKNOWN all: "));
   EXPECT_EQ(lines_of(run.out), 1U);
+  const CommandRun asked =
+      run_command({"status", "--brief", "--daemon", "unix:/nowhere/api.socket"});
+  EXPECT_EQ(asked.status, kExitUnknown);
+  EXPECT_THAT(asked.out, StartsWith("UNKNOWN "));
 }
 
 class StatusOfFixtures : public testing::TestWithParam<const char*> {};
@@ -112,8 +124,15 @@ TEST_P(StatusOfFixtures, FitsAScreen) {
   const std::string root = std::string(JETMEM_FIXTURES) + "/" + GetParam();
   const CommandRun run = run_command({"--root", root, "status"});
   EXPECT_LE(widest(run.out), 80U) << run.out;
-  EXPECT_LE(lines_of(run.out), 40U) << run.out;
+  EXPECT_LE(lines_of(run.out), kScreenLines) << run.out;
   EXPECT_THAT(run.out, Not(HasSubstr("\x1b")));
+  const CommandRun alone = run_command({"--root", root});
+  EXPECT_EQ(alone.out, run.out);
+  EXPECT_EQ(alone.status, run.status);
+  const CommandRun all = run_command({"--root", root, "status", "--all"});
+  EXPECT_EQ(all.status, run.status);
+  EXPECT_LE(widest(all.out), 80U) << all.out;
+  EXPECT_GT(lines_of(all.out), lines_of(run.out));
   const CommandRun brief = run_command({"--root", root, "status", "--brief"});
   EXPECT_EQ(brief.status, run.status);
   EXPECT_EQ(lines_of(brief.out), 1U);
@@ -155,6 +174,359 @@ TEST(StatusText, CutsNamesAndKeepsToItsWidth) {
   const std::string text = status_text(status_answer(now), kPlain);
   EXPECT_LE(widest(text), 80U) << text;
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(Folded, CutsNoWord) {
+  using testing::ElementsAre;
+  EXPECT_THAT(folded("one two three", 7), ElementsAre("one two", "three"));
+  EXPECT_THAT(folded("one two three", 7, 1), ElementsAre("one .."));
+  EXPECT_THAT(folded("one two three", 8, 2), ElementsAre("one two", "three"));
+  EXPECT_THAT(folded("one nvargus-daemon", 9), ElementsAre("one", "nvargus-", "daemon"));
+  EXPECT_THAT(folded("abcdefghijkl", 5), ElementsAre("abcde", "fghij", "kl"));
+  EXPECT_THAT(folded("abcdefghijkl", 5, 2), ElementsAre("abcde", ".."));
+  EXPECT_THAT(folded("äöüäöü", 4), ElementsAre("äöüä", "öü"));
+  EXPECT_THAT(folded("\x1b[31mabcdef\x1b[0m", 4), ElementsAre("\x1b[31mabcd", "ef\x1b[0m"));
+  EXPECT_THAT(folded("", 4), ElementsAre(""));
+}
+
+std::string printed(const StatusAnswer& answer, int width) {
+  return status_screen(answer, {width, false, false});
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> out(1);
+  for (const char c : text) {
+    if (c == ' ' || c == '\n') {
+      if (!out.back().empty()) out.emplace_back();
+    } else {
+      out.back().push_back(c);
+    }
+  }
+  for (std::string& word : out) word.erase(word.find_last_not_of(",;:") + 1);
+  return out;
+}
+
+// It fits, and each word is one that a terminal of endless width shows, whole; of one that is wider
+// than a line, parts.
+void expect_a_screen(const StatusAnswer& answer, int width) {
+  const std::string text = printed(answer, width);
+  const auto columns = static_cast<std::size_t>(width);
+  ASSERT_LE(widest(text), columns) << text;
+  ASSERT_LE(lines_of(text), kScreenLines) << text;
+  ASSERT_THAT(text, StartsWith(level_word(answer.level))) << text;
+  // Alone it is never dropped.
+  ASSERT_THAT(text, HasSubstr("\nnext ")) << text;
+  std::vector<std::string> all = words_of(printed(answer, 1'000'000));
+  for (const char* word : {"culprit", "..", ""}) all.emplace_back(word);
+  if (answer.culprit) {
+    for (const std::string& word : words_of(culprit_text(*answer.culprit))) all.push_back(word);
+  }
+  const std::size_t room = std::max<std::size_t>(columns, kLabelWidth + 11) - kLabelWidth;
+  for (const std::string& word : words_of(text)) {
+    const bool whole = std::find(all.begin(), all.end(), word) != all.end();
+    const bool part = std::any_of(all.begin(), all.end(), [&](const std::string& each) {
+      return shown_width(each) + 1 >= room && each.find(word) != std::string::npos;
+    });
+    ASSERT_TRUE(whole || part) << "cut: '" << word << "' at " << width << "\n" << text;
+  }
+}
+
+// Devices of all kinds: with more trouble than fits, with names that nobody expects, blind.
+class Hostile {
+ public:
+  explicit Hostile(unsigned seed) : random_(seed) {}
+
+  DeviceNow device() {
+    DeviceNow now;
+    now.by = chance(70) ? SnapshotOrigin::kDaemon : SnapshotOrigin::kCommand;
+    if (chance(80)) now.wall = 1'790'000'000;
+    now.boot = 2;
+    now.since_boot = chance(90) ? 1 + upto(10'000'000) : 0;
+    add_samples(now);
+    for (int i = upto(40); i > 0; --i) {
+      SourceNow& source = now.sources.emplace_back();
+      source.name = chance(20) ? "kernel_log" : name(60);
+      source.state = pick({"ok", "denied", "failed", "pending", "absent"});
+      // As source_now() and parse_device_now() make it.
+      source.reason = printable(sentence(30), 500);
+    }
+    if (chance(90)) add_alerts(now);
+    for (int i = upto(5); i > 0; --i) {
+      EventRecord& event = now.events.emplace_back();
+      event.kind = pick({"oom_kill", "smmu_context_fault", "dma_alloc_failure"});
+      event.subject = name(60);
+      event.summary = sentence(60);
+      event.boot = 1 + upto(1);
+      if (chance(80)) event.at = std::chrono::seconds(upto(1000));
+      if (chance(50)) event.wall = std::chrono::seconds(upto(1'790'000'000));
+    }
+    if (chance(10)) now.no_events = printable(sentence(20), 500);
+    if (chance(30)) now.notes = {printable(sentence(50), 500)};
+    return now;
+  }
+
+ private:
+  int upto(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
+  bool chance(int percent) { return upto(99) < percent; }
+  const char* pick(std::vector<const char*> all) {
+    return all[static_cast<std::size_t>(upto(static_cast<int>(all.size()) - 1))];
+  }
+  std::string name(int most) {
+    static const std::vector<const char*> kLetters{"a", "Z", "9",    "-", "_", ".",
+                                                   "/", "ß", "\x1b", "(", ":"};
+    std::string out;
+    for (int i = 1 + upto(most); i > 0; --i) out += pick(kLetters);
+    return out;
+  }
+  std::string sentence(int most) {
+    std::string out;
+    for (int i = 1 + upto(most); i > 0; --i)
+      out += (out.empty() ? "" : " ") + name(chance(5) ? 90 : 9);
+    return out;
+  }
+  void add(DeviceNow& now, SeriesName series, double value) {
+    if (chance(80)) now.samples.add(std::move(series), value);
+  }
+  void add_samples(DeviceNow& now) {
+    if (chance(10)) return;
+    add(now, {"jetmem_meminfo_MemTotal_bytes", {}}, 8e9);
+    add(now, {"jetmem_meminfo_MemAvailable_bytes", {}}, upto(2'000'000'000));
+    add(now, {"jetmem_meminfo_SwapTotal_bytes", {}}, 4e9);
+    add(now, {"jetmem_meminfo_SwapFree_bytes", {}}, 1e9);
+    add(now, {"jetmem_memory_exhaustion_seconds", {}}, upto(600));
+    add(now,
+        {"jetmem_pressure_stall_ratio",
+         {{"kind", "some"}, {"resource", "memory"}, {"window", "10s"}}},
+        0.76);
+    add(now,
+        {"jetmem_device_info",
+         {{"kernel", name(50)}, {"l4t", name(20)}, {"model", sentence(9)}, {"soc", name(20)}}},
+        1);
+    add(now, {"jetmem_nvmap_heap_bytes", {{"heap", "iovmm"}}}, 5e9);
+    add(now, {"jetmem_meminfo_CmaTotal_bytes", {}}, 256 << 20);
+    for (int i = upto(12); i > 0; --i) {
+      add(now, {"jetmem_nvmap_process_bytes", {{"heap", "iovmm"}, {"process", name(60)}}},
+          upto(1 << 30));
+      const std::string command = name(60), unit = name(60);
+      add(now,
+          {"jetmem_process_group_resident_bytes",
+           {{"command", command}, {"container", ""}, {"unit", unit}}},
+          upto(1 << 30));
+      add(now,
+          {"jetmem_process_group_growth_bytes_per_second",
+           {{"command", command}, {"container", ""}, {"unit", unit}}},
+          upto(1 << 24));
+      const std::string area = name(40);
+      add(now, {"jetmem_cma_area_bytes", {{"area", area}}}, 256 << 20);
+      add(now, {"jetmem_cma_used_ratio", {{"area", area}}}, upto(100) / 100.0);
+      add(now, {"jetmem_cma_largest_free_run_bytes", {{"area", area}}}, upto(1 << 28));
+      add(now, {"jetmem_cma_frame_fit_ratio", {{"area", area}}}, upto(300) / 100.0);
+      add(now, {"jetmem_thermal_zone_celsius", {{"index", std::to_string(i)}, {"zone", name(40)}}},
+          upto(110));
+      add(now, {"jetmem_throttle_active", {{"cause", name(30)}}}, upto(1));
+      add(now,
+          {"jetmem_probe_state",
+           {{"kind", name(20)}, {"state", pick({"ok", "failed"})}, {"target", name(30)}}},
+          1);
+      const std::string kind = chance(50) ? "smmu_context_fault" : name(40);
+      add(now, {"jetmem_kernel_events_total", {{"kind", kind}, {"origin", "system"}}},
+          upto(1 << 30));
+      add(now, {"jetmem_kernel_events_suppressed_total", {{"kind", kind}}}, upto(1 << 30));
+    }
+    add(now, {"jetmem_history_up", {}}, upto(1));
+    add(now, {"jetmem_log_dropped_total", {}}, upto(1000));
+    now.samples.sort();
+  }
+  void add_alerts(DeviceNow& now) {
+    AlertsAnswer& alerts = now.alerts.emplace();
+    alerts.local_snapshot = now.by != SnapshotOrigin::kDaemon;
+    for (int i = upto(60); i > 0; --i) {
+      AlertsAnswer::Rule& rule = alerts.rules.emplace_back();
+      rule.name = chance(50) ? "JetmemMemoryLow" : "A" + name(90);
+      rule.severity = pick({"critical", "warning", "info"});
+      rule.state = pick({"firing", "pending", "unknown", "inactive"});
+      rule.conditions.emplace_back().expression =
+          pick({"jetmem_memory_available_ratio", "jetmem_kernel_recent_events",
+                "jetmem_cma_used_ratio"});
+      for (int k = upto(3); k > 0; --k) {
+        AlertsAnswer::Alert& alert = rule.alerts.emplace_back();
+        alert.state = rule.state;
+        alert.active_seconds = upto(1'000'000);
+        alert.summary = sentence(60);
+        alert.cause = sentence(60);
+        alert.remedy = chance(50) ? "sudo jetmem events --since 15m " + sentence(9) : sentence(60);
+        if (chance(50)) alert.labels = {{"client", name(90)}};
+      }
+    }
+  }
+
+  std::mt19937 random_;
+};
+
+TEST(StatusScreen, FitsWhateverTheDeviceSays) {
+  for (unsigned seed = 1; seed <= 80; ++seed) {
+    const StatusAnswer answer = status_answer(Hostile(seed).device());
+    for (const int width : {40, 41, 55, 80, 132}) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed);
+      expect_a_screen(answer, width);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    // Narrower ones are not promised whole words.
+    EXPECT_LE(lines_of(printed(answer, 20)), kScreenLines);
+    const std::string all = status_text(answer, {80, false, false});
+    EXPECT_EQ(all.find('\x1b'), std::string::npos) << "seed " << seed;
+    EXPECT_LE(widest(all), 80U) << "seed " << seed;
+  }
+}
+
+TEST_P(StatusOfFixtures, FitsAnyTerminal) {
+  const auto shot = LocalSnapshot::read(std::string(JETMEM_FIXTURES) + "/" + GetParam(), {});
+  ASSERT_TRUE(shot);
+  DeviceNow now;
+  now.samples = SampleSet::of((*shot)->table());
+  const StatusAnswer answer = status_answer(now);
+  for (int width = 40; width <= 200; ++width) expect_a_screen(answer, width);
+}
+
+StatusAnswer in_trouble() {
+  StatusAnswer answer;
+  answer.level = StatusLevel::kCritical;
+  answer.from.by = "daemon";
+  answer.from.wall = 1'790'000'000;
+  answer.since_seconds = 192;
+  answer.reason = "Only 2.3% of memory is available; growing python3 (vision.service), 4.9 GiB";
+  answer.culprit = Culprit{"python3 (vision.service)", "growing", 4.9e9, 1e7};
+  answer.available_bytes = 175 << 20;
+  answer.mem_total_bytes = 8e9;
+  answer.firing = 2;
+  answer.pending = 1;
+  answer.unknown = 0;
+  answer.rules = 48;
+  for (const char* name : {"JetmemMemoryLow", "JetmemMemoryStall", "JetmemMemoryLeak"}) {
+    StatusAnswer::Alert& alert = answer.alerts.emplace_back();
+    alert.name = name;
+    alert.severity = "critical";
+    alert.state = answer.alerts.size() < 3 ? "firing" : "pending";
+    alert.summary = "the sentence of " + alert.name;
+    alert.cause = "something leaks";
+    alert.remedy = "sudo jetmem top shows it";
+    alert.explains = alert.state == "firing";
+  }
+  answer.next_command = "sudo jetmem top";
+  return answer;
+}
+
+TEST(StatusScreen, HasWhatTheMinuteNeeds) {
+  const StatusAnswer answer = in_trouble();
+  const std::string text = printed(answer, 80);
+  EXPECT_THAT(text, StartsWith("CRITICAL for 3m12s, since "));
+  for (const char* part :
+       {"python3 (vision.service)", "JetmemMemoryLow (critical, firing", "sudo jetmem top shows it",
+        "the sentence of JetmemMemoryStall", "1 more: jetmem alerts", "\nmemory   175 MiB of ",
+        "\ncma      not known", "\ngpu      not known", "\nheat     not known",
+        "\nnext     sudo jetmem top\n"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("JetmemMemoryLeak")));
+}
+
+TEST(StatusScreen, NamesTheCulpritOfALongSentence) {
+  StatusAnswer answer = in_trouble();
+  answer.reason = std::string(500, 'x') + " " + answer.reason;
+  EXPECT_THAT(printed(answer, 40), HasSubstr("culprit"));
+  EXPECT_THAT(printed(answer, 40), HasSubstr("python3"));
+}
+
+TEST(StatusScreen, SaysInOneLineWhatItCannotSee) {
+  StatusAnswer answer = in_trouble();
+  for (int i = 0; i < 20; ++i) {
+    answer.blind.push_back({"source" + std::to_string(i), "denied", "no right"});
+  }
+  EXPECT_EQ(lines_of(printed(answer, 80)), lines_of(printed(in_trouble(), 80)) + 1);
+  EXPECT_THAT(printed(answer, 80), HasSubstr("blind    20 sources: sudo jetmem sources"));
+}
+
+TEST(StatusScreen, CountsSayWhetherSuppressedOnesAreIn) {
+  StatusAnswer::Fault fault;
+  fault.kind = "smmu_context_fault";
+  fault.last_day = 71'943;
+  fault.since_boot = 71'943;
+  fault.suppressed = 71'781;
+  fault.last_age_seconds = 3;
+  EXPECT_EQ(fault_text(fault),
+            "smmu_context_fault: 71,943 since boot, of these 71,781 suppressed by the kernel; last "
+            "3s ago");
+  fault.last_day = 162;
+  fault.at_least = true;
+  EXPECT_THAT(fault_text(fault), HasSubstr("at least 162 in 24h, 71,943 since boot, of these"));
+}
+
+TEST(StatusFollow, ALineForEachChangeAndEachInterval) {
+  StatusChanges changes(60);
+  StatusAnswer answer = in_trouble();
+  EXPECT_TRUE(changes.is_due(answer, 0));
+  answer.reason = "Only 2.2% of memory is available";
+  EXPECT_FALSE(changes.is_due(answer, 2)) << "a number changed";
+  EXPECT_TRUE(changes.is_due(answer, 60));
+  EXPECT_FALSE(changes.is_due(answer, 62));
+  answer.level = StatusLevel::kWarning;
+  EXPECT_TRUE(changes.is_due(answer, 64));
+  answer.alerts.pop_back();
+  EXPECT_FALSE(changes.is_due(answer, 66)) << "a pending one that explains nothing";
+  answer.alerts.pop_back();
+  EXPECT_TRUE(changes.is_due(answer, 68));
+  answer.culprit->name = "Xorg";
+  EXPECT_TRUE(changes.is_due(answer, 70));
+  EXPECT_TRUE(changes.is_due(std::string("connection refused"), 72));
+  EXPECT_FALSE(changes.is_due(std::string("connection refused"), 74));
+  EXPECT_TRUE(changes.is_due(answer, 76));
+}
+
+TEST(StatusCommand, AloneTakesItsOptions) {
+  const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
+  for (const char* option : {"--json", "--brief", "--all"}) {
+    const CommandRun alone = run_command({"--root", root, option});
+    const CommandRun named = run_command({"--root", root, "status", option});
+    EXPECT_EQ(alone.out, named.out) << option;
+    EXPECT_EQ(alone.status, named.status) << option;
+  }
+  EXPECT_THAT(run_command({"--json", "--root", root}).out, HasSubstr("\"jetmem-status/1\""));
+  // They are not swallowed where a command has none of its own, or stands behind them.
+  const CommandRun mark = run_command({"mark", "--brief", "text"});
+  EXPECT_NE(mark.status, 0);
+  EXPECT_THAT(mark.err, HasSubstr("--brief"));
+  EXPECT_NE(run_command({"--json", "--root", root, "status"}).status, 0);
+}
+
+TEST(StatusCommand, NextCommandLooksAtTheSameDevice) {
+  const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
+  const CommandRun run = run_command({"--root", root, "--json"});
+  EXPECT_THAT(run.out, HasSubstr("jetmem --root " + root + " "));
+  EXPECT_THAT(run.out, Not(HasSubstr("sudo jetmem --root")));
+}
+
+TEST(UnknownWords, AreAnsweredWithTheNearest) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> typed{
+      {{"statsu"}, "did you mean status?"},
+      {{"docter"}, "did you mean doctor?"},
+      {{"rules", "chek"}, "did you mean check?"},
+      {{"status", "--jsno"}, "did you mean --json?"},
+      {{"status", "--folow"}, "did you mean --follow?"},
+      {{"top", "--sotr=gpu"}, "did you mean --sort?"},
+      {{"--rot", "/"}, "did you mean --root?"}};
+  for (const auto& [arguments, answer] : typed) {
+    const CommandRun run = run_command(arguments);
+    EXPECT_NE(run.status, 0) << arguments.front();
+    EXPECT_THAT(run.err, HasSubstr(answer)) << arguments.front();
+  }
+  EXPECT_THAT(run_command({"xyzzyxyzzy"}).err, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(run_command({std::string(100'000, 's')}).err, Not(HasSubstr("did you mean")));
+}
+
+TEST(NextCommand, IsACommand) {
+  for (const std::string_view name : looking_commands()) {
+    EXPECT_EQ(run_command({std::string(name), "--help"}).status, 0) << name;
+  }
 }
 
 }  // namespace

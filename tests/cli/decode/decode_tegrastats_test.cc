@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/exit_codes.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
 
@@ -245,19 +246,19 @@ TEST(DecodeTegrastats, ReadsACapturedRoot) {
   EXPECT_EQ(run.status, 0);
   EXPECT_THAT(run.out, HasSubstr("\"soc012\""));
   const CommandRun none = decode({"--root", std::string(JETMEM_FIXTURES) + "/x86-pc"});
-  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.status, kExitNoInput);
   EXPECT_THAT(none.err, HasSubstr("x86-pc/jetmem/tegrastats: No such file"));
-  EXPECT_EQ(decode({"--root", "/no/such/folder"}).status, 1);
+  EXPECT_EQ(decode({"--root", "/no/such/folder"}).status, kExitNoInput);
 }
 
 TEST(DecodeTegrastats, UnreadableInput) {
   const CommandRun missing = decode({"/no/such/file"});
-  EXPECT_EQ(missing.status, 1);
+  EXPECT_EQ(missing.status, kExitNoInput);
   EXPECT_EQ(missing.out, "");
   EXPECT_THAT(missing.err, HasSubstr("/no/such/file: No such file"));
   const TempDir dir;
   const CommandRun folder = decode({dir.path()});
-  EXPECT_EQ(folder.status, 1);
+  EXPECT_EQ(folder.status, kExitNoInput);
   EXPECT_THAT(folder.err, HasSubstr(dir.path()));
   EXPECT_NE(decode({"--soc", "tegra234"}).status, 0);
 }

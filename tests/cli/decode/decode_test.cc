@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/decode/log_format.h"
+#include "cli/exit_codes.h"
 #include "cli/text/events/event_text.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
@@ -75,7 +76,7 @@ TEST(Decode, WithTheSocNoHintIsNeeded) {
 
 TEST(Decode, UnknownSoc) {
   const CommandRun run = decode({"--soc", "tegra243"});
-  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.status, kExitUsage);
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(run.err, HasSubstr("did you mean 'tegra"));
   EXPECT_THAT(run.err, HasSubstr("nown: tegra210, tegra186, tegra194, tegra234, tegra264"));
@@ -273,7 +274,7 @@ TEST(Decode, ReportsUnreadableInput) {
   for (const std::string_view utf16 :
        {std::string_view("\xff\xfe[\0 \0", 6), std::string_view("[\0 \0\n\0", 6)}) {
     const CommandRun run = decode({dir.write("log", utf16)});
-    EXPECT_EQ(run.status, 1);
+    EXPECT_EQ(run.status, kExitData);
     EXPECT_THAT(run.err, HasSubstr("UTF-16"));
   }
 }
@@ -291,7 +292,7 @@ TEST(Decode, JsonReportsLossesOnStderr) {
 
 TEST(Decode, EmptySocIsRefused) {
   const CommandRun run = decode({"--soc", ""});
-  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.status, kExitUsage);
   EXPECT_THAT(run.err, HasSubstr("SoC ''"));
 }
 
@@ -315,19 +316,19 @@ TEST(Decode, ACapturedTree) {
   EXPECT_THAT(run.out, Not(HasSubstr("--soc")));
 }
 
-TEST(Decode, UnreadableInputIsStatus1) {
+TEST(Decode, UnreadableInput) {
   const TempDir dir;
   const CommandRun none = decode({dir.file("none")});
-  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.status, kExitNoInput);
   EXPECT_EQ(none.err,
             "jetmem decode kernel-log: open " + dir.file("none") + ": No such file or directory\n");
   const CommandRun directory = decode({dir.path()});
-  EXPECT_EQ(directory.status, 1);
+  EXPECT_EQ(directory.status, kExitNoInput);
   EXPECT_THAT(directory.err, HasSubstr("Is a directory"));
   const CommandRun root = decode({"--root", dir.path()});
-  EXPECT_EQ(root.status, 1);
+  EXPECT_EQ(root.status, kExitNoInput);
   EXPECT_THAT(root.err, HasSubstr("/dev/kmsg: No such file or directory"));
-  EXPECT_EQ(decode({"--root", dir.file("none")}).status, 1);
+  EXPECT_EQ(decode({"--root", dir.file("none")}).status, kExitNoInput);
 }
 
 TEST(Decode, SocOfADeviceTree) {

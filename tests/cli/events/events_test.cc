@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/draw/since.h"
+#include "cli/exit_codes.h"
 #include "cli/text/events/event_text.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
@@ -202,16 +203,16 @@ TEST_F(CapturedEvents, Since) {
     EXPECT_THAT(shown.out, Not(HasSubstr("my_app")));
   }
   const CommandRun absolute = run({"--since", "00:00"});
-  EXPECT_EQ(absolute.status, 1);
+  EXPECT_EQ(absolute.status, kExitUnknown);
   EXPECT_THAT(absolute.err, HasSubstr("boot time"));
   with_boot_time();
   EXPECT_THAT(run({"--since", "17:00"}).out, HasSubstr("1 event since 2026-11-20 17:00:00 in"));
   EXPECT_THAT(run({"--since", "2h"}).out, HasSubstr("6 events since 2026-11-20 16:00:00 in"));
   const CommandRun wrong = run({"--since", "soon"});
-  EXPECT_EQ(wrong.status, 2);
+  EXPECT_EQ(wrong.status, kExitUsage);
   EXPECT_THAT(wrong.err, HasSubstr("jetmem events: --since: 'soon' is not a time"));
   const CommandRun empty = run({"--since", ""});
-  EXPECT_EQ(empty.status, 2);
+  EXPECT_EQ(empty.status, kExitUsage);
   EXPECT_THAT(empty.err, HasSubstr("--since: '' is not a time"));
 }
 
@@ -231,10 +232,21 @@ TEST_F(CapturedEvents, JsonHasEach) {
   EXPECT_EQ(list[0]["seq"], 101);
 }
 
+// No event ever had such a kind: that there are none says nothing.
+TEST_F(CapturedEvents, AnUnknownKindIsRefused) {
+  const CommandRun typo = run({"--kind", "oomkill"});
+  EXPECT_EQ(typo.status, kExitUsage);
+  EXPECT_EQ(typo.out, "");
+  EXPECT_THAT(typo.err, HasSubstr("--kind: "));
+  EXPECT_THAT(typo.err, HasSubstr("did you mean 'oom_kill'?"));
+  EXPECT_EQ(run({"--kind", "oom_kill,nonsense"}).status, kExitUsage);
+  EXPECT_EQ(run({"--kind", "firing"}).status, kExitOk);
+}
+
 TEST_F(CapturedEvents, ATreeWithoutALog) {
   const TempDir empty;
   const CommandRun shown = events({"--root", empty.path()});
-  EXPECT_EQ(shown.status, 1);
+  EXPECT_EQ(shown.status, kExitUnknown);
   EXPECT_THAT(shown.err, HasSubstr("/dev/kmsg: No such file or directory"));
 }
 

@@ -92,11 +92,32 @@ TEST_F(Past, SeriesAreFoundOrNamed) {
   const auto near = pick_series(history_, *parse_series_pattern("meminfo_MemFre_bytes"));
   ASSERT_FALSE(near);
   EXPECT_THAT(near.error().message, HasSubstr("did you mean " + kFree + "?"));
+  EXPECT_EQ(near.error().code, Errc::kInvalid);
   EXPECT_THAT(pick_series(history_, *parse_series_pattern("cma")).error().message,
               HasSubstr("did you mean jetmem_cma_used_ratio?"));
   EXPECT_THAT(
       pick_series(history_, *parse_series_pattern("cma_used_ratio{area=x}")).error().message,
       HasSubstr("recorded: " + kCma + ", " + kCma2));
+}
+
+// A metric of jetmem's that this device has no values of is no mistake of the person.
+TEST_F(Past, WhatIsNotRecordedHasAReason) {
+  EXPECT_EQ(pick_series(history_, *parse_series_pattern("cma_used_ratio")).error().code,
+            Errc::kAbsent);
+  history_.add(kFree, kNow - 1h, {1});
+  history_.add("jetmem_cma_area_bytes", kNow - 1h, {1});
+  const auto lacking = pick_series(history_, *parse_series_pattern("cma_contiguity_ratio"));
+  ASSERT_FALSE(lacking);
+  EXPECT_EQ(lacking.error().code, Errc::kAbsent);
+  EXPECT_THAT(lacking.error().message, HasSubstr("this device has not given it"));
+  EXPECT_THAT(lacking.error().message, HasSubstr("recorded are jetmem_cma_area_bytes;"));
+  const auto kept = pick_series(history_, *parse_series_pattern("cma_used_ratio"));
+  EXPECT_EQ(kept.error().code, Errc::kAbsent);
+  EXPECT_THAT(kept.error().message, HasSubstr("history.metrics"));
+  const auto typo = pick_series(history_, *parse_series_pattern("nonsense"));
+  EXPECT_EQ(typo.error().code, Errc::kInvalid);
+  const auto labels = pick_series(history_, *parse_series_pattern("meminfo_MemFree_bytes{zone=x}"));
+  EXPECT_EQ(labels.error().code, Errc::kAbsent);
 }
 
 TEST_F(Past, CounterRatesAndResets) {

@@ -165,11 +165,11 @@ TEST(ProbeStatus, FailedOrNotTried) {
   };
   EXPECT_EQ(status("ok"), kExitOk);
   EXPECT_EQ(status("unsupported"), kExitOk);
-  EXPECT_EQ(status("failed"), kExitFailed);
-  EXPECT_EQ(status("mismatch"), kExitFailed);
-  EXPECT_EQ(status("denied"), kExitFailed);
-  EXPECT_EQ(status("skipped"), kExitFailed);
-  EXPECT_EQ(probe_exit_status({}), kExitFailed);
+  EXPECT_EQ(status("failed"), kExitWarning);
+  EXPECT_EQ(status("mismatch"), kExitCritical);
+  EXPECT_EQ(status("denied"), kExitUnknown);
+  EXPECT_EQ(status("skipped"), kExitUnknown);
+  EXPECT_EQ(probe_exit_status({}), kExitUnknown);
   ProbeReport reported = report_of({kMemory});
   reported.runs[0].probes.resize(3);  // ok, denied, skipped
   EXPECT_EQ(probe_exit_status(reported), kExitOk);
@@ -177,9 +177,9 @@ TEST(ProbeStatus, FailedOrNotTried) {
   EXPECT_EQ(probe_exit_status(reported), kExitOk);
   // One that is unsupported does not hide that the others were refused.
   reported.runs[0].probes[0].state = ProbeState::kUnsupported;
-  EXPECT_EQ(probe_exit_status(reported), kExitFailed);
+  EXPECT_EQ(probe_exit_status(reported), kExitUnknown);
   reported.errors.push_back({"cuda", "crashed"});
-  EXPECT_EQ(probe_exit_status(reported), kExitFailed);
+  EXPECT_EQ(probe_exit_status(reported), kExitUnknown);
 }
 
 TEST(ProbeStatus, InvalidOutputIsAnError) {

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <clocale>
 #include <cwchar>
+#include <set>
+#include <sstream>
 
 #include "cli/client/device_client.h"
 #include "cli/watch/draw.h"
@@ -28,6 +31,12 @@ DeviceNow fixture(const std::string& board) {
   auto now = query_device(requested);
   EXPECT_TRUE(now) << now.error().message;
   return now ? std::move(*now) : DeviceNow{};
+}
+
+Look live(DeviceNow now) {
+  Look out;
+  out.now = std::move(now);
+  return out;
 }
 
 constexpr const char* kHostile =
@@ -120,7 +129,7 @@ TEST(WatchViews, FitEverySizeWithHostileNames) {
     empty.checked(fail(Errc::kIo, kHostile), 1, 1);
     check_everywhere(empty, glyphs);
     Model model;
-    model.checked(hostile(), 1, 1);
+    model.checked(live(hostile()), 1, 1);
     check_everywhere(model, glyphs);
     model.checked(fail(Errc::kIo, kHostile), 2, 1);
     check_everywhere(model, glyphs);
@@ -129,7 +138,7 @@ TEST(WatchViews, FitEverySizeWithHostileNames) {
 
 TEST(WatchViews, WithoutUtf8OnlyAsciiComesOut) {
   Model model;
-  model.checked(hostile(), 1, 1);
+  model.checked(live(hostile()), 1, 1);
   for (std::size_t view = 0; view < kViews; ++view) {
     Shown shown;
     shown.view = static_cast<View>(view);
@@ -143,7 +152,7 @@ TEST(WatchViews, FitOnEveryBoard) {
   const Utf8Locale locale;
   for (const char* board : {"orin-nano-8gb", "thor", "agx-orin", "x86-pc", "raspberry-pi-5"}) {
     Model model;
-    model.checked(fixture(board), 1, 1);
+    model.checked(live(fixture(board)), 1, 1);
     check_everywhere(model, kAll);
   }
 }
@@ -158,15 +167,15 @@ std::string all_text(const Model& model, const Shown& shown, Size size = {60, 12
 
 TEST(WatchViews, AFailedReadKeepsTheLastOneAndItsAge) {
   Model model;
-  model.checked(fixture("orin-nano-8gb"), 40, 0.1);
+  model.checked(live(fixture("orin-nano-8gb")), 40, 0.1);
   model.checked(fail(Errc::kIo, "daemon does not answer: refused"), 99, 0.1);
   const std::string text = all_text(model, {});
   EXPECT_NE(text.find("No newer data: daemon does not answer: refused"), std::string::npos);
   EXPECT_NE(text.find("1m ago"), std::string::npos) << text;
   EXPECT_NE(text.find("available"), std::string::npos);
   // A gap, not the value before.
-  EXPECT_FALSE(model.past(Quantity::kAvailable).back());
-  EXPECT_TRUE(model.past(Quantity::kAvailable).front());
+  EXPECT_FALSE(model.past(Quantity::kAvailable).back().value);
+  EXPECT_TRUE(model.past(Quantity::kAvailable).front().value);
 }
 
 TEST(WatchViews, ShowUnknownValues) {
@@ -178,11 +187,11 @@ TEST(WatchViews, ShowUnknownValues) {
   cma.state = "denied";
   cma.reason = "locked away";
   now.sources.push_back(cma);
-  model.checked(std::move(now), 1, 1);
+  model.checked(live(std::move(now)), 1, 1);
   Shown shown;
   const std::string overview = all_text(model, shown);
   EXPECT_NE(overview.find("Memory: not known"), std::string::npos) << overview;
-  EXPECT_NE(overview.find("GPU memory  -"), std::string::npos) << overview;
+  EXPECT_NE(overview.find("GPU -"), std::string::npos) << overview;
   EXPECT_NE(overview.find("nobody judged"), std::string::npos) << overview;
   EXPECT_EQ(overview.find(" 0 B"), std::string::npos) << overview;
   shown.view = View::kCma;
@@ -191,7 +200,7 @@ TEST(WatchViews, ShowUnknownValues) {
 
 TEST(WatchViews, UnaccountedMemoryIsNotFree) {
   Model model;
-  model.checked(fixture("agx-orin"), 1, 1);
+  model.checked(live(fixture("agx-orin")), 1, 1);
   const std::string text = all_text(model, {});
   EXPECT_NE(text.find("? not separable"), std::string::npos) << text;
   EXPECT_NE(text.find("not known: GPU"), std::string::npos) << text;
@@ -200,7 +209,7 @@ TEST(WatchViews, UnaccountedMemoryIsNotFree) {
 
 TEST(WatchViews, ScrollStopsAtTheEnd) {
   Model model;
-  model.checked(fixture("orin-nano-8gb"), 1, 1);
+  model.checked(live(fixture("orin-nano-8gb")), 1, 1);
   Shown shown;
   shown.view = View::kHolders;
   const Screenful full = screenful(model, shown, {10, 80}, kAscii, 1);
@@ -214,7 +223,7 @@ TEST(WatchModel, HistoryIsBounded) {
   Model model;
   DeviceNow now;
   now.samples.add({"jetmem_meminfo_MemAvailable_bytes", {}}, 5);
-  for (std::size_t i = 0; i < Model::kPast + 10; ++i) model.checked(now, double(i), 0);
+  for (std::size_t i = 0; i < Model::kPast + 10; ++i) model.checked(live(now), double(i), 0);
   EXPECT_EQ(model.past(Quantity::kAvailable).size(), Model::kPast);
 }
 
@@ -222,22 +231,44 @@ TEST(WatchModel, ReadsRarelyWithoutADaemon) {
   Model model;
   DeviceNow now;
   now.by = SnapshotOrigin::kDaemon;
-  model.checked(now, 1, 0.01);
+  model.checked(live(now), 1, 0.01);
   EXPECT_EQ(next_snapshot(model, 2), 2);
   now.by = SnapshotOrigin::kCommand;
-  model.checked(now, 1, 0.01);
+  model.checked(live(now), 1, 0.01);
   EXPECT_EQ(next_snapshot(model, 2), kMinSnapshotInterval);
   EXPECT_EQ(next_snapshot(model, 30), 30);
-  model.checked(now, 1, 5);
+  model.checked(live(now), 1, 5);
   EXPECT_EQ(next_snapshot(model, 2), 15);
 }
 
+Past every_second(std::initializer_list<std::optional<double>> values) {
+  Past out;
+  for (const auto& value : values) out.push_back({static_cast<double>(out.size() + 1), 1.5, value});
+  return out;
+}
+
 TEST(WatchDraw, SparklineShowsGapsAndConstants) {
-  const Model::Past past{1.0, std::nullopt, 8.0, 1.0};
-  EXPECT_EQ(sparkline(past, 10, kAll), "▁ █▁");
-  EXPECT_EQ(sparkline(past, 2, kAll), "█▁");
-  EXPECT_EQ(sparkline({3.0, 3.0}, 10, kAscii), "__");
-  EXPECT_EQ(sparkline({}, 10, kAll), "");
+  const Past past = every_second({1.0, std::nullopt, 8.0, 1.0});
+  EXPECT_EQ(sparkline(past, {4, 4, 0}, 4, kAll), "▁ █▁");
+  EXPECT_EQ(sparkline(past, {4, 6, 0}, 6, kAll), "  ▁ █▁") << "before the first value is nothing";
+  EXPECT_EQ(sparkline(past, {4, 2, 0}, 2, kAll), "█▁");
+  EXPECT_EQ(sparkline(every_second({3.0, 3.0}), {2, 2, 0}, 2, kAscii), "__");
+  EXPECT_EQ(sparkline({}, {0, 4, 0}, 4, kAll), "    ");
+}
+
+TEST(WatchDraw, SparklineHasATimeAxis) {
+  // Two values, five seconds apart: each stands for a while, and then it is not known.
+  const Past past{{1, 1.5, 1.0}, {6, 1.5, 8.0}};
+  EXPECT_EQ(sparkline(past, {8, 8, 0}, 8, kAll), "▁▁▁  ███");
+  // A little noise is no mountain.
+  EXPECT_EQ(sparkline(every_second({100.0, 100.1}), {2, 2, 10}, 2, kAscii), "--");
+}
+
+TEST(WatchDraw, WordsStayWhole) {
+  EXPECT_EQ(cut_words("all of this", 20), "all of this");
+  EXPECT_EQ(cut_words("available memory is low", 18), "available memory..");
+  EXPECT_EQ(cut_words("available memory is low", 14), "available ..");
+  EXPECT_EQ(cut_words("availability", 6), "avai..");
 }
 
 TEST(WatchDraw, BarKeepsItsWidth) {
@@ -246,6 +277,207 @@ TEST(WatchDraw, BarKeepsItsWidth) {
     add_bar(line, {{ratio, Style::kPlain, 'a'}, {0.4, Style::kPlain, 'b'}}, 10);
     EXPECT_EQ(line.width(), 12U) << ratio;
   }
+}
+
+// A device in trouble.
+DeviceNow trouble() {
+  DeviceNow out = fixture("orin-nano-8gb");
+  out.by = SnapshotOrigin::kDaemon;
+  out.from = "unix:/run/jetmem/api.socket";
+  out.notes.clear();
+  AlertsAnswer alerts;
+  const auto add = [&](const char* name, const char* severity, const char* state,
+                       const char* summary) {
+    AlertsAnswer::Rule rule;
+    rule.name = name;
+    rule.severity = severity;
+    rule.state = state;
+    AlertsAnswer::Alert alert;
+    alert.state = state;
+    alert.active_seconds = 150;
+    alert.summary = summary;
+    rule.alerts.push_back(alert);
+    alerts.rules.push_back(rule);
+  };
+  add("JetmemMemoryLow", "critical", "firing", "Only 175 MiB of memory are available");
+  add("JetmemSwapFull", "warning", "pending", "The swap is 97% full");
+  out.alerts = std::move(alerts);
+  EventRecord event;
+  event.kind = "oom_kill";
+  event.severity = "error";
+  event.summary = "python3 (pid 815) was killed by the OOM killer";
+  out.events.insert(out.events.begin(), event);
+  return out;
+}
+
+std::set<std::string> words_of(const std::string& text) {
+  std::set<std::string> out;
+  std::string word;
+  for (const char c : text + " ") {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      word += c;
+    } else {
+      if (word.size() > 2) out.insert(word);
+      word.clear();
+    }
+  }
+  return out;
+}
+
+TEST(WatchOverview, SaysOnOneScreenWhatAnOnCallEngineerNeeds) {
+  Model model;
+  model.checked(live(trouble()), 90, 0.1);
+  for (const Size size : {Size{24, 80}, Size{24, 40}}) {
+    const std::string text = all_text(model, {}, size);
+    EXPECT_EQ(text.find("CRITICAL: "), text.find('\n') + 1) << text;
+    for (const char* wanted : {"1 firing, 1 pending", "critical JetmemMemoryLow firing", "2m30s",
+                               "warning JetmemSwapFull pending", "PID", "llama-server", "Memory",
+                               "available", "CMA", "largest", "python3 (pid", "h help"}) {
+      EXPECT_NE(text.find(wanted), std::string::npos) << wanted << "\n" << text;
+    }
+    const TopAnswer top = top_answer(*model.now(), {});
+    ASSERT_TRUE(top.groups.front().pid);
+    const auto pid = std::to_string(static_cast<int>(*top.groups.front().pid));
+    EXPECT_NE(text.find(pid), std::string::npos) << text;
+    const std::string unit = top.groups.front().unit;
+    EXPECT_NE(text.find(unit.substr(0, unit.find('.'))), std::string::npos) << text;
+  }
+}
+
+// On a narrow screen words are missing, but none is a part of one.
+TEST(WatchOverview, NoWordIsCut) {
+  for (const char* board : {"orin-nano-8gb", "agx-orin", "thor", "nano-4gb", "raspberry-pi-5"}) {
+    Model model;
+    DeviceNow now = fixture(board);
+    if (board == std::string("orin-nano-8gb")) now = trouble();
+    model.checked(live(std::move(now)), 90, 0.1);
+    // Wide enough for everything; the other words are those of narrower screens.
+    std::set<std::string> known{"lines"};
+    for (const std::size_t columns : {900U, 300U, 120U}) {
+      for (const std::size_t rows : {400U, 24U})
+        known.merge(words_of(all_text(model, {}, {rows, columns})));
+    }
+    for (const std::size_t columns : {40U, 52U, 63U, 64U, 80U, 100U}) {
+      std::istringstream lines(all_text(model, {}, {24, columns}));
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(line.size(), columns);
+        if (line.find('[') != std::string::npos) continue;  // the bar's letters
+        for (const std::string& word : words_of(line)) {
+          const bool marked = line.find(word + "..") != std::string::npos;
+          EXPECT_TRUE(known.contains(word) || marked) << board << " " << columns << ": " << line;
+        }
+      }
+    }
+  }
+}
+
+TEST(WatchOverview, FilterKeepsWhatMatches) {
+  Model model;
+  model.checked(live(trouble()), 90, 0.1);
+  Shown shown;
+  shown.filter = "LLAMA";
+  const std::string text = all_text(model, shown);
+  EXPECT_NE(text.find("llama-server"), std::string::npos) << text;
+  EXPECT_EQ(text.find("gst-launch"), std::string::npos) << text;
+  EXPECT_EQ(text.find("OOM"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 firing, 1 pending"), std::string::npos) << "counts stay: " << text;
+}
+
+constexpr Nanoseconds kMoment = std::chrono::seconds(1795183200);
+
+TEST(WatchTitle, TheRecordedIsNotLive) {
+  Model model;
+  Look look = live(trouble());
+  look.as_of = kMoment;
+  model.checked(std::move(look), 90, 0.1);
+  Shown shown;
+  shown.as_of = kMoment;
+  shown.live_wall = kMoment + std::chrono::hours(2);
+  for (const std::size_t columns : {40U, 80U, 120U}) {
+    const std::string text = all_text(model, shown, {24, columns});
+    const std::string title = text.substr(0, text.find('\n'));
+    EXPECT_NE(title.find("as of "), std::string::npos) << title;
+    EXPECT_NE(title.find(":00:00"), std::string::npos) << title;
+    EXPECT_NE(title.find("NOT LIVE"), std::string::npos) << title;
+    EXPECT_NE(text.find("l live"), std::string::npos) << text;
+  }
+  model.checked(live(trouble()), 95, 0.1);
+  EXPECT_FALSE(model.as_of());
+  EXPECT_EQ(all_text(model, {}).find("NOT LIVE"), std::string::npos);
+}
+
+TEST(WatchModel, TheRecordedPastIsNotMixedWithTheLiveOne) {
+  Model model;
+  model.checked(live(fixture("orin-nano-8gb")), 10, 0.1);
+  Look look = live(fixture("orin-nano-8gb"));
+  look.as_of = kMoment;
+  look.past = Pasts();
+  look.past->front() = {{-20, 15, 5.0}, {-10, 15, 6.0}};
+  model.checked(std::move(look), 20, 0.1);
+  ASSERT_EQ(model.past(Quantity::kAvailable).size(), 2U);
+  EXPECT_EQ(model.past(Quantity::kAvailable).front().at, 0);
+  model.checked(fail(Errc::kAbsent, "nothing was recorded then"), 21, 0.1);
+  EXPECT_EQ(model.past(Quantity::kAvailable).size(), 2U) << "a gap of the record is no failed read";
+  model.checked(live(fixture("orin-nano-8gb")), 22, 0.1);
+  EXPECT_EQ(model.past(Quantity::kAvailable).size(), 1U);
+}
+
+TEST(WatchController, ArrowsStepThroughTheRecord) {
+  Shown shown;
+  press(shown, Key::kBack, 10, 0);
+  EXPECT_FALSE(shown.as_of) << "without a time there is no way back";
+  EXPECT_FALSE(shown.message.empty());
+  shown.live_wall = kMoment;
+  shown.recorded.step = std::chrono::seconds(10);
+  shown.recorded.oldest = kMoment - std::chrono::seconds(300);
+  press(shown, Key::kForward, 10, 0);
+  EXPECT_FALSE(shown.as_of) << "nothing is after now";
+  press(shown, Key::kBack, 10, 0);
+  EXPECT_EQ(shown.as_of, kMoment - std::chrono::seconds(10));
+  EXPECT_TRUE(shown.message.empty());
+  press(shown, Key::kFarBack, 10, 0);
+  EXPECT_EQ(shown.as_of, kMoment - std::chrono::seconds(110));
+  press(shown, Key::kForward, 10, 0);
+  EXPECT_EQ(shown.as_of, kMoment - std::chrono::seconds(100));
+  for (int i = 0; i < 5; ++i) press(shown, Key::kFarBack, 10, 0);
+  EXPECT_EQ(shown.as_of, shown.recorded.oldest) << "no further than the record";
+  press(shown, Key::kLive, 10, 0);
+  EXPECT_FALSE(shown.as_of);
+  press(shown, Key::kBack, 10, 0);
+  press(shown, Key::kFarForward, 10, 0);
+  EXPECT_FALSE(shown.as_of) << "beyond the newest is live";
+}
+
+void type_text(Shown& shown, std::string_view text) {
+  // Letters that are keys elsewhere are text here.
+  for (const char c : text) press(shown, Press(c == 'q' ? Key::kQuit : Key::kOther, c), 10, 0);
+}
+
+TEST(WatchController, TypesAFilterAndATime) {
+  Shown shown;
+  press(shown, Key::kFilter, 10, 0);
+  type_text(shown, "q7x");
+  press(shown, Key::kErase, 10, 0);
+  EXPECT_EQ(shown.filter, "");
+  EXPECT_TRUE(press(shown, Key::kEnter, 10, 0));
+  EXPECT_EQ(shown.filter, "q7");
+  press(shown, Key::kFilter, 10, 0);
+  type_text(shown, "zzz");
+  press(shown, Key::kEscape, 10, 0);
+  EXPECT_EQ(shown.filter, "q7") << "given up";
+  press(shown, Key::kEscape, 10, 0);
+  EXPECT_EQ(shown.filter, "");
+
+  shown.live_wall = kMoment;
+  press(shown, Key::kTime, 10, 0);
+  type_text(shown, "30m");
+  press(shown, Key::kEnter, 10, 0);
+  EXPECT_EQ(shown.as_of, kMoment - std::chrono::minutes(30));
+  press(shown, Key::kTime, 10, 0);
+  type_text(shown, "soon");
+  press(shown, Key::kEnter, 10, 0);
+  EXPECT_EQ(shown.as_of, kMoment - std::chrono::minutes(30));
+  EXPECT_NE(shown.message.find("soon"), std::string::npos);
 }
 
 TEST(WatchController, KeysDoWhatTheHelpSays) {

@@ -308,7 +308,7 @@ TEST_F(BudgetTest, AlwaysAddsUp) {
   std::mt19937_64 random(20251121);
   const auto below = [&](std::uint64_t bound) { return random() % bound; };
   int given = 0;
-  for (int cycle = 0; cycle < 20000; ++cycle) {
+  for (int cycle = 0; cycle < 5000; ++cycle) {
     tree = {};
     tree.has_tree = below(8) != 0;
     map = {};
@@ -366,7 +366,7 @@ TEST_F(BudgetTest, AlwaysAddsUp) {
     ASSERT_EQ(budget.sum(), budget.module.value_or(*budget.physical)) << cycle;
     ASSERT_EQ(part(budget, "mem_total"), facts.mem_total);
   }
-  EXPECT_GT(given, 5000) << "the property is about budgets, not about their absence";
+  EXPECT_GT(given, 1250) << "the property is about budgets, not about their absence";
 }
 
 }  // namespace

@@ -69,6 +69,23 @@ TEST_F(ProcessesTest, GroupsByNameUnitAndContainer) {
   EXPECT_TRUE(reading().whole());
 }
 
+TEST_F(ProcessesTest, NamesTheLargestProcessOfAGroup) {
+  process(20, "python3", "/system.slice/a.service", 300);
+  process(21, "python3", "/system.slice/a.service", 200);
+  process(22, "python3", "/system.slice/b.service", 5);
+  process(23, "python3", "/system.slice/b.service", 5);
+  EXPECT_EQ(value("pid", "python3", "a.service"), 20);
+  EXPECT_EQ(value("pid", "python3", "b.service"), 22);
+  EXPECT_TRUE(std::isnan(value("pid", "other")));
+  // What it holds beside its resident memory counts.
+  nvmap.clients = {{"iovmm", "python3", 21, 200 * 4096}};
+  hold(23, "python3", 4096, 0);
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("pid", "python3", "a.service"), 21);
+  EXPECT_EQ(value("pid", "python3", "b.service"), 23);
+}
+
 TEST_F(ProcessesTest, PagesOfOtherSizes) {
   fixture.facts.page_size = 16384;
   process(1, "systemd", "/init.scope", 10);

@@ -353,5 +353,44 @@ TEST(Thermal, SortsZonesByTemperature) {
   EXPECT_FALSE(answer.throttling) << "one cause is not all of them";
 }
 
+// The kernel's word is preferred; tegrastats fills in what the kernel lacks.
+TEST(Thermal, EnginesByTheKernelBeforeTegrastats) {
+  const ThermalAnswer answer =
+      thermal_answer(board({{"jetmem_clock_hertz{clock=\"17000000.gpu\",domain=\"gpu\"}", 612e6},
+                            {"jetmem_gpu_load_ratio{clock=\"17000000.gpu\"}", 0.5},
+                            {"jetmem_tegrastats_gpu_utilization_ratio", 0.9},
+                            {"jetmem_engine_on{engine=\"NVDLA0\"}", 1},
+                            {"jetmem_engine_on{engine=\"NVENC\"}", 1},
+                            {"jetmem_engine_on{engine=\"VIC\"}", 0},
+                            {"jetmem_engine_on{engine=\"NVDEC\"}", 1},
+                            {"jetmem_engine_load_ratio{engine=\"NVENC\"}", 0.25},
+                            {"jetmem_engine_clock_hertz{engine=\"NVENC\"}", 998e6},
+                            {"jetmem_tegrastats_engine_on{engine=\"NVENC0\"}", 0},
+                            {"jetmem_tegrastats_engine_on{engine=\"NVDEC0\"}", 1},
+                            {"jetmem_tegrastats_engine_on{engine=\"APE\"}", 1},
+                            {"jetmem_tegrastats_engine_utilization_ratio{engine=\"NVDEC0\"}", 0.1},
+                            {"jetmem_tegrastats_engine_clock_hertz{engine=\"APE\"}", 174e6}}));
+  const auto engine = [&](std::string_view name) {
+    for (const ThermalAnswer::Engine& each : answer.engines) {
+      if (each.engine == name) return each;
+    }
+    return ThermalAnswer::Engine();
+  };
+  ASSERT_EQ(answer.engines.size(), 6U);
+  EXPECT_EQ(engine("GPU").load, 0.5);
+  EXPECT_EQ(engine("GPU").hertz, 612e6);
+  EXPECT_EQ(engine("NVENC").on, 1);
+  EXPECT_EQ(engine("NVENC").load, 0.25);
+  EXPECT_EQ(engine("NVENC").hertz, 998e6);
+  EXPECT_EQ(engine("NVENC").source, "kernel");
+  EXPECT_EQ(engine("NVDEC").load, 0.1);
+  EXPECT_EQ(engine("NVDEC").load_source, "tegrastats");
+  EXPECT_EQ(engine("NVDLA0").load, std::nullopt);
+  EXPECT_FALSE(absence_reason(engine("NVDLA0").absent, "load_ratio").empty());
+  EXPECT_EQ(engine("VIC").load, std::nullopt);
+  EXPECT_EQ(engine("APE").source, "tegrastats");
+  EXPECT_EQ(engine("APE").hertz, 174e6);
+}
+
 }  // namespace
 }  // namespace jetmem

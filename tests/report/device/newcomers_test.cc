@@ -18,6 +18,7 @@ TEST(Newcomers, AreTakenOutOfOther) {
   EXPECT_EQ(samples.all().size(), 5U);
   Processes::Newcomer huge;
   huge.key = {"huge", "x.service", ""};
+  huge.pid = 4321;
   huge.processes = 1;
   huge.resident = 900;
   huge.gpu = 80;  // of another reading: no more than there is can be taken
@@ -29,6 +30,8 @@ TEST(Newcomers, AreTakenOutOfOther) {
   EXPECT_EQ(of("resident_bytes", "huge"), 900);
   EXPECT_EQ(of("resident_bytes", "other"), 100);
   EXPECT_EQ(of("resident_bytes", "a"), 5);
+  EXPECT_EQ(of("pid", "huge"), 4321);
+  EXPECT_EQ(of("pid", "other"), std::nullopt);
   EXPECT_EQ(of("processes", "huge"), 1);
   EXPECT_EQ(of("processes", "other"), 8);
   EXPECT_EQ(of("gpu_bytes", "huge"), std::nullopt);

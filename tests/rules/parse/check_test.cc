@@ -96,6 +96,30 @@ TEST(RulesCheck, ALabelThatTheMetricLacks) {
   EXPECT_EQ(errors_of("{metric: jetmem_alert_state, above: 1}"), "a.yaml:6:14 Full.metric");
 }
 
+TEST(RulesCheck, AValueThatAClosedSetLacks) {
+  const auto error_of = [](const std::string& condition) {
+    const std::string text =
+        "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - {" + condition + "}\n";
+    const std::array files{ConfigText{"a.yaml", text}};
+    const ParsedRules parsed = load_rules(files, MetricCatalog::of_jetmem(), 15s);
+    EXPECT_LE(parsed.errors.size(), 1U);
+    return parsed.errors.empty() ? std::string() : describe(parsed.errors[0]);
+  };
+  const std::string stall = "metric: jetmem_pressure_stall_ratio, above: 1, labels: ";
+  EXPECT_EQ(error_of(stall + "{resource: memory, kind: full, window: 60s}"), "");
+  EXPECT_THAT(error_of(stall + "{resource: memroy}"), HasSubstr("did you mean 'memory'?"));
+  EXPECT_THAT(error_of(stall + "{window: 1h}"), HasSubstr("10s, 60s, 300s"));
+  EXPECT_THAT(error_of(stall + "{kind: [full, sum]}"), HasSubstr("a.yaml:6:"));
+  EXPECT_THAT(
+      error_of("metric: jetmem_kernel_recent_events, above: 1, not_labels: {kind: oomkill}"),
+      HasSubstr("did you mean 'oom_kill'?"));
+  // The worst of the last minute has the same labels.
+  EXPECT_THAT(error_of("metric: jetmem_pressure_stall_max_1m_ratio, above: 1, labels: {kind: ful}"),
+              HasSubstr("did you mean 'full'?"));
+  // Whatever a device has.
+  EXPECT_EQ(error_of("metric: jetmem_cma_used_ratio, above: 1, labels: {area: nonsense}"), "");
+}
+
 TEST(RulesCheck, OnNeedsTheLabelOnBothSides) {
   EXPECT_EQ(errors_of("{metric: jetmem_used_ratio, above: 1}\n  - {metric: jetmem_events_total, "
                       "function: increase, window: 5m, above: 0, on: [area]}"),

@@ -19,8 +19,9 @@ def section(k):
         causes(k),
         clocks(k),
         load(k),
-        power(k),
-        overcurrent(k),
+        engines(k, w=8),
+        power(k, w=8),
+        overcurrent(k, w=8),
     )
 
 
@@ -135,6 +136,25 @@ def load(k, w=12):
         high=1,
         bounds=[("JetmemEmcSaturated", "jetmem_emc_saturation_ratio")],
         alerts=["JetmemEmcSaturated"],
+    )
+
+
+def engines(k, w=12):
+    s = k.s
+    kernel = s("jetmem_engine_load_ratio")
+    by_tegrastats = s("jetmem_tegrastats_engine_utilization_ratio")
+    return k.panels.timeseries(
+        "Engines",
+        "Load of the engines for video, images and optical flow while they are on: by the kernel, and by tegrastats where "
+        "the kernel has none. DLA and PVA are only on (1) or off (0).",
+        [
+            query(kernel, "{{engine}}"),
+            query(f"{by_tegrastats} unless on (job, instance, engine) {kernel}", "{{engine}} by tegrastats"),
+            query(s("jetmem_engine_on", engine="=~NVDLA.*|PVA.*"), "{{engine}} on"),
+        ],
+        w=w,
+        low=0,
+        high=1,
     )
 
 

@@ -151,7 +151,7 @@ TEST(Marks, TheFileIsBoundedAndItsNewerHalfStays) {
   const TempDir directory;
   const std::string text(Mark::kMaxText, 'x');
   std::size_t largest = 0;
-  for (int i = 0; i < 700; ++i) {
+  for (int i = 0; i < 350; ++i) {
     ASSERT_TRUE(add_mark(directory.path(), mark_with(text)));
     struct stat file {};
     ASSERT_EQ(::stat(directory.file("marks.jsonl").c_str(), &file), 0);
@@ -161,7 +161,7 @@ TEST(Marks, TheFileIsBoundedAndItsNewerHalfStays) {
   const Marks marks = marks_in(directory.path());
   EXPECT_EQ(marks.malformed, 0U);
   EXPECT_GT(marks.list.size(), 100U);
-  EXPECT_EQ(marks.list.back().number, 700U);
+  EXPECT_EQ(marks.list.back().number, 350U);
   for (std::size_t i = 1; i < marks.list.size(); ++i) {
     EXPECT_EQ(marks.list[i].number, marks.list[i - 1].number + 1);
   }

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "collectors/sysfs/clocks/engines.h"
 #include "collectors/sysfs/clocks/files.h"
 #include "collectors/sysfs/clocks/power_mode.h"
 #include "tests/collectors/source_fixture.h"
@@ -119,6 +120,105 @@ TEST_F(ClocksTest, LoadAboveAllIsNoLoad) {
   fixture.file("/sys/class/devfreq/17000000.gpu/device/load", "1001\n");
   EXPECT_EQ(reading().clocks[0].load, std::nullopt);
   EXPECT_EQ(absent("inconsistent"), 1U);
+}
+
+// L4T 36 as root: host1x's activity monitor, devfreq's clocks; DLA and PVA are on or off.
+TEST_F(ClocksTest, EnginesAreOnOrOffAndSomeAreCounted) {
+  const auto engine = [&](const std::string& name, std::string_view status) {
+    fixture.file("/sys/bus/platform/devices/" + name + "/power/runtime_status", status);
+  };
+  device("154c0000.nvenc", "998400000\n");
+  engine("154c0000.nvenc", "active\n");
+  fixture.file("/sys/kernel/debug/tegra-host1x/actmon/nvenc/module0/usage", "413\n");
+  engine("15340000.vic", "suspended\n");
+  engine("15380000.nvjpg", "suspended\n");
+  engine("15540000.nvjpg", "active\n");
+  fixture.file("/sys/kernel/debug/tegra-host1x/actmon/nvjpg1/module0/usage", "7\n");
+  engine("15880000.nvdla0", "active\n");
+  fixture.file("/sys/kernel/debug/clk/dla0_core/clk_rate", "1420000000\n");
+  EXPECT_EQ(value("jetmem_engine_on{engine=NVENC}"), 1);
+  EXPECT_EQ(value("jetmem_engine_load_ratio{engine=NVENC}"), 0.413);
+  EXPECT_EQ(value("jetmem_engine_clock_hertz{engine=NVENC}"), 998.4 * kMega);
+  EXPECT_EQ(value("jetmem_engine_on{engine=VIC}"), 0);
+  EXPECT_FALSE(has("jetmem_engine_load_ratio{engine=VIC}"));
+  EXPECT_FALSE(has("jetmem_engine_clock_hertz{engine=VIC}"));
+  EXPECT_EQ(value("jetmem_engine_on{engine=NVJPG}"), 0);
+  EXPECT_EQ(value("jetmem_engine_load_ratio{engine=NVJPG1}"), 0.007);
+  EXPECT_EQ(value("jetmem_engine_clock_hertz{engine=NVDLA0}"), 1420 * kMega);
+  EXPECT_FALSE(has("jetmem_engine_load_ratio{engine=NVDLA0}"));
+  EXPECT_EQ(absent("no_load_counter"), 1U);
+}
+
+// L4T 35: nvhost's own load; without root debugfs is denied, which is no "has no counter".
+TEST_F(ClocksTest, EnginesLoadsThatCannotBeTaken) {
+  const auto engine = [&](const std::string& name) {
+    fixture.file("/sys/bus/platform/devices/" + name + "/power/runtime_status", "active\n");
+  };
+  engine("154c0000.nvenc");
+  fixture.file("/sys/bus/platform/devices/154c0000.nvenc/load", "250\n");
+  engine("15480000.nvdec");
+  fixture.file("/sys/bus/platform/devices/15480000.nvdec/load", "1001\n");
+  engine("15340000.vic");
+  fixture.error("/sys/kernel/debug/tegra-host1x/actmon/vic/module0/usage", EACCES);
+  fixture.file("/sys/bus/platform/devices/16000000.pva0/power/runtime_status", "unsupported\n");
+  fixture.file("/sys/bus/platform/devices/15a50000.ofa/power/runtime_status", "act");  // cut
+  EXPECT_EQ(value("jetmem_engine_load_ratio{engine=NVENC}"), 0.25);
+  EXPECT_FALSE(has("jetmem_engine_load_ratio{engine=NVDEC}"));
+  EXPECT_FALSE(has("jetmem_engine_load_ratio{engine=VIC}"));
+  EXPECT_FALSE(has("jetmem_engine_on{engine=PVA0}"));
+  EXPECT_FALSE(has("jetmem_engine_on{engine=OFA}"));
+  EXPECT_EQ(absent("inconsistent"), 1U);
+  EXPECT_EQ(absent("debugfs_denied"), 1U);
+  EXPECT_EQ(absent("no_runtime_pm"), 1U);
+  EXPECT_EQ(absent("malformed"), 1U);
+}
+
+TEST(Engines, AreKnownByTheirDevices) {
+  EXPECT_EQ(clocks::engine_kind("154c0000.nvenc"), "nvenc");
+  EXPECT_EQ(clocks::engine_kind("15a80000.nvenc1"), "nvenc1");
+  EXPECT_EQ(clocks::engine_kind("8188050000.vic"), "vic");
+  EXPECT_EQ(clocks::engine_kind("16000000.pva0"), "pva0");
+  for (const char* other : {"", ".vic", "vic", "13e00000.host1x", "15c10000.vi", "15340000.vicx",
+                            "c0.vic123", "x.vic", "15340000.vic:port", "17000000.gpu"}) {
+    EXPECT_EQ(clocks::engine_kind(other), "") << other;
+  }
+  std::array<char, 24> name{};
+  EXPECT_EQ((clocks::EngineName{"nvjpg", 1}.write(name, true)), "NVJPG1");
+  EXPECT_EQ((clocks::clock_of({"nvdla1", 0}, name)), "dla1_core");
+  EXPECT_EQ((clocks::clock_of({"nvdec", 0}, name)), "nvdec");
+}
+
+// Of an engine without power nothing but its state is read: to read more could wake it.
+TEST(Engines, OneThatIsOffIsLeftAlone) {
+  const TempDir directory;
+  const std::string at = "sys/bus/platform/devices/";
+  directory.write(at + "154c0000.nvenc/power/runtime_status", "suspended\n");
+  directory.write(at + "154c0000.nvenc/load", "999\n");
+  directory.write(at + "15340000.vic/power/runtime_status", "active\n");
+  directory.write(at + "15340000.vic/load", "120\n");
+  directory.write("sys/kernel/debug/tegra-host1x/actmon/nvenc/module0/usage", "999\n");
+  directory.write("sys/kernel/debug/tegra-host1x/actmon/vic/module0/usage", "999\n");
+  directory.write("sys/kernel/debug/clk/nvenc/clk_rate", "1\n");
+  directory.write("sys/kernel/debug/clk/vic/clk_rate", "115200000\n");
+  const auto root = Root::at(directory.path());
+  ASSERT_TRUE(root);
+  Snapshot snapshot;
+  Gatherer gatherer(*root, snapshot, ClocksSource::kInfo.limits);
+  clocks::gather(gatherer);
+  std::vector<std::string> read;
+  for (std::size_t i = 0; i < snapshot.size(); ++i) {
+    std::string path(snapshot[i].path);
+    if (path.find("nvenc") != std::string::npos || path.find("vic") != std::string::npos) {
+      read.push_back(path.substr(path.find_last_of('/') + 1));
+    }
+  }
+  EXPECT_EQ(read,
+            (std::vector<std::string>{"runtime_status", "load", "clk_rate", "runtime_status"}));
+  Clocks reading;
+  ASSERT_TRUE(parse_clocks(snapshot, reading));
+  ASSERT_EQ(reading.engines.size(), 2U);
+  EXPECT_EQ(reading.engines[0].load, 0.12);
+  EXPECT_EQ(reading.engines[1].load, std::nullopt);
 }
 
 // Orin, as root: firmware's clock, the driver's activity in kHz.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first screen: what is wrong, who is behind it, since when, and what to type next.
+//
+// At most kScreenLines lines on a terminal of whatever width, none wider than that, and no word
+// cut: what does not fit is dropped as a whole, the least important first. `jetmem --all` has the
+// rest.
+#pragma once
+
+#include <string>
+
+#include "cli/draw/terminal.h"
+#include "report/status/status_answer.h"
+
+namespace jetmem {
+
+inline constexpr std::size_t kScreenLines = 24;
+
+std::string status_screen(const StatusAnswer& answer, const ScreenStyle& style);
+
+// Parts that --all shows too, at most `max_lines` of them each (0: all).
+// "CRITICAL for 3m12s, since 02:11:47: only 2.3% of memory is available ...".
+std::string verdict_text(const StatusAnswer& answer, const ScreenStyle& style,
+                         std::size_t max_lines);
+// "next     sudo jetmem top".
+std::string next_text(const StatusAnswer& answer, const ScreenStyle& style);
+
+// "smmu_context_fault: 71,943 since boot, of these 71,781 not printed by the kernel; last 3s ago".
+std::string fault_text(const StatusAnswer::Fault& fault);
+// "3s ago", "before this boot, 2026-11-25 02:11:47"; empty: nobody knows.
+std::string last_seen_text(const std::optional<double>& age, const std::optional<double>& wall,
+                           bool before_this_boot);
+
+}  // namespace jetmem

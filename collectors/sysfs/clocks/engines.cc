@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/sysfs/clocks/engines.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/text/text.h"
+#include "collectors/sysfs/sysfs_text.h"
+
+namespace jetmem::clocks {
+namespace {
+
+constexpr std::array<std::string_view, 8> kKinds{"nvenc", "msenc", "nvdec", "nvjpg",
+                                                 "vic",   "ofa",   "nvdla", "pva"};
+constexpr std::size_t kMostDigits = 2;
+
+std::string_view without_number(std::string_view name) {
+  while (!name.empty() && is_digit(name.back())) name.remove_suffix(1);
+  return name;
+}
+
+// Reads a file; one that is not there leaves no record.
+FileText read_if_any(Gatherer& files, const std::string& path) {
+  const FileText file = files.read(path);
+  if (!is_gone(file.error)) return file;
+  files.forget();
+  return {path, {}, ENOENT};
+}
+
+}  // namespace
+
+std::string_view EngineName::write(std::array<char, 24>& into, bool upper) const {
+  std::size_t length = 0;
+  for (const char c : kind.substr(0, into.size() - 4)) {
+    into[length++] = upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  if (number > 0 && number < 100) {
+    if (number >= 10) into[length++] = static_cast<char>('0' + number / 10);
+    into[length++] = static_cast<char>('0' + number % 10);
+  }
+  return {into.data(), length};
+}
+
+std::string_view engine_kind(std::string_view device) {
+  const std::size_t dot = device.find('.');
+  if (dot == 0 || dot == std::string_view::npos) return {};
+  const auto is_hex = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
+  const std::string_view address = device.substr(0, dot);
+  if (!std::all_of(address.begin(), address.end(), is_hex)) return {};
+  const std::string_view kind = device.substr(dot + 1);
+  const std::string_view plain = without_number(kind);
+  if (kind.size() > plain.size() + kMostDigits) return {};
+  return std::find(kKinds.begin(), kKinds.end(), plain) != kKinds.end() ? kind : std::string_view();
+}
+
+std::string_view clock_of(const EngineName& engine, std::array<char, 24>& into) {
+  const std::string_view plain = without_number(engine.kind);
+  const bool is_dla = plain == "nvdla";
+  if (!is_dla && plain != "pva") return engine.write(into, false);
+  std::size_t length = 0;
+  for (const std::string_view part :
+       {std::string_view(is_dla ? "dla" : "pva"), engine.kind.substr(plain.size()),
+        std::string_view(is_dla ? "_core" : "_vps")}) {
+    for (const char c : part) into[length++] = c;
+  }
+  return {into.data(), length};
+}
+
+std::size_t gather_engines(Gatherer& files, const std::vector<std::string>& scaled) {
+  std::vector<std::string> devices;
+  const int error = files.list(kPlatform, devices);
+  if (error != 0 && !is_gone(error)) files.add(kPlatform, {}, error);
+  std::size_t omitted = 0;
+  std::vector<std::string_view> kinds;
+  std::array<char, 24> name{};
+  for (const std::string& device : devices) {
+    const std::string_view kind = engine_kind(device);
+    if (kind.empty()) continue;
+    const auto number = static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), kind));
+    if (kinds.size() == kMaxEngines || !files.has_room()) {
+      ++omitted;
+      continue;
+    }
+    kinds.push_back(kind);
+    const std::string folder = std::string(kPlatform) + "/" + device;
+    const FileText status = read_if_any(files, folder + "/power/runtime_status");
+    // Of an engine that is off nothing else is read: see source.h.
+    if (!status.ok() || one_value(status.text) != "active") continue;
+    const EngineName engine{kind, number};
+    if (read_if_any(files, folder + "/load").error == ENOENT) {
+      read_if_any(files, std::string(kActmon) + "/" + std::string(engine.write(name, false)) +
+                             "/module0/usage");
+    }
+    if (std::find(scaled.begin(), scaled.end(), device) == scaled.end()) {
+      read_if_any(files, std::string(kDebugClocks) + "/" + std::string(clock_of(engine, name)) +
+                             "/clk_rate");
+    }
+  }
+  return omitted;
+}
+
+}  // namespace jetmem::clocks

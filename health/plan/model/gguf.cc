@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "health/plan/model/gguf.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text/text.h"
+#include "health/plan/model/gguf_keys.h"
+
+namespace jetmem::plan {
+namespace {
+
+constexpr std::uint64_t kMostGgufHeaderBytes = 64ULL << 20;
+constexpr std::uint64_t kMostKeys = 65536;
+constexpr std::uint64_t kMostTensors = 262144;
+constexpr std::uint64_t kMostNameBytes = 65535;
+constexpr std::uint64_t kMostDimensions = 4;
+constexpr std::uint64_t kMostNested = 4;
+constexpr std::uint32_t kText = 8;
+constexpr std::uint32_t kList = 9;
+constexpr std::uint32_t kFloat = 6;
+constexpr std::uint32_t kDouble = 12;
+
+// Bytes of a value by its type; 0: not of a fixed size.
+constexpr std::array<std::uint8_t, 13> kWidths{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+
+// ggml's types of a tensor: so many numbers are so many bytes. Not here: those that were removed,
+// and what is newer.
+struct TensorType {
+  std::uint32_t number;
+  std::uint32_t block;
+  std::uint32_t bytes;
+};
+constexpr std::array kTensorTypes{
+    TensorType{0, 1, 4},       // F32
+    TensorType{1, 1, 2},       // F16
+    TensorType{2, 32, 18},     // Q4_0
+    TensorType{3, 32, 20},     // Q4_1
+    TensorType{6, 32, 22},     // Q5_0
+    TensorType{7, 32, 24},     // Q5_1
+    TensorType{8, 32, 34},     // Q8_0
+    TensorType{9, 32, 36},     // Q8_1
+    TensorType{10, 256, 84},   // Q2_K
+    TensorType{11, 256, 110},  // Q3_K
+    TensorType{12, 256, 144},  // Q4_K
+    TensorType{13, 256, 176},  // Q5_K
+    TensorType{14, 256, 210},  // Q6_K
+    TensorType{15, 256, 292},  // Q8_K
+    TensorType{16, 256, 66},   // IQ2_XXS
+    TensorType{17, 256, 74},   // IQ2_XS
+    TensorType{18, 256, 98},   // IQ3_XXS
+    TensorType{19, 256, 50},   // IQ1_S
+    TensorType{20, 32, 18},    // IQ4_NL
+    TensorType{21, 256, 110},  // IQ3_S
+    TensorType{22, 256, 82},   // IQ2_S
+    TensorType{23, 256, 136},  // IQ4_XS
+    TensorType{24, 1, 1},      // I8
+    TensorType{25, 1, 2},      // I16
+    TensorType{26, 1, 4},      // I32
+    TensorType{27, 1, 8},      // I64
+    TensorType{28, 1, 8},      // F64
+    TensorType{29, 256, 56},   // IQ1_M
+    TensorType{30, 1, 2},      // BF16
+    TensorType{34, 256, 54},   // TQ1_0
+    TensorType{35, 256, 66},   // TQ2_0
+    TensorType{39, 32, 17},    // MXFP4
+};
+
+const TensorType* tensor_type(std::uint64_t number) {
+  const auto* found = std::find_if(kTensorTypes.begin(), kTensorTypes.end(),
+                                   [&](const TensorType& each) { return each.number == number; });
+  return found == kTensorTypes.end() ? nullptr : found;
+}
+
+class GgufParser {
+ public:
+  explicit GgufParser(const ByteSource& bytes) : bytes_(bytes), in_(bytes, kMostGgufHeaderBytes) {}
+
+  Result<GgufFile> run() {
+    head();
+    for (std::uint64_t i = 0; i < keys_count_ && in_.ok(); ++i) key();
+    for (std::uint64_t i = 0; i < tensors_count_ && in_.ok(); ++i) tensor();
+    if (in_.ok()) finish();
+    if (!in_.ok()) return tl::unexpected(in_.error());
+    return std::move(out_);
+  }
+
+ private:
+  void head() {
+    if (in_.text(4, "'GGUF'") != "GGUF") in_.fail_at(0, "expected 'GGUF'");
+    const auto version = static_cast<std::uint32_t>(in_.number(4, "the version"));
+    if (version != 2 && version != 3) {
+      in_.fail_at(4, (version & 0xffffU) == 0 && version != 0
+                         ? std::string("the file is big-endian, expected little-endian")
+                         : "expected version 2 or 3, found " + std::to_string(version));
+    }
+    out_.model.format = "GGUF " + std::to_string(version);
+    tensors_count_ = count("tensors", kMostTensors);
+    keys_count_ = count("keys", kMostKeys);
+  }
+
+  std::uint64_t count(std::string_view what, std::uint64_t most) {
+    const std::uint64_t at = in_.offset();
+    const std::uint64_t count = in_.number(8, "the number of " + std::string(what));
+    if (count > most) {
+      in_.fail_at(at,
+                  "expected at most " + std::to_string(most) + " " + std::string(what) +
+                      ", found " + std::to_string(count),
+                  Errc::kTooLarge);
+    }
+    return in_.ok() ? count : 0;
+  }
+
+  std::string name(std::string_view what) {
+    const std::uint64_t at = in_.offset();
+    const std::uint64_t length = in_.number(8, "the length of " + std::string(what));
+    if (length > kMostNameBytes) {
+      in_.fail_at(at, "expected " + std::string(what) + " of at most " +
+                          std::to_string(kMostNameBytes) + " bytes, found " +
+                          std::to_string(length));
+    }
+    return in_.text(length, what);
+  }
+
+  void key() {
+    const std::string key = name("a key");
+    const std::uint32_t type = value_type();
+    if (!in_.ok()) return;
+    if (!GgufKeys::is_wanted(key)) return skip_value(type, 0);
+    if (type == kText) {
+      keys_.put_text(key, name("the text of " + printable(key, 60)));
+      return;
+    }
+    if (type == kFloat || type == kDouble) return skip_value(type, 0);
+    if (type != kList) {
+      keys_.put(key, std::vector{number(type, key)});
+      return;
+    }
+    const std::uint32_t item = value_type();
+    const std::uint64_t at = in_.offset();
+    const std::uint64_t length = in_.number(8, "the length of a list");
+    if (!in_.ok()) return;
+    if (item == kText || item == kList || item == kFloat || item == kDouble) {
+      return in_.fail_at(at, "expected " + printable(key, 60) + " to be a list of whole numbers");
+    }
+    if (length == 0 || length > kMostLayers) {
+      return in_.fail_at(at, "expected " + printable(key, 60) + " for 1 to " +
+                                 std::to_string(kMostLayers) + " layers, found " +
+                                 std::to_string(length));
+    }
+    std::vector<std::uint64_t> numbers;
+    for (std::uint64_t i = 0; i < length && in_.ok(); ++i) numbers.push_back(number(item, key));
+    keys_.put(key, std::move(numbers));
+  }
+
+  std::uint32_t value_type() {
+    const std::uint64_t at = in_.offset();
+    const std::uint64_t type = in_.number(4, "a type");
+    if (type >= kWidths.size()) {
+      in_.fail_at(at, "expected a value's type from 0 to 12, found " + std::to_string(type));
+      return 0;
+    }
+    return static_cast<std::uint32_t>(type);
+  }
+
+  std::uint64_t number(std::uint32_t type, std::string_view key) {
+    const std::uint64_t at = in_.offset();
+    const std::size_t width = kWidths[type];
+    const std::uint64_t value = in_.number(width, "a number");
+    const bool is_signed = type == 1 || type == 3 || type == 5 || type == 11;
+    const bool is_negative = is_signed && (value >> (width * 8 - 1) & 1) != 0;
+    if (is_negative || value > 1ULL << 40) {
+      in_.fail_at(at, "expected " + printable(key, 60) + " from 0 to 2^40");
+      return 0;
+    }
+    return value;
+  }
+
+  void skip_value(std::uint32_t type, std::uint64_t depth) {
+    if (type == kText) {
+      const std::uint64_t length = in_.number(8, "the length of a text");
+      return in_.skip(length, "a text");
+    }
+    if (type != kList) return in_.skip(kWidths[type], "a value");
+    const std::uint64_t at = in_.offset();
+    if (depth >= kMostNested) {
+      return in_.fail_at(at,
+                         "expected lists nested at most " + std::to_string(kMostNested) + " deep");
+    }
+    const std::uint32_t item = value_type();
+    const std::uint64_t length = in_.number(8, "the length of a list");
+    if (!in_.ok()) return;
+    if (kWidths[item] == 0) {
+      // Each takes 8 bytes at least, so the bound on the header ends it.
+      for (std::uint64_t i = 0; i < length && in_.ok(); ++i) skip_value(item, depth + 1);
+    } else if (length > kMostGgufHeaderBytes) {
+      in_.fail_at(at,
+                  "expected a list of at most " + std::to_string(kMostGgufHeaderBytes) +
+                      " values, found " + std::to_string(length),
+                  Errc::kTooLarge);
+    } else {
+      in_.skip(length * kWidths[item], "a list");
+    }
+  }
+
+  void tensor() {
+    const std::string tensor = name("a tensor's name");
+    const std::uint64_t at = in_.offset();
+    const std::uint64_t dimensions = in_.number(4, "the number of dimensions");
+    if (dimensions == 0 || dimensions > kMostDimensions) {
+      return in_.fail_at(at, "expected 1 to 4 dimensions of " + printable(tensor, 60) + ", found " +
+                                 std::to_string(dimensions));
+    }
+    std::uint64_t row = 1;
+    double rows = 1;
+    for (std::uint64_t i = 0; i < dimensions; ++i) {
+      const std::uint64_t length = in_.number(8, "a dimension");
+      if (i == 0) row = length;
+      if (i > 0) rows *= static_cast<double>(length);
+    }
+    const std::uint64_t type_at = in_.offset();
+    const std::uint64_t type = in_.number(4, "a tensor's type");
+    in_.number(8, "a tensor's offset");
+    if (!in_.ok()) return;
+    const TensorType* const known = tensor_type(type);
+    if (known == nullptr) {
+      if (!unknown_type_) unknown_type_ = type;
+      return;
+    }
+    if (row % known->block != 0) {
+      return in_.fail_at(type_at, "expected rows of " + printable(tensor, 60) +
+                                      " in multiples of " + std::to_string(known->block) +
+                                      ", found " + std::to_string(row));
+    }
+    const double size = static_cast<double>(row / known->block) * known->bytes * rows;
+    weights_ += size;
+    if (!(weights_ <= kMostModelBytes)) {
+      return in_.fail_at(at, "the tensors take more than 10 TB", Errc::kTooLarge);
+    }
+    if (tensor == "token_embd.weight") {
+      embedding_ = size;
+    } else if (tensor == "output.weight") {
+      has_output_ = true;
+    } else if (contains(tensor, "_exps.")) {
+      experts_ += size;
+    }
+  }
+
+  void finish() {
+    ModelFile& model = out_.model;
+    take_keys(keys_, model);
+    out_.split_count = keys_.number("split.count").value_or(1);
+    out_.split_number = keys_.number("split.no").value_or(0);
+    const std::uint64_t alignment =
+        std::clamp<std::uint64_t>(keys_.number("general.alignment").value_or(32), 1, 1U << 20);
+    const std::uint64_t data = (in_.offset() + alignment - 1) / alignment * alignment;
+    if (unknown_type_) {
+      const double rest = static_cast<double>(bytes_.size - std::min(data, bytes_.size));
+      model.notes.push_back("The weights of " + model.name +
+                            " are the rest of the file: how large a tensor of type " +
+                            std::to_string(*unknown_type_) + " is is not known here.");
+      model.weights = rest;
+      return;
+    }
+    model.weights = weights_;
+    if (weights_ > static_cast<double>(bytes_.size - std::min(data, bytes_.size))) {
+      model.notes.push_back("The file of " + model.name +
+                            " is shorter than its weights: it is not complete.");
+    }
+    set_weights_per_token(model);
+  }
+
+  void set_weights_per_token(ModelFile& model) const {
+    double read = weights_;
+    // Of the table of tokens one row is read, unless it is the output's matrix too.
+    if (has_output_) read -= embedding_;
+    const std::uint64_t experts = keys_.number("expert_count").value_or(0);
+    if (experts > 0 && experts_ > 0) {
+      const auto used = keys_.number("expert_used_count");
+      if (!used || *used > experts) return;
+      read -= experts_ * (1 - static_cast<double>(*used) / static_cast<double>(experts));
+    } else if (experts > 0 || experts_ > 0) {
+      return;
+    }
+    model.weights_per_token = read;
+  }
+
+  const ByteSource& bytes_;
+  HeaderReader in_;
+  GgufKeys keys_;
+  GgufFile out_;
+  std::uint64_t keys_count_ = 0;
+  std::uint64_t tensors_count_ = 0;
+  double weights_ = 0;
+  double embedding_ = 0;
+  double experts_ = 0;
+  bool has_output_ = false;
+  std::optional<std::uint64_t> unknown_type_;
+};
+
+}  // namespace
+
+Result<GgufFile> read_gguf(const ByteSource& bytes) { return GgufParser(bytes).run(); }
+
+void add_part(const ModelFile& part, ModelFile& whole) {
+  if (whole.weights && part.weights) *whole.weights += *part.weights;
+  // Which tensors are experts' is known, but not how many of them a token uses: that is in the
+  // first part's keys.
+  if (whole.weights_per_token && part.weights_per_token) {
+    *whole.weights_per_token += *part.weights_per_token;
+  } else {
+    whole.weights_per_token.reset();
+  }
+}
+
+}  // namespace jetmem::plan

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a language model's own files say about the memory it needs: its weights, and the keys and
+// values that its cache holds for each token.
+//
+// Three forms are read, of each the header only: a GGUF file (gguf.h), a Hugging Face folder
+// (hugging_face.h), an Ollama model (ollama.h), which is a GGUF file by another name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "health/plan/plan.h"
+
+namespace jetmem::plan {
+
+// How a runtime stores one number of the cache. The names are llama.cpp's (--cache-type-k) and, of
+// fp8, vLLM's (--kv-cache-dtype). Quantized ones hold a scale for each 32 numbers.
+struct KvType {
+  std::string_view name;
+  double bytes;
+};
+std::span<const KvType> kv_types();
+const KvType* kv_type_named(std::string_view name);
+
+// Beyond it a number is a damaged file's.
+inline constexpr std::uint64_t kMostLayers = 4096;
+inline constexpr std::uint64_t kMostWidth = 1U << 24;  // heads, head size, rows
+inline constexpr double kMostModelBytes = 1e13;
+
+// Numbers that the cache holds for each token, of all layers.
+struct CacheShape {
+  double most = 0;  // every layer keeps the whole context
+  // The same for the most economical runtime: what shares, compresses or drops is not counted.
+  double least = 0;
+  double windowed = 0;  // of `least`, in layers that look back at most `window` tokens
+  std::uint64_t window = 0;
+  std::vector<std::string> bounds;  // why `most` may be more than is needed: clauses
+
+  double most_of(std::uint64_t context) const;
+  double least_of(std::uint64_t context) const;
+};
+
+struct ModelFile {
+  std::string path;    // as given, or where it was found
+  std::string format;  // "GGUF 3", "Hugging Face", "Ollama, GGUF 3"
+  std::string name;
+  std::string architecture;  // "llama"; empty: unknown
+  std::string quantization;  // of the weights, where the file says so in words
+  std::optional<double> weights;
+  // Of these, read for each token; absent: the files do not say which (a mixture of experts).
+  std::optional<double> weights_per_token;
+  std::uint64_t layers = 0;
+  std::uint64_t trained_context = 0;     // 0: unknown
+  std::optional<std::uint64_t> context;  // that the model's own settings ask for (Ollama's num_ctx)
+  std::string_view native_kv_type = "f16";
+  std::optional<CacheShape> cache;
+  std::string no_cache_reason;     // why `cache` is absent
+  std::vector<std::string> notes;  // what is not counted: sentences
+};
+
+// A GGUF file, a folder or its config.json, an Ollama manifest; else the name of an Ollama model in
+// one of `ollama_folders` ("/home/x/.ollama/models"). Errors name the file.
+Result<ModelFile> read_model_file(const std::string& given,
+                                  const std::vector<std::string>& ollama_folders);
+
+struct ModelUse {
+  std::optional<std::uint64_t> context;  // absent: what the model was trained for
+  const KvType* kv_type = nullptr;       // null: the model's own
+  std::uint64_t sequences = 1;
+};
+LanguageModel language_model_of(const ModelFile& file, const ModelUse& use);
+
+}  // namespace jetmem::plan

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/status/next_command.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::string_view, 13> kLooking{
+    "alerts", "boots", "cma",   "doctor",  "events",  "faults", "fragmentation",
+    "map",    "nvmap", "rules", "sources", "thermal", "top"};
+
+constexpr std::string_view kEndOfCommand = ",;:.)";
+
+struct Word {
+  std::string_view text;
+  bool ends = false;  // a punctuation mark follows
+};
+
+std::vector<Word> words_of(std::string_view text) {
+  std::vector<Word> out;
+  while (!text.empty()) {
+    const std::size_t begin = text.find_first_not_of(" (");
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(word.size());
+    const std::size_t last = word.find_last_not_of(kEndOfCommand);
+    const bool ends = last + 1 < word.size();
+    word = word.substr(0, last + 1);
+    out.push_back({word, ends});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const std::string_view> looking_commands() { return kLooking; }
+
+std::string command_in(std::string_view remedy) {
+  const std::vector<Word> words = words_of(remedy);
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i].text != "jetmem" || words[i].ends) continue;
+    if (std::find(kLooking.begin(), kLooking.end(), words[i + 1].text) == kLooking.end()) continue;
+    std::string out = i > 0 && words[i - 1].text == "sudo" && !words[i - 1].ends ? "sudo " : "";
+    out.append("jetmem ").append(words[i + 1].text);
+    // All options that remedies name have a value.
+    for (std::size_t at = i + 1; !words[at].ends && at + 2 < words.size() &&
+                                 words[at + 1].text.starts_with("--") && !words[at + 1].ends;
+         at += 2) {
+      out.append(" ").append(words[at + 1].text).append(" ").append(words[at + 2].text);
+    }
+    return out;
+  }
+  return {};
+}
+
+}  // namespace jetmem

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "health/plan/model/gguf.h"
+
+// Whatever the bytes are: no crash, an error names its byte, and what is taken can be counted with.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  for (const std::string& bytes : {text, "GGUF\3" + std::string(3, '\0') + text}) {
+    const auto read = plan::read_gguf(plan::bytes_of(bytes));
+    if (!read) {
+      if (read.error().message.substr(0, 5) != "byte ") __builtin_trap();
+      continue;
+    }
+    const plan::ModelFile& model = read->model;
+    if (!model.weights || !(*model.weights >= 0)) __builtin_trap();
+    if (model.weights_per_token && !(*model.weights_per_token >= 0)) __builtin_trap();
+    if (!model.cache && model.no_cache_reason.empty()) __builtin_trap();
+    const plan::LanguageModel use = plan::language_model_of(model, {8192, nullptr, 1});
+    if (use.cache && !(*use.least_cache >= 0 && *use.least_cache <= *use.cache)) __builtin_trap();
+  }
+  return 0;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "health/plan/model/gguf.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/health/plan/model/gguf_bytes.h"
+
+namespace jetmem::plan {
+namespace {
+
+ModelFile model_of(const GgufBytes& bytes, std::size_t data = 1 << 20) {
+  const std::string text = bytes.bytes(data);
+  const auto read = read_gguf(bytes_of(text));
+  EXPECT_TRUE(read) << read.error().message;
+  return read ? read->model : ModelFile();
+}
+
+std::string error_of(const std::string& text) {
+  const auto read = read_gguf(bytes_of(text));
+  EXPECT_FALSE(read);
+  return read ? std::string() : read.error().message;
+}
+
+// 28 layers x 8 heads x (96 keys + 32 values), by lengths of their own; else 3072 / 24 of both.
+TEST(Gguf, TheCacheIsKeysAndValuesOfEachLayer) {
+  const ModelFile plain = model_of(GgufBytes().llama());
+  EXPECT_EQ(plain.name, "Test 3B");
+  EXPECT_EQ(plain.architecture, "llama");
+  EXPECT_EQ(plain.layers, 28U);
+  EXPECT_EQ(plain.trained_context, 131072U);
+  ASSERT_TRUE(plain.cache);
+  EXPECT_EQ(plain.cache->most, 28 * 8 * (128 + 128));
+  EXPECT_EQ(plain.cache->least_of(1000), plain.cache->most_of(1000));
+  const ModelFile own = model_of(GgufBytes()
+                                     .llama()
+                                     .u32("llama.attention.key_length", 96)
+                                     .u32("llama.attention.value_length", 32));
+  EXPECT_EQ(own.cache->most, 28 * 8 * (96 + 32));
+}
+
+TEST(Gguf, LayersMayDiffer) {
+  const ModelFile model = model_of(GgufBytes(2)
+                                       .string("general.architecture", "jamba")
+                                       .u32("jamba.block_count", 4)
+                                       .u32("jamba.embedding_length", 4096)
+                                       .u32("jamba.attention.head_count", 32)
+                                       .u32("jamba.ssm.state_size", 16)
+                                       .list("jamba.attention.head_count_kv", {0, 8, 0, 4}));
+  EXPECT_EQ(model.format, "GGUF 2");
+  ASSERT_TRUE(model.cache);
+  EXPECT_EQ(model.cache->most, (8 + 4) * 256);
+  EXPECT_EQ(model.cache->least_of(100), model.cache->most_of(100)) << "the list is exact";
+  ASSERT_EQ(model.notes.size(), 1U) << "the recurrent layers' state";
+}
+
+TEST(Gguf, AWindowMakesAnUpperBound) {
+  const auto with = [](const std::vector<std::uint64_t>& pattern) {
+    GgufBytes bytes;
+    bytes.llama("gemma3").u32("gemma3.attention.sliding_window", 1024);
+    if (!pattern.empty()) bytes.list("gemma3.attention.sliding_window_pattern", pattern, 7);
+    return model_of(bytes);
+  };
+  std::vector<std::uint64_t> pattern(28, 1);
+  for (std::size_t i = 6; i < 28; i += 7) pattern[i] = 0;
+  const ModelFile known = with(pattern);
+  const double layer = 8 * 256;
+  EXPECT_EQ(known.cache->most_of(8192), 28 * layer * 8192);
+  EXPECT_EQ(known.cache->least_of(8192), layer * (4 * 8192 + 24 * 1024));
+  EXPECT_EQ(known.cache->least_of(512), known.cache->most_of(512));
+  EXPECT_EQ(with({}).cache->least_of(8192), 28 * layer * 1024);
+}
+
+// DeepSeek: one row of 512 + 64 numbers for all heads, or 16 heads of 192 and 128.
+TEST(Gguf, LatentAttentionIsBetweenCompressedAndPlain) {
+  const auto base = [] {
+    return GgufBytes()
+        .string("general.architecture", "deepseek2")
+        .u32("deepseek2.block_count", 27)
+        .u32("deepseek2.attention.head_count", 16)
+        .u32("deepseek2.attention.kv_lora_rank", 512)
+        .u32("deepseek2.rope.dimension_count", 64);
+  };
+  const ModelFile plain = model_of(base()
+                                       .u32("deepseek2.attention.head_count_kv", 16)
+                                       .u32("deepseek2.attention.key_length", 192)
+                                       .u32("deepseek2.attention.value_length", 128));
+  EXPECT_EQ(plain.cache->most, 27 * 16 * 320);
+  EXPECT_EQ(plain.cache->least, 27 * 576);
+  const ModelFile latent = model_of(base()
+                                        .u32("deepseek2.attention.head_count_kv", 1)
+                                        .u32("deepseek2.attention.key_length", 576)
+                                        .u32("deepseek2.attention.value_length", 512)
+                                        .u32("deepseek2.attention.key_length_mla", 192));
+  EXPECT_EQ(latent.cache->most, 27 * (576 + 512));
+  EXPECT_EQ(latent.cache->least, 27 * 576);
+  EXPECT_FALSE(latent.cache->bounds.empty());
+}
+
+TEST(Gguf, OnlyEveryNthLayerHasAttention) {
+  const ModelFile model = model_of(GgufBytes()
+                                       .llama("qwen3next")
+                                       .u32("qwen3next.full_attention_interval", 4)
+                                       .u32("qwen3next.ssm.state_size", 128));
+  EXPECT_EQ(model.cache->most, 7 * 8 * 256);
+  EXPECT_EQ(model.cache->least, model.cache->most);
+  const ModelFile unknown = model_of(GgufBytes().llama("other").u32("other.ssm.state_size", 128));
+  EXPECT_EQ(unknown.cache->most, 28 * 8 * 256);
+  EXPECT_EQ(unknown.cache->least, 0);
+}
+
+TEST(Gguf, ModelsWithoutACache) {
+  const ModelFile encoder =
+      model_of(GgufBytes().llama("nomic-bert").flag("nomic-bert.attention.causal", false));
+  ASSERT_TRUE(encoder.cache);
+  EXPECT_EQ(encoder.cache->most, 0);
+  EXPECT_EQ(model_of(GgufBytes().string("general.architecture", "clip")).cache->most, 0);
+  const ModelFile recurrent = model_of(GgufBytes()
+                                           .string("general.architecture", "mamba")
+                                           .u32("mamba.block_count", 64)
+                                           .u32("mamba.attention.head_count", 0)
+                                           .u32("mamba.ssm.state_size", 16));
+  ASSERT_TRUE(recurrent.cache);
+  EXPECT_EQ(recurrent.cache->most, 0);
+  EXPECT_EQ(recurrent.notes.size(), 1U);
+}
+
+TEST(Gguf, WhatTheHeaderLacksIsNamed) {
+  const ModelFile none = model_of(GgufBytes().string("general.architecture", "llama"));
+  EXPECT_FALSE(none.cache);
+  EXPECT_NE(none.no_cache_reason.find("llama.block_count"), std::string::npos);
+  const ModelFile heads =
+      model_of(GgufBytes().string("general.architecture", "llama").u32("llama.block_count", 2));
+  EXPECT_FALSE(heads.cache);
+  EXPECT_NE(heads.no_cache_reason.find("head_count"), std::string::npos);
+  EXPECT_FALSE(model_of(GgufBytes().llama().u32("llama.decoder_block_count", 2)).cache);
+  const ModelFile many = model_of(
+      GgufBytes().string("general.architecture", "llama").u32("llama.block_count", 1U << 31));
+  EXPECT_FALSE(many.cache);
+}
+
+// Q4_K: 144 bytes of 256 numbers; Q6_K: 210; F32: 4 each.
+TEST(Gguf, WeightsAreTheSumOfTheTensors) {
+  const ModelFile model = model_of(GgufBytes()
+                                       .llama()
+                                       .tensor("token_embd.weight", {512, 1000}, 14)
+                                       .tensor("output.weight", {512, 1000}, 14)
+                                       .tensor("blk.0.attn_q.weight", {512, 512}, 12)
+                                       .tensor("blk.0.attn_norm.weight", {512}, 0),
+                                   2 << 20);
+  const double table = 2.0 * 210 * 1000;
+  EXPECT_EQ(model.weights, 2 * table + 2.0 * 144 * 512 + 512 * 4);
+  EXPECT_EQ(model.weights_per_token, *model.weights - table) << "of the table one row";
+  EXPECT_TRUE(model.notes.empty());
+}
+
+TEST(Gguf, ATokenReadsOnlySomeExperts) {
+  const auto bytes = GgufBytes()
+                         .llama("olmoe")
+                         .u32("olmoe.expert_count", 64)
+                         .tensor("blk.0.attn_q.weight", {256, 100}, 12)
+                         .tensor("blk.0.ffn_up_exps.weight", {256, 10, 64}, 12);
+  EXPECT_EQ(model_of(bytes).weights_per_token, std::nullopt) << "how many is not in the header";
+  auto known = bytes;
+  known.u32("olmoe.expert_used_count", 8);
+  EXPECT_EQ(model_of(known).weights_per_token, 14400 + 1440 * 8);
+}
+
+TEST(Gguf, AnUnknownTypeCountsTheRestOfTheFile) {
+  const auto bytes = GgufBytes().llama().tensor("a", {64}, 99);
+  const std::string text = bytes.bytes();
+  const std::size_t data = (text.size() + 31) / 32 * 32;
+  const ModelFile model = model_of(bytes, data - text.size() + 5000);
+  EXPECT_EQ(model.weights, 5000);
+  EXPECT_EQ(model.notes.size(), 1U);
+}
+
+TEST(Gguf, AnIncompleteFileIsNoted) {
+  const auto bytes = GgufBytes().llama().tensor("a", {512}, 0);
+  EXPECT_TRUE(model_of(bytes, 512 * 4 + 64).notes.empty());
+  EXPECT_EQ(model_of(bytes, 100).notes.size(), 1U);
+}
+
+TEST(Gguf, ErrorsNameTheByteAndWhatWasExpected) {
+  EXPECT_NE(error_of("").find("byte 0"), std::string::npos);
+  EXPECT_NE(error_of("GGML\3\0\0\0").find("expected 'GGUF'"), std::string::npos);
+  EXPECT_NE(error_of(GgufBytes(1).bytes()).find("byte 4: expected version 2 or 3, found 1"),
+            std::string::npos);
+  EXPECT_NE(error_of(GgufBytes(0x03000000).bytes()).find("big-endian"), std::string::npos);
+  const std::string bad_type = GgufBytes().raw("a.b", 13, "").bytes();
+  EXPECT_NE(error_of(bad_type).find("byte 35: expected a value's type from 0 to 12, found 13"),
+            std::string::npos);
+  EXPECT_NE(error_of(GgufBytes().tensor("a", {1, 1, 1, 1, 1}, 0).bytes()).find("dimensions"),
+            std::string::npos);
+  EXPECT_NE(error_of(GgufBytes().tensor("a", {100}, 12).bytes()).find("multiples of 256"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of(GgufBytes().raw("llama.block_count", 5, "\xff\xff\xff\xff").bytes()).find("from 0"),
+      std::string::npos);
+}
+
+TEST(Gguf, EveryCutIsAnErrorOfItsOwn) {
+  const std::string whole = GgufBytes()
+                                .llama()
+                                .list("tokenizer.ggml.token_type", {1, 2, 3})
+                                .list("llama.attention.head_count_kv", {1, 2})
+                                .tensor("a", {32, 2}, 8)
+                                .bytes();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const auto read = read_gguf(bytes_of(std::string_view(whole).substr(0, size)));
+    ASSERT_FALSE(read) << size;
+    EXPECT_EQ(read.error().message.substr(0, 5), "byte ") << size;
+  }
+  EXPECT_TRUE(read_gguf(bytes_of(whole)));
+}
+
+// Counts and lengths that no file has take neither time nor memory.
+TEST(Gguf, CountsAndLengthsAreBounded) {
+  const auto head = [](std::uint64_t tensors, std::uint64_t keys) {
+    return "GGUF" + GgufBytes::number(3, 4) + GgufBytes::number(tensors, 8) +
+           GgufBytes::number(keys, 8);
+  };
+  EXPECT_NE(error_of(head(~0ULL, 0)).find("at most"), std::string::npos);
+  EXPECT_NE(error_of(head(0, ~0ULL)).find("at most"), std::string::npos);
+  EXPECT_NE(error_of(head(0, 1) + GgufBytes::number(~0ULL, 8)).find("a key"), std::string::npos);
+  const auto list = [](std::uint32_t item, std::uint64_t length) {
+    return GgufBytes()
+        .raw("a", 9, GgufBytes::number(item, 4) + GgufBytes::number(length, 8))
+        .bytes(64);
+  };
+  for (const std::uint32_t item : {0U, 4U, 8U, 9U, 12U}) {
+    EXPECT_FALSE(read_gguf(bytes_of(list(item, ~0ULL)))) << item;
+    EXPECT_FALSE(read_gguf(bytes_of(list(item, 1ULL << 61)))) << item;
+  }
+  std::string nested;
+  for (int i = 0; i < 8; ++i) nested += GgufBytes::number(9, 4) + GgufBytes::number(1, 8);
+  EXPECT_NE(error_of(GgufBytes().raw("a", 9, nested).bytes()).find("nested"), std::string::npos);
+  const std::uint64_t huge = 1ULL << 62;
+  EXPECT_NE(error_of(GgufBytes().tensor("a", {huge, huge, huge, huge}, 0).bytes()).find("10 TB"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace jetmem::plan

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "health/plan/model/hugging_face.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/health/plan/model/gguf_bytes.h"
+
+namespace jetmem::plan {
+namespace {
+
+ModelFile config(std::string_view text) {
+  auto model = parse_hugging_face_config(text);
+  EXPECT_TRUE(model) << model.error().message;
+  return model ? *model : ModelFile();
+}
+
+TEST(HuggingFace, TheShapeOfAModel) {
+  const ModelFile model = config(
+      R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 3072,
+          "num_hidden_layers": 28, "num_attention_heads": 24, "num_key_value_heads": 8,
+          "head_dim": null, "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
+          "quantization_config": {"quant_method": "awq", "bits": 4}})");
+  EXPECT_EQ(model.architecture, "llama");
+  EXPECT_EQ(model.quantization, "awq");
+  EXPECT_EQ(model.native_kv_type, "bf16");
+  EXPECT_EQ(model.trained_context, 131072U);
+  ASSERT_TRUE(model.cache);
+  EXPECT_EQ(model.cache->most, 28 * 8 * 256);
+  EXPECT_EQ(model.cache->least, model.cache->most);
+}
+
+TEST(HuggingFace, OtherNamesForTheSame) {
+  EXPECT_EQ(config(R"({"n_layer": 12, "n_head": 12, "n_embd": 768})").cache->most, 12 * 2 * 768);
+  EXPECT_EQ(config(R"({"num_hidden_layers": 32, "num_attention_heads": 71, "hidden_size": 4544,
+                       "multi_query": true})")
+                .cache->most,
+            32 * 2 * 64);
+  EXPECT_EQ(config(R"({"num_hidden_layers": 2, "num_attention_heads": 8, "head_dim": 64,
+                       "num_kv_heads": [2, 4]})")
+                .cache->most,
+            2 * 64 * (2 + 4));
+}
+
+TEST(HuggingFace, TheLanguageModelOfAModelThatSees) {
+  const ModelFile model = config(
+      R"({"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3",
+          "text_config": {"hidden_size": 2560, "num_hidden_layers": 34, "num_attention_heads": 8,
+                          "num_key_value_heads": 4, "head_dim": 256, "sliding_window": 1024,
+                          "sliding_window_pattern": 6},
+          "vision_config": {"num_hidden_layers": 27}})");
+  EXPECT_EQ(model.layers, 34U);
+  const double layer = 2 * 4 * 256;
+  EXPECT_EQ(model.cache->most_of(8192), 34 * layer * 8192);
+  EXPECT_EQ(model.cache->least_of(8192), layer * (5 * 8192 + 29 * 1024));
+  EXPECT_EQ(config(R"({"thinker_config": {"text_config": {"num_hidden_layers": 3,
+                       "num_attention_heads": 2, "hidden_size": 8}}})")
+                .layers,
+            3U);
+}
+
+TEST(HuggingFace, AWindowThatIsNotUsed) {
+  const auto shape = [](std::string_view use) {
+    return config(R"({"num_hidden_layers": 28, "num_attention_heads": 28, "hidden_size": 3584,
+                      "num_key_value_heads": 4, "sliding_window": 1024, "use_sliding_window": )" +
+                  std::string(use) + "}");
+  };
+  EXPECT_EQ(shape("false").cache->least_of(8192), shape("false").cache->most_of(8192));
+  EXPECT_LT(shape("true").cache->least_of(8192), shape("true").cache->most_of(8192));
+}
+
+TEST(HuggingFace, LayersByTheirTypes) {
+  const ModelFile model = config(
+      R"({"num_hidden_layers": 4, "num_attention_heads": 2, "head_dim": 8, "sliding_window": 16,
+          "layer_types": ["linear_attention", "sliding_attention", "full_attention", "mamba"]})");
+  EXPECT_EQ(model.cache->most, 2 * 32);
+  EXPECT_EQ(model.cache->least_of(100), 32 * 100 + 32 * 16);
+  EXPECT_EQ(model.notes.size(), 1U);
+  const ModelFile pattern = config(
+      R"({"num_hidden_layers": 5, "num_attention_heads": 2, "head_dim": 8, "ssm_state_size": 16,
+          "hybrid_override_pattern": "M-M*-"})");
+  EXPECT_EQ(pattern.cache->most, 32);
+  const ModelFile unknown = config(
+      R"({"num_hidden_layers": 2, "num_attention_heads": 2, "head_dim": 8,
+          "layer_types": ["full_attention", "novel_attention"]})");
+  EXPECT_EQ(unknown.cache->most, 64);
+  EXPECT_EQ(unknown.cache->least, 32);
+}
+
+TEST(HuggingFace, LatentAttention) {
+  const ModelFile model = config(
+      R"({"num_hidden_layers": 27, "num_attention_heads": 16, "num_key_value_heads": 16,
+          "hidden_size": 2048, "kv_lora_rank": 512, "qk_rope_head_dim": 64,
+          "qk_nope_head_dim": 128, "v_head_dim": 128})");
+  EXPECT_EQ(model.cache->most, 27 * 16 * (128 + 64 + 128));
+  EXPECT_EQ(model.cache->least, 27 * 576);
+}
+
+TEST(HuggingFace, WhatIsMissingIsNamed) {
+  const auto reason = [](std::string_view text) {
+    const ModelFile model = config(text);
+    EXPECT_FALSE(model.cache);
+    return model.no_cache_reason;
+  };
+  EXPECT_NE(reason("{}").find("num_hidden_layers"), std::string::npos);
+  EXPECT_NE(reason(R"({"num_hidden_layers": 2})").find("num_attention_heads"), std::string::npos);
+  EXPECT_NE(reason(R"({"num_hidden_layers": 2, "num_attention_heads": 2})").find("head_dim"),
+            std::string::npos);
+  EXPECT_NE(reason(R"({"is_encoder_decoder": true, "num_hidden_layers": 2})").find("encoder"),
+            std::string::npos);
+  const ModelFile encoder = config(
+      R"({"architectures": ["BertModel"], "num_hidden_layers": 2, "num_attention_heads": 2,
+          "hidden_size": 8})");
+  EXPECT_EQ(encoder.cache->least, 0);
+  EXPECT_GT(encoder.cache->most, 0);
+}
+
+TEST(HuggingFace, MistakesAreErrors) {
+  for (const char* text :
+       {"", "[]", "{", R"({"num_hidden_layers": "two"})", R"({"num_hidden_layers": 5000})",
+        R"({"num_hidden_layers": -1})",
+        R"({"num_hidden_layers": 1, "num_attention_heads": 1, "head_dim": 1e99})"}) {
+    const auto model = parse_hugging_face_config(text);
+    ASSERT_FALSE(model) << text;
+    EXPECT_FALSE(model.error().message.empty());
+  }
+  EXPECT_FALSE(parse_hugging_face_config(std::string(1000, '[')));
+}
+
+TEST(HuggingFace, TheIndexOfTheWeights) {
+  const auto index = parse_weight_index(
+      R"({"metadata": {"total_size": 6425499648}, "weight_map": {"a": "m-1.safetensors",
+          "b": "m-2.safetensors", "c": "m-1.safetensors"}})");
+  ASSERT_TRUE(index) << index.error().message;
+  EXPECT_EQ(index->total_bytes, 6425499648.0);
+  EXPECT_EQ(index->files, (std::vector<std::string>{"m-1.safetensors", "m-2.safetensors"}));
+  for (const char* text :
+       {"{}", R"({"metadata": {"total_size": -1}})", R"({"metadata": {"total_size": 1e30}})",
+        R"({"metadata": {"total_size": 1}, "weight_map": {"a": "../etc/passwd"}})",
+        R"({"metadata": {"total_size": 1}, "weight_map": {"a": 3}})"}) {
+    EXPECT_FALSE(parse_weight_index(text)) << text;
+  }
+}
+
+TEST(HuggingFace, SafetensorsSayTheirSize) {
+  const auto file = [](std::string_view json, std::size_t data) {
+    return GgufBytes::number(json.size(), 8) + std::string(json) + std::string(data, '\0');
+  };
+  constexpr std::string_view kHeader =
+      R"({"__metadata__": {"format": "pt"}, "a": {"dtype": "F16", "shape": [2, 3],
+          "data_offsets": [0, 12]}, "b": {"dtype": "F32", "shape": [1], "data_offsets": [12, 16]}})";
+  const std::string whole = file(kHeader, 16);
+  EXPECT_EQ(read_safetensors(bytes_of(whole)), 16);
+  const std::string cut = file(kHeader, 15);
+  const auto short_one = read_safetensors(bytes_of(cut));
+  ASSERT_FALSE(short_one);
+  EXPECT_NE(short_one.error().message.find("not complete"), std::string::npos);
+  for (const std::string& text :
+       {std::string("abc"), GgufBytes::number(~0ULL, 8), file("[]", 0),
+        file(R"({"a": {"data_offsets": [1]}})", 9),
+        file(R"({"a": {"data_offsets": [1, 2, 3]}})", 9), file(R"({"a": 1})", 9),
+        GgufBytes::number(16U << 20, 8) + std::string(17U << 20, ' ')}) {
+    EXPECT_FALSE(read_safetensors(bytes_of(text))) << text.substr(0, 60);
+  }
+}
+
+}  // namespace
+}  // namespace jetmem::plan

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "health/plan/model/model_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "health/plan/budget.h"
+#include "health/plan/model/ollama.h"
+#include "tests/health/plan/model/gguf_bytes.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem::plan {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ModelFileTest : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& text) {
+    return folder_.write(name, text);
+  }
+  ModelFile read(const std::string& given) {
+    auto model = read_model_file(given, {folder_.path()});
+    EXPECT_TRUE(model) << model.error().message;
+    return model ? *model : ModelFile();
+  }
+  std::string error(const std::string& given) {
+    const auto model = read_model_file(given, {folder_.path()});
+    EXPECT_FALSE(model);
+    return model ? std::string() : model.error().message;
+  }
+  static GgufBytes part(std::uint64_t number, std::uint64_t count) {
+    GgufBytes bytes;
+    if (number == 0) bytes.llama();
+    return bytes.u32("split.no", number)
+        .u32("split.count", count)
+        .tensor("t" + std::to_string(number), {1000}, 0);
+  }
+
+  TempDir folder_;
+};
+
+TEST_F(ModelFileTest, AModelInParts) {
+  const std::string first = write("m-00001-of-00003.gguf", part(0, 3).bytes(4096));
+  write("m-00002-of-00003.gguf", part(1, 3).bytes(4096));
+  EXPECT_NE(error(first).find("m-00003-of-00003.gguf"), std::string::npos);
+  const std::string last = write("m-00003-of-00003.gguf", part(2, 3).bytes(4096));
+  EXPECT_EQ(read(first).weights, 3 * 4000);
+  EXPECT_NE(error(last).find("first part"), std::string::npos);
+  EXPECT_NE(error(write("odd.gguf", part(0, 3).bytes(4096))).find("-00001-of-"), std::string::npos);
+}
+
+TEST_F(ModelFileTest, AFolderOfHuggingFace) {
+  const std::string config = write(
+      "hub/my-model/config.json",
+      R"({"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 8, "dtype": "float32"})");
+  const std::string folder = fs::path(config).parent_path().string();
+  EXPECT_EQ(read(folder).weights, std::nullopt) << "none beside it";
+  const std::string header = R"({"a": {"data_offsets": [0, 100]}})";
+  const std::string tensors = GgufBytes::number(header.size(), 8) + header + std::string(100, '\0');
+  write("hub/my-model/model-00001-of-00002.safetensors", tensors);
+  write("hub/my-model/model-00002-of-00002.safetensors", tensors);
+  const ModelFile model = read(folder);
+  EXPECT_EQ(model.name, "my-model");
+  EXPECT_EQ(model.weights, 200);
+  EXPECT_EQ(read(config).weights, 200);
+  write("hub/my-model/model.safetensors.index.json",
+        R"({"metadata": {"total_size": 300}, "weight_map": {"a": "model-00001-of-00002.safetensors",
+            "b": "model-00003-of-00003.safetensors"}})");
+  EXPECT_EQ(read(folder).weights, 300);
+  EXPECT_EQ(read(folder).notes.size(), 1U) << "one file is not there";
+}
+
+TEST_F(ModelFileTest, AModelOfOllama) {
+  const std::string model_hex(64, 'a');
+  const std::string params_hex(64, 'b');
+  const std::string projector_hex(64, 'c');
+  const std::string manifest = R"({"schemaVersion": 2, "layers": [
+      {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:)" +
+                               model_hex + R"(", "size": 5000},
+      {"mediaType": "application/vnd.ollama.image.projector", "digest": "sha256:)" +
+                               projector_hex + R"(", "size": 700},
+      {"mediaType": "application/vnd.ollama.image.license", "digest": "x", "size": 7},
+      {"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:)" +
+                               params_hex + R"(", "size": 20}]})";
+  const std::string path = write("manifests/registry.ollama.ai/library/llama3.2/latest", manifest);
+  write("manifests/hf.co/owner/model/Q4_K_M", manifest);
+  write("blobs/sha256-" + params_hex, R"({"num_ctx": 8192, "stop": ["<|im_end|>"]})");
+  EXPECT_NE(error("llama3.2").find("sha256-" + model_hex), std::string::npos);
+  write("blobs/sha256-" + model_hex, GgufBytes().llama().tensor("a", {1000}, 0).bytes(4096));
+  for (const std::string& given :
+       {std::string("llama3.2"), std::string("llama3.2:latest"), std::string("library/llama3.2"),
+        path, std::string("hf.co/owner/model:Q4_K_M")}) {
+    const ModelFile model = read(given);
+    EXPECT_EQ(model.format, "Ollama, GGUF 3") << given;
+    EXPECT_EQ(model.weights, 4000 + 700) << given;
+    EXPECT_EQ(model.context, 8192U) << given;
+  }
+  EXPECT_EQ(read("llama3.2").name, "llama3.2:latest");
+  EXPECT_NE(error("llama3.2:3b").find("neither"), std::string::npos);
+}
+
+TEST(Ollama, NamesAreNoPaths) {
+  EXPECT_EQ(ollama_manifest_path("m"), "manifests/registry.ollama.ai/library/m/latest");
+  EXPECT_EQ(ollama_manifest_path("me/m:1b"), "manifests/registry.ollama.ai/me/m/1b");
+  for (const char* name : {"", ".", "..", "../m", "m:../x", "a/b/c/d", "m:", "a//b", "/etc/passwd",
+                           "m\n", "..:latest"}) {
+    EXPECT_EQ(ollama_manifest_path(name), "") << name;
+  }
+}
+
+TEST(Ollama, DigestsAreNoPaths) {
+  for (const char* digest : {"sha256:../../etc/passwd", "sha256:", "md5:aa", ""}) {
+    EXPECT_FALSE(parse_ollama_manifest(
+        R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "size": 1, "digest": ")" +
+        std::string(digest) + "\"}]}"))
+        << digest;
+  }
+  EXPECT_FALSE(parse_ollama_manifest(R"({"layers": []})"));
+  EXPECT_FALSE(parse_ollama_manifest("[]"));
+}
+
+TEST_F(ModelFileTest, WhatIsNoModel) {
+  EXPECT_NE(error(write("a.txt", "hello")).find("byte 0"), std::string::npos);
+  EXPECT_NE(error(write("empty", "")).find("byte 0"), std::string::npos);
+  EXPECT_NE(error("/nonexistent/m.gguf").find("neither"), std::string::npos);
+  fs::create_directories(folder_.file("empty-folder"));
+  EXPECT_NE(error(folder_.file("empty-folder")).find("config.json"),
+            std::string::npos);
+  const std::string fifo = folder_.file("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_NE(error(fifo).find("regular"), std::string::npos);
+}
+
+// Llama 3.2 3B at 8192 tokens: 28 x 8 x 256 numbers a token.
+TEST(ModelUse, TheCacheByContextAndType) {
+  ModelFile file;
+  file.name = "m";
+  file.weights = 2e9;
+  file.weights_per_token = 2e9;
+  file.layers = 28;
+  file.trained_context = 131072;
+  file.cache = CacheShape{57344, 57344, 0, 0, {}};
+  const auto cache = [&](std::optional<std::uint64_t> context, const char* type,
+                         std::uint64_t sequences = 1) {
+    return *language_model_of(file, {context, kv_type_named(type), sequences}).cache;
+  };
+  EXPECT_EQ(cache(8192, "f16"), 57344.0 * 8192 * 2);
+  EXPECT_EQ(cache(8192, "q8_0"), 57344.0 * 8192 * 34 / 32);
+  EXPECT_EQ(cache(8192, "q4_0", 3), 57344.0 * 8192 * 18 / 32 * 3);
+  EXPECT_EQ(cache(std::nullopt, "f16"), 57344.0 * 131072 * 2);
+  file.context = 4096;
+  EXPECT_EQ(cache(std::nullopt, "f16"), 57344.0 * 4096 * 2) << "the model's own setting";
+  EXPECT_EQ(kv_type_named("q3"), nullptr);
+}
+
+Budget budget_of(const ModelFile& file, double linux_bytes, std::uint64_t context) {
+  Plan plan;
+  plan.reserve = 0;
+  plan.language_models.push_back(language_model_of(file, {context, nullptr, 1}));
+  DeviceMemory device;
+  device.linux_bytes = linux_bytes;
+  device.peak_bytes_per_second = 100e9;
+  return make_budget(plan, device);
+}
+
+TEST(ModelUse, TheBudgetSaysWhatIsNotKnown) {
+  ModelFile file;
+  file.name = "m";
+  file.weights = 1e9;
+  file.weights_per_token = 1e9;
+  file.layers = 1;
+  file.cache = CacheShape{1000, 1000, 0, 0, {}};
+  const Budget fits = budget_of(file, 8e9, 1000);
+  EXPECT_EQ(fits.memory, Fit::kFits);
+  EXPECT_EQ(fits.bytes, 1e9 + 2e6);
+  ASSERT_EQ(fits.items.size(), 3U);
+  EXPECT_EQ(fits.items[0].bytes, 1e9);
+  EXPECT_EQ(fits.items[1].bytes, 2e6);
+  EXPECT_EQ(fits.items[2].bytes, std::nullopt) << "compute buffers";
+  ASSERT_EQ(fits.token_limits.size(), 1U);
+
+  file.weights_per_token.reset();
+  EXPECT_TRUE(budget_of(file, 8e9, 1000).token_limits.empty()) << "which experts is not known";
+
+  file.cache.reset();
+  file.no_cache_reason = "x is missing";
+  EXPECT_EQ(budget_of(file, 8e9, 1000).memory, Fit::kUnknown);
+  EXPECT_EQ(budget_of(file, 0.5e9, 1000).memory, Fit::kDoesNotFit) << "the weights alone do not";
+  file.weights.reset();
+  EXPECT_EQ(budget_of(file, 8e9, 1000).items[0].bytes, std::nullopt);
+}
+
+TEST(ModelUse, AnUpperBoundIsNoVerdict) {
+  ModelFile file;
+  file.name = "m";
+  file.weights = 1e9;
+  file.layers = 1;
+  file.cache = CacheShape{1e6, 1e6, 1e6, 100, {"layers look back at most 100 tokens"}};
+  const Budget between = budget_of(file, 2e9, 1000);
+  EXPECT_EQ(between.bytes, 1e9 + 2e9);
+  EXPECT_EQ(between.least_bytes, 1e9 + 2e8);
+  EXPECT_EQ(between.memory, Fit::kUnknown);
+  EXPECT_EQ(budget_of(file, 1.1e9, 1000).memory, Fit::kDoesNotFit);
+  EXPECT_EQ(budget_of(file, 8e9, 1000).memory, Fit::kFits);
+  EXPECT_EQ(budget_of(file, 1.5e9, 100).memory, Fit::kFits) << "no longer than the window";
+}
+
+}  // namespace
+}  // namespace jetmem::plan

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asking the jetmemd of another machine: what it gives, and that nothing of this machine is mixed in."""
+
+import io
+import json
+import pathlib
+import subprocess
+import tarfile
+import unittest
+
+import jetmem_testing as jt
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BOARD = "orin-nano-8gb"
+
+
+class OtherMachine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = jt.copy_of_fixture(cls, BOARD)
+        cls.manifest = json.loads((cls.root / "jetmem/manifest.json").read_text())
+        cls.state = jt.temp_directory(cls)
+        cls.daemon = jt.Daemon(cls, f"history: {{interval: 5s, directory: '{cls.state}'}}\n", root=cls.root,
+                               environment={"STATE_DIRECTORY": str(cls.state)})
+        cls.daemon.wait_until_read()
+        cls.address = f"127.0.0.1:{cls.daemon.port}"
+        cls.folder = jt.temp_directory(cls)
+        cls.daemon.wait_for_page("rules were evaluated", lambda page: (page.value("jetmem_rule_evaluations_total") or 0) > 0)
+        cls.daemon.wait_for_page("it records", lambda page: (page.value("jetmem_history_snapshots_total") or 0) >= 2)
+
+    def ask(self, *arguments, statuses=(0,)):
+        done = jt.run([jt.JETMEM, *arguments, "--daemon", self.address], cwd=self.folder)
+        self.assertIn(done.returncode, statuses, done.stderr + done.stdout)
+        return done.stdout
+
+    def of_bundle(self, bundle, *arguments, statuses=(0,)):
+        done = jt.run([jt.JETMEM, "--root", bundle, *arguments], cwd=self.folder)
+        self.assertIn(done.returncode, statuses, done.stderr + done.stdout)
+        return done
+
+
+class Capture(OtherMachine):
+    def test_it_has_the_other_machines_answers_only(self):
+        bundle = self.folder / "other.tar.gz"
+        said = self.ask("capture", "-o", bundle)
+        self.assertIn("another machine", said)
+        with tarfile.open(fileobj=io.BytesIO(bundle.read_bytes())) as tar:
+            files = {name.split("/", 1)[1]: tar.extractfile(name).read() for name in tar.getnames()
+                     if tar.getmember(name).isfile()}
+        self.assertEqual({name.split("/")[0] for name in files}, {"jetmem"}, "no file of any machine")
+        self.assertEqual(set(files), {f"jetmem/{name}" for name in (
+            "now.json", "doctor.json", "alerts.json", "metrics.txt", "manifest.json")})
+        manifest = json.loads(files["jetmem/manifest.json"])
+        now = json.loads(files["jetmem/now.json"])
+        self.assertEqual(manifest["facts"]["boot_id"], self.manifest["facts"]["boot_id"])
+        self.assertEqual(now["boot_id"], self.manifest["facts"]["boot_id"])
+        self.assertIn(self.address, json.dumps(manifest["capture"]["omitted"]))
+        for name, source in manifest["sources"].items():
+            self.assertIn(self.address, source["skipped"], name)
+
+        # What it said, and what the bundle says.
+        for command, of_device in (("status", "device"), ("top", "groups"), ("cma", "areas"), ("thermal", "zones")):
+            live = json.loads(self.ask(command, "--json", statuses=(0, 1, 2, 3)))
+            kept = json.loads(self.of_bundle(bundle, command, "--json", statuses=(0, 1, 2, 3)).stdout)
+            self.assertEqual(kept["from"]["by"], "capture")
+            self.assertEqual(kept.get(of_device), live.get(of_device), command)
+            self.assertTrue(kept.get(of_device), command)
+        alerts = json.loads(self.of_bundle(bundle, "alerts", "--json", statuses=(0, 1, 2, 3)).stdout)
+        self.assertEqual(alerts["evaluated"]["by"], "jetmemd")
+        doctor = json.loads(self.of_bundle(bundle, "doctor", "--json", statuses=(0, 1, 2, 3)).stdout)
+        self.assertEqual((doctor["from"]["by"], doctor["from"]["at"]), ("capture", str(bundle)))
+        self.assertEqual(doctor["verdict"], json.loads(files["jetmem/doctor.json"])["verdict"])
+        sources = {each["source"]: each for each in
+                   json.loads(self.of_bundle(bundle, "sources", "--json", statuses=(0, 1)).stdout)}
+        self.assertEqual(sources["meminfo"]["state"], "ok")
+        # What is not in it is not known, and never taken for absent from the device.
+        for command in ("history", "metrics"):
+            self.assertEqual(self.of_bundle(bundle, command, statuses=(3,)).returncode, 3)
+        self.of_bundle(bundle, "boots", statuses=(66, 69, 74))
+        again = self.folder / "again.tar.gz"
+        self.of_bundle(bundle, "capture", "-o", again)
+        self.assertEqual(json.loads(self.of_bundle(again, "cma", "--json").stdout)["areas"],
+                         json.loads(self.of_bundle(bundle, "cma", "--json").stdout)["areas"])
+
+    def test_this_machine_has_its_files(self):
+        state = jt.temp_directory(self)
+        own = jt.Daemon(self, environment={"STATE_DIRECTORY": str(state)}).wait_until_serving()
+        del own
+        daemon = jt.Daemon(self)
+        bundle = self.folder / "own.tar.gz"
+        done = jt.run([jt.JETMEM, "capture", "--no-history", "--daemon", f"127.0.0.1:{daemon.port}", "-o", bundle])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with tarfile.open(fileobj=io.BytesIO(bundle.read_bytes())) as tar:
+            names = {name.split("/", 1)[1] for name in tar.getnames() if "/" in name}
+        self.assertIn("proc/meminfo", names)
+        self.assertNotIn("jetmem/now.json", names)
+
+
+class Commands(OtherMachine):
+    def test_sources(self):
+        shown = {each["source"]: each for each in json.loads(self.ask("sources", "--json", statuses=(0, 1)))}
+        here = {each["source"]: each for each in json.loads(self.of_bundle(self.root, "sources", "--json").stdout)}
+        self.assertEqual(set(shown), set(here))
+        for name in ("meminfo", "cma", "thermal", "nvmap", "boot"):
+            for key in ("state", "read_by", "paths", "description"):
+                self.assertEqual(shown[name][key], here[name][key], (name, key))
+            self.assertGreater(shown[name]["series"], 0, name)
+        self.assertRegex(self.ask("sources", statuses=(0, 1)), r"(?m)^meminfo +ok ")
+
+    def test_nvmap(self):
+        shown = json.loads(self.ask("nvmap", "--json"))
+        here = json.loads(self.of_bundle(self.root, "nvmap", "--json").stdout)
+        for key in ("bytes", "orphan_bytes", "size_bytes", "free_bytes", "clients"):
+            self.assertEqual([heap.get(key) for heap in shown["heaps"]], [heap.get(key) for heap in here["heaps"]], key)
+
+        def by_name(answer):
+            sums = {}
+            for client in answer["clients"]:
+                place = (client["heap"], client["process"])
+                sums[place] = sums.get(place, 0) + client["bytes"]
+            return sums
+        self.assertEqual(by_name(shown), by_name(here))
+        self.assertNotIn("pid", shown["clients"][0])
+        self.assertIn("HEAP", self.ask("nvmap"))
+        self.ask("nvmap", "--maps", statuses=(64,))
+
+    def test_boots(self):
+        kept = json.loads((self.root / "var/lib/jetmem/boots.json").read_text())
+        shown = json.loads(self.ask("boots", "--json"))
+        self.assertEqual(shown["boots"][0]["boot_id"], kept["boots"][-1]["id"])
+        here = json.loads(self.of_bundle(self.root, "boots", "--json").stdout)
+        for key in ("boots", "changes", "marks", "reason"):
+            self.assertEqual(shown[key], here[key], key)
+        self.assertIn("pstore_records", shown["absent"])
+        self.assertIn("boot ", self.ask("boots"))
+        self.ask("boots", "--state-dir", "/tmp", statuses=(64,))
+
+
+class Examples(OtherMachine):
+    """The commands that the README shows, on a daemon that has just begun to record."""
+
+    def test_of_the_readme(self):
+        text = (SOURCE / "README.md").read_text().split("\n## On call\n")[1].split("\n## ")[0]
+        lines = [line.split("#")[0].strip() for line in text.splitlines() if line.startswith("    jetmem")]
+        commands = [each.strip().split() for line in lines for each in line.split(";")]
+        self.assertGreater(len(commands), 12)
+        bundle = self.folder / "bundle.tar.zst"
+        self.ask("capture", "-o", bundle)
+        for command in commands:
+            with self.subTest(command=" ".join(command)):
+                name = command[1] if len(command) > 1 else ""
+                # A terminal of its own, or a note on this machine.
+                if name in ("watch", "mark"):
+                    continue
+                arguments = [str(bundle) if each.startswith("BUNDLE") else each for each in command[1:]]
+                arguments = [str(SOURCE / each) if each.startswith("docs/") else each for each in arguments]
+                there = [] if name in ("--root", "") else ["--daemon", self.address]
+                done = subprocess.run([str(jt.JETMEM), *arguments, *there], cwd=self.folder, text=True,
+                                      capture_output=True, timeout=jt.PATIENCE, check=False)
+                allowed = {"history": (0,), "events": (0,), "faults": (0,), "capture": (0,), "plan": (0, 1)}
+                # Nothing was recorded six hours ago.
+                self.assertIn(done.returncode, allowed.get(name, (0, 1, 2, 3)), done.stderr)
+                self.assertTrue(done.stdout or done.returncode == 3, done.stderr)
+
+    def test_a_metric_that_is_not_recorded(self):
+        done = jt.run([jt.JETMEM, "history", "cma_used_ratio", "--daemon", self.address])
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("history.metrics", done.stderr)
+        self.assertRegex(done.stderr, r"jetmem_cma_\w+")
+        typo = jt.run([jt.JETMEM, "history", "memory_availble_ratio", "--daemon", self.address])
+        self.assertEqual((typo.returncode, typo.stdout), (64, ""))
+        self.assertIn("jetmem_memory_available_ratio", typo.stderr)
+
+    def test_an_unknown_kind(self):
+        typo = jt.run([jt.JETMEM, "events", "--kind", "oomkill", "--daemon", self.address])
+        self.assertEqual((typo.returncode, typo.stdout), (64, ""))
+        self.assertIn("did you mean 'oom_kill'?", typo.stderr)
+        status, _, body = self.daemon.request("GET", "/api/v1/events?kind=oomkill")
+        self.assertEqual(status, 400)
+        self.assertIn(b"did you mean 'oom_kill'?", body)
+
+
+if __name__ == "__main__":
+    jt.main()

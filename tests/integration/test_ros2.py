@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node of docs/ros2.md, run with stand-ins for ROS against a daemon and against answers made up here."""
+
+import http.server
+import json
+import pathlib
+import re
+import sys
+import threading
+import types
+import unittest
+
+import jetmem_testing as jt
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs/ros2.md"
+
+
+class Message:
+    """A ROS message with no fields but these."""
+    FIELDS = ()
+
+    def __init__(self, **values):
+        unknown = set(values) - set(self.FIELDS)
+        assert not unknown, unknown
+        self.__dict__.update(values)
+
+
+class Status(Message):
+    # diagnostic_msgs/DiagnosticStatus: `byte level`, which is bytes in Python.
+    OK, WARN, ERROR, STALE = b"\x00", b"\x01", b"\x02", b"\x03"
+    FIELDS = ("level", "name", "message", "hardware_id", "values")
+
+
+class KeyValue(Message):
+    FIELDS = ("key", "value")
+
+
+class Array(Message):
+    FIELDS = ("header", "status")
+
+    def __init__(self, **values):
+        self.header = types.SimpleNamespace(stamp=None)
+        super().__init__(**values)
+
+
+class Node:
+    """Calls a timer once when it is made."""
+
+    def __init__(self):
+        self.published = []
+
+    def create_publisher(self, kind, topic, depth):
+        self.topic = topic
+        return types.SimpleNamespace(publish=lambda message: self.published.append((kind, message)))
+
+    def get_clock(self):
+        return types.SimpleNamespace(now=lambda: types.SimpleNamespace(to_msg=lambda: "now"))
+
+    def create_timer(self, seconds, call):
+        self.period = seconds
+        call()
+
+
+class Ros2(unittest.TestCase):
+    def setUp(self):
+        self.node = Node()
+        rclpy = types.ModuleType("rclpy")
+        rclpy.init = lambda: None
+        rclpy.create_node = lambda name: self.node
+        rclpy.spin = lambda node: None
+        package, messages = types.ModuleType("diagnostic_msgs"), types.ModuleType("diagnostic_msgs.msg")
+        messages.DiagnosticArray, messages.DiagnosticStatus, messages.KeyValue = Array, Status, KeyValue
+        stand_ins = {"rclpy": rclpy, "diagnostic_msgs": package, "diagnostic_msgs.msg": messages}
+        before = {name: sys.modules.get(name) for name in stand_ins}
+        sys.modules.update(stand_ins)
+        self.addCleanup(lambda: [sys.modules.pop(name) if module is None else sys.modules.update({name: module})
+                                 for name, module in before.items()])
+        blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(blocks), 1)
+        self.code = {"__name__": "bridge"}
+        exec(compile(blocks[0], str(PAGE), "exec"), self.code)
+
+    def diagnostics(self, port):
+        return self.code["diagnostics"](f"http://127.0.0.1:{port}/api/v1/status")
+
+    def answering(self, body):
+        """The port of a server that always gives this."""
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_):
+                pass
+        server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return server.server_port
+
+    def test_each_level(self):
+        for level, expected in (("ok", Status.OK), ("warning", Status.WARN), ("critical", Status.ERROR),
+                                ("unknown", Status.STALE), ("novel", Status.STALE)):
+            self.assertEqual(self.diagnostics(self.answering(json.dumps({"level": level}))).level, expected, level)
+
+    def test_no_answer_is_stale(self):
+        for port in (jt.free_port(), self.answering("no JSON")):
+            status = self.diagnostics(port)
+            self.assertEqual((status.level, status.name), (Status.STALE, "jetmem"))
+            self.assertNotEqual(status.message, "")
+
+    def test_a_daemon(self):
+        for board in ("orin-nano-8gb", "raspberry-pi-5"):
+            daemon = jt.Daemon(self, root=jt.FIXTURES / board)
+            daemon.wait_until_read()
+
+            def agree():
+                code, _, body = daemon.request("GET", "/api/v1/status")
+                answer, status = json.loads(body), self.diagnostics(daemon.port)
+                again = json.loads(daemon.request("GET", "/api/v1/status")[2])
+                return (code, answer, status) if answer["reason"] == again["reason"] == status.message else None
+            code, answer, status = jt.wait_for("an answer that holds still", agree)
+            self.assertEqual(code, 200)
+            expected = {"ok": Status.OK, "warning": Status.WARN, "critical": Status.ERROR, "unknown": Status.STALE}
+            self.assertEqual(status.level, expected[answer["level"]])
+            self.assertEqual(status.hardware_id, answer["device"].get("model", ""))
+            self.assertEqual([each.key for each in status.values],
+                             [each["alert"] for each in answer["alerts"]["alerts"]])
+            for each in status.values:
+                self.assertIsInstance(each.value, str)
+            daemon.stop()
+
+    def test_the_node_publishes(self):
+        self.code["main"]()
+        self.assertEqual((self.node.topic, self.node.period), ("/diagnostics", 1.0))
+        (kind, message), = self.node.published
+        self.assertIs(kind, Array)
+        self.assertEqual(message.header.stamp, "now")
+        self.assertEqual([status.name for status in message.status], ["jetmem"])
+
+
+if __name__ == "__main__":
+    jt.main()
