@@ -132,6 +132,7 @@ static void describe(json::Fields& v, DoctorAnswer::Alert& alert) {
   v("alert", alert.alert);
   v("severity", alert.severity);
   v("state", alert.state);
+  v.unless_false("kept", alert.kept);
 }
 
 static void describe(json::Fields& v, DoctorAnswer::Step& step) {

@@ -40,6 +40,7 @@ struct DoctorAnswer {
     std::string alert;
     std::string severity;
     std::string state;  // "firing" or "pending"
+    bool kept = false;  // it fires on for a while, although its conditions no longer hold
   };
 
   struct Step {
@@ -52,8 +53,8 @@ struct DoctorAnswer {
     // Empty where there is nothing to do.
     std::string cause;
     std::string remedy;
-    std::string confirm;  // a shell command
-    std::string runbook;  // "oom-kill": docs/runbooks/oom-kill.md
+    std::string confirm;        // a shell command
+    std::string runbook;        // "oom-kill": docs/runbooks/oom-kill.md
     std::vector<Alert> alerts;  // firing and pending ones, the first to look at first
     // The part of it that is so now; the rest is what happened. Not in JSON.
     Verdict now = Verdict::kOk;

@@ -27,6 +27,7 @@ struct Sentence {
   std::vector<std::string_view> conveys;  // alerts that it says as much as their own summary
   double step = 0;                        // how exactly its moments are known, as Move::step
   Urgency urgency = {kHappened, 0};
+  bool is_now = false;  // it goes on
 };
 
 // A moment as exactly as it is known: "02:11:04", of one-minute values "about 02:11".
@@ -179,6 +180,7 @@ std::vector<Sentence> incidents(const Findings& found, bool memory_is_critical) 
                   {"memory", "gpu_memory"},
                   {}};
     each.step = step_of(*found.memory);
+    each.is_now = true;
     out.push_back(std::move(each));
   }
   if (found.restart) {
@@ -221,6 +223,7 @@ std::vector<Sentence> incidents(const Findings& found, bool memory_is_critical) 
                   {"thermal"},
                   {"JetmemThrottling"}};
     each.step = std::max(found.heat->step, found.heat->rise.step);
+    each.is_now = found.heat->is_ongoing;
     out.push_back(std::move(each));
   }
   return out;
@@ -271,8 +274,13 @@ void take_urgency(Sentence& sentence, const DoctorAnswer& answer) {
     const DoctorAnswer::Step* const step = answer.step(name);
     if (step == nullptr || step->verdict < Verdict::kWarning || !covers(sentence, *step)) continue;
     sentence.urgency = std::min(sentence.urgency, urgency(*step));
+    // Where no rule waits for it, or not yet.
+    if (sentence.is_now && step->now >= Verdict::kWarning) {
+      const Urgency now{kFiresWarning, alerts_in_order().size()};
+      sentence.urgency = std::min(sentence.urgency, now);
+    }
     const DoctorAnswer::Alert* const alert = leading(*step);
-    if (alert == nullptr || alert->state != "firing") continue;
+    if (alert == nullptr || alert->state != "firing" || alert->kept) continue;
     if (!is_one_of(alert->alert, sentence.conveys)) sentence.text += "; " + clause(step->summary);
   }
 }

@@ -81,19 +81,19 @@ INCIDENTS = {
             rf"at {AT} the kernel killed python3 \(out of memory\)\.", 2,
             (("^python3 .*begins to grow", 8, WITHIN), ("python3 .* was killed", 62, WITHIN))),
     # Slow first; buffers are counted each half minute.
-    "leak": (5, 130, rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|[12](\.\d)? GiB) from {AT} to {AT} \([\d.]+ MiB/s\)",
+    "leak": (5, 130, rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|[12](\.\d)? GiB) (from {AT} to|since) {AT} \([\d.]+ MiB/s",
              2, (("^python3 .*begins to grow", 12, 2 * WITHIN),)),
     "slow-leak": (120, 5000, r"^GPU and camera buffers without an nvmap client \(orphans\) grew by \d+ MiB "
-                  rf"from {AT} to {AT} \((8|9)(\.\d)? MiB/min\)", 1, ()),
+                  rf"(from {AT} to|since) {AT} \((8|9)(\.\d)? MiB/min", 1, ()),
     # The area is too small in the second in which a frame is refused: a step of the recorder may lie between.
     "cma-exhaustion": (5, 95, rf"^(tegra-capture-vi's DMA allocation failed at {AT}( \(\d+ failures in all\))?"
                        rf"|The largest free block of CMA area linux,cma became too small for the largest request at {AT}, "
                        rf"\d+ s before the first failed allocation at {AT}, by tegra-capture-vi)"
                        rf"; the largest free block( of CMA area linux,cma)? shrank from \d+ MiB at {AT} to \S+ MiB at ", 2,
                        (("the first CMA or DMA allocation fails", 69, WITHIN),)),
-    "smmu-storm": (5, 110, r"^gpcdma accessed memory outside its IOMMU mapping: (at least )?[\d,]+ SMMU faults from ", 2,
+    "smmu-storm": (5, 110, r"^gpcdma accessed memory outside its IOMMU mapping: (at least )?[\d,]+ SMMU faults (from|since) ", 2,
                    (("^first SMMU fault of gpcdma", 10, WITHIN),)),
-    "thermal-throttle": (5, 110, rf"^The chip has throttled since {AT}, after (tj|gpu)-thermal warmed from \d+ to \d+ C since ", 1,
+    "thermal-throttle": (5, 110, rf"^The chip has throttled since {AT}, for \d+ (s|min) so far, after (tj|gpu)-thermal warmed from \d+ to \d+ C since ", 1,
                          (("^the chip begins to throttle", 34, WITHIN),)),
 }
 # The step of the examination that says so, where it is not the conclusion's own.
@@ -135,7 +135,7 @@ class TestDoctor(unittest.TestCase):
                 self.assertEqual(times, sorted(times))
                 for text, second, within in moments:
                     self.moment(story, answer, text, second, within)
-                self.assertLessEqual(answer["history"]["queries"], 60)
+                self.assertLessEqual(answer["history"]["queries"], 80)
                 text = story.jetmem("doctor", "--daemon", story.address)
                 self.assertTrue(text.stdout.startswith(answer["verdict"].upper() + "\n"), text.stdout)
                 self.assertNotIn("\x1b", text.stdout)

@@ -48,6 +48,7 @@ struct ActiveAlert {
   Advice advice;
   std::string text;  // of the evidence
   std::optional<double> since;
+  bool kept = false;
 };
 
 // A single reading does not know for how long a condition is true; the recorder does.
@@ -78,6 +79,8 @@ void add_evaluated(const DeviceView& view, std::string_view name, std::vector<Ac
     alert.state = each.state;
     alert.severity = rule->severity;
     alert.summary = each.summary;
+    alert.kept = each.kept;
+    if (each.kept) alert.summary += " (no longer so, but its alert still fires)";
     alert.advice = {each.cause, each.remedy, rule->runbook};
     if (answer.evaluated_wall && !answer.local_snapshot) {
       alert.since = *answer.evaluated_wall - each.active_seconds;
@@ -165,7 +168,7 @@ void take_alerts(const DeviceView& view, Step& step, std::span<const std::string
   for (const ActiveAlert& alert : active) {
     note(step, "Alert " + alert.name + alert.text + ": " + alert.summary + ".", alert.since);
     if (alert.severity == "info") continue;
-    step.alerts.push_back({alert.name, printable(alert.severity, 20), alert.state});
+    step.alerts.push_back({alert.name, printable(alert.severity, 20), alert.state, alert.kept});
     const bool is_critical = alert.severity == "critical";
     if (alert.state == "firing") {
       found(step, is_critical ? Verdict::kCritical : Verdict::kWarning, alert.summary + ".",

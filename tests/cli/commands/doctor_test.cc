@@ -123,7 +123,7 @@ TEST(DoctorText, ColoursOnlyWhenAsked) {
   answer.verdict = Verdict::kCritical;
   answer.conclusion = "It broke.";
   answer.steps.push_back(
-      {"oom", "Out of memory", Verdict::kCritical, "It broke.", {}, 0, "", "", "", ""});
+      {"oom", "Out of memory", Verdict::kCritical, "It broke.", {}, 0, "", "", "", "", {}});
   EXPECT_THAT(doctor_text(answer, {}), testing::StartsWith("CRITICAL\nIt broke.\n"));
   EXPECT_THAT(doctor_text(answer, {true, false, ""}), HasSubstr("\x1b[1;31mCRITICAL\x1b[0m"));
 }

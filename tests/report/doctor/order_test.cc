@@ -68,6 +68,18 @@ TEST_F(DoctorOrder, WhatFiresComesBeforeWhatHappened) {
   EXPECT_EQ(answer.step("memory")->verdict, Verdict::kWarning);
 }
 
+// Memory that shrinks is no history, although no rule fires for it yet.
+TEST_F(DoctorOrder, WhatGoesOnComesBeforeLesserWarnings) {
+  FakeHistory past;
+  past.known.location = "history.db";
+  past.series("jetmem_meminfo_MemAvailable_bytes", kMorning - kHour, kMorning, 10,
+              [](double t) { return (700 + (kMorning - t) / 2) * kMiB; });
+  DeviceNow now = troubled_device();
+  now.samples = healthy_device({{"jetmem_meminfo_MemAvailable_bytes", 700 * kMiB}}).samples;
+  add_alert(now, "JetmemProbeFailing", "warning");
+  EXPECT_THAT(examine(now, &past).conclusion, StartsWith("Available memory has fallen by 1.8 GiB"));
+}
+
 TEST_F(DoctorOrder, CriticalComesBeforeWarning) {
   DeviceNow now = troubled_device();
   add_alert(now, "JetmemMemoryLeak", "warning");
@@ -98,6 +110,17 @@ TEST_F(DoctorOrder, CriticalOnesFollowTheRunbooks) {
   EXPECT_EQ(answer.step("memory")->summary, "JetmemMemoryExhausting is so.");
   ASSERT_EQ(answer.step("memory")->alerts.size(), 2U);
   EXPECT_EQ(answer.step("memory")->alerts[1].alert, "JetmemMemoryStall");
+}
+
+// An alert that is kept for a while is not told as what is so now.
+TEST_F(DoctorOrder, AKeptAlertIsNoLongerSo) {
+  DeviceNow now = healthy_device();
+  add_alert(now, "JetmemMemoryExhausting", "critical");
+  now.alerts->rules.back().alerts.front().kept = true;
+  const DoctorAnswer answer = examine(now, nullptr);
+  EXPECT_EQ(answer.verdict, Verdict::kCritical);
+  EXPECT_THAT(answer.conclusion, StartsWith("JetmemMemoryExhausting is so (no longer so"));
+  EXPECT_TRUE(answer.step("memory")->alerts.front().kept);
 }
 
 // Nobody reads on when ten seconds are left.
