@@ -49,8 +49,8 @@ void MemoryExhaustion::add(Nanoseconds now, double left) {
 }
 
 const MemoryExhaustion::Reading& MemoryExhaustion::since(Nanoseconds age) const {
-  std::size_t i = 0;
-  while (newest().at - readings_[(begin_ + i) % kMost].at > age) ++i;
+  std::size_t i = size_ - 1;
+  while (i > 0 && newest().at - readings_[(begin_ + i) % kMost].at < age) --i;
   return readings_[(begin_ + i) % kMost];
 }
 

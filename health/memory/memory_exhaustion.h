@@ -47,7 +47,7 @@ class MemoryExhaustion final : public DerivedMetric {
 
   void add(Nanoseconds now, double left);
   const Reading& newest() const { return readings_[(begin_ + size_ - 1) % kMost]; }
-  // The first that is not older than this.
+  // The newest that is at least so old: readings come late where the machine stalls.
   const Reading& since(Nanoseconds age) const;
 
   std::array<Reading, kMost> readings_{};

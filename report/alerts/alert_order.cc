@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace jetmem {
 namespace {
@@ -20,20 +21,29 @@ constexpr std::array<std::string_view, 20> kAlertOrder{
     "JetmemCmaFragmented", "JetmemCmaFreeLow", "JetmemNvmapCap", "JetmemNvmapCarveoutFull",
     "JetmemNvmapOrphansGrowing", "JetmemGpuFreeHidden"};
 
-constexpr std::array<std::string_view, 3> kStateOrder{"firing", "pending", "unknown"};
-constexpr std::array<std::string_view, 3> kSeverityOrder{"critical", "warning", "info"};
+// A pending critical alert may be over before it fires: what only warns comes after it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kUrgency{
+    {{"firing", "critical"},
+     {"pending", "critical"},
+     {"firing", "warning"},
+     {"firing", "info"},
+     {"pending", "warning"},
+     {"pending", "info"},
+     {"unknown", "critical"},
+     {"unknown", "warning"},
+     {"unknown", "info"}}};
 
-template <std::size_t size>
-std::size_t place_in(const std::array<std::string_view, size>& names, std::string_view name) {
-  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+template <class Values, class Value>
+std::size_t place_in(const Values& values, const Value& value) {
+  return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
 }
 
-using RankKey = std::array<std::size_t, 3>;
+using RankKey = std::array<std::size_t, 2>;
 
 RankKey rank_key(const AlertRank& rank) {
-  const std::size_t state = place_in(kStateOrder, rank.state);
-  if (state == kStateOrder.size()) return {state, 0, 0};
-  return {state, place_in(kSeverityOrder, rank.severity), alert_place(rank.alert)};
+  const std::size_t urgency = place_in(kUrgency, std::pair(rank.state, rank.severity));
+  if (urgency == kUrgency.size()) return {urgency, 0};
+  return {urgency, alert_place(rank.alert)};
 }
 
 }  // namespace

@@ -19,8 +19,9 @@ struct AlertRank {
   std::string_view severity;  // "critical", "warning", "info"
   std::string_view alert;     // its name
 };
-// Firing before pending before unknown before anything else; of these three critical before warning
-// before info, then by place. All others are equal, and keep their order in a stable sort.
+// Firing critical ones, pending critical ones, other firing ones, other pending ones, unknown ones;
+// within each the more severe first, then by place. All others are equal, and keep their order in a
+// stable sort.
 bool comes_before(const AlertRank& a, const AlertRank& b);
 
 }  // namespace jetmem

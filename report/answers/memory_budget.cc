@@ -128,9 +128,13 @@ Part gpu(const DeviceNow& now) {
   part.none = is_absent(now, "nvmap") && (is_absent(now, "nvml") || now.source("nvml") == nullptr);
   const bool card = !now.samples.family("jetmem_nvml_gpu_integrated").empty();
   part.none = part.none || (is_absent(now, "nvmap") && card);
-  part.why = part.none && card                       ? "the GPU has memory of its own"
-             : is_absent(now, "nvmap") && !part.none ? reason(now, "nvml")
-                                                     : reason(now, "nvmap");
+  // Every Tegra's GPU shares the memory, also where nvmap's files cannot be found.
+  const Sample* device = now.samples.find("jetmem_device_info");
+  const bool is_tegra = device != nullptr && device->label("soc").starts_with("tegra");
+  if (is_tegra && !card) part.none = false;
+  part.why = part.none && card ? "the GPU has memory of its own"
+             : is_absent(now, "nvmap") && !part.none && !is_tegra ? reason(now, "nvml")
+                                                                  : reason(now, "nvmap");
   return part;
 }
 

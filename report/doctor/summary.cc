@@ -17,7 +17,7 @@ constexpr double kTooQuick = 240;
 constexpr std::size_t kMostSentences = 3;
 
 // As Urgency::what.
-enum Urgencies : int { kFiresCritical, kFiresWarning, kPendingCritical, kHappened };
+enum Urgencies : int { kFiresCritical, kPendingCritical, kFiresWarning, kHappened };
 
 struct Sentence {
   int weight = 0;   // of what went wrong: 3 something was lost, 2 it is about to be
@@ -465,7 +465,8 @@ std::string heat_sentence(const Heat& heat, std::optional<double> now) {
            number(heat.rise.after, 0) + " C since " + when(heat.rise.from, heat.rise.step, now);
   } else if (!heat.zone.empty()) {
     out += ", with " + heat.zone + " at " + number(heat.rise.after, 0) +
-           " C and no warming before: a power limit or a manual setting is likelier than heat";
+           " C; the history has no warming before that, which points to a power limit or a manual "
+           "setting";
   }
   if (!heat.peak_zone.empty()) {
     out += std::string("; the peak ") + (heat.is_ongoing ? "so far is " : "was ") +

@@ -132,6 +132,10 @@ Suspect suspect_of(const AlertsAnswer::Rule& rule, const AlertsAnswer::Alert& al
   if (const std::string_view name = naming_label(alert.labels); !name.empty()) {
     return {Culprit{printable(name, 64), "alert label", {}, {}}, {}};
   }
+  // Where the kernel did not print who it was, the last one that it named need not be.
+  const bool is_unknown = std::any_of(alert.labels.begin(), alert.labels.end(),
+                                      [](const auto& label) { return label.second == "unknown"; });
+  if (is_unknown) return {};
   if (auto found = event_suspect(rule, alert, now)) return {found, {}};
   if (is_about_memory(rule)) return memory_suspect(rule, now);
   return {};

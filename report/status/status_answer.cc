@@ -158,6 +158,12 @@ void add_faults(Answer& answer, const DeviceNow& now) {
     const auto fault = kinds.find(printable(sample.label("kind"), 64));
     if (fault != kinds.end()) fault->second.suppressed = sample.value;
   }
+  // Counted, but not seen in the log: it was overwritten, or cannot be read.
+  const double kills = now.samples.value("jetmem_vmstat_oom_kill_total").value_or(0);
+  const bool is_logged = std::any_of(kinds.begin(), kinds.end(), [](const auto& kind) {
+    return kind.first.starts_with("oom_kill") || kind.first == "oom_no_victim";
+  });
+  if (kills > 0 && !is_logged) kinds["oom_kill"].since_boot = kills;
   // All of this boot was today: its counters tell, which have what the kernel did not print.
   const bool counted_today = now.since_boot > 0 && now.since_boot <= kDay;
   if (counted_today) {
@@ -208,10 +214,13 @@ void add_faults(Answer& answer, const DeviceNow& now) {
     fault.kind = kind;
     if (known && !fault.last_day) fault.last_day = 0;
     // A part of the events is not a count.
-    if (!known || ageless[kind]) fault.last_day.reset();
+    const bool is_unlogged = kind == "oom_kill" && kills > 0 && !is_logged && !counted_today;
+    if (!known || ageless[kind] || is_unlogged) fault.last_day.reset();
     if (!fault.last_day) {
       explain(fault.absent, "last_day", std::nullopt,
-              known ? "the time of some events is unknown: the clock was not set" : now.no_events);
+              !known        ? now.no_events
+              : is_unlogged ? "the kernel counted them, and its messages about them are lost"
+                            : "the time of some events is unknown: the clock was not set");
     }
     fault.at_least =
         (full || (!counted_today && fault.suppressed.value_or(0) > 0)) && fault.last_day;
@@ -228,8 +237,8 @@ void add_faults(Answer& answer, const DeviceNow& now) {
   // Events of other categories prove nothing about the kernel log.
   std::string unseen = now.absence_reason("kernel_log");
   if (unseen.empty() && counters.empty()) unseen = "kernel events were not counted";
-  const auto lost =
-      now.samples.value("jetmem_kernel_log_lost_records_total", {{"reason", "overrun"}});
+  // Before the start of jetmemd too: it began to read after the first ones were gone.
+  const auto lost = now.samples.sum("jetmem_kernel_log_lost_records_total");
   if (unseen.empty() && lost.value_or(0) > 0) {
     unseen = doctor::counted(*lost, "kernel message was", "kernel messages were") +
              " overwritten before jetmem could read them";

@@ -62,6 +62,14 @@ TEST(MemoryExhaustion, WhatDoesNotShrinkIsNotGoneSoon) {
   EXPECT_TRUE(std::isnan(m.after(60, 100))) << "a pause starts anew";
 }
 
+TEST(MemoryExhaustion, LateReadingsOfAStalledMachineAreEnough) {
+  Machine m;
+  long left = 1000;
+  double seconds = 0;
+  for (int i = 0; i < 10; ++i) seconds = m.after(5, left -= 50);
+  EXPECT_NEAR(seconds, 50, 0.1);
+}
+
 TEST(MemoryExhaustion, SlowLossIsLeftToTheTrend) {
   Machine m;
   for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 7000 - i)));

@@ -45,13 +45,13 @@ TEST(AlertOrder, NamesOnlyShippedRules) {
   }
 }
 
-TEST(AlertOrder, StateThenSeverityThenPlace) {
+TEST(AlertOrder, UrgencyThenPlace) {
   const std::vector<AlertRank> ordered{
       {"firing", "critical", "JetmemKernelOops"},   {"firing", "critical", "JetmemOomKill"},
       {"firing", "critical", "JetmemMemoryLow"},    {"firing", "critical", "JetmemSmmuStorm"},
       {"firing", "critical", "JetmemCmaExhausted"}, {"firing", "critical", "LocalRule"},
-      {"firing", "warning", "JetmemMemoryError"},   {"firing", "warning", "JetmemThrottling"},
-      {"firing", "info", "JetmemClockStepped"},     {"pending", "critical", "JetmemMemoryLow"},
+      {"pending", "critical", "JetmemMemoryLow"},   {"firing", "warning", "JetmemMemoryError"},
+      {"firing", "warning", "JetmemThrottling"},    {"firing", "info", "JetmemClockStepped"},
       {"pending", "warning", "JetmemBusError"},     {"unknown", "critical", "JetmemKernelOops"},
       {"inactive", "critical", "JetmemOomKill"}};
   for (unsigned seed = 0; seed < 20; ++seed) {
