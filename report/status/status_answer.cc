@@ -462,7 +462,7 @@ void add_culprit(Answer& answer, const DeviceNow& now, const Answer::Alert& wors
 // Sets level and reason. Critical: a critical alert fires. Warning: a warning alert fires, or its
 // condition is true in a single reading, or a critical alert is pending, or a source failed or is
 // stale. Unknown: no problem found, but something could not be checked (rules, daemon, memory
-// values). Info alerts and pending warnings change nothing.
+// values). Info alerts change nothing; pending warnings count only in one reading.
 void status_verdict(Answer& answer, const DeviceNow& now) {
   const bool local_snapshot = now.alerts && now.alerts->local_snapshot;
   const Answer::Alert* worst = nullptr;
