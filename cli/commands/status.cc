@@ -130,8 +130,11 @@ int run_status(const StatusOptions& options) {
   } else if (options.json) {
     put(status_json(answer));
   } else {
+    const auto command_for = [&options](std::string command) {
+      return next_command(options, std::move(command));
+    };
     put(options.all ? status_text(answer, terminal_style())
-                    : status_screen(answer, terminal_style()));
+                    : status_screen(answer, terminal_style(), command_for));
   }
   return status_exit(answer.level);
 }

@@ -81,7 +81,7 @@ void add_model_file(const LanguageModel& model, const std::string& cache_how, Bu
   } else {
     const bool is_bound = model.least_cache && *model.least_cache < *model.cache;
     part("KV cache",
-         *model.cache > 0 ? cache_how + ", " + model.kv_type + (is_bound ? ", upper bound" : "")
+         *model.cache > 0 ? (is_bound ? "upper bound: " : "") + cache_how + ", " + model.kv_type
                           : "none",
          model.cache);
     if (is_bound) out.least_bytes -= *model.cache - *model.least_cache;

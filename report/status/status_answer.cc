@@ -483,7 +483,7 @@ void status_verdict(Answer& answer, const DeviceNow& now) {
     std::string reason = worst->summary.empty() ? worst->name : worst->summary;
     if (worst->state == "pending" && !local_snapshot) reason += " (pending)";
     add_culprit(answer, now, *worst, reason);
-    if (others > 0) reason += " (and " + count_of(others, "other", "others") + ")";
+    if (others > 0) reason += " (and " + count_of(others, "other alert", "other alerts") + ")";
     if (!local_snapshot) answer.since_seconds = worst->active_seconds;
     answer.next_command = command_in(worst->remedy);
     if (answer.next_command.empty()) answer.next_command = "jetmem doctor";
