@@ -79,6 +79,19 @@ std::string probably_meant(const CLI::App& program) {
   return std::string(nearest_name(typed.substr(0, typed.find('=')), names));
 }
 
+// "jetmem status --json" for an option of the command that stood before it. Empty: the command has
+// none of that name.
+std::string place_for(const CLI::App& program, const std::string& option) {
+  if (option.empty()) return {};
+  std::string out = "jetmem";
+  const CLI::App* app = &program;
+  for (auto given = app->get_subcommands(); !given.empty(); given = app->get_subcommands()) {
+    app = given.front();
+    out += " " + app->get_name();
+  }
+  return app->get_option_no_throw(option) == nullptr ? std::string() : out + " " + option;
+}
+
 }  // namespace
 
 CommandOption& CommandOption::required() {
@@ -228,12 +241,13 @@ CommandProgram::~CommandProgram() = default;
 
 int CommandProgram::run(const std::vector<std::string>& arguments,
                         const std::function<int(CommandContext&)>& before) {
+  std::string misplaced;
   app_->parse_complete_callback([&] {
     context_.root_name = context_.root;
     for (const CLI::Option* option : context_.only_alone) {
       if (option->count() == 0 || app_->get_subcommands().empty()) continue;
-      throw CLI::ExtrasError(app_->get_subcommands().front()->get_name(),
-                             {"--" + option->get_lnames().front()});
+      misplaced = "--" + option->get_lnames().front();
+      throw CLI::ExtrasError(app_->get_subcommands().front()->get_name(), {misplaced});
     }
     const int status = before ? before(context_) : kExitOk;
     if (status != kExitOk) throw CLI::RuntimeError(status);
@@ -246,7 +260,11 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
     // Help and version come this way too, with status 0.
     if (app_->exit(error) == 0) return kExitOk;
     if (const std::string meant = probably_meant(*app_); !meant.empty()) {
-      std::fprintf(stderr, "jetmem: did you mean %s?\n", meant.c_str());
+      std::fprintf(stderr, "jetmem: did you mean '%s'?\n", meant.c_str());
+    }
+    if (const std::string where = place_for(*app_, misplaced); !where.empty()) {
+      std::fprintf(stderr, "jetmem: put %s after the command: %s\n", misplaced.c_str(),
+                   where.c_str());
     }
     return kExitUsage;
   }

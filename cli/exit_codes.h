@@ -26,12 +26,12 @@ struct ExitCode {
 
 // jetmem(1) and docs/exit-codes.md have this table.
 inline constexpr std::array<ExitCode, 12> kExitCodes{{
-    {kExitOk, "OK", "Done; of the device, nothing is wrong."},
+    {kExitOk, "OK", "Success; no problem found."},
     {kExitWarning, "WARNING", "The device, or what was checked, has a problem."},
     {kExitCritical, "CRITICAL", "The problem is critical."},
     {kExitUnknown, "UNKNOWN",
-     "Cannot tell: values are missing. With status, doctor, alerts and plan also: the device could "
-     "not be asked."},
+     "Unknown: values are missing. For status, doctor, alerts and plan also: the device could not "
+     "be reached."},
     {kExitUsage, "EX_USAGE", "The command line is wrong."},
     {kExitData, "EX_DATAERR",
      "A file has errors: a damaged bundle, invalid settings, rules or plan."},
@@ -39,7 +39,7 @@ inline constexpr std::array<ExitCode, 12> kExitCodes{{
     {kExitUnavailable, "EX_UNAVAILABLE",
      "Not available: jetmemd does not answer, or this machine lacks what the command needs."},
     {kExitInternal, "EX_SOFTWARE", "Internal error; please report it."},
-    {kExitNoMemory, "EX_OSERR", "The system refused memory to the command."},
+    {kExitNoMemory, "EX_OSERR", "Out of memory: an allocation failed."},
     {kExitIo, "EX_IOERR", "Reading or writing failed: the disk is full, the output is closed."},
     {kExitDenied, "EX_NOPERM", "Permission denied."},
 }};

@@ -138,9 +138,9 @@ int main(int argc, char** argv) {
       "Serves its page at /, /metrics, /api/v1/..., /healthz and /readyz where http.listen says\n"
       "(127.0.0.1:10743), and under systemd on /run/jetmem/api.socket.\n"
       "SIGHUP reloads the settings, SIGTERM ends it.\n"
-      "Exit status: 0 when it was ended, 64 when the command line is wrong, 65 when the settings\n"
-      "are, 66 when there is no such --root, 69 when it could not run, 71 when the system refused "
-      "it memory.");
+      "Exit status: 0 after SIGTERM or SIGINT, 64 for a wrong command line, 65 for invalid or\n"
+      "missing settings, 66 if the --root does not exist, 69 if it could not run, 71 if an\n"
+      "allocation failed.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

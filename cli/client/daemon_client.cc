@@ -217,13 +217,13 @@ Errc not_usable(Errc code) {
   }
 }
 
-// Who named an address asks from afar, and cannot see why nothing answers there.
+// Who named an address queries a remote machine, and cannot see why nothing answers there.
 std::string advice_for(const DaemonAddress& location) {
   if (!location.socket.empty()) {
     return "; is jetmemd running? See systemctl status jetmemd";
   }
-  return "; is jetmemd running there (systemctl status jetmemd), does its http.listen have this "
-         "address (by default it has 127.0.0.1:10743 only), and does a firewall pass the port?";
+  return "; on that machine check `systemctl status jetmemd`, http.listen (default: "
+         "127.0.0.1:10743 only) and the firewall";
 }
 
 Result<DaemonReply> query_named(const DaemonAddress& location, const std::string& path,

@@ -46,10 +46,10 @@ void add_alerts_command(const Command& program) {
       "history are unknown then. For a bundle, shows what jetmemd reported when it was captured.");
   command.exit_status(
       "0 if no warning fires and every rule was evaluated; 1 if a warning fires or a critical "
-      "alert is pending; 2 if a critical alert fires; 3 if none of these and some rules are "
-      "unknown (a source fails, a rule has an error, one reading was not enough, no answer). Rules "
-      "that are not applicable here count as evaluated: --all lists them. Info alerts do not "
-      "change it");
+      "alert is pending (in a single reading: or a warning is pending); 2 if a critical alert "
+      "fires; 3 if none of these and some rules are unknown (a source fails, a rule has an error, "
+      "one reading was not enough, no answer). Rules that are not applicable here count as "
+      "evaluated: --all lists them. Info alerts do not change it");
 }
 
 }  // namespace jetmem

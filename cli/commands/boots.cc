@@ -342,9 +342,8 @@ void add_boots_command(const Command& program) {
       "Newest first: when each boot was first seen, how long it ran and how it ended, with the "
       "changes (kernel, L4T, power mode, settings) and marks of jetmem mark. Clean: a shutdown "
       "stopped jetmemd. Unclean: jetmemd ran and received no stop (power loss, panic, watchdog). "
-      "Only root and jetmemd can read the history: sudo jetmem boots, or --daemon ADDRESS for what "
-      "a "
-      "jetmemd read of it in the last five minutes. --root DIR reads below DIR.");
+      "Only root and jetmemd can read the history: sudo jetmem boots, or --daemon ADDRESS for "
+      "jetmemd's copy, up to five minutes old. --root DIR reads below DIR.");
   command.exit_status("0, also where there is no history yet");
 }
 

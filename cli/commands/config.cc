@@ -97,7 +97,7 @@ ConfigOptions& add_config(const Command& command, int (*run)(const ConfigOptions
   const auto files = command.option("FILE", options.files, "",
                                     "Settings files, later ones override earlier ones (default: "
                                     "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
-  command.option("--config", options.config, "FILE", "The same, as jetmemd takes it")
+  command.option("--config", options.config, "FILE", "Same as FILE; jetmemd's name for it")
       .excludes({files});
   command.exit_status("0 if the settings are valid");
   return options;

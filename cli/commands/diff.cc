@@ -196,7 +196,7 @@ void add_diff_command(const Command& program) {
       "--root DIR from DIR/jetmem/history.db. Lists bytes that changed by 1 MiB and 5% or more, "
       "ratios by 5 points, levels and states that changed at all and counters that grew, then "
       "states of sources, alerts, hardware and software versions, and the events in between. What "
-      "the history does not record is not compared, and named.");
+      "the history does not record is listed, not compared.");
   command.exit_status(
       "0 if both could be read, changed or not; 3 if nothing was recorded at that time");
 }

@@ -130,8 +130,11 @@ int run_status(const StatusOptions& options) {
   } else if (options.json) {
     put(status_json(answer));
   } else {
+    const auto command_for = [&options](std::string command) {
+      return next_command(options, std::move(command));
+    };
     put(options.all ? status_text(answer, terminal_style())
-                    : status_screen(answer, terminal_style()));
+                    : status_screen(answer, terminal_style(), command_for));
   }
   return status_exit(answer.level);
 }
@@ -168,7 +171,8 @@ void add_status_command(const Command& program) {
       std::string(kAsksDaemon) +
       "At most 24 lines: the verdict with the culprit and since when, the alerts behind it, "
       "memory, CMA, GPU and heat, the last event, and the command to type next.\n"
-      "A pending critical alert is a warning; info alerts and pending warnings change nothing.");
+      "A pending critical alert is a warning. Info alerts change nothing; pending warnings count "
+      "only without jetmemd, where one reading cannot wait.");
   command.exit_status(
       "0 ok; 1 warning: a warning alert fires, or a source that should be readable fails; 2 "
       "critical: a critical alert fires; 3 unknown: rules not evaluated, no jetmemd");

@@ -108,24 +108,26 @@ int run_watch(const WatchOptions& options) {
 
 void add_watch_command(const Command& program) {
   const Command command =
-      program.add("watch", "The device live: overview, holders, fragmentation, CMA, events");
+      program.add("watch",
+                  "The device live or at a recorded moment: overview, holders, fragmentation, CMA, "
+                  "thermal, events");
   auto& options = command.runs(run_watch);
   command.option("--interval", options.interval, "DURATION",
                  "Refresh interval, 1s to 60s (default: 2s); + and - change it");
   command.option("--at", options.at, "WHEN",
-                 "Begin with a moment of the recorder: 03:12, '2026-11-20 03:12', 30m (ago), "
-                 "yesterday, @1790000000");
+                 "Start at a recorded moment: 03:12, '2026-11-20 03:12', 30m (ago), yesterday, "
+                 "@1790000000");
   add_device_options(command, options);
   command.footer(
-      "Keys: 1-6 views, Tab next; Up, Down and pages scroll; / filter, s sort, Space pause, + - "
-      "interval, h help, q quit; F1, F4, F6 and F10 as in htop. Left and Right step through the "
-      "recorder, with Shift (or < >) ten steps at once, t goes to a time, l back to live. A "
+      "Keys: 1-6 views, Tab next; Up, Down, PgUp and PgDn scroll; / filter, s sort, Space pause, "
+      "+ - interval, h help, q quit; F1, F4, F6 and F10 as in htop. Left and Right step through "
+      "the history, with Shift (or < >) ten steps at once, t goes to a time, l back to live. A "
       "recorded moment is marked \"as of\" and NOT LIVE: it comes from jetmemd's history, or from "
       "its file if jetmemd does not answer, with --root DIR from DIR/jetmem/history.db.\n"
       "Asks jetmemd; if none answers it reads the device itself, at most every 10 s, as some files "
-      "take kernel locks. Below --root it reads again each time. The title shows the age of the "
-      "values; after a failed read the last values stay, with the reason. Unknown values are \"-\" "
-      "or \"not known\".\n"
+      "take kernel locks. With --root it reads the files at each refresh. The title shows the age "
+      "of the values; after a failed read the last values stay, with the reason. Unknown values "
+      "are \"-\" or \"not known\".\n"
       "It needs a terminal: status, top and the others need none, and have --json.");
   command.exit_status("0");
 }

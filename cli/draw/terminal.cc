@@ -234,7 +234,7 @@ std::string snapshot_age_text(const AnswerFrom& from) {
   if (from.by == "daemon") {
     out = "by jetmemd (" + from.from + ")";
   } else if (from.by == "history") {
-    out = "from the recorder's history";
+    out = "from the history";
   } else if (from.by == "capture") {
     out = "one reading of " + from.from;
   } else {

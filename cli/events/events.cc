@@ -214,7 +214,7 @@ class EventsCommand {
     needed.limit = kFollowed;
     found = past_events(history, needed);
     if (!found) {
-      note("there are older new events, not shown: " + found.error().message);
+      note("some new events could not be read and are not shown: " + found.error().message);
       return out;
     }
     std::vector<EventRecord> older = seen.fresh(found->events);
@@ -225,8 +225,8 @@ class EventsCommand {
     return older;
   }
 
-  // A daemon that ends is waited for. A file is opened anew each time: a daemon that answers by now
-  // knows more than it.
+  // Waits for a daemon that ends. A file is reopened each time, as a daemon that answers by then
+  // knows more.
   int follow(std::unique_ptr<History> history, const DeviceClientOptions& source, bool is_file,
              EventsSeen& seen) {
     std::string outage;
@@ -302,7 +302,7 @@ void add_command(const Command& program, const char* name, const char* help, boo
   command.option("--limit", options.limit, "COUNT", "At most COUNT, the newest (default: 200)")
       .range(1, 100000);
   command.flag("--follow", options.follow,
-               "Continue with new events until Ctrl-C; a daemon that restarts is waited for");
+               "Continue with new events until Ctrl-C; waits for a daemon that restarts");
   command.flag("--ring", options.only_ring, "Only the kernel's ring buffer, not the history");
   command.flag("--json", options.ring.json,
                "One JSON object per line for each event; lost records are reported on standard "

@@ -132,10 +132,10 @@ tl::unexpected<Error> not_recorded(const std::vector<SeriesKnown>& all, const st
   }
   std::string message = "nothing is recorded for " + shown;
   message += Selection().wants(family)
-                 ? ": this device has not given it since the history began"
+                 ? ": this device has not reported it since the history began"
                  : ": the recorder does not keep it (history.metrics adds metrics)";
   const std::string related = related_names(names, family);
-  if (!related.empty()) message += "; recorded are " + related;
+  if (!related.empty()) message += "; related metrics recorded: " + related;
   return fail(Errc::kAbsent, message + "; `jetmem history` lists all");
 }
 

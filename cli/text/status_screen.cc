@@ -26,12 +26,12 @@ struct ScreenLimits {
 constexpr std::array<ScreenLimits, 5> kLimits{
     {{4, 2, 3, 2, 2}, {4, 2, 2, 1, 2}, {4, 1, 2, 1, 1}, {3, 0, 2, 1, 1}, {3, 0, 1, 1, 1}}};
 
-// One line of whole fields, two on a narrow terminal: what does not fit is dropped.
+// One line of whole fields, one more on a narrow terminal: what does not fit is dropped.
 class FieldLine {
  public:
-  FieldLine(const ScreenStyle& style, std::string_view label)
-      : label_(label), room_(static_cast<std::size_t>(style.width)), lines_(1) {
-    if (room_ < kNarrow) most_ = 2;
+  FieldLine(const ScreenStyle& style, std::string_view label, std::size_t most = 1)
+      : label_(label), room_(static_cast<std::size_t>(style.width)), most_(most), lines_(1) {
+    if (room_ < kNarrow) ++most_;
     room_ = room_ > kLabelWidth + 10 ? room_ - kLabelWidth : 10;
   }
 
@@ -51,6 +51,8 @@ class FieldLine {
     lines_.push_back(field);
     return true;
   }
+  // Of one that is too wide the first words: "NVIDIA Jetson ..".
+  void add_shortened(const std::string& field) { add(folded(field, room_, 1).front()); }
   bool empty() const { return lines_.front().empty(); }
   std::string text() const {
     std::string out;
@@ -64,7 +66,7 @@ class FieldLine {
   static constexpr std::size_t kNarrow = 60;
   std::string label_;
   std::size_t room_;
-  std::size_t most_ = 1;
+  std::size_t most_;
   std::vector<std::string> lines_;
 };
 
@@ -73,8 +75,9 @@ std::string unknown_line(const ScreenStyle& style, std::string_view label, const
 }
 
 std::string device_line(const StatusAnswer& answer, const ScreenStyle& style) {
-  FieldLine line(style, "device");
-  line.add(answer.model.empty() ? "unknown device model" : answer.model);
+  // A long model has a line of its own: who looked, and when, is never left out for it.
+  FieldLine line(style, "device", 2);
+  line.add_shortened(answer.model.empty() ? "unknown device model" : answer.model);
   if (answer.from.by == "daemon") {
     line.add("by jetmemd");
   } else if (answer.from.by == "capture") {
@@ -95,8 +98,9 @@ std::string device_line(const StatusAnswer& answer, const ScreenStyle& style) {
 // The alerts that the verdict is made of; else what there is to say of them in one line.
 class AlertsPart {
  public:
-  AlertsPart(const StatusAnswer& answer, const ScreenStyle& style, const ScreenLimits& limits)
-      : answer_(answer), style_(style), limits_(limits) {}
+  AlertsPart(const StatusAnswer& answer, const ScreenStyle& style, const ScreenLimits& limits,
+             const CommandFor& command_for)
+      : answer_(answer), style_(style), limits_(limits), command_for_(command_for) {}
 
   std::string text() const {
     if (!answer_.firing) {
@@ -150,13 +154,14 @@ class AlertsPart {
     if (unknown > 0) {
       line.add(std::to_string(unknown) + " of " + counted(answer_.rules, "rule") + " unknown");
     }
-    line.add("jetmem alerts", ": ");
+    line.add(command_for_("jetmem alerts"), ": ");
     return line.text();
   }
 
   const StatusAnswer& answer_;
   const ScreenStyle& style_;
   const ScreenLimits& limits_;
+  const CommandFor& command_for_;
 };
 
 std::string memory_line(const StatusAnswer& answer, const ScreenStyle& style) {
@@ -208,7 +213,9 @@ std::string cma_line(const CmaAnswer& cma, const ScreenStyle& style) {
                         plain_reason(absence_reason(cma.absent, "areas")),
                     1);
   }
-  const std::string size = bytes_text(area->bytes);
+  // CmaTotal is that of the only area, too.
+  const auto bytes = area->bytes || cma.areas.size() > 1 ? area->bytes : cma.total_bytes;
+  const std::string size = bytes ? bytes_text(*bytes) : "size not known";
   line.add(area->used_ratio ? ratio_text(*area->used_ratio) + " of " + size + " used"
                             : size + ", used: not known");
   if (area->largest_run_bytes) {
@@ -221,7 +228,7 @@ std::string cma_line(const CmaAnswer& cma, const ScreenStyle& style) {
     line.add(painted(style, fits ? Paint::kGood : Paint::kBad,
                      (fits ? "fits " : "below the needed ") + bytes_text(*area->required_bytes)));
   }
-  line.add(area->name);
+  line.add("area " + area->name);
   if (cma.areas.size() > 1) line.add("+" + counted(cma.areas.size() - 1, "area"));
   return line.text();
 }
@@ -244,8 +251,8 @@ std::string gpu_line(const StatusAnswer& answer, const ScreenStyle& style) {
   return line.text();
 }
 
-std::string heat_line(const ThermalAnswer& thermal, const ScreenStyle& style) {
-  FieldLine line(style, "heat");
+std::string thermal_line(const ThermalAnswer& thermal, const ScreenStyle& style) {
+  FieldLine line(style, "thermal");
   if (!thermal.causes.empty()) {
     std::string causes;
     for (const std::string& cause : thermal.causes) join(causes, cause);
@@ -267,7 +274,7 @@ std::string heat_line(const ThermalAnswer& thermal, const ScreenStyle& style) {
                            : std::string("beyond ") + what);
     }
   } else if (line.empty()) {
-    return unknown_line(style, "heat", absence_reason(thermal.absent, "zones"));
+    return unknown_line(style, "thermal", absence_reason(thermal.absent, "zones"));
   }
   if (thermal.causes.empty() && thermal.throttling) line.add("not throttled");
   if (!thermal.power_mode.empty()) line.add("power mode " + thermal.power_mode);
@@ -286,14 +293,16 @@ std::string event_lines(const StatusAnswer& answer, const ScreenStyle& style,
                   (when.empty() ? "at an unknown time" : when) + ": " + event.summary, max_lines);
 }
 
-std::string fault_line(const StatusAnswer& answer, const ScreenStyle& style) {
+std::string fault_line(const StatusAnswer& answer, const ScreenStyle& style,
+                       const CommandFor& command_for) {
   const std::string unseen = absence_reason(answer.absent, "faults");
   if (answer.faults.empty()) {
     return unseen.empty() ? std::string() : unknown_line(style, "faults", unseen);
   }
   std::string text = fault_text(answer.faults.front());
   if (answer.faults.size() > 1) {
-    text += "; " + counted(answer.faults.size() - 1, "more kind") + ": jetmem --all";
+    text += "; " + counted(answer.faults.size() - 1, "more kind") + ": ";
+    text += command_for("jetmem --all");
   }
   return labelled(style, "faults", text, 2);
 }
@@ -319,24 +328,26 @@ std::string jetmem_line(const StatusAnswer& answer, const ScreenStyle& style) {
       line.add(number_text(*answer.log_dropped) + " log entries lost");
     }
   } else if (answer.from.by == "command") {
-    line.add("no jetmemd answers: systemctl status jetmemd");
+    line.add("jetmemd does not answer: systemctl status jetmemd");
   }
   return line.text();
 }
 
-std::string blind_line(const StatusAnswer& answer, const ScreenStyle& style) {
+std::string sources_line(const StatusAnswer& answer, const ScreenStyle& style,
+                         const CommandFor& command_for) {
   if (answer.blind.empty()) return {};
-  FieldLine line(style, "blind");
-  line.add(counted(answer.blind.size(), "source") + ": sudo jetmem sources");
+  FieldLine line(style, "sources");
+  line.add(std::to_string(answer.blind.size()) + " not read");
+  line.add(command_for("sudo jetmem sources"), ": ");
   for (const StatusAnswer::Blind& blind : answer.blind) {
-    line.add(blind.source + " " + blind.state, line.empty() ? "" : "; ");
+    line.add(blind.source + " " + blind.state, "; ");
   }
   return line.text();
 }
 
 // All that is as it should be.
-std::string fine_line(const StatusAnswer& answer, const ScreenStyle& style) {
-  FieldLine line(style, "fine");
+std::string ok_line(const StatusAnswer& answer, const ScreenStyle& style) {
+  FieldLine line(style, "ok");
   const bool no_faults = answer.faults.empty() && absence_reason(answer.absent, "faults").empty();
   if (no_faults) line.add("no faults since boot");
   if (answer.fragmentation.evidence && *answer.fragmentation.evidence <= 0) {
@@ -367,20 +378,20 @@ struct ScreenPart {
 };
 
 std::vector<ScreenPart> parts_of(const StatusAnswer& answer, const ScreenStyle& style,
-                                 const ScreenLimits& limits) {
+                                 const ScreenLimits& limits, const CommandFor& command_for) {
   return {{0, verdict_text(answer, style, limits.verdict)},
-          {7, device_line(answer, style)},
-          {1, AlertsPart(answer, style, limits).text()},
+          {0, device_line(answer, style)},
+          {1, AlertsPart(answer, style, limits, command_for).text()},
           {2, memory_line(answer, style)},
           {3, cma_line(answer.cma, style)},
           {3, gpu_line(answer, style)},
-          {3, heat_line(answer.thermal, style)},
+          {3, thermal_line(answer.thermal, style)},
           {4, event_lines(answer, style, limits.event)},
-          {6, fault_line(answer, style)},
+          {6, fault_line(answer, style, command_for)},
           {6, probe_line(answer, style)},
-          {5, blind_line(answer, style)},
+          {5, sources_line(answer, style, command_for)},
           {6, jetmem_line(answer, style)},
-          {8, fine_line(answer, style)},
+          {7, ok_line(answer, style)},
           {0, next_text(answer, style)}};
 }
 
@@ -444,11 +455,12 @@ std::string fault_text(const StatusAnswer::Fault& fault) {
   return last.empty() ? text : text + "; last " + last;
 }
 
-std::string status_screen(const StatusAnswer& answer, const ScreenStyle& style) {
+std::string status_screen(const StatusAnswer& answer, const ScreenStyle& style,
+                          const CommandFor& command_for) {
   std::vector<ScreenPart> parts;
   std::size_t lines = 0;
   for (const ScreenLimits& limits : kLimits) {
-    parts = parts_of(answer, style, limits);
+    parts = parts_of(answer, style, limits, command_for);
     lines = 0;
     for (const ScreenPart& part : parts) lines += line_count(part.text);
     if (lines <= kScreenLines) break;

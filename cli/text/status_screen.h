@@ -2,10 +2,11 @@
 // The first screen: what is wrong, who is behind it, since when, and what to type next.
 //
 // At most kScreenLines lines on a terminal of whatever width, none wider than that, and no word
-// cut: what does not fit is dropped as a whole, the least important first. `jetmem --all` has the
-// rest.
+// cut: a field that does not fit is omitted, and where lines are too many, the least important
+// parts. `jetmem --all` has the rest.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "cli/draw/terminal.h"
@@ -15,7 +16,11 @@ namespace jetmem {
 
 inline constexpr std::size_t kScreenLines = 24;
 
-std::string status_screen(const StatusAnswer& answer, const ScreenStyle& style);
+// "jetmem alerts" as the command that looks at the same device as the screen.
+using CommandFor = std::function<std::string(std::string command)>;
+
+std::string status_screen(const StatusAnswer& answer, const ScreenStyle& style,
+                          const CommandFor& command_for = std::identity());
 
 // Parts that --all shows too, at most `max_lines` of them each (0: all).
 // "CRITICAL for 3m12s, since 02:11:47: only 2.3% of memory is available ...".

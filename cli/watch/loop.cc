@@ -182,7 +182,7 @@ void step_time(Shown& shown, int steps) {
   }
   if (shown.recorded.oldest && to < *shown.recorded.oldest) {
     to = *shown.recorded.oldest;
-    shown.message = "This is where the record begins.";
+    shown.message = "This is where the history begins.";
   }
   shown.as_of = std::chrono::floor<std::chrono::seconds>(to);
 }

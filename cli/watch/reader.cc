@@ -113,7 +113,7 @@ Result<std::optional<Nanoseconds>> Reader::moment(const std::string& text) {
 
 Result<Look> Reader::read(const Request& request) {
   auto look = request.as_of ? recorded(*request.as_of) : live(request.with_past);
-  // A daemon that was started anew, or a file that was set aside, is opened again.
+  // A restarted daemon or a quarantined file is opened again.
   if (!look) history_.reset();
   return look;
 }
@@ -138,7 +138,7 @@ Result<Look> Reader::recorded(Nanoseconds wall) {
   if (!then) {
     Error error = std::move(then.error());
     if (error.code == Errc::kAbsent && facts->oldest && facts->newest) {
-      error.message = "nothing was recorded at " + local_time(wall) + "; the record goes from " +
+      error.message = "nothing was recorded at " + local_time(wall) + "; the history goes from " +
                       local_time(*facts->oldest) + " to " + local_time(*facts->newest);
     }
     return tl::unexpected(std::move(error));

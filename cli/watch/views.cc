@@ -208,7 +208,7 @@ Body help_body(std::size_t columns, Glyphs glyphs) {
       {"6", "Events and alerts, in full"},
       {"Tab, Shift-Tab", "next, previous view"},
       {"Up, Down, PgUp, PgDn, Home, End", "scroll"},
-      {"Left, Right", "one step of the recorder back, forward"},
+      {"Left, Right", "one step of the history back, forward"},
       {"Shift-Left, Shift-Right, < >", "ten steps"},
       {"t", "go to a time: 03:12, 30m (ago), yesterday"},
       {"l", "back to live"},

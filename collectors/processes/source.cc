@@ -44,11 +44,10 @@ constexpr std::array kMetrics{
           "three. Absent where mappings are not known.",
           kLabels, kSeries),
     gauge("jetmem_process_group_processes", "Processes in the group.", kLabels, kSeries),
-    gauge(
-        "jetmem_process_group_pid",
-        "PID of the process that holds most of the group's memory: a name, not a quantity. Not of "
-        "command=other.",
-        kLabels, kSeries),
+    gauge("jetmem_process_group_pid",
+          "PID of the process with the most memory in the group: an identifier, not a quantity. "
+          "Absent for command=other.",
+          kLabels, kSeries),
     gauge("jetmem_process_group_growth_bytes_per_second",
           "How fast the group grows, all its memory together, over the last 15 readings (15 "
           "minutes by default). Steady and above 0 for hours is a leak.",

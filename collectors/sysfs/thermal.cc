@@ -50,10 +50,10 @@ constexpr std::array kThermalMetrics{
           "warns, critical shuts the machine off.",
           {"zone", "index", "trip", "kind"}, kMaxZones* kMaxTrips),
     gauge("jetmem_thermal_trip_bound",
-          "1 when something is bound to this limit that does what its kind says: for passive a "
-          "cooling device that slows the chip, for active any. 0: reaching it changes neither "
-          "clocks nor fan, as at 70 C on an Orin, where only hot-surface-alert is bound. Absent "
-          "while the kernel's cdev*_trip_point cannot be read; hot and critical need none.",
+          "1 if a cooling device is bound to this trip that does what its kind means: for passive "
+          "one that slows the chip, for active any. 0: none is, as at 70 C on an Orin, where only "
+          "hot-surface-alert is bound. Absent for hot and critical trips, which need none, and "
+          "where cdev*_trip_point cannot be read.",
           {"zone", "index", "trip", "kind"}, kMaxZones* kMaxTrips),
     gauge("jetmem_cooling_device_state",
           "How hard the cooling device works; 0 is off. Above 0 on a *-throttle-alert the chip "

@@ -81,13 +81,13 @@ void add_model_file(const LanguageModel& model, const std::string& cache_how, Bu
   } else {
     const bool is_bound = model.least_cache && *model.least_cache < *model.cache;
     part("KV cache",
-         *model.cache > 0 ? cache_how + ", " + model.kv_type + (is_bound ? ", upper bound" : "")
+         *model.cache > 0 ? (is_bound ? "upper bound: " : "") + cache_how + ", " + model.kv_type
                           : "none",
          model.cache);
     if (is_bound) out.least_bytes -= *model.cache - *model.least_cache;
   }
   // They depend on the runtime and its batch size, which no file of a model holds.
-  part("compute buffers", "unknown: runtime's choice", std::nullopt);
+  part("compute buffers", "unknown: depends on the runtime", std::nullopt);
   out.is_incomplete = out.is_incomplete || !model.has_weights || !model.cache;
   out.notes.insert(out.notes.end(), model.notes.begin(), model.notes.end());
   out.notes.push_back("Compute buffers of " + model.name +
@@ -127,12 +127,12 @@ void evaluate_memory(const Plan& plan, const DeviceMemory& device, Budget& out) 
   if (*out.left + spared < 0) {
     out.memory = Fit::kDoesNotFit;
   } else if (out.is_incomplete) {
-    out.notes.emplace_back("Whether the plan fits is not known: a part of it is not.");
+    out.notes.emplace_back(
+        "Whether the plan fits is not known, because the size of a part is not known.");
   } else if (*out.left < 0) {
     out.notes.emplace_back(
         "Whether the plan fits depends on the runtime: with the upper bound of the KV cache it "
-        "does "
-        "not, with the least it does.");
+        "does not fit, with the lower bound it does.");
   } else {
     out.memory = *out.left < kTightShare * *device.linux_bytes ? Fit::kTight : Fit::kFits;
   }

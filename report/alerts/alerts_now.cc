@@ -73,7 +73,8 @@ void put_alert(const AlertsNow& now, const Rule& rule, const AlertsNow::Alert& f
   }
   to.kept = instance.ended.has_value();
   const auto filled = [&](const std::string& text) {
-    return fill_text(text, instance.value, unit, found.labels);
+    // A label that is not there may leave a blank at the end.
+    return std::string(trim(fill_text(text, instance.value, unit, found.labels)));
   };
   to.summary = filled(rule.texts.summary);
   to.cause = filled(rule.texts.cause);

@@ -18,7 +18,7 @@ constexpr std::size_t kMostSteps = 9000;
 // Of these the peak is that of the whole chip: all zones would be too many queries.
 constexpr std::size_t kMostZones = 4;
 
-// When it throttled, and when it was seen to throttle no more.
+// When it throttled, and when it was seen to no longer throttle.
 void find_spell(const Values& values, double raw_step, Heat& out) {
   out = {};
   double last_on = 0;

@@ -123,8 +123,7 @@ void timeline(const Findings& found, DoctorAnswer& answer) {
                found.heat->peak_zone + " is hottest, at " + number(found.heat->peak, 0) + " C");
     }
     if (!found.heat->is_ongoing) {
-      add_time(all, found.heat->ended,
-               "the chip throttles no more, after " + span(found.heat->throttled));
+      add_time(all, found.heat->ended, "throttling ends, after " + span(found.heat->throttled));
     }
   }
   if (found.restart) {
@@ -506,7 +505,7 @@ void summarize(const Findings& found, DoctorAnswer& answer) {
       rest.push_back(each);
     }
   }
-  // The earliest cause first, of what fires no more.
+  // The earliest cause first, of what no longer fires.
   std::stable_sort(std::find_if(all.begin(), all.end(), happened), all.end(),
                    [](const Sentence& a, const Sentence& b) { return a.time < b.time; });
   std::string out;
@@ -521,11 +520,11 @@ void summarize(const Findings& found, DoctorAnswer& answer) {
   if (!rest.empty()) out += ".";
   if (out.empty()) out = nothing_bad(answer);
   if (step >= 60) {
-    out += " The recorder has only " + std::string(step < 900 ? "one-minute" : "quarter-hour") +
-           " values of that time.";
+    out += " Only " + std::string(step < 900 ? "one-minute" : "quarter-hour") +
+           " values remain for that time.";
   }
   if (answer.history.empty() && (has_story || is_bad(answer, "memory"))) {
-    out += " Its start is unknown: " + answer.no_history + ".";
+    out += " When this began is unknown: " + answer.no_history + ".";
   }
   if (found.clock_doubt && has_story) {
     out += " The clock was not synchronized: the times may be wrong.";

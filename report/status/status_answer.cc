@@ -471,7 +471,7 @@ void add_culprit(Answer& answer, const DeviceNow& now, const Answer::Alert& wors
 // Sets level and reason. Critical: a critical alert fires. Warning: a warning alert fires, or its
 // condition is true in a single reading, or a critical alert is pending, or a source failed or is
 // stale. Unknown: no problem found, but something could not be checked (rules, daemon, memory
-// values). Info alerts and pending warnings change nothing.
+// values). Info alerts change nothing; pending warnings count only in one reading.
 void status_verdict(Answer& answer, const DeviceNow& now) {
   const bool local_snapshot = now.alerts && now.alerts->local_snapshot;
   const Answer::Alert* worst = nullptr;
@@ -492,7 +492,7 @@ void status_verdict(Answer& answer, const DeviceNow& now) {
     std::string reason = worst->summary.empty() ? worst->name : worst->summary;
     if (worst->state == "pending" && !local_snapshot) reason += " (pending)";
     add_culprit(answer, now, *worst, reason);
-    if (others > 0) reason += " (and " + count_of(others, "other", "others") + ")";
+    if (others > 0) reason += " (and " + count_of(others, "other alert", "other alerts") + ")";
     if (!local_snapshot) answer.since_seconds = worst->active_seconds;
     answer.next_command = command_in(worst->remedy);
     if (answer.next_command.empty()) answer.next_command = "jetmem doctor";

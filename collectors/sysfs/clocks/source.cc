@@ -38,7 +38,7 @@ constexpr std::array kMetrics{
           {"clock"}, clocks::kMaxDevices),
     gauge("jetmem_engine_on",
           "1 while the engine (NVENC, NVDEC, NVJPG, VIC, OFA, NVDLA0, PVA0) has power, 0 while it "
-          "is suspended. Of DLA and PVA no kernel knows more.",
+          "is suspended. For DLA and PVA no load is reported.",
           {"engine"}, clocks::kMaxEngines),
     gauge("jetmem_engine_load_ratio",
           "How busy the engine is, 0 to 1, averaged by the hardware over some milliseconds, at the "

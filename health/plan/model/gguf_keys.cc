@@ -189,7 +189,9 @@ class CacheCounter {
     const bool is_certain = keys_.has("attention.sliding_window_pattern");
     std::string layers = std::to_string(windowed_layers_) + " of " + std::to_string(out_.layers) +
                          " layers look back at most ";
-    if (!is_certain) layers = "which ones is not in the header, but layers look back at most ";
+    if (!is_certain) {
+      layers = "some layers (the header does not list which) look back at most ";
+    }
     upper_bound(layers + std::to_string(shape_.window) + " tokens, and a runtime may keep no more");
   }
 

@@ -206,14 +206,14 @@ class ConfigParser {
     if (windowed_ > 0) {
       bound((is_certain_ ? std::to_string(windowed_) + " of " + std::to_string(out_.layers) +
                                " layers look back at most "
-                         : std::string("which ones is not in config.json, but layers look back at "
+                         : std::string("some layers (config.json does not list which) look back at "
                                        "most ")) +
             std::to_string(shape_.window) + " tokens, and a runtime may keep no more");
     }
     if (is_compressed_) bound("a runtime may keep latent attention compressed");
     if (unknown_ > 0) {
-      bound("config.json does not say in known words which of " + std::to_string(unknown_) +
-            " layers keep keys");
+      bound("config.json does not say which of " + std::to_string(unknown_) +
+            " layers keep keys, or uses words that jetmem does not know");
     }
     if (!is_generating()) {
       bound("the model may only encode text and keep no cache");

@@ -423,7 +423,7 @@ TEST(StatusScreen, HasWhatTheMinuteNeeds) {
   for (const char* part :
        {"python3 (vision.service)", "JetmemMemoryLow (critical, firing", "sudo jetmem top shows it",
         "the sentence of JetmemMemoryStall", "1 more: jetmem alerts", "\nmemory   175 MiB of ",
-        "\ncma      not known", "\ngpu      not known", "\nheat     not known",
+        "\ncma      not known", "\ngpu      not known", "\nthermal  not known",
         "\nnext     sudo jetmem top\n"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
@@ -443,7 +443,50 @@ TEST(StatusScreen, SaysInOneLineWhatItCannotSee) {
     answer.blind.push_back({"source" + std::to_string(i), "denied", "no right"});
   }
   EXPECT_EQ(lines_of(printed(answer, 80)), lines_of(printed(in_trouble(), 80)) + 1);
-  EXPECT_THAT(printed(answer, 80), HasSubstr("blind    20 sources: sudo jetmem sources"));
+  EXPECT_THAT(printed(answer, 80), HasSubstr("sources  20 not read: sudo jetmem sources"));
+}
+
+// A reading of last year must not look like one of now.
+TEST(StatusScreen, SaysWhoLookedBeforeTheWholeNameOfTheModel) {
+  StatusAnswer answer = in_trouble();
+  answer.model = "NVIDIA Jetson Orin Nano Engineering Reference Developer Kit";
+  answer.l4t = "36.4.0";
+  answer.from.by = "capture";
+  answer.from.since_boot = 86'400;
+  const std::string date = moment_text(*answer.from.wall, std::nullopt);
+  for (const int width : {40, 50, 60, 80, 100, 200}) {
+    SCOPED_TRACE(width);
+    const std::string text = printed(answer, width);
+    EXPECT_THAT(text, HasSubstr("device   NVIDIA Jetson Orin Nano "));
+    EXPECT_THAT(text, HasSubstr("from a capture"));
+    EXPECT_THAT(text, HasSubstr(date));
+    expect_a_screen(answer, width);
+  }
+  EXPECT_THAT(printed(answer, 80), HasSubstr("Developer Kit,\n         from a capture, " + date));
+}
+
+TEST(StatusScreen, ItsCommandsLookAtTheSameDevice) {
+  StatusAnswer answer = in_trouble();
+  answer.blind.push_back({"kernel_log", "denied", "no right"});
+  answer.faults.resize(2);
+  const std::string text = status_screen(answer, {100, false, false}, [](const std::string& each) {
+    return each + " --daemon board";
+  });
+  EXPECT_THAT(text, HasSubstr("1 more: jetmem alerts --daemon board\n"));
+  EXPECT_THAT(text, HasSubstr(": sudo jetmem sources --daemon board;"));
+  EXPECT_THAT(text, HasSubstr("1 more kind: jetmem --all --daemon board\n"));
+}
+
+TEST(StatusScreen, ACmaAreaHasItsNameAndASize) {
+  StatusAnswer answer = in_trouble();
+  answer.cma.has_cma = true;
+  answer.cma.total_bytes = 64 << 20;
+  answer.cma.areas.resize(1);
+  answer.cma.areas.front().name = "1";
+  EXPECT_THAT(printed(answer, 80),
+              HasSubstr("cma      64.0 MiB, used: not known, largest free not known, area 1\n"));
+  answer.cma.areas.resize(2);
+  EXPECT_THAT(printed(answer, 80), HasSubstr("cma      size not known, used: not known"));
 }
 
 TEST(StatusScreen, CountsSayWhetherSuppressedOnesAreIn) {
@@ -495,7 +538,10 @@ TEST(StatusCommand, AloneTakesItsOptions) {
   const CommandRun mark = run_command({"mark", "--brief", "text"});
   EXPECT_NE(mark.status, 0);
   EXPECT_THAT(mark.err, HasSubstr("--brief"));
-  EXPECT_NE(run_command({"--json", "--root", root, "status"}).status, 0);
+  EXPECT_THAT(mark.err, Not(HasSubstr("put --brief")));
+  const CommandRun before = run_command({"--json", "--root", root, "status"});
+  EXPECT_NE(before.status, 0);
+  EXPECT_THAT(before.err, HasSubstr("put --json after the command: jetmem status --json"));
 }
 
 TEST(StatusCommand, NextCommandLooksAtTheSameDevice) {
@@ -507,13 +553,13 @@ TEST(StatusCommand, NextCommandLooksAtTheSameDevice) {
 
 TEST(UnknownWords, AreAnsweredWithTheNearest) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> typed{
-      {{"statsu"}, "did you mean status?"},
-      {{"docter"}, "did you mean doctor?"},
-      {{"rules", "chek"}, "did you mean check?"},
-      {{"status", "--jsno"}, "did you mean --json?"},
-      {{"status", "--folow"}, "did you mean --follow?"},
-      {{"top", "--sotr=gpu"}, "did you mean --sort?"},
-      {{"--rot", "/"}, "did you mean --root?"}};
+      {{"statsu"}, "did you mean 'status'?"},
+      {{"docter"}, "did you mean 'doctor'?"},
+      {{"rules", "chek"}, "did you mean 'check'?"},
+      {{"status", "--jsno"}, "did you mean '--json'?"},
+      {{"status", "--folow"}, "did you mean '--follow'?"},
+      {{"top", "--sotr=gpu"}, "did you mean '--sort'?"},
+      {{"--rot", "/"}, "did you mean '--root'?"}};
   for (const auto& [arguments, answer] : typed) {
     const CommandRun run = run_command(arguments);
     EXPECT_NE(run.status, 0) << arguments.front();

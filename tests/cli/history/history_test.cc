@@ -109,8 +109,9 @@ TEST_F(Past, WhatIsNotRecordedHasAReason) {
   const auto lacking = pick_series(history_, *parse_series_pattern("cma_contiguity_ratio"));
   ASSERT_FALSE(lacking);
   EXPECT_EQ(lacking.error().code, Errc::kAbsent);
-  EXPECT_THAT(lacking.error().message, HasSubstr("this device has not given it"));
-  EXPECT_THAT(lacking.error().message, HasSubstr("recorded are jetmem_cma_area_bytes;"));
+  EXPECT_THAT(lacking.error().message, HasSubstr("this device has not reported it"));
+  EXPECT_THAT(lacking.error().message,
+              HasSubstr("related metrics recorded: jetmem_cma_area_bytes;"));
   const auto kept = pick_series(history_, *parse_series_pattern("cma_used_ratio"));
   EXPECT_EQ(kept.error().code, Errc::kAbsent);
   EXPECT_THAT(kept.error().message, HasSubstr("history.metrics"));

@@ -142,7 +142,7 @@ TEST_F(DoctorOrder, MemoryThatIsGoneSoonNamesWhatGrowsAndTheTimeLeft) {
   now.events.push_back(kernel_event("hung_task", "nvargus", kMorning - 3600));
   add_alert(now, "JetmemMemoryExhausting", "critical");
   now.alerts->rules.back().alerts.front().summary =
-      "Memory is shrinking fast and exhausted in about 40s: an OOM kill is imminent";
+      "Memory is shrinking fast; exhausted in about 40s: an OOM kill is imminent";
   const std::string text = examine(now, &past).conclusion;
   EXPECT_THAT(text, StartsWith("python3 (vision.service) grew by 3.5 GiB since 07:"));
   EXPECT_THAT(text.substr(0, text.find(". ")),

@@ -282,8 +282,8 @@ TEST_F(DoctorSummary, WithoutHistoryTheStartIsUnknown) {
   const DoctorAnswer answer = examine(now, nullptr, "the file is gone");
   EXPECT_EQ(
       answer.conclusion,
-      "At 02:00:00 the kernel killed python3 (out of memory). Its start is unknown: the file is "
-      "gone.");
+      "At 02:00:00 the kernel killed python3 (out of memory). When this began is unknown: the file "
+      "is gone.");
 }
 
 TEST_F(DoctorSummary, AFailingHistoryIsNoted) {

@@ -145,11 +145,11 @@ def engines(k, w=12):
     by_tegrastats = s("jetmem_tegrastats_engine_utilization_ratio")
     return k.panels.timeseries(
         "Engines",
-        "Load of the engines for video, images and optical flow while they are on: by the kernel, and by tegrastats where "
-        "the kernel has none. DLA and PVA are only on (1) or off (0).",
+        "Load of the engines for video, images and optical flow while they are on: from the kernel, or from tegrastats "
+        "where the kernel has none. DLA and PVA show only on (1) or off (0).",
         [
             query(kernel, "{{engine}}"),
-            query(f"{by_tegrastats} unless on (job, instance, engine) {kernel}", "{{engine}} by tegrastats"),
+            query(f"{by_tegrastats} unless on (job, instance, engine) {kernel}", "{{engine}} (tegrastats)"),
             query(s("jetmem_engine_on", engine="=~NVDLA.*|PVA.*"), "{{engine}} on"),
         ],
         w=w,
