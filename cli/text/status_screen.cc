@@ -70,6 +70,10 @@ class FieldLine {
   std::vector<std::string> lines_;
 };
 
+std::size_t line_count(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
 std::string unknown_line(const ScreenStyle& style, std::string_view label, const std::string& why) {
   return labelled(style, label, "not known" + (why.empty() ? "" : ": " + plain_reason(why)), 1);
 }
@@ -146,7 +150,8 @@ class AlertsPart {
     const std::uint64_t others = listed > shown ? listed - shown : 0;
     const std::uint64_t unknown = answer_.unknown.value_or(0);
     if (others == 0 && unknown == 0) return {};
-    FieldLine line(style_, shown == 0 ? "alerts" : "");
+    // A command that names another device may need a line of its own.
+    FieldLine line(style_, shown == 0 ? "alerts" : "", 2);
     if (others > 0) {
       line.add(std::to_string(others) + (shown == 0 ? "" : " more") +
                (answer_.firing == 0U ? " pending" : ""));
@@ -299,12 +304,15 @@ std::string fault_line(const StatusAnswer& answer, const ScreenStyle& style,
   if (answer.faults.empty()) {
     return unseen.empty() ? std::string() : unknown_line(style, "faults", unseen);
   }
+  constexpr std::size_t kFaultLines = 2;
   std::string text = fault_text(answer.faults.front());
   if (answer.faults.size() > 1) {
-    text += "; " + counted(answer.faults.size() - 1, "more kind") + ": ";
-    text += command_for("jetmem --all");
+    text += "; " + counted(answer.faults.size() - 1, "more kind");
+    // No half of a command.
+    const std::string whole = text + ": " + command_for("jetmem --all");
+    if (line_count(labelled(style, "faults", whole)) <= kFaultLines) text = whole;
   }
-  return labelled(style, "faults", text, 2);
+  return labelled(style, "faults", text, kFaultLines);
 }
 
 std::string probe_line(const StatusAnswer& answer, const ScreenStyle& style) {
@@ -366,10 +374,6 @@ std::string ok_line(const StatusAnswer& answer, const ScreenStyle& style) {
   if (answer.sources_ok > 0) line.add(counted(answer.sources_ok, "source") + " read");
   if (answer.history_up.value_or(0) > 0) line.add("history written");
   return line.text();
-}
-
-std::size_t line_count(const std::string& text) {
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 struct ScreenPart {

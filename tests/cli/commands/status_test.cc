@@ -484,7 +484,7 @@ TEST(StatusScreen, ACmaAreaHasItsNameAndASize) {
   answer.cma.areas.resize(1);
   answer.cma.areas.front().name = "1";
   EXPECT_THAT(printed(answer, 80),
-              HasSubstr("cma      64.0 MiB, used: not known, largest free not known, area 1\n"));
+              HasSubstr("cma      64 MiB, used: not known, largest free not known, area 1\n"));
   answer.cma.areas.resize(2);
   EXPECT_THAT(printed(answer, 80), HasSubstr("cma      size not known, used: not known"));
 }

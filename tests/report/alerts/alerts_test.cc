@@ -33,7 +33,7 @@ rules:
   - alert: Loud
     severity: critical
     when: [{metric: jetmem_x_bytes, above: 100B}]
-    summary: "{{ value }} in {{ labels.area }}"
+    summary: "{{ value }} in {{ labels.area }} {{ labels.gone }}"
     cause: "of {{ labels.area }}"
     remedy: r
     runbook: loud
