@@ -57,6 +57,9 @@ std::string host_of(const StatusOptions& options) {
 // For a device that looks at another one, the same of that.
 std::string next_command(const StatusOptions& options, std::string command) {
   constexpr std::string_view kProgram = "jetmem ";
+  const bool is_elsewhere = !options.root.empty() || !options.daemon.empty();
+  // Services and journal here are not of that device.
+  if (is_elsewhere && command.find(kProgram) == std::string::npos) command = "jetmem doctor";
   if (!options.root.empty() && command.starts_with("sudo jetmem ")) command.erase(0, 5);
   const std::size_t at = command.find(kProgram);
   if (at == std::string::npos) return command;

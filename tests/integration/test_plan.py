@@ -98,7 +98,7 @@ class Plan(unittest.TestCase):
         self.assertGreater(both["memory"]["planned_bytes"], 166e6)
         path.write_bytes(path.read_bytes()[:60])
         done = plan("--model", path, "--device", "orin-nano-8gb")
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual((done.returncode, done.stdout), (65, ""))
         self.assertRegex(done.stderr, rf"{path}: byte \d+: expected ")
 
     def test_a_model_of_ollama(self):

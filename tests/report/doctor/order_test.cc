@@ -148,7 +148,7 @@ TEST_F(DoctorOrder, MemoryThatIsGoneSoonNamesWhatGrowsAndTheTimeLeft) {
   EXPECT_THAT(text.substr(0, text.find(". ")),
               HasSubstr("still growing), 100% of the 3.5 GiB by which available memory has "
                         "fallen"));
-  EXPECT_THAT(text, HasSubstr("; memory is shrinking fast and exhausted in about 40s"));
+  EXPECT_THAT(text, HasSubstr("; memory is shrinking fast; exhausted in about 40s"));
 }
 
 }  // namespace
