@@ -108,7 +108,8 @@ class History {
   // A series that was never recorded has no points and is no error.
   virtual Result<SeriesPast> past(const SeriesQuery& requested) = 0;
   // Each series' last value at or before `wall`, not older than `patience`, of the resolution that
-  // reaches back so far: {key, value}.
+  // reaches back so far: {key, value}. Of a roll-up it is the mean; of a counter or a state (of an
+  // alert, of pressure) the maximum; a name (a PID) that changed within it is absent.
   virtual Result<std::vector<std::pair<std::string, double>>> at(Nanoseconds wall,
                                                                  Nanoseconds timeout) = 0;
   virtual Result<EventsPast> events(const EventsQuery& requested) = 0;

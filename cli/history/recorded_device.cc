@@ -2,7 +2,8 @@
 #include "cli/history/recorded_device.h"
 
 #include <algorithm>
-#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "cli/draw/since.h"
@@ -14,12 +15,16 @@ namespace {
 // Enough for the last change of each alert, as far as a busy device allows.
 constexpr std::size_t kMostChanges = 1000;
 
+std::string state_name(double state) {
+  return state > 1 ? "firing" : state > 0 ? "pending" : "inactive";
+}
+
 AlertsAnswer::Rule recorded_rule(const Sample& state) {
   AlertsAnswer::Rule rule;
   rule.name = std::string(state.label("alert"));
   rule.severity = std::string(state.label("severity"));
-  // Of a minute it is the mean.
-  rule.state = state.value > 1 ? "firing" : state.value > 0 ? "pending" : "inactive";
+  // Of a roll-up it is the maximum: that state may not have begun yet, or be over.
+  rule.state = state_name(state.value);
   return rule;
 }
 
@@ -28,12 +33,46 @@ int worth(const AlertsAnswer::Rule& rule) {
   return state + (rule.severity == "critical" ? 2 : rule.severity == "warning" ? 1 : 0);
 }
 
-void add_alert(AlertsAnswer::Rule& rule, const EventRecord& change, Nanoseconds then) {
+// Of the alert after this change; a rule's state is the worst of its alerts.
+double state_after(const EventRecord& change) {
+  return change.kind == "firing" ? 2 : change.kind == "pending" ? 1 : 0;
+}
+
+std::string labels_of(const EventRecord& change) {
+  const auto fields = nlohmann::json::parse(change.fields, nullptr, /*allow_exceptions=*/false);
+  return fields.is_object() && fields.contains("labels") ? fields["labels"].dump() : std::string();
+}
+
+// The summary's numbers are those of the change, which may be long before `then`.
+AlertsAnswer::Alert alert_of(const EventRecord& change, Nanoseconds then) {
   AlertsAnswer::Alert alert;
-  alert.state = rule.state;
+  alert.state = change.kind;
   alert.summary = change.summary;
-  if (change.wall && *change.wall <= then) alert.active_seconds = to_seconds(then - *change.wall);
-  rule.alerts.push_back(std::move(alert));
+  if (change.wall && *change.wall < then) {
+    alert.active_seconds = to_seconds(then - *change.wall);
+    // In front, where a narrow screen does not cut it off.
+    alert.summary = "(at " + local_time_short(*change.wall, then) + ") " + alert.summary;
+  }
+  return alert;
+}
+
+// `changes`: the newest first. By the last one of each of the rule's alerts; where there is none,
+// as recorded.
+void add_changes(AlertsAnswer::Rule& rule, const std::vector<EventRecord>& changes,
+                 const DeviceNow& then, Nanoseconds wall) {
+  const auto is_of_boot = [&](const EventRecord& change) {
+    return change.boot == 0 || then.boot == 0 || change.boot == then.boot;
+  };
+  std::set<std::string> known;
+  const EventRecord* worst = nullptr;
+  for (const EventRecord& change : changes) {
+    if (change.subject != rule.name || !is_of_boot(change)) continue;
+    if (!known.insert(labels_of(change)).second) continue;
+    if (worst == nullptr || state_after(change) > state_after(*worst)) worst = &change;
+  }
+  if (worst == nullptr) return;
+  rule.state = state_name(state_after(*worst));
+  if (rule.state != "inactive") rule.alerts.push_back(alert_of(*worst, wall));
 }
 
 }  // namespace
@@ -74,7 +113,6 @@ void add_recorded_alerts(History& history, DeviceNow& then) {
   }
 
   AlertsAnswer alerts;
-  std::map<std::string, std::size_t, std::less<>> active;  // by name: where it is in `rules`
   for (const Sample& state : then.samples.family("jetmem_alert_state")) {
     alerts.rules.push_back(recorded_rule(state));
   }
@@ -83,25 +121,19 @@ void add_recorded_alerts(History& history, DeviceNow& then) {
     return;
   }
   alerts.evaluated_wall = then.wall;
-  std::stable_sort(alerts.rules.begin(), alerts.rules.end(),
-                   [](const auto& a, const auto& b) { return worth(a) > worth(b); });
-  for (std::size_t i = 0; i < alerts.rules.size(); ++i) {
-    if (alerts.rules[i].state != "inactive") active.emplace(alerts.rules[i].name, i);
-  }
+  const auto is_active = [](const auto& rule) { return rule.state != "inactive"; };
   query.from.reset();
   query.what = EventWhat::kAlert;
-  query.kinds = {"firing", "pending"};
   query.most = kMostChanges;
-  if (!active.empty()) {
+  if (std::any_of(alerts.rules.begin(), alerts.rules.end(), is_active)) {
     if (const auto changes = history.events(query)) {
-      for (const EventRecord& change : changes->events) {
-        const auto found = active.find(change.subject);
-        if (found == active.end()) continue;
-        AlertsAnswer::Rule& rule = alerts.rules[found->second];
-        if (change.kind == rule.state && rule.alerts.empty()) add_alert(rule, change, wall);
+      for (AlertsAnswer::Rule& rule : alerts.rules) {
+        if (is_active(rule)) add_changes(rule, changes->events, then, wall);
       }
     }
   }
+  std::stable_sort(alerts.rules.begin(), alerts.rules.end(),
+                   [](const auto& a, const auto& b) { return worth(a) > worth(b); });
   then.alerts = std::move(alerts);
 }
 

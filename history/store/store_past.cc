@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was: series, their points, the values of a moment.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "base/text/text.h"
@@ -138,6 +141,34 @@ Result<std::optional<HistoryStore::BootState>> state_of(sqlite3* db, const BootT
   return state;
 }
 
+// A state's mean is no state: of a roll-up its maximum counts, the worst of that time.
+constexpr auto kStateMetrics = std::to_array<std::string_view>({
+    "jetmem_alert_state",
+    "jetmem_fragmentation_evidence",
+    "jetmem_memory_pressure_level",
+    "jetmem_source_failing",
+    "jetmem_throttle_active",
+    "jetmem_throttling",
+    "jetmem_throttling_level",
+});
+// Nor is a name's, and of several names none is that of a moment.
+constexpr auto kNameMetrics = std::to_array<std::string_view>({
+    "jetmem_power_mode",
+    "jetmem_probe_success",
+    "jetmem_process_group_pid",
+});
+
+// What a step says of a moment within it.
+std::optional<double> value_within(std::string_view key, bool is_counter, const StepValue& step) {
+  const auto is_one_of = [&](std::span<const std::string_view> families) {
+    return std::any_of(families.begin(), families.end(),
+                       [&](std::string_view family) { return is_of(key, family); });
+  };
+  if (is_counter || is_one_of(kStateMetrics)) return step.max;
+  if (step.min != step.max && is_one_of(kNameMetrics)) return std::nullopt;
+  return step.average;
+}
+
 struct Known {
   std::string key;
   bool is_counter = false;
@@ -237,7 +268,7 @@ Result<std::vector<std::pair<std::string, double>>> HistoryStore::at(Nanoseconds
     JETMEM_ASSIGN(const auto view, view_of(c.db.get()));
     JETMEM_ASSIGN(const auto known, all_series(c.db.get(), ""));
     const Nanoseconds oldest = subtract(wall, timeout);
-    std::map<std::int64_t, double> found;
+    std::map<std::int64_t, std::optional<double>> found;
     // Where raw steps are left they are the newest: older ones go first.
     for (const Resolution each : {Resolution::kRaw, Resolution::kMinute, Resolution::kQuarter}) {
       // A roll-up's step counts until its end.
@@ -260,7 +291,7 @@ Result<std::vector<std::pair<std::string, double>>> HistoryStore::at(Nanoseconds
             const Nanoseconds at = boot.wall(when[i]);
             if (value.count == 0 || at > wall) continue;
             if (add(at, covers) < oldest) break;
-            found[series] = name->second.is_counter ? value.max : value.average;
+            found[series] = value_within(name->second.key, name->second.is_counter, value);
             break;
           }
         }
@@ -269,7 +300,7 @@ Result<std::vector<std::pair<std::string, double>>> HistoryStore::at(Nanoseconds
     std::vector<std::pair<std::string, double>> all;
     for (const auto& [series, value] : found) {
       if (all.size() == kMostSeries) break;
-      all.emplace_back(known.at(series).key, value);
+      if (value) all.emplace_back(known.at(series).key, *value);
     }
     std::sort(all.begin(), all.end());
     return all;

@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/draw/since.h"
+#include "history/store/store.h"
 #include "report/status/status_answer.h"
 #include "tests/fake_history.h"
+#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -78,18 +82,101 @@ TEST_F(Recorded, HasTheAlertsOfThatMoment) {
   EXPECT_EQ(rule.severity, "critical");
   EXPECT_EQ(rule.state, "firing");
   ASSERT_EQ(rule.alerts.size(), 1U);
-  EXPECT_EQ(rule.alerts.front().summary, "460 MiB left");
+  // Its numbers are a minute old.
+  EXPECT_EQ(rule.alerts.front().summary,
+            "(at " + local_time_short(kBegin + seconds(180), kBegin + seconds(240)) +
+                ") 460 MiB left");
   EXPECT_EQ(rule.alerts.front().active_seconds, 60);
   EXPECT_EQ(status_answer(*firing).level, StatusLevel::kCritical);
 
   const auto pending = at(kBegin + seconds(150));
   ASSERT_TRUE(pending && pending->alerts);
   EXPECT_EQ(pending->alerts->rules.front().state, "pending");
-  EXPECT_EQ(pending->alerts->rules.front().alerts.front().summary, "about to be low");
+  EXPECT_EQ(pending->alerts->rules.front().alerts.front().active_seconds, 30);
+
+  const auto fresh = at(kBegin + seconds(180));
+  ASSERT_TRUE(fresh && fresh->alerts);
+  EXPECT_EQ(fresh->alerts->rules.front().alerts.front().summary, "460 MiB left");
 
   const auto quiet = at(kBegin + seconds(60));
   ASSERT_TRUE(quiet && quiet->alerts);
   EXPECT_EQ(quiet->alerts->count("inactive"), 2U);
+}
+
+TEST_F(Recorded, TheLastChangeOfEachAlertIsItsState) {
+  // As of a roll-up, whose maximum is the state of a later moment.
+  FakeHistory rolled;
+  rolled.known = history.known;
+  rolled.add(state_of("JetmemZoneLow", "warning"), kBegin, {2}, false, 7, Resolution::kMinute);
+  EventRecord of_before = change("JetmemZoneLow", "firing", "of the boot before", kBegin - hours(5));
+  of_before.boot = 6;
+  rolled.event(of_before);
+  EventRecord dma = change("JetmemZoneLow", "firing", "DMA is low", kBegin + seconds(10));
+  dma.boot = 7;
+  dma.fields = R"({"labels": {"zone": "DMA"}})";
+  rolled.event(dma);
+  EventRecord normal = change("JetmemZoneLow", "pending", "Normal is low", kBegin + seconds(20));
+  normal.boot = 7;
+  normal.fields = R"({"labels": {"zone": "Normal"}})";
+  rolled.event(normal);
+  dma.kind = "resolved";
+  dma.wall = kBegin + seconds(40);
+  rolled.event(dma);
+  normal.kind = "cleared";
+  normal.wall = kBegin + seconds(50);
+  rolled.event(normal);
+  const auto rule_at = [&](Nanoseconds wall) {
+    auto then = recorded_device(rolled, rolled.known, wall, minutes(2));
+    EXPECT_TRUE(then);
+    add_recorded_alerts(rolled, *then);
+    return then->alerts->rules.front();
+  };
+  EXPECT_EQ(rule_at(kBegin + seconds(30)).state, "firing");
+  EXPECT_NE(rule_at(kBegin + seconds(30)).alerts.front().summary.find("DMA is low"),
+            std::string::npos);
+  EXPECT_EQ(rule_at(kBegin + seconds(45)).state, "pending");
+  EXPECT_NE(rule_at(kBegin + seconds(45)).alerts.front().summary.find("Normal is low"),
+            std::string::npos);
+  EXPECT_EQ(rule_at(kBegin + seconds(55)).state, "inactive");
+  EXPECT_TRUE(rule_at(kBegin + seconds(55)).alerts.empty());
+  // Not known from its changes: as recorded.
+  EXPECT_EQ(rule_at(kBegin + seconds(5)).state, "firing");
+  EXPECT_TRUE(rule_at(kBegin + seconds(5)).alerts.empty());
+}
+
+// Through the recorder's file, whose raw steps are gone.
+TEST(RecordedRollUps, AnAlertThatFiresForHalfOfAMinuteFires) {
+  const TempDir dir;
+  HistoryStore::Options options;
+  options.file = dir.file("history.db");
+  auto opened = HistoryStore::open(options);
+  ASSERT_TRUE(opened) << opened.error().message;
+  HistoryStore& store = *opened->store;
+  const auto boot = store.begin_boot("a", {Nanoseconds(0), kBegin, WallTrust::kSynced});
+  ASSERT_TRUE(boot);
+  const std::string key = state_of("JetmemMemoryLow", "critical");
+  for (int half = 0; half < 26; ++half) {
+    std::vector<double> low;
+    RawChunk chunk;
+    for (int i = 0; i < 180; ++i) {
+      low.push_back(i % 6 < 3 ? 0 : 2);
+      chunk.steps.push_back(minutes(30) * half + seconds(10) * i);
+    }
+    chunk.columns.push_back({key, false, low});
+    ASSERT_TRUE(store.write(*boot, &chunk, {}));
+  }
+  for (int i = 0; i < 10'000; ++i) {
+    const auto more = store.tidy(*boot, hours(13));
+    ASSERT_TRUE(more) << more.error().message;
+    if (!*more) break;
+  }
+  auto history = file_history(options.file);
+  auto then = recorded_device(*history, *history->facts(), kBegin + minutes(90) + seconds(45),
+                              minutes(2));
+  ASSERT_TRUE(then) << then.error().message;
+  add_recorded_alerts(*history, *then);
+  ASSERT_TRUE(then->alerts);
+  EXPECT_EQ(then->alerts->rules.front().state, "firing");
 }
 
 TEST_F(Recorded, AGapIsNoMoment) {

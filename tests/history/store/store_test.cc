@@ -128,6 +128,34 @@ TEST_F(StoreTest, ValuesOfAMoment) {
   EXPECT_TRUE(store_->at(kEpoch2026 + seconds(90), seconds(60))->empty());
 }
 
+TEST_F(StoreTest, StatesAndNamesOfARollUpAreNoMeans) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  const std::string alert = "jetmem_alert_state{alert=\"JetmemMemoryLow\",severity=\"critical\"}";
+  const std::string same = "jetmem_process_group_pid{command=\"same\"}";
+  const std::string other = "jetmem_process_group_pid{command=\"other\"}";
+  for (int half = 0; half < 26; ++half) {
+    std::vector<double> states;
+    std::vector<double> pids;
+    for (int i = 0; i < 180; ++i) {
+      states.push_back(i % 6 < 3 ? 0 : 2);
+      pids.push_back(i % 6 < 3 ? 1000 : 2000);
+    }
+    Steps steps;
+    steps.series(alert, states).series(other, pids);
+    steps.series(same, std::vector<double>(180, 1234)).series("jetmem_rail_watts", states);
+    ASSERT_TRUE(store_->write(boot, steps.at(minutes(30 * half), 180), {}));
+  }
+  tidy_all(boot, hours(13));
+  using Values = std::vector<std::pair<std::string, double>>;
+  const auto rolled = store_->at(kEpoch2026 + minutes(90) + seconds(15), minutes(2));
+  ASSERT_TRUE(rolled);
+  EXPECT_EQ(*rolled, (Values{{alert, 2}, {same, 1234}, {"jetmem_rail_watts", 1}}));
+  const auto raw = store_->at(kEpoch2026 + hours(12) + seconds(15), minutes(2));
+  ASSERT_TRUE(raw);
+  EXPECT_EQ(*raw, (Values{{alert, 0}, {other, 1000}, {same, 1234}, {"jetmem_rail_watts", 0}}));
+}
+
 TEST_F(StoreTest, EventsArePagedAndChosen) {
   open();
   const auto boot = begin("a", checked({}, kEpoch2026));
