@@ -230,11 +230,11 @@ CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
                                    "`jetmem capture`, instead of /"))
           ->type_name("DIR|FILE");
   add_access_options(program, context_.access);
-  app_->footer("Exit status: the same for all commands:\n" + exit_codes_text());
   add_all_commands(program);
   program.footer(
       "Without a command: jetmem status, with its options. `jetmem --all` shows all that is "
-      "known.");
+      "known.\n");
+  app_->footer(app_->get_footer() + "Exit status: the same for all commands:\n" + exit_codes_text());
 }
 
 CommandProgram::~CommandProgram() = default;
