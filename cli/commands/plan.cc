@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem plan: whether what is meant to run on a device fits its memory.
 
+#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/text/answer_text.h"
 #include "config/yaml_fields.h"
+#include "health/plan/model/header_reader.h"
 #include "health/plan/model/model_file.h"
 #include "health/plan/model/ollama.h"
 #include "report/answers/plan_answer.h"
@@ -88,14 +90,34 @@ Result<void> add_models(const PlanOptions& options, plan::Plan& plan) {
   return {};
 }
 
+bool is_gguf(const std::string& path) {
+  if (path.ends_with(".gguf")) return true;
+  const auto file = plan::open_bytes(path);
+  std::array<char, 4> begin{};
+  const auto got = file ? file->bytes.read(0, begin) : Result<std::size_t>(0);
+  return got && std::string_view(begin.data(), *got) == "GGUF";
+}
+
+// What is given as a plan and is none may be a model.
+void hint_at_model(const PlanOptions& options) {
+  if (!is_gguf(options.file)) return;
+  warn("plan", "a GGUF file is a model, not a plan: `jetmem plan --model " +
+                   printable(options.file, 300) + "`");
+}
+
 // 0, or the exit status after a message.
 int read_plan(const PlanOptions& options, plan::Plan& plan) {
   const std::string name = printable(options.file, 300);
   const auto text = read_config_file(options.file);
-  if (!text) return failed("plan", {text.error().code, name + ": " + text.error().message});
+  if (!text) {
+    const int status = failed("plan", {text.error().code, name + ": " + text.error().message});
+    hint_at_model(options);
+    return status;
+  }
   plan::ReadPlan read = plan::parse_plan(name, *text);
   if (!read.errors.empty()) {
     std::fprintf(stderr, "%s\n", describe(read.errors).c_str());
+    hint_at_model(options);
     return kExitData;
   }
   plan = std::move(read.plan);

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       continue;
     }
     const plan::ModelFile& model = read->model;
-    if (!model.weights || !(*model.weights >= 0)) __builtin_trap();
+    if (model.weights ? !(*model.weights > 0) : model.no_weights_reason.empty()) __builtin_trap();
     if (model.weights_per_token && !(*model.weights_per_token >= 0)) __builtin_trap();
     if (!model.cache && model.no_cache_reason.empty()) __builtin_trap();
     const plan::LanguageModel use = plan::language_model_of(model, {8192, nullptr, 1});

@@ -101,6 +101,27 @@ class Plan(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (65, ""))
         self.assertRegex(done.stderr, rf"{path}: byte \d+: expected ")
 
+    def test_a_model_without_tensors(self):
+        path = jt.temp_directory(self) / "empty.gguf"
+        path.write_bytes(gguf(SHAPE, {}, 0))
+        answer = self.checked("--model", path, "--device", "orin-nano-8gb", status=3)
+        self.assertFalse(answer["memory"]["complete"])
+        self.assertNotIn("bytes", answer["items"][0])
+
+    def test_a_model_given_as_a_plan(self):
+        folder = jt.temp_directory(self)
+        # By its bytes or by its name; larger than a plan may be, or not.
+        for name, content, status in (("blob", gguf(SHAPE, {}, 2 << 20), 65), ("small", gguf(SHAPE, {}, 0), 65),
+                                      ("m.gguf", b"version https://git-lfs.example\n", 65), ("none.gguf", None, 66)):
+            path = folder / name
+            if content is not None:
+                path.write_bytes(content)
+            done = plan(path)
+            self.assertEqual((done.returncode, done.stdout), (status, ""), name)
+            self.assertIn(f"`jetmem plan --model {path}`", done.stderr)
+        done = plan(self.write("services: {name: a\n"))
+        self.assertNotIn("--model", done.stderr)
+
     def test_a_model_of_ollama(self):
         models = jt.temp_directory(self)
         blob = gguf(SHAPE, {"a": 500}, 2048)

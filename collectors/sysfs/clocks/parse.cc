@@ -290,10 +290,14 @@ class Collector {
   std::optional<bool> is_on(Record record) {
     const std::string_view status = values_.name(record);
     if (status.empty()) return std::nullopt;  // counted
-    if (status == "active" || status == "suspended" || status == "suspending" ||
-        status == "resuming") {
+    if (status == "active" || status == "suspended") {
       values_.found();
       return status == "active";
+    }
+    if (status == "suspending" || status == "resuming") {
+      values_.found();  // nothing is wrong with the file
+      values_.missing("changing_power");
+      return std::nullopt;
     }
     values_.missing(status == "unsupported" ? "no_runtime_pm" : "malformed", record);
     return std::nullopt;

@@ -24,7 +24,8 @@
 //         documented nowhere: they are shown as they are.
 // Engines /sys/bus/platform/devices/<address>.<kind>, of the kinds nvenc, msenc, nvdec, nvjpg, vic,
 //         ofa, nvdla and pva, numbered where there are several (NVJPG, NVJPG1; nvdla0).
-//         power/runtime_status: "active" while it has power, "suspended" while it has none
+//         power/runtime_status: "active" while it has power, "suspended" while it has none,
+//         "suspending" or "resuming" in between, which is neither on nor off
 //         (Documentation/ABI/testing/sysfs-devices-power). It is the runtime PM core's own
 //         word, and asking it wakes nothing. Only of an engine that is active more is read:
 //         load (nvhost_scale.c, L4T 28 to 35): per mille, the average of host1x's activity monitor.
@@ -49,7 +50,7 @@
 // placeholder (a clock above 1 THz, a limit of 0 for "none"), inconsistent (load or use above 1),
 // beyond_bound (64 policies, 32 devices, 24 engines), name_unknown (a mode that the list does not
 // have), no_load_counter (an engine that is only on or off), no_runtime_pm (one whose driver does
-// not say whether it is).
+// not say whether it is), changing_power (one that is suspending or resuming).
 #pragma once
 
 #include <array>

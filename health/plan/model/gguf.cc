@@ -73,12 +73,44 @@ const TensorType* tensor_type(std::uint64_t number) {
   return found == kTensorTypes.end() ? nullptr : found;
 }
 
+// What one token reads; absent: of the experts it is not known.
+std::optional<double> bytes_per_token(const GgufFile& file, double weights) {
+  const TensorSums& tensors = file.tensors;
+  if (tensors.has_unknown_type) return std::nullopt;
+  double read = weights;
+  // Of the table of tokens one row is read, unless it is the output's matrix too.
+  if (tensors.has_output) read -= tensors.embedding;
+  if (file.experts == 0 && !(tensors.experts > 0)) return read;
+  const auto used = file.experts_used;
+  if (file.experts == 0 || !(tensors.experts > 0) || !used || *used > file.experts) {
+    return std::nullopt;
+  }
+  const double share = static_cast<double>(*used) / static_cast<double>(file.experts);
+  return read - tensors.experts * (1 - share);
+}
+
+void set_weights(GgufFile& file) {
+  ModelFile& model = file.model;
+  model.weights = file.tensors.all;
+  model.weights_per_token.reset();
+  model.no_weights_reason.clear();
+  if (!model.weights) {
+    model.no_weights_reason = "a tensor's type is unknown, and the file ends before its data";
+  } else if (*model.weights > 0) {
+    model.weights_per_token = bytes_per_token(file, *model.weights);
+  } else {
+    model.weights.reset();
+    model.no_weights_reason = "the header lists no weights";
+  }
+}
+
 class GgufParser {
  public:
   explicit GgufParser(const ByteSource& bytes) : bytes_(bytes), in_(bytes, kMostGgufHeaderBytes) {}
 
   Result<GgufFile> run() {
     head();
+    find_architecture();
     for (std::uint64_t i = 0; i < keys_count_ && in_.ok(); ++i) key();
     for (std::uint64_t i = 0; i < tensors_count_ && in_.ok(); ++i) tensor();
     if (in_.ok()) finish();
@@ -123,11 +155,27 @@ class GgufParser {
     return in_.text(length, what);
   }
 
+  // It may come after the keys that begin with it.
+  void find_architecture() {
+    const std::uint64_t first_key = in_.offset();
+    for (std::uint64_t i = 0; i < keys_count_ && keys_.text(kArchitectureKey).empty(); ++i) {
+      const std::string key = name("a key");
+      const std::uint32_t type = value_type();
+      if (!in_.ok()) return;
+      if (key == kArchitectureKey && type == kText) {
+        keys_.put_text(key, name("the text of " + key));
+      } else {
+        skip_value(type, 0);
+      }
+    }
+    in_.return_to(first_key);
+  }
+
   void key() {
     const std::string key = name("a key");
     const std::uint32_t type = value_type();
     if (!in_.ok()) return;
-    if (!GgufKeys::is_wanted(key)) return skip_value(type, 0);
+    if (!keys_.is_wanted(key)) return skip_value(type, 0);
     if (type == kText) {
       keys_.put_text(key, name("the text of " + printable(key, 60)));
       return;
@@ -149,6 +197,7 @@ class GgufParser {
                                  std::to_string(kMostLayers) + " layers, found " +
                                  std::to_string(length));
     }
+    if (!shortest_ || length < shortest_->length) shortest_ = LayerList{key, at, length};
     std::vector<std::uint64_t> numbers;
     for (std::uint64_t i = 0; i < length && in_.ok(); ++i) numbers.push_back(number(item, key));
     keys_.put(key, std::move(numbers));
@@ -239,11 +288,11 @@ class GgufParser {
       return in_.fail_at(at, "the tensors take more than 10 TB", Errc::kTooLarge);
     }
     if (tensor == "token_embd.weight") {
-      embedding_ = size;
+      out_.tensors.embedding = size;
     } else if (tensor == "output.weight") {
-      has_output_ = true;
+      out_.tensors.has_output = true;
     } else if (contains(tensor, "_exps.")) {
-      experts_ += size;
+      out_.tensors.experts += size;
     }
   }
 
@@ -252,38 +301,33 @@ class GgufParser {
     take_keys(keys_, model);
     out_.split_count = keys_.number("split.count").value_or(1);
     out_.split_number = keys_.number("split.no").value_or(0);
+    out_.experts = keys_.number("expert_count").value_or(0);
+    out_.experts_used = keys_.number("expert_used_count");
+    if (shortest_ && shortest_->length < model.layers) {
+      return in_.fail_at(shortest_->at, "expected " + printable(shortest_->key, 60) + " for " +
+                                            std::to_string(model.layers) + " layers, found " +
+                                            std::to_string(shortest_->length));
+    }
     const std::uint64_t alignment =
         std::clamp<std::uint64_t>(keys_.number("general.alignment").value_or(32), 1, 1U << 20);
     const std::uint64_t data = (in_.offset() + alignment - 1) / alignment * alignment;
-    if (unknown_type_) {
-      const double rest = static_cast<double>(bytes_.size - std::min(data, bytes_.size));
+    const double rest = static_cast<double>(bytes_.size - std::min(data, bytes_.size));
+    out_.tensors.all = weights_;
+    if (!unknown_type_) {
+      if (weights_ > rest) {
+        model.notes.push_back("The file of " + model.name +
+                              " is shorter than its weights: it is not complete.");
+      }
+    } else if (rest > 0) {
       model.notes.push_back("The weights of " + model.name +
                             " are the rest of the file: how large a tensor of type " +
                             std::to_string(*unknown_type_) + " is is not known here.");
-      model.weights = rest;
-      return;
+      out_.tensors.all = rest;
+    } else {
+      out_.tensors.all.reset();
     }
-    model.weights = weights_;
-    if (weights_ > static_cast<double>(bytes_.size - std::min(data, bytes_.size))) {
-      model.notes.push_back("The file of " + model.name +
-                            " is shorter than its weights: it is not complete.");
-    }
-    set_weights_per_token(model);
-  }
-
-  void set_weights_per_token(ModelFile& model) const {
-    double read = weights_;
-    // Of the table of tokens one row is read, unless it is the output's matrix too.
-    if (has_output_) read -= embedding_;
-    const std::uint64_t experts = keys_.number("expert_count").value_or(0);
-    if (experts > 0 && experts_ > 0) {
-      const auto used = keys_.number("expert_used_count");
-      if (!used || *used > experts) return;
-      read -= experts_ * (1 - static_cast<double>(*used) / static_cast<double>(experts));
-    } else if (experts > 0 || experts_ > 0) {
-      return;
-    }
-    model.weights_per_token = read;
+    out_.tensors.has_unknown_type = unknown_type_.has_value();
+    set_weights(out_);
   }
 
   const ByteSource& bytes_;
@@ -293,25 +337,32 @@ class GgufParser {
   std::uint64_t keys_count_ = 0;
   std::uint64_t tensors_count_ = 0;
   double weights_ = 0;
-  double embedding_ = 0;
-  double experts_ = 0;
-  bool has_output_ = false;
   std::optional<std::uint64_t> unknown_type_;
+  struct LayerList {
+    std::string key;
+    std::uint64_t at = 0;
+    std::uint64_t length = 0;
+  };
+  std::optional<LayerList> shortest_;
 };
 
 }  // namespace
 
 Result<GgufFile> read_gguf(const ByteSource& bytes) { return GgufParser(bytes).run(); }
 
-void add_part(const ModelFile& part, ModelFile& whole) {
-  if (whole.weights && part.weights) *whole.weights += *part.weights;
-  // Which tensors are experts' is known, but not how many of them a token uses: that is in the
-  // first part's keys.
-  if (whole.weights_per_token && part.weights_per_token) {
-    *whole.weights_per_token += *part.weights_per_token;
+void add_part(GgufFile part, GgufFile& whole) {
+  TensorSums& sums = whole.tensors;
+  if (sums.all && part.tensors.all) {
+    *sums.all += *part.tensors.all;
   } else {
-    whole.weights_per_token.reset();
+    sums.all.reset();
   }
+  sums.has_unknown_type = sums.has_unknown_type || part.tensors.has_unknown_type;
+  sums.embedding += part.tensors.embedding;
+  sums.experts += part.tensors.experts;
+  sums.has_output = sums.has_output || part.tensors.has_output;
+  for (std::string& note : part.model.notes) whole.model.notes.push_back(std::move(note));
+  set_weights(whole);
 }
 
 }  // namespace jetmem::plan

@@ -13,7 +13,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 
 #include "base/result.h"
 #include "health/plan/model/header_reader.h"
@@ -21,8 +21,20 @@
 
 namespace jetmem::plan {
 
+// Bytes of the tensors of a file, or of all parts of a model.
+struct TensorSums {
+  std::optional<double> all = 0;  // absent: of a type whose size is unknown, without their data
+  bool has_unknown_type = false;  // then the parts below are not known
+  double embedding = 0;           // the table of tokens
+  double experts = 0;
+  bool has_output = false;  // a matrix of the output's own
+};
+
 struct GgufFile {
-  ModelFile model;  // `weights` are those of this file
+  ModelFile model;  // its weights are those of `tensors`
+  TensorSums tensors;
+  std::uint64_t experts = 0;  // of a layer, and so many of them for each token
+  std::optional<std::uint64_t> experts_used;
   std::uint64_t split_count = 1;
   std::uint64_t split_number = 0;  // from 0
 };
@@ -31,7 +43,7 @@ struct GgufFile {
 // a window of memory.
 Result<GgufFile> read_gguf(const ByteSource& bytes);
 
-// Adds another part of the same model.
-void add_part(const ModelFile& part, ModelFile& whole);
+// Adds another part of the same model. What a token reads of them follows from all parts together.
+void add_part(GgufFile part, GgufFile& whole);
 
 }  // namespace jetmem::plan

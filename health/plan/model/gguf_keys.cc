@@ -10,7 +10,7 @@
 namespace jetmem::plan {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTexts{"general.architecture", "general.name",
+constexpr std::array<std::string_view, 4> kTexts{kArchitectureKey, "general.name",
                                                  "general.basename", "general.size_label"};
 constexpr std::array<std::string_view, 3> kWhole{"general.alignment", "split.count", "split.no"};
 // Behind the architecture.
@@ -43,18 +43,6 @@ constexpr std::array<std::string_view, 25> kOfArchitecture{"block_count",
 template <class Names>
 bool is_in(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string_view without_architecture(std::string_view key) {
-  const std::size_t dot = key.find('.');
-  if (dot == std::string_view::npos) return {};
-  const std::string_view rest = key.substr(dot + 1);
-  return is_in(kOfArchitecture, rest) ? rest : std::string_view();
-}
-
-std::string stored_name(std::string_view key) {
-  const std::string_view rest = without_architecture(key);
-  return std::string(rest.empty() ? key : rest);
 }
 
 // What the cache holds, layer by layer.
@@ -224,7 +212,18 @@ class CacheCounter {
 
 }  // namespace
 
-bool GgufKeys::is_wanted(std::string_view key) {
+std::string_view GgufKeys::without_architecture(std::string_view key) const {
+  const std::string_view architecture = text(kArchitectureKey);
+  if (architecture.empty() || !take_prefix(key, architecture) || !take_prefix(key, ".")) return {};
+  return is_in(kOfArchitecture, key) ? key : std::string_view();
+}
+
+std::string GgufKeys::stored_name(std::string_view key) const {
+  const std::string_view rest = without_architecture(key);
+  return std::string(rest.empty() ? key : rest);
+}
+
+bool GgufKeys::is_wanted(std::string_view key) const {
   return is_in(kTexts, key) || is_in(kWhole, key) || !without_architecture(key).empty();
 }
 
@@ -261,8 +260,9 @@ bool GgufKeys::is_list(std::string_view key) const {
 }
 
 void take_keys(const GgufKeys& keys, ModelFile& out) {
-  out.architecture = printable(keys.text("general.architecture"), 60);
-  for (const std::string_view key : {"general.name", "general.basename", "general.architecture"}) {
+  out.architecture = printable(keys.text(kArchitectureKey), 60);
+  for (const std::string_view key :
+       {std::string_view("general.name"), std::string_view("general.basename"), kArchitectureKey}) {
     if (out.name.empty()) out.name = printable(keys.text(key), 60);
   }
   if (out.name.empty()) out.name = "model";
@@ -274,7 +274,7 @@ void take_keys(const GgufKeys& keys, ModelFile& out) {
   } else if (out.layers > 0 || out.architecture == "clip") {
     CacheCounter(keys, out).run();
   } else {
-    out.no_cache_reason = (out.architecture.empty() ? std::string("general.architecture")
+    out.no_cache_reason = (out.architecture.empty() ? std::string(kArchitectureKey)
                                                     : out.architecture + ".block_count") +
                           " is missing";
   }

@@ -13,11 +13,14 @@
 
 namespace jetmem::plan {
 
-// Values of the keys that are wanted; all others are passed over. A key of the architecture is kept
-// without it: "block_count" of "llama.block_count". Numbers are lists of one.
+inline constexpr std::string_view kArchitectureKey = "general.architecture";
+
+// Values of the keys that are wanted; all others are passed over. A key of the file's own
+// architecture, which is therefore put first, is kept without it: "block_count" of
+// "llama.block_count". Numbers are lists of one.
 class GgufKeys {
  public:
-  static bool is_wanted(std::string_view key);
+  bool is_wanted(std::string_view key) const;
   void put(std::string_view key, std::vector<std::uint64_t> numbers);
   void put_text(std::string_view key, std::string text);
 
@@ -29,6 +32,10 @@ class GgufKeys {
   bool is_list(std::string_view key) const;
 
  private:
+  // The key without the architecture; empty: not one of the architecture's that are wanted.
+  std::string_view without_architecture(std::string_view key) const;
+  std::string stored_name(std::string_view key) const;
+
   std::map<std::string, std::vector<std::uint64_t>> numbers_;
   std::map<std::string, std::string> texts_;
 };

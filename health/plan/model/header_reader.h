@@ -43,6 +43,7 @@ class HeaderReader {
   bool ok() const { return !error_; }
   const Error& error() const { return *error_; }
   std::uint64_t offset() const { return offset_; }
+  void return_to(std::uint64_t offset) { offset_ = offset; }
 
   // The low `width` bytes of a number.
   std::uint64_t number(std::size_t width, std::string_view what);

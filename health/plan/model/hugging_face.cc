@@ -98,10 +98,9 @@ class ConfigParser {
     const JsonPath at = find(names);
     if (at.value == nullptr) return std::nullopt;
     if (!at.value->is_array()) return in_.count(at, kMostWidth);
-    if (layer >= at.value->size()) return std::nullopt;
-    return in_.count(
-        {&(*at.value)[static_cast<std::size_t>(layer)], &at, {}, static_cast<std::size_t>(layer)},
-        kMostWidth);
+    const auto index = static_cast<std::size_t>(layer);
+    const auto* const item = index < at.value->size() ? &(*at.value)[index] : nullptr;
+    return in_.count({item, &at, {}, index}, kMostWidth);
   }
 
   void cache() {
@@ -404,6 +403,10 @@ Result<ModelFile> read_hugging_face(const std::string& config_path) {
   model->weights_per_token.reset();
   if (auto done = add_weights(folder, *model); !done)
     return tl::unexpected(std::move(done.error()));
+  if (!(model->weights.value_or(0) > 0)) {
+    model->weights.reset();
+    model->no_weights_reason = "no weights in *.safetensors beside config.json";
+  }
   if (reads_all) model->weights_per_token = model->weights;
   const fs::path whole = fs::weakly_canonical(folder, error);
   model->name = printable((error ? folder : whole).filename().string(), 60);

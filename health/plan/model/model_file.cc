@@ -68,21 +68,20 @@ Result<ModelFile> gguf_with_parts(const std::string& path) {
                                                " parts, found " + std::to_string(count)});
   }
   if (first->split_number != 0) {
-    return in_file(path,
-                   {Errc::kMalformed, "is part " + std::to_string(first->split_number + 1) + " of " +
-                                        std::to_string(count) + "; give the first part"});
+    return in_file(
+        path, {Errc::kMalformed, "is part " + std::to_string(first->split_number + 1) + " of " +
+                                     std::to_string(count) + "; give the first part"});
   }
   for (std::uint64_t i = 1; i < count; ++i) {
     const std::string next = part_path(path, i, count);
     if (next.empty()) {
       return in_file(path, {Errc::kMalformed, "is the first of " + std::to_string(count) +
-                                                " parts, expected a name that ends with "
-                                                "-00001-of-N.gguf, N of five digits"});
+                                                  " parts, expected a name that ends with "
+                                                  "-00001-of-N.gguf, N of five digits"});
     }
     auto part = one_gguf(next);
     if (!part) return tl::unexpected(std::move(part.error()));
-    add_part(part->model, first->model);
-    for (std::string& note : part->model.notes) first->model.notes.push_back(std::move(note));
+    add_part(std::move(*part), *first);
   }
   return std::move(first->model);
 }
@@ -217,9 +216,7 @@ LanguageModel language_model_of(const ModelFile& file, const ModelUse& use) {
   out.layers = file.layers;
   out.weights_how = file.format;
   if (!file.quantization.empty()) out.weights_how += ", " + file.quantization;
-  if (!file.weights) {
-    out.weights_how = "not known: no *.safetensors beside config.json";
-  }
+  if (!file.weights) out.weights_how = "not known: " + file.no_weights_reason;
 
   const KvType* type = use.kv_type != nullptr ? use.kv_type : kv_type_named(file.native_kv_type);
   if (type == nullptr) type = kv_type_named("f16");

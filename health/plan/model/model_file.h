@@ -52,6 +52,7 @@ struct ModelFile {
   std::string architecture;  // "llama"; empty: unknown
   std::string quantization;  // of the weights, where the file says so in words
   std::optional<double> weights;
+  std::string no_weights_reason;  // why `weights` is absent
   // Of these, read for each token; absent: the files do not say which (a mixture of experts).
   std::optional<double> weights_per_token;
   std::uint64_t layers = 0;

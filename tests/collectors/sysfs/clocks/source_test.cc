@@ -173,6 +173,18 @@ TEST_F(ClocksTest, EnginesLoadsThatCannotBeTaken) {
   EXPECT_EQ(absent("malformed"), 1U);
 }
 
+// Between on and off it is neither; its load and clock could be read only of one that is on.
+TEST_F(ClocksTest, EnginesThatChangePowerAreNeitherOnNorOff) {
+  for (const char* status : {"suspending\n", "resuming\n"}) {
+    fixture.file("/sys/bus/platform/devices/154c0000.nvenc/power/runtime_status", status);
+    fixture.file("/sys/bus/platform/devices/154c0000.nvenc/load", "250\n");
+    EXPECT_FALSE(has("jetmem_engine_on{engine=NVENC}")) << status;
+    EXPECT_FALSE(has("jetmem_engine_load_ratio{engine=NVENC}")) << status;
+    EXPECT_EQ(absent("changing_power"), 1U) << status;
+    EXPECT_EQ(absent("malformed"), 0U) << status;
+  }
+}
+
 TEST(Engines, AreKnownByTheirDevices) {
   EXPECT_EQ(clocks::engine_kind("154c0000.nvenc"), "nvenc");
   EXPECT_EQ(clocks::engine_kind("15a80000.nvenc1"), "nvenc1");
@@ -196,6 +208,9 @@ TEST(Engines, OneThatIsOffIsLeftAlone) {
   directory.write(at + "154c0000.nvenc/load", "999\n");
   directory.write(at + "15340000.vic/power/runtime_status", "active\n");
   directory.write(at + "15340000.vic/load", "120\n");
+  directory.write(at + "15480000.nvdec/power/runtime_status", "resuming\n");
+  directory.write(at + "15480000.nvdec/load", "999\n");
+  directory.write("sys/kernel/debug/clk/nvdec/clk_rate", "1\n");
   directory.write("sys/kernel/debug/tegra-host1x/actmon/nvenc/module0/usage", "999\n");
   directory.write("sys/kernel/debug/tegra-host1x/actmon/vic/module0/usage", "999\n");
   directory.write("sys/kernel/debug/clk/nvenc/clk_rate", "1\n");
@@ -208,15 +223,16 @@ TEST(Engines, OneThatIsOffIsLeftAlone) {
   std::vector<std::string> read;
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
     std::string path(snapshot[i].path);
-    if (path.find("nvenc") != std::string::npos || path.find("vic") != std::string::npos) {
+    if (path.find("nvenc") != std::string::npos || path.find("nvdec") != std::string::npos ||
+        path.find("vic") != std::string::npos) {
       read.push_back(path.substr(path.find_last_of('/') + 1));
     }
   }
-  EXPECT_EQ(read,
-            (std::vector<std::string>{"runtime_status", "load", "clk_rate", "runtime_status"}));
+  EXPECT_EQ(read, (std::vector<std::string>{"runtime_status", "load", "clk_rate", "runtime_status",
+                                            "runtime_status"}));
   Clocks reading;
   ASSERT_TRUE(parse_clocks(snapshot, reading));
-  ASSERT_EQ(reading.engines.size(), 2U);
+  ASSERT_EQ(reading.engines.size(), 3U);
   EXPECT_EQ(reading.engines[0].load, 0.12);
   EXPECT_EQ(reading.engines[1].load, std::nullopt);
 }

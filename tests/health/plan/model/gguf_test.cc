@@ -180,6 +180,69 @@ TEST(Gguf, AnIncompleteFileIsNoted) {
   EXPECT_EQ(model_of(bytes, 100).notes.size(), 1U);
 }
 
+// Of a projector, another model or none: "llama.block_count" is the only one of a llama.
+TEST(Gguf, KeysOfOtherArchitecturesAreNotItsOwn) {
+  const ModelFile model = model_of(GgufBytes()
+                                       .u32("other.block_count", 2)
+                                       .list("other.attention.head_count_kv", {1, 1})
+                                       .u32("llama.x.block_count", 3)
+                                       .u32("block_count", 4)
+                                       .llama()
+                                       .u32("other.attention.sliding_window", 16));
+  EXPECT_EQ(model.layers, 28U);
+  ASSERT_TRUE(model.cache);
+  EXPECT_EQ(model.cache->most, 28 * 8 * 256);
+  EXPECT_EQ(model.cache->least_of(8192), model.cache->most_of(8192));
+  const ModelFile late = model_of(GgufBytes()
+                                      .u32("qwen2.5.block_count", 2)
+                                      .u32("qwen2.5.attention.head_count", 4)
+                                      .u32("qwen2.5.embedding_length", 64)
+                                      .string("general.architecture", "qwen2.5"));
+  ASSERT_TRUE(late.cache) << late.no_cache_reason;
+  EXPECT_EQ(late.cache->most, 2 * 4 * (16 + 16));
+  const ModelFile none = model_of(GgufBytes().u32("llama.block_count", 2));
+  EXPECT_EQ(none.layers, 0U);
+  EXPECT_NE(none.no_cache_reason.find("general.architecture"), std::string::npos);
+}
+
+TEST(Gguf, AListShorterThanTheLayersIsRefused) {
+  const auto with = [](std::size_t kv_heads, std::size_t pattern) {
+    return GgufBytes()
+        .string("general.architecture", "llama")
+        .list("llama.attention.head_count_kv", std::vector<std::uint64_t>(kv_heads, 8))
+        .list("llama.attention.sliding_window_pattern", std::vector<std::uint64_t>(pattern, 1), 7)
+        .u32("llama.attention.head_count", 24)
+        .u32("llama.embedding_length", 3072)
+        .u32("llama.block_count", 28);
+  };
+  EXPECT_EQ(model_of(with(28, 28)).cache->most, 28 * 8 * 256);
+  EXPECT_EQ(model_of(with(31, 28)).cache->most, 28 * 8 * 256) << "of layers that are not counted";
+  // Behind the head, the architecture, and the key with its two types: the length of the list.
+  const std::size_t at = 24 + (8 + 20 + 4 + 8 + 5) + (8 + 29 + 4 + 4);
+  for (const std::size_t short_of : {1U, 10U, 27U}) {
+    EXPECT_EQ(error_of(with(short_of, 28).bytes()),
+              "byte " + std::to_string(at) +
+                  ": expected llama.attention.head_count_kv for 28 layers, found " +
+                  std::to_string(short_of));
+  }
+  EXPECT_NE(error_of(with(28, 6).bytes()).find("sliding_window_pattern for 28 layers, found 6"),
+            std::string::npos);
+}
+
+// Weights of 0 bytes would fit anywhere.
+TEST(Gguf, WithoutTensorsTheWeightsAreUnknown) {
+  for (const auto& bytes : {GgufBytes().llama(), GgufBytes().llama().tensor("a", {0}, 0)}) {
+    const ModelFile model = model_of(bytes);
+    EXPECT_EQ(model.weights, std::nullopt);
+    EXPECT_EQ(model.weights_per_token, std::nullopt);
+    EXPECT_FALSE(model.no_weights_reason.empty());
+  }
+  const ModelFile cut = model_of(GgufBytes().llama().tensor("a", {64}, 99), 0);
+  EXPECT_EQ(cut.weights, std::nullopt);
+  EXPECT_NE(cut.no_weights_reason.find("type"), std::string::npos);
+  EXPECT_TRUE(cut.notes.empty());
+}
+
 TEST(Gguf, ErrorsNameTheByteAndWhatWasExpected) {
   EXPECT_NE(error_of("").find("byte 0"), std::string::npos);
   EXPECT_NE(error_of("GGML\3\0\0\0").find("expected 'GGUF'"), std::string::npos);
@@ -193,18 +256,22 @@ TEST(Gguf, ErrorsNameTheByteAndWhatWasExpected) {
             std::string::npos);
   EXPECT_NE(error_of(GgufBytes().tensor("a", {100}, 12).bytes()).find("multiples of 256"),
             std::string::npos);
-  EXPECT_NE(
-      error_of(GgufBytes().raw("llama.block_count", 5, "\xff\xff\xff\xff").bytes()).find("from 0"),
-      std::string::npos);
+  EXPECT_NE(error_of(GgufBytes()
+                         .string("general.architecture", "llama")
+                         .raw("llama.block_count", 5, "\xff\xff\xff\xff")
+                         .bytes())
+                .find("from 0"),
+            std::string::npos);
 }
 
 TEST(Gguf, EveryCutIsAnErrorOfItsOwn) {
-  const std::string whole = GgufBytes()
-                                .llama()
-                                .list("tokenizer.ggml.token_type", {1, 2, 3})
-                                .list("llama.attention.head_count_kv", {1, 2})
-                                .tensor("a", {32, 2}, 8)
-                                .bytes();
+  const std::string whole =
+      GgufBytes()
+          .llama()
+          .list("tokenizer.ggml.token_type", {1, 2, 3})
+          .list("llama.attention.key_length", std::vector<std::uint64_t>(28, 9))
+          .tensor("a", {32, 2}, 8)
+          .bytes();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto read = read_gguf(bytes_of(std::string_view(whole).substr(0, size)));
     ASSERT_FALSE(read) << size;

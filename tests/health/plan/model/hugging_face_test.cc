@@ -86,6 +86,15 @@ TEST(HuggingFace, LayersByTheirTypes) {
   EXPECT_EQ(unknown.cache->least, 32);
 }
 
+TEST(HuggingFace, AListShorterThanTheLayersIsRefused) {
+  const auto read = parse_hugging_face_config(
+      R"({"num_hidden_layers": 4, "num_attention_heads": 32, "head_dim": 8,
+          "num_key_value_heads": [8, 8]})");
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("num_key_value_heads[2]"), std::string::npos)
+      << read.error().message;
+}
+
 TEST(HuggingFace, LatentAttention) {
   const ModelFile model = config(
       R"({"num_hidden_layers": 27, "num_attention_heads": 16, "num_key_value_heads": 16,

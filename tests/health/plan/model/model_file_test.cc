@@ -52,12 +52,67 @@ TEST_F(ModelFileTest, AModelInParts) {
   EXPECT_NE(error(write("odd.gguf", part(0, 3).bytes(4096))).find("-00001-of-"), std::string::npos);
 }
 
+// What a token reads is the same, however the tensors and keys are spread.
+TEST_F(ModelFileTest, ATokenReadsAsMuchOfPartsAsOfOneFile) {
+  const auto head = [] {
+    return GgufBytes()
+        .llama("olmoe")
+        .u32("olmoe.expert_count", 64)
+        .u32("olmoe.expert_used_count", 8);
+  };
+  const auto add = [](GgufBytes bytes, int tensor) {
+    if (tensor == 0) bytes.tensor("token_embd.weight", {256, 100}, 12);
+    if (tensor == 1) bytes.tensor("blk.0.ffn_up_exps.weight", {256, 10, 64}, 12);
+    if (tensor == 2) bytes.tensor("output.weight", {256, 100}, 12);
+    return bytes;
+  };
+  const std::size_t data = 1 << 20;
+  const ModelFile whole = read(write("m.gguf", add(add(add(head(), 0), 1), 2).bytes(data)));
+  ASSERT_EQ(whole.weights_per_token, 14400 + 1440 * 8);
+  // In parts of one tensor each, the first has none, as splitting can leave it.
+  for (const bool reversed : {false, true}) {
+    std::string first;
+    for (int part = 0; part < 4; ++part) {
+      GgufBytes bytes = part == 0 ? head() : GgufBytes();
+      bytes.u32("split.no", static_cast<std::uint64_t>(part)).u32("split.count", 4);
+      if (part > 0) bytes = add(std::move(bytes), reversed ? 3 - part : part - 1);
+      const std::string path =
+          write("p-0000" + std::to_string(part + 1) + "-of-00004.gguf", bytes.bytes(data));
+      if (part == 0) first = path;
+    }
+    const ModelFile parts = read(first);
+    EXPECT_EQ(parts.weights, whole.weights) << reversed;
+    EXPECT_EQ(parts.weights_per_token, whole.weights_per_token) << reversed;
+  }
+}
+
+TEST_F(ModelFileTest, PartsWithoutTensorsHaveNoKnownWeights) {
+  const std::string first =
+      write("m-00001-of-00002.gguf",
+            GgufBytes().llama().u32("split.no", 0).u32("split.count", 2).bytes());
+  write("m-00002-of-00002.gguf", GgufBytes().u32("split.no", 1).u32("split.count", 2).bytes());
+  const ModelFile model = read(first);
+  EXPECT_EQ(model.weights, std::nullopt);
+  EXPECT_FALSE(model.no_weights_reason.empty());
+  // One whose size is not known makes the sum unknown.
+  write("m-00002-of-00002.gguf",
+        GgufBytes().u32("split.no", 1).u32("split.count", 2).tensor("a", {1000}, 0).bytes(4096));
+  EXPECT_EQ(read(first).weights, 4000);
+  write("m-00001-of-00002.gguf",
+        GgufBytes().llama().u32("split.no", 0).u32("split.count", 2).tensor("b", {64}, 99).bytes());
+  EXPECT_EQ(read(first).weights, std::nullopt);
+}
+
 TEST_F(ModelFileTest, AFolderOfHuggingFace) {
   const std::string config = write(
       "hub/my-model/config.json",
       R"({"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 8, "dtype": "float32"})");
   const std::string folder = fs::path(config).parent_path().string();
   EXPECT_EQ(read(folder).weights, std::nullopt) << "none beside it";
+  const std::string empty = write("hub/my-model/model.safetensors", GgufBytes::text("{}"));
+  EXPECT_EQ(read(folder).weights, std::nullopt) << "no tensor in it";
+  EXPECT_FALSE(read(folder).no_weights_reason.empty());
+  fs::remove(empty);
   const std::string header = R"({"a": {"data_offsets": [0, 100]}})";
   const std::string tensors = GgufBytes::number(header.size(), 8) + header + std::string(100, '\0');
   write("hub/my-model/model-00001-of-00002.safetensors", tensors);
@@ -127,8 +182,7 @@ TEST_F(ModelFileTest, WhatIsNoModel) {
   EXPECT_NE(error(write("empty", "")).find("byte 0"), std::string::npos);
   EXPECT_NE(error("/nonexistent/m.gguf").find("neither"), std::string::npos);
   fs::create_directories(folder_.file("empty-folder"));
-  EXPECT_NE(error(folder_.file("empty-folder")).find("config.json"),
-            std::string::npos);
+  EXPECT_NE(error(folder_.file("empty-folder")).find("config.json"), std::string::npos);
   const std::string fifo = folder_.file("fifo");
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_NE(error(fifo).find("regular"), std::string::npos);
@@ -191,6 +245,11 @@ TEST(ModelUse, TheBudgetSaysWhatIsNotKnown) {
   EXPECT_EQ(budget_of(file, 0.5e9, 1000).memory, Fit::kDoesNotFit) << "the weights alone do not";
   file.weights.reset();
   EXPECT_EQ(budget_of(file, 8e9, 1000).items[0].bytes, std::nullopt);
+  file.cache = CacheShape{1000, 1000, 0, 0, {}};
+  file.no_weights_reason = "there are none";
+  const Budget weightless = budget_of(file, 8e9, 1000);
+  EXPECT_EQ(weightless.memory, Fit::kUnknown);
+  EXPECT_NE(weightless.items[0].how.find("there are none"), std::string::npos);
 }
 
 TEST(ModelUse, AnUpperBoundIsNoVerdict) {
