@@ -292,7 +292,7 @@ std::string event_lines(const StatusAnswer& answer, const ScreenStyle& style,
     const std::string why = absence_reason(answer.absent, "last_event");
     return why.empty() ? std::string() : unknown_line(style, "event", why);
   }
-  const StatusAnswer::Event& event = *answer.last_event;
+  const StatusEvent& event = *answer.last_event;
   const std::string when = last_seen_text(event.age_seconds, event.wall, event.before_this_boot);
   return labelled(style, "event",
                   (when.empty() ? "at an unknown time" : when) + ": " + event.summary, max_lines);

@@ -217,7 +217,7 @@ std::string alerts_part(const StatusAnswer& answer, const ScreenStyle& style) {
 
 std::string event_text(const StatusAnswer& answer, const ScreenStyle& style) {
   if (!answer.last_event) return {};
-  const StatusAnswer::Event& event = *answer.last_event;
+  const StatusEvent& event = *answer.last_event;
   std::string text = last_seen_text(event.age_seconds, event.wall, event.before_this_boot);
   text += (text.empty() ? "" : ": ") + event.summary;
   if (event.count > 1) text += " (" + number_text(static_cast<double>(event.count)) + " times)";

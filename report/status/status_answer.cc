@@ -252,7 +252,7 @@ void add_last_event(Answer& answer, const DeviceNow& now) {
     if (event.what != EventWhat::kKernel || event.origin == "probe" || is_companion(event.kind)) {
       continue;
     }
-    Answer::Event& last = answer.last_event.emplace();
+    StatusEvent& last = answer.last_event.emplace();
     last.kind = event.kind;
     last.severity = event.severity;
     last.subject = printable(event.subject, 100);
@@ -574,7 +574,7 @@ static void describe(json::Fields& v, StatusAnswer::Alert& alert) {
   v("more", alert.more);
 }
 
-static void describe(json::Fields& v, StatusAnswer::Event& event) {
+static void describe(json::Fields& v, StatusEvent& event) {
   v("kind", event.kind);
   v.unless_empty("severity", event.severity);
   v.unless_empty("subject", event.subject);

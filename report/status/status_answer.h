@@ -22,6 +22,18 @@ enum class StatusLevel : std::uint8_t { kOk, kWarning, kCritical, kUnknown };
 // "ok", "warning", "critical", "unknown"
 std::string_view status_level_name(StatusLevel level);
 
+// The last thing that happened: of the kernel's log, jetmem's probes excluded.
+struct StatusEvent {
+  std::string kind;
+  std::string severity;
+  std::string subject;
+  std::string summary;
+  std::uint64_t count = 1;
+  std::optional<double> wall;
+  std::optional<double> age_seconds;
+  bool before_this_boot = false;
+};
+
 struct StatusAnswer {
   static constexpr std::string_view kSchema = "jetmem-status/1";
   static constexpr std::size_t kMaxAlerts = 32;
@@ -46,17 +58,6 @@ struct StatusAnswer {
     std::string last;                        // one sentence, of the last one that is known
     std::string severity;
     Absences absent;
-  };
-  // The last thing that happened: of the kernel's log, jetmem's probes excluded.
-  struct Event {
-    std::string kind;
-    std::string severity;
-    std::string subject;
-    std::string summary;
-    std::uint64_t count = 1;
-    std::optional<double> wall;
-    std::optional<double> age_seconds;
-    bool before_this_boot = false;
   };
   struct Alert {
     std::string name;
@@ -116,7 +117,7 @@ struct StatusAnswer {
   // Kinds that occurred since boot, the last first; absent["faults"] says why others may be
   // missing.
   std::vector<Fault> faults;
-  std::optional<Event> last_event;
+  std::optional<StatusEvent> last_event;
 
   std::optional<std::uint64_t> firing;
   std::optional<std::uint64_t> pending;
