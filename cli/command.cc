@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/text/text.h"
 #include "base/version.h"
@@ -49,6 +50,12 @@ void add_access_options(const Command& program, ClientAccess& access) {
                  "the variable JETMEM_PASSWORD");
   program.option("--password-file", access.password_file, "FILE",
                  "File with the password of --user");
+}
+
+// A folder and its name in messages.
+std::pair<std::string, std::string>& folder_name() {
+  static std::pair<std::string, std::string> names;
+  return names;
 }
 
 // What the first argument that nobody expected was probably meant to be: "status" for "statsu".
@@ -191,13 +198,28 @@ void Command::on_run(std::function<int()> run) const {
 }
 
 void warn(std::string_view command, std::string_view text) {
-  std::fprintf(stderr, "jetmem %.*s: %.*s\n", static_cast<int>(command.size()), command.data(),
-               static_cast<int>(text.size()), text.data());
+  const auto& [folder, name] = folder_name();
+  std::string shown(text);
+  for (std::size_t at = 0; !folder.empty() && (at = shown.find(folder, at)) != std::string::npos;) {
+    shown.replace(at, folder.size(), name);
+    at += name.size();
+  }
+  std::fprintf(stderr, "jetmem %.*s: %s\n", static_cast<int>(command.size()), command.data(),
+               shown.c_str());
+}
+
+void set_folder_name(std::string folder, std::string name) {
+  folder_name() = {std::move(folder), printable(name, 300)};
 }
 
 int failed(std::string_view command, const Error& error) {
   warn(command, printable(error.message, 1000));
   return exit_code(error.code);
+}
+
+int failed_past(std::string_view command, const Error& error) {
+  const int status = failed(command, error);
+  return error.code == Errc::kAbsent ? kExitUnknown : status;
 }
 
 int exit_unknown(const Error& error) {

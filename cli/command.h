@@ -106,6 +106,10 @@ class Command {
 void warn(std::string_view command, std::string_view text);
 // The same with an error's message. Returns its exit status.
 int failed(std::string_view command, const Error& error);
+// The same for a command that shows the past: what was never recorded is unknown (3).
+int failed_past(std::string_view command, const Error& error);
+// From here on messages call `folder`, where a bundle is unpacked, by its `name`.
+void set_folder_name(std::string folder, std::string name);
 // The exit status of a command that judges the device: what could not be asked is unknown. A
 // mistake in the command line or in a file that it names is none of the device's.
 int exit_unknown(const Error& error);

@@ -45,6 +45,7 @@ int open_root(jetmem::CommandContext& context, std::unique_ptr<jetmem::UnpackedB
     std::fprintf(stderr, "jetmem: --root %s: %s\n", jetmem::printable(context.root, 500).c_str(),
                  remark.c_str());
   }
+  jetmem::set_folder_name(bundle->root(), context.root);
   context.root = bundle->root();
   return jetmem::kExitOk;
 }

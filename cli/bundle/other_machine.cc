@@ -71,7 +71,7 @@ Result<std::optional<OtherMachine>> ask_other_machine(const DeviceClientOptions&
   if (metrics) {
     out.metrics = std::move(metrics->body);
   } else {
-    out.missing.emplace_back("/jetmem/metrics.txt", metrics.error().message);
+    out.missing.emplace_back(kCapturedMetrics, metrics.error().message);
   }
   return std::optional<OtherMachine>(std::move(out));
 }

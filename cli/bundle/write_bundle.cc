@@ -85,14 +85,15 @@ class Bundler {
     manifest_.sources = machine.sources;
     for (Manifest::SourceRemark& note : manifest_.sources) {
       note.reason = redact_text(note.reason, redacted_);
-      note.skipped = why;
+      // What is absent there was looked for; reading the bundle finds it as absent.
+      if (note.state != state_name(SourceState::kAbsent)) note.skipped = why;
     }
     for (const auto& [path, text] : machine.json) {
       if (auto ok = bundle_->add(path, redact_json(text, redacted_, 2) + "\n"); !ok) return ok;
     }
     if (!machine.metrics.empty()) {
       const std::string text = redact_text(machine.metrics, redacted_, /*ids=*/false);
-      if (auto ok = bundle_->add("/jetmem/metrics.txt", text); !ok) return ok;
+      if (auto ok = bundle_->add(kCapturedMetrics, text); !ok) return ok;
     }
     omit("/", "another machine: " + why + "; run jetmem capture on it for all of it");
     for (const auto& [path, reason] : machine.missing) omit(path, reason);
@@ -176,7 +177,7 @@ class Bundler {
   // The answers in a bundle of another machine are all that there is of it.
   Result<bool> answers_of_tree() {
     if (is_live() || !from_tree(kCapturedNow)) return false;
-    for (const char* path : {kCapturedNow, kCapturedDoctor, "/jetmem/metrics.txt"}) {
+    for (const char* path : {kCapturedNow, kCapturedDoctor, kCapturedMetrics}) {
       const auto text = from_tree(path);
       if (!text) continue;
       if (auto ok = bundle_->add(path, *text); !ok) return tl::unexpected(std::move(ok.error()));
@@ -192,7 +193,7 @@ class Bundler {
     fill_page(shot.table(), shot.now(), 1, page);
     std::string text;
     render_text(page, text);
-    return bundle_->add("/jetmem/metrics.txt", redact_text(text, redacted_, /*ids=*/false));
+    return bundle_->add(kCapturedMetrics, redact_text(text, redacted_, /*ids=*/false));
   }
 
   Result<void> add_alerts(const std::string& json) {

@@ -55,6 +55,7 @@ SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
 // What a bundle of another machine holds in place of its files: the answers of its jetmemd.
 inline constexpr const char* kCapturedNow = "/jetmem/now.json";
 inline constexpr const char* kCapturedDoctor = "/jetmem/doctor.json";
+inline constexpr const char* kCapturedMetrics = "/jetmem/metrics.txt";
 // A file of a captured tree; nothing: there is none, or it cannot be read.
 std::optional<std::string> captured_text(const std::string& root, const std::string& path);
 

@@ -264,6 +264,8 @@ int show(const BootsOptions& options, const Known& known) {
     print_text(known);
   }
   if (known.is_unreadable) warn("boots", known.problem);
+  // Not even looked at: nothing is wrong with the command or what it reads.
+  if (known.code == Errc::kSkipped) return kExitUnknown;
   return known.is_unreadable ? exit_code(known.code) : kExitOk;
 }
 
@@ -322,7 +324,11 @@ int run_boots(const BootsOptions& options) {
     known.marks = &facts->marks;
   } else {
     const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
-    known.lacks({Errc::kIo, status.reason.empty() ? status.skipped : status.reason});
+    if (status.skipped.empty()) {
+      known.lacks({Errc::kIo, status.reason});
+    } else {
+      known.lacks({Errc::kSkipped, status.skipped});
+    }
   }
   known.facts = facts;
   return show(options, known);
@@ -344,7 +350,8 @@ void add_boots_command(const Command& program) {
       "stopped jetmemd. Unclean: jetmemd ran and received no stop (power loss, panic, watchdog). "
       "Only root and jetmemd can read the history: sudo jetmem boots, or --daemon ADDRESS for "
       "jetmemd's copy, up to five minutes old. --root DIR reads below DIR.");
-  command.exit_status("0, also where there is no history yet");
+  command.exit_status(
+      "0, also where there is no history yet; 3 if a bundle does not have what tells it");
 }
 
 }  // namespace jetmem

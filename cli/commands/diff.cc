@@ -155,10 +155,7 @@ class SnapshotPair {
 };
 
 int run_diff(const DiffOptions& options) {
-  const auto fail_with = [](const Error& error) {
-    failed("diff", error);
-    return error.code == Errc::kAbsent ? kExitUnknown : exit_code(error.code);
-  };
+  const auto fail_with = [](const Error& error) { return failed_past("diff", error); };
   SnapshotPair looking(options);
   auto before = looking.at(options.before);
   if (!before) return fail_with(before.error());

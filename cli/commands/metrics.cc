@@ -6,6 +6,7 @@
 
 #include "base/text/text.h"
 #include "cli/client/daemon_client.h"
+#include "cli/client/device_client.h"
 #include "cli/client/local_snapshot.h"
 #include "cli/client/output_file.h"
 #include "cli/client/rule_input.h"
@@ -19,9 +20,8 @@ namespace jetmem {
 namespace {
 
 // JSON has neither infinity nor NaN: null.
-std::string samples_json(const LocalSnapshot& shot) {
+std::string samples_json(const SampleSet& set) {
   json::Fields::Map<double> samples;
-  const SampleSet set = SampleSet::of(shot.table());
   for (const Sample& sample : set.all()) samples.emplace_back(sample.name.key(), sample.value);
   return json::write_document(1, [&](json::Fields& v) {
     v.schema("jetmem-metrics/1");
@@ -41,9 +41,7 @@ struct MetricsText {
   bool any_ok = true;
 };
 
-void report(std::string_view message) {
-  std::fprintf(stderr, "jetmem metrics: %s\n", printable(message, 1000).c_str());
-}
+void report(std::string_view message) { warn("metrics", printable(message, 1000)); }
 
 Result<MetricsText> daemon_metrics(const MetricsOptions& options) {
   if (!options.root.empty()) {
@@ -77,13 +75,38 @@ Result<MetricsText> local_metrics(const MetricsOptions& options) {
     if (!status.skipped.empty()) report(name + ": skipped: " + status.skipped);
   }
   if (options.json) {
-    out.text = samples_json(**shot);
+    out.text = samples_json(SampleSet::of((*shot)->table()));
   } else {
     Page page;
     fill_page((*shot)->table(), (*shot)->now(), 1, page);
     render_text(page, out.text);
   }
   return out;
+}
+
+// Of another machine's bundle: what its jetmemd served. Nothing: it is none, or does not have that.
+std::optional<MetricsText> captured_metrics(const MetricsOptions& options) {
+  if (options.root.empty() || !options.only.empty()) return std::nullopt;
+  const auto now = captured_text(options.root, kCapturedNow);
+  if (!now) return std::nullopt;
+  if (options.json) {
+    const auto device = parse_device_now(*now);
+    if (!device) return std::nullopt;
+    return MetricsText{samples_json(device->samples)};
+  }
+  const auto text = captured_text(options.root, kCapturedMetrics);
+  if (!text) return std::nullopt;
+  MetricsText out;
+  Lines lines(*text);
+  std::string_view line;
+  while (lines.next(line)) out.text += printable(line, line.size()) + "\n";
+  return out;
+}
+
+Result<MetricsText> metrics_of(const MetricsOptions& options) {
+  if (options.daemon) return daemon_metrics(options);
+  if (auto captured = captured_metrics(options)) return std::move(*captured);
+  return local_metrics(options);
 }
 
 Result<void> write_to(const std::string& file, const std::string& text) {
@@ -94,7 +117,7 @@ Result<void> write_to(const std::string& file, const std::string& text) {
 }
 
 int run_metrics(const MetricsOptions& options) {
-  const auto metrics = options.daemon ? daemon_metrics(options) : local_metrics(options);
+  const auto metrics = metrics_of(options);
   auto done = metrics ? write_to(options.output, metrics->text)
                       : Result<void>(tl::unexpected(metrics.error()));
   if (done) return metrics->any_ok ? kExitOk : kExitUnknown;
@@ -129,7 +152,8 @@ void add_metrics_command(const Command& program) {
   command.footer(
       "Needs no daemon unless --daemon is given. A source that could not be read is omitted and "
       "reported on standard error; missing values of a source are counted in "
-      "jetmem_source_absent_values. --root DIR reads below DIR.\n"
+      "jetmem_source_absent_values. --root DIR reads below DIR; of a bundle of another machine, prints what its "
+      "jetmemd served.\n"
       "-o is for node_exporter's textfile collector (jetmem-textfile.timer): FILE is written as "
       "FILE.part and renamed. If there are no metrics or they cannot be written, an old FILE is "
       "removed, as its values are no longer current.");

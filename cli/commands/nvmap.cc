@@ -301,7 +301,11 @@ int show_nvmap(const NvmapOptions& options, Nvmap nvmap, Others others) {
 
 int run_remote_nvmap(const NvmapOptions& options) {
   if (options.maps) {
-    return failed("nvmap", {Errc::kInvalid, "--maps reads this machine: not with --daemon"});
+    return failed("nvmap",
+                  {Errc::kInvalid, options.daemon.empty()
+                                       ? "--maps: the bundle " + options.root_name +
+                                             " has only the answers of another machine's jetmemd"
+                                       : "--maps reads this machine: not with --daemon"});
   }
   const auto now = query_device(options);
   if (!now) return failed("nvmap", now.error());

@@ -80,7 +80,7 @@ int run_watch(const WatchOptions& options) {
   first.interval = seconds;
   const auto reader = std::make_shared<watch::Reader>(options);
   auto at = reader->moment(options.at);
-  if (!at) return failed("watch", std::move(at.error()).within("--at"));
+  if (!at) return failed_past("watch", std::move(at.error()).within("--at"));
   first.as_of = *at;
   use_terminal_locale();
   auto signals = watch::Signals::take();
@@ -129,7 +129,7 @@ void add_watch_command(const Command& program) {
       "of the values; after a failed read the last values stay, with the reason. Unknown values "
       "are \"-\" or \"not known\".\n"
       "It needs a terminal: status, top and the others need none, and have --json.");
-  command.exit_status("0");
+  command.exit_status("0; 3 if there is no history for --at");
 }
 
 }  // namespace jetmem

@@ -54,7 +54,7 @@ class EventsCommand {
   }
 
  private:
-  int fail_with(const Error& error) const { return events_failed(options_.ring.command, error); }
+  int fail_with(const Error& error) const { return failed_past(options_.ring.command, error); }
 
   void note(const std::string& text) const { warn(options_.ring.command, text); }
 
@@ -94,6 +94,9 @@ class EventsCommand {
     if (!options_.daemon.empty() || options_.follow || is_mistake) {
       return fail_with(why);
     }
+    if (!options_.root.empty() && captured_text(options_.root, kCapturedNow)) {
+      return show_answered();
+    }
     const bool kernel_too =
         needed_.what.empty() || std::find(needed_.what.begin(), needed_.what.end(),
                                           EventWhat::kKernel) != needed_.what.end();
@@ -105,8 +108,34 @@ class EventsCommand {
     return status;
   }
 
-  Result<void> find_span(const HistoryFacts& facts) {
-    Nanoseconds now = facts.newest.value_or(Nanoseconds(0));
+  // Of another machine's bundle: those in the answer of its jetmemd.
+  int show_answered() {
+    const auto now = query_device(options_);
+    if (!now) return fail_with(now.error());
+    if (auto span = find_span(wall_clock(now->wall.value_or(0))); !span) {
+      return fail_with(span.error());
+    }
+    if (now->events.empty() && !now->no_events.empty()) {
+      return fail_with({Errc::kAbsent, "the captured answer of that machine's jetmemd has no "
+                                       "events: " + now->no_events});
+    }
+    const bool full = now->events.size() >= DeviceNow::kMaxEvents;
+    const EventsFound found = wanted_events(now->events, needed_);
+    show_list(found.events);
+    const std::string of_what = std::string("in the captured answer of that machine's jetmemd: ") +
+                                (full ? "the newest " + std::to_string(now->events.size()) +
+                                            " of the day before the capture"
+                                      : "all of the day before the capture");
+    if (options_.ring.json) {
+      note("events " + of_what);
+      if (found.more) note("older events exist: raise --limit");
+    } else {
+      put(wrapped(summary(found, " " + of_what + " (" + printable(now->from, 200) + ")"), 0));
+    }
+    return kExitOk;
+  }
+
+  Result<void> find_span(Nanoseconds now) {
     if (options_.root.empty()) now = std::max(now, SystemClock().wall());
     for (const bool begin : {true, false}) {
       const RingQuery& ring = options_.ring;
@@ -122,7 +151,7 @@ class EventsCommand {
   }
 
   int show(std::unique_ptr<History> history, const HistoryFacts& facts) {
-    if (auto span = find_span(facts); !span) return fail_with(span.error());
+    if (auto span = find_span(facts.newest.value_or(Nanoseconds(0))); !span) return fail_with(span.error());
     // Events to be followed must be in the first page.
     EventFilter first = needed_;
     if (options_.follow) first.limit = std::max(needed_.limit, kFollowed);
@@ -139,7 +168,7 @@ class EventsCommand {
     const bool is_file = !facts.location.empty() && facts.location.front() == '/';
     if (is_file || !options_.root.empty()) add_log(facts, *found);
     show_list(found->events);
-    if (!options_.ring.json && !options_.follow) put(wrapped(summary(facts, *found), 0));
+    if (!options_.ring.json && !options_.follow) put(wrapped(summary(*found, where(facts)), 0));
     if (options_.ring.json && found->more) {
       note("older events exist: raise --limit");
     }
@@ -188,15 +217,21 @@ class EventsCommand {
     list.finish();
   }
 
-  std::string summary(const HistoryFacts& facts, const EventsFound& found) const {
+  std::string where(const HistoryFacts& facts) const {
+    std::string out = " in the history (" +
+                      printable(displayed_path(options_, facts.location), 200) + ")";
+    if (facts.oldest) out += ", which goes back to " + local_time(*facts.oldest);
+    return out;
+  }
+
+  std::string summary(const EventsFound& found, const std::string& where) const {
     const bool untrusted = std::any_of(
         found.events.begin(), found.events.end(),
         [](const EventRecord& event) { return event.wall.has_value() && !event.wall_trusted; });
     std::string out = counted(found.events.size(), "event");
     if (needed_.from) out += " since " + local_time(*needed_.from);
     if (needed_.to) out += " until " + local_time(*needed_.to);
-    out += " in the history (" + printable(displayed_path(options_, facts.location), 200) + ")";
-    if (facts.oldest) out += ", which goes back to " + local_time(*facts.oldest);
+    out += where;
     if (found.more) out += "; older events exist: raise --limit";
     if (untrusted) out += "; ~ marks times of a clock that was never synchronised";
     return out + ".";
@@ -312,7 +347,8 @@ void add_command(const Command& program, const char* name, const char* help, boo
       "Asks jetmemd, or reads its file if none answers: kernel events, alert changes, starts of "
       "jetmemd, clock steps and marks of the last 60 days. Without a history, and with --ring, "
       "reads /dev/kmsg as far back as the kernel keeps it. --root DIR reads DIR/jetmem/history.db "
-      "and DIR/dev/kmsg, records or the text of dmesg. Events of one kind from one source are "
+      "and DIR/dev/kmsg, records or the text of dmesg; of a bundle of "
+      "another machine, the events in the answer of its jetmemd. Events of one kind from one source are "
       "shown once, with their number and end; --json has each. Lines that processes wrote into the "
       "kernel log are counted and ignored. Times are since boot if the wall clock is unknown; ~ "
       "marks a clock that was never synchronised.");

@@ -105,6 +105,13 @@ std::vector<EventRecord> EventsSeen::fresh(const std::vector<EventRecord>& event
   return out;
 }
 
+// Of a list that has the newest first.
+static void order(EventsFound& found, std::size_t limit) {
+  std::reverse(found.events.begin(), found.events.end());
+  sort_by_time(found.events);
+  keep_newest(found, limit);
+}
+
 Result<EventsFound> past_events(History& history, const EventFilter& needed) {
   EventsFound out;
   EventsQuery requested;
@@ -136,9 +143,14 @@ Result<EventsFound> past_events(History& history, const EventFilter& needed) {
     if (!page->more || stuck || out.events.size() >= most) break;
     requested.before = last;
   }
-  std::reverse(out.events.begin(), out.events.end());
-  sort_by_time(out.events);
-  keep_newest(out, needed.limit);
+  order(out, needed.limit);
+  return out;
+}
+
+EventsFound wanted_events(std::vector<EventRecord> events, const EventFilter& needed) {
+  EventsFound out{std::move(events)};
+  std::erase_if(out.events, [&](const EventRecord& event) { return !needed.wants(event); });
+  order(out, needed.limit);
   return out;
 }
 

@@ -36,6 +36,9 @@ void sort_by_time(std::vector<EventRecord>& events);
 // Page by page, the newest `limit`.
 Result<EventsFound> past_events(History& history, const EventFilter& needed);
 
+// Those of a list that has the newest first.
+EventsFound wanted_events(std::vector<EventRecord> events, const EventFilter& needed);
+
 // Which events were seen already, whatever ids they have: one that still waits in the recorder's
 // memory may get another on disk.
 class EventsSeen {

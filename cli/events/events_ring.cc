@@ -182,16 +182,16 @@ int run_live(const RingQuery& options) {
   // The log's clock stands still in suspend, as the monotonic one does.
   const std::optional<Nanoseconds> boot = now - mono;
   const auto span = span_of(options, boot, now);
-  if (!span) return events_failed(options.command, span.error());
+  if (!span) return failed_past(options.command, span.error());
   const UniqueFd ring(::open(kRing, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-  if (!ring.valid()) return events_failed(options.command, ring_error("open", errno));
+  if (!ring.valid()) return failed_past(options.command, ring_error("open", errno));
   EventPrinter printer(options, boot, *span);
   const auto log = std::make_unique<TextLog>(
       kernel_log::soc_of(Root::live()),
       [&](const Event& event, std::string_view) { printer.event(event); });
   const auto until = std::chrono::duration_cast<std::chrono::microseconds>(mono);
   if (auto read = feed_ring(ring.get(), until + std::chrono::seconds(1), *log); !read) {
-    return events_failed(options.command, read.error());
+    return failed_past(options.command, read.error());
   }
   printer.summary(log->counts(), clock.boot() - clock.mono());
   return kExitOk;
@@ -212,38 +212,33 @@ Result<std::optional<Nanoseconds>> last_stamp(const Root& root, const std::strin
 
 int run_captured(const std::string& directory, const RingQuery& options) {
   auto root = Root::at(directory);
-  if (!root) return events_failed(options.command, std::move(root.error()).within("--root"));
+  if (!root) return failed_past(options.command, std::move(root.error()).within("--root"));
   std::optional<Nanoseconds> boot;
   if (root->facts().boot_time) boot = std::chrono::seconds(*root->facts().boot_time);
   std::optional<Nanoseconds> now;  // on the clock that times are shown in
   if (options.since || options.until) {
     const auto last = last_stamp(*root, directory);
-    if (!last) return events_failed(options.command, last.error());
+    if (!last) return failed_past(options.command, last.error());
     if (boot && root->facts().captured_at) now = std::chrono::seconds(*root->facts().captured_at);
     if (!now && *last) now = boot.value_or(Nanoseconds(0)) + **last;
   }
   const auto span = span_of(options, boot, now);
-  if (!span) return events_failed(options.command, span.error());
+  if (!span) return failed_past(options.command, span.error());
   auto file = open_captured(*root, directory);
-  if (!file) return events_failed(options.command, file.error());
+  if (!file) return failed_past(options.command, file.error());
   EventPrinter printer(options, boot, *span);
   const auto log = std::make_unique<TextLog>(
       kernel_log::soc_of(*root),
       [&](const Event& event, std::string_view) { printer.event(event); });
   const std::string path = printable(directory, 300) + kRing;
   const auto read = feed_from(file->get(), path, *log);
-  if (!read) return events_failed(options.command, read.error());
+  if (!read) return failed_past(options.command, read.error());
   if (!read->empty()) warn(options.command, path + ": " + *read);
   printer.summary(log->counts(), Nanoseconds(0));
   return kExitOk;
 }
 
 }  // namespace
-
-int events_failed(const std::string& command, const Error& error) {
-  failed(command, error);
-  return error.code == Errc::kAbsent ? kExitUnknown : exit_code(error.code);
-}
 
 int show_ring_events(const RingQuery& needed) {
   return needed.root.empty() ? run_live(needed) : run_captured(needed.root, needed);

@@ -20,9 +20,6 @@ struct RingQuery {
   bool json = false;
 };
 
-// Prints the error; the exit status: without a log it is not known what happened.
-int events_failed(const std::string& command, const Error& error);
-
 // Shows them; the exit status.
 int show_ring_events(const RingQuery& needed);
 

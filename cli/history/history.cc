@@ -47,11 +47,7 @@ struct HistoryOptions : DeviceClientOptions {
   std::size_t height = 0;
 };
 
-// What was never recorded is not known.
-int fail_with(const Error& error) {
-  failed("history", error);
-  return error.code == Errc::kAbsent ? kExitUnknown : exit_code(error.code);
-}
+int fail_with(const Error& error) { return failed_past("history", error); }
 
 void note(const std::string& text) { warn("history", text); }
 

@@ -56,7 +56,12 @@ class Capture(OtherMachine):
         self.assertEqual(now["boot_id"], self.manifest["facts"]["boot_id"])
         self.assertIn(self.address, json.dumps(manifest["capture"]["omitted"]))
         for name, source in manifest["sources"].items():
-            self.assertIn(self.address, source["skipped"], name)
+            if source["state"] == "absent":
+                self.assertNotIn("skipped", source, name)
+            else:
+                self.assertIn(self.address, source["skipped"], name)
+        self.assertEqual(manifest["sources"]["nvml"]["state"], "absent")
+        self.assertNotIn("nvml: not read", said)
 
         # What it said, and what the bundle says.
         for command, of_device in (("status", "device"), ("top", "groups"), ("cma", "areas"), ("thermal", "zones")):
@@ -74,9 +79,29 @@ class Capture(OtherMachine):
                    json.loads(self.of_bundle(bundle, "sources", "--json", statuses=(0, 1)).stdout)}
         self.assertEqual(sources["meminfo"]["state"], "ok")
         # What is not in it is not known, and never taken for absent from the device.
-        for command in ("history", "metrics"):
-            self.assertEqual(self.of_bundle(bundle, command, statuses=(3,)).returncode, 3)
-        self.of_bundle(bundle, "boots", statuses=(66, 69, 74))
+        for command in (("history",), ("boots",), ("watch", "--at", "10m"), ("events", "--ring"), ("faults", "--ring"),
+                        ("metrics", "--only", "meminfo")):
+            done = self.of_bundle(bundle, *command, statuses=(3,))
+            self.assertNotIn("/jetmem-bundle-", done.stderr + done.stdout)
+        maps = self.of_bundle(bundle, "nvmap", "--maps", statuses=(64,))
+        self.assertIn(str(bundle), maps.stderr)
+        self.assertNotIn("--daemon", maps.stderr)
+        # What the answers do have is shown.
+        metrics = self.of_bundle(bundle, "metrics").stdout
+        self.assertEqual(metrics, files["jetmem/metrics.txt"].decode())
+        samples = json.loads(self.of_bundle(bundle, "metrics", "--json").stdout)["samples"]
+        self.assertEqual(samples, now["samples"])
+        events = self.of_bundle(bundle, "events", "--json")
+        self.assertIn("captured answer", events.stderr)
+        shown = [json.loads(line) for line in events.stdout.splitlines()]
+        self.assertTrue(shown)
+        self.assertEqual(sorted(each["id"] for each in shown), sorted(each["id"] for each in now["events"]))
+        faults = [json.loads(line) for line in self.of_bundle(bundle, "faults", "--json").stdout.splitlines()]
+        self.assertEqual({each["category"] for each in faults} - {"kernel"}, set())
+        self.assertLess(len(faults), len(shown))
+        text = self.of_bundle(bundle, "events", "--category", "daemon")
+        self.assertIn("captured answer", " ".join(text.stdout.split()))
+        self.assertIn(str(bundle), text.stdout.replace("\n", ""))
         again = self.folder / "again.tar.gz"
         self.of_bundle(bundle, "capture", "-o", again)
         self.assertEqual(json.loads(self.of_bundle(again, "cma", "--json").stdout)["areas"],
