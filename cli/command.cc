@@ -255,8 +255,9 @@ CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
   add_all_commands(program);
   program.footer(
       "Without a command: jetmem status, with its options. `jetmem --all` shows all that is "
-      "known.\n");
-  app_->footer(app_->get_footer() + "Exit status: the same for all commands:\n" + exit_codes_text());
+      "known.");
+  app_->footer(app_->get_footer() + "\n\nExit status: the same for all commands:\n" +
+               exit_codes_text());
 }
 
 CommandProgram::~CommandProgram() = default;

@@ -30,8 +30,8 @@ inline constexpr std::array<ExitCode, 12> kExitCodes{{
     {kExitWarning, "WARNING", "The device, or what was checked, has a problem."},
     {kExitCritical, "CRITICAL", "The problem is critical."},
     {kExitUnknown, "UNKNOWN",
-     "Unknown: values are missing. For status, doctor, alerts and plan also: the device could not "
-     "be reached."},
+     "Cannot tell: values are missing. For status, doctor, alerts and plan also: the device could "
+     "not be reached."},
     {kExitUsage, "EX_USAGE", "The command line is wrong."},
     {kExitData, "EX_DATAERR",
      "A file has errors: a damaged bundle, invalid settings, rules or plan."},
