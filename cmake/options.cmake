@@ -37,6 +37,8 @@ if(JETMEM_PORTABLE)
   target_link_libraries(jetmem_options INTERFACE $<TARGET_OBJECTS:jetmem_newer_glibc>)
   # In a static program it would bring back shared libraries.
   target_link_options(jetmem_options INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:JETMEM_STATIC>>>:-static-libstdc++>)
+  # libarchive's libraries use C++ too: for them the linker would export, and so keep, all of libstdc++.
+  target_link_options(jetmem_options INTERFACE -Wl,--exclude-libs,libstdc++.a)
 endif()
 if(JETMEM_SANITIZE)
   target_compile_options(jetmem_options INTERFACE -fsanitize=${JETMEM_SANITIZE} -fno-sanitize-recover=all)
@@ -69,7 +71,7 @@ function(jetmem_room name)
   # What runs each second, or for each scrape, is compiled for speed; the rest for size, as it mostly only
   # lies in memory.
   set(kind small)
-  if(JETMEM_QUICK OR name MATCHES "^(base|metrics|collectors|health|rules|report)$")
+  if(JETMEM_QUICK OR name MATCHES "^(base|metrics|collectors|health|rules)$")
     set(kind rooms)
   else()
     target_compile_options(jetmem_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
@@ -77,8 +79,6 @@ function(jetmem_room name)
   if(name STREQUAL "cli")
     # Apart: curses defines _XOPEN_SOURCE.
     jetmem_precompile(jetmem_cli cli <nlohmann/json.hpp>)
-  elseif(name STREQUAL "report" AND NOT JETMEM_QUICK)
-    jetmem_precompile(jetmem_report report <nlohmann/json.hpp>)
   else()
     jetmem_precompile(jetmem_${name} ${kind})
   endif()
