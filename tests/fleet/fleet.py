@@ -192,6 +192,20 @@ class Centre(Server):
         self.data = directory / "data"
 
 
+class VictoriaMetrics(Server):
+    """VictoriaMetrics in place of the central Prometheus: it stores, and evaluates nothing."""
+
+    def __init__(self, test, certificates, arguments=()):
+        directory, port = jt.temp_directory(test), jt.free_port()
+        words = replaced(" ".join(default_arguments("grow/default.victoria-metrics")), {
+            "/var/lib/victoria-metrics": directory / "data", "127.0.0.1:8428": f"127.0.0.1:{port}"})
+        super().__init__(test, ["victoria-metrics", *words.split(), *arguments], port, directory, ready="/health")
+        self.url = f"http://127.0.0.1:{port}"
+        self.data = directory / "data"
+        (directory / "password").write_text("not asked for")
+        self.device_password, self.ca = directory / "password", certificates.ca
+
+
 def bcrypt(password):
     """As `htpasswd -nBC 4` does it, by the system's own libcrypt."""
     library = ctypes.CDLL("libcrypt.so.1")

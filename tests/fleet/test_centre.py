@@ -175,17 +175,8 @@ class Reached(unittest.TestCase):
 class VictoriaMetrics(unittest.TestCase):
     def start(self):
         fleet.need("victoria-metrics", "openssl")
-        directory, port = jt.temp_directory(self), jt.free_port()
-        words = fleet.replaced(" ".join(fleet.default_arguments("grow/default.victoria-metrics")), {
-            "/var/lib/victoria-metrics": directory / "data", "127.0.0.1:8428": f"127.0.0.1:{port}"})
         # What was pushed just now, too.
-        server = fleet.Server(self, ["victoria-metrics", *words.split(), "-search.latencyOffset=0s"], port, directory,
-                              ready="/health").start()
-        server.url = f"http://127.0.0.1:{port}"
-        certificates = fleet.Certificates(self)
-        (directory / "password").write_text("not asked for")
-        server.device_password, server.ca = directory / "password", certificates.ca
-        return server
+        return fleet.VictoriaMetrics(self, fleet.Certificates(self), ["-search.latencyOffset=0s"]).start()
 
     def test_it_takes_what_devices_push(self):
         fleet.need("prometheus", "vmagent")
