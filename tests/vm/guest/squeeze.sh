@@ -30,6 +30,8 @@ sampled() { after=$(metric jetmem_sample_cycles_total) && [ -n "$after" ]; }
 within 20 sampled || bad "no page within 20 s"
 ended=$(now)
 missed=$(metric jetmem_sample_cycles_missed_total)
+# At once: systemd itself would wait long for its memory.
+pkill -KILL -x memory_hog || true
 systemctl stop 'squeeze*'
 pace=$(awk -v a="$before" -v b="$after" -v s="$(minus "$ended" "$began")" 'BEGIN {printf "%.2f", (b - a) / s}')
 awk -v p="$pace" 'BEGIN {exit !(p > 0.8)}' && good - "with $((low / 1024)) MiB available the daemon samples $pace times a second (missed in all: $missed)" || bad "only $pace rounds a second with $((low / 1024)) MiB available"
