@@ -2,6 +2,8 @@
 #include "cli/client/daemon_client.h"
 
 #include <curl/curl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include <array>
 #include <cerrno>
@@ -10,6 +12,7 @@
 #include <system_error>
 
 #include "base/text/text.h"
+#include "base/unique_fd.h"
 
 namespace jetmem {
 namespace {
@@ -55,7 +58,12 @@ class Question {
       : curl_(curl), location_(location), url_(location.base + path), deadline_(deadline) {
     set(CURLOPT_URL, url_.c_str());
     set(CURLOPT_ERRORBUFFER, curl_error_.data());
-    if (!location.socket.empty()) set(CURLOPT_UNIX_SOCKET_PATH, location.socket.c_str());
+    if (!location.socket.empty()) {
+      set(CURLOPT_UNIX_SOCKET_PATH, location.socket.c_str());
+      set(CURLOPT_OPENSOCKETFUNCTION, open_connected);
+      set(CURLOPT_OPENSOCKETDATA, this);
+      set(CURLOPT_SOCKOPTFUNCTION, is_connected);
+    }
 #if LIBCURL_VERSION_NUM >= 0x075500
     set(CURLOPT_PROTOCOLS_STR, location.is_https() ? "https" : "http");
 #else
@@ -85,8 +93,8 @@ class Question {
   Result<Body> ask() {
     const CURLcode code = curl_easy_perform(curl_);
     if (code == CURLE_OK) return std::move(body_);
-    long os_error = 0;
-    curl_easy_getinfo(curl_, CURLINFO_OS_ERRNO, &os_error);
+    long os_error = connect_error_;
+    if (os_error == 0) curl_easy_getinfo(curl_, CURLINFO_OS_ERRNO, &os_error);
     if (code == CURLE_COULDNT_CONNECT && os_error == EACCES) {
       return fail(Errc::kDenied, "permission denied");
     }
@@ -94,6 +102,26 @@ class Question {
   }
 
  private:
+  // libcurl connects without blocking, and a Unix socket whose queue is full refuses that: then
+  // whoever asks again and again is served before it. A blocking connect has its turn.
+  static curl_socket_t open_connected(void* self, curlsocktype /*purpose*/,
+                                      curl_sockaddr* address) {
+    auto& question = *static_cast<Question*>(self);
+    UniqueFd fd(::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(question.deadline_);
+    const std::chrono::microseconds rest = question.deadline_ - seconds;
+    const timeval limit{seconds.count(), rest.count()};
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    if (!fd.valid() || ::connect(fd.get(), &address->addr, address->addrlen) != 0) {
+      question.connect_error_ = errno;
+      return CURL_SOCKET_BAD;
+    }
+    return fd.release();
+  }
+  static int is_connected(void* /*self*/, curl_socket_t /*fd*/, curlsocktype /*purpose*/) {
+    return CURL_SOCKOPT_ALREADY_CONNECTED;
+  }
+
   template <class Value>
   void set(CURLoption option, Value value) {
     curl_easy_setopt(curl_, option, value);
@@ -108,6 +136,10 @@ class Question {
       case CURLE_OPERATION_TIMEDOUT:
         return {Errc::kTimeout, "no answer within " + std::to_string(deadline_.count()) + " ms"};
       case CURLE_COULDNT_CONNECT:
+        if (os_error == EAGAIN) {
+          return {Errc::kTimeout, "its queue of connections was full for " +
+                                      std::to_string(deadline_.count()) + " ms"};
+        }
         return {Errc::kUnavailable, os_error == 0 ? std::string("no answer")
                                                   : std::generic_category().message(os_error)};
       case CURLE_COULDNT_RESOLVE_HOST:
@@ -162,6 +194,7 @@ class Question {
   const std::string url_;
   const milliseconds deadline_;
   Body body_;
+  int connect_error_ = 0;
   std::array<char, CURL_ERROR_SIZE> curl_error_{};
 };
 
@@ -243,7 +276,7 @@ Result<DaemonReply> query_named(const DaemonAddress& location, const std::string
 }  // namespace
 
 Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const std::string& path,
-                                 milliseconds deadline) {
+                                 milliseconds deadline, bool* is_silent) {
   const auto end = steady_clock::now() + deadline;
   if (locations.size() == 1 && locations.front().is_named) {
     return query_named(locations.front(), path, deadline);
@@ -260,6 +293,7 @@ Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const
     if (body.error().code == Errc::kUnavailable) {
       addresses += (addresses.empty() ? "" : " or ") + location.text();
     } else {
+      if (is_silent != nullptr && body.error().code != Errc::kDenied) *is_silent = true;
       code = problem.empty() ? body.error().code : Errc::kIo;
       problem += (problem.empty() ? "" : "; ") + location.text() + ": " + body.error().message;
     }
