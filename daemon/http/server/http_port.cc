@@ -209,13 +209,19 @@ struct HttpPort::Calls {
                                const char* method, const char* version, const char* upload_data,
                                std::size_t* upload_data_size, void** state);
   static void on_end(void* self, MHD_Connection* connection, void** /*state*/,
-                     MHD_RequestTerminationCode /*why*/) {
+                     MHD_RequestTerminationCode why) {
     auto& port = *static_cast<HttpPort*>(self);
     const auto found = port.waiting_of(connection);
     if (found != port.waiting_.end()) port.waiting_.erase(found);
     if (Connection* const its = connection_of(connection)) {
       its->answer.reset();
       port.connections_.finished(*its, now_of_wait());
+      if (!std::exchange(its->in_headers, false) || its->is_cut) return;
+      its->is_last = true;
+      // Otherwise the client ended it.
+      if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK || why == MHD_REQUEST_TERMINATED_WITH_ERROR) {
+        port.refuse_as_malformed(*its);
+      }
     }
   }
 };
@@ -393,18 +399,27 @@ void HttpPort::end(Connection& connection) {
   connections_.close(&connection);
 }
 
-// What libmicrohttpd does not understand it answers, or just closes, without a word to us.
+// A first line that libmicrohttpd does not understand it answers, or just closes the connection,
+// without a word to us.
 bool HttpPort::is_refused_by_library(const Connection& connection) const {
   if (connection.is_cut || connection.is_last || connection.phase != Connection::Phase::kRequest) {
     return false;
   }
   // Silent for too long; or with TLS, whose end of a connection is no end of the socket.
-  const bool may_be_silent = tls_ || now_of_wait() - connection.since >= options_.idle_timeout;
-  if (!connection.in_headers && may_be_silent) return false;
+  if (tls_ || now_of_wait() - connection.since >= options_.idle_timeout) return false;
   // The client ended it.
   char byte = 0;
   const ssize_t n = ::recv(connection.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return n > 0 || (n < 0 && errno == EAGAIN);
+}
+
+// Called where no exception may pass.
+void HttpPort::refuse_as_malformed(const Connection& connection) {
+  try {
+    shared_.refusals.refused(Refusal::kBadRequest, connection.client);
+  } catch (const std::exception&) {
+    ++unanswered_;
+  }
 }
 
 // Its end, but after the answer.

@@ -98,6 +98,8 @@ class HttpPort {
   static Connection* connection_of(MHD_Connection* handle);
   void begin(MHD_Connection* handle, void** context);
   void end(Connection& connection);
+  // Counts and logs what libmicrohttpd refused.
+  void refuse_as_malformed(const Connection& connection);
   void refuse_as_too_large(MHD_Connection* handle, Connection& connection);
   // Closes it at the next serve(), without sending the rest of its answer.
   void cut(Connection& connection);
