@@ -2,17 +2,15 @@
 #include "cli/client/daemon_client.h"
 
 #include <curl/curl.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 #include <array>
 #include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 
 #include "base/text/text.h"
-#include "base/unique_fd.h"
 
 namespace jetmem {
 namespace {
@@ -58,12 +56,7 @@ class Question {
       : curl_(curl), location_(location), url_(location.base + path), deadline_(deadline) {
     set(CURLOPT_URL, url_.c_str());
     set(CURLOPT_ERRORBUFFER, curl_error_.data());
-    if (!location.socket.empty()) {
-      set(CURLOPT_UNIX_SOCKET_PATH, location.socket.c_str());
-      set(CURLOPT_OPENSOCKETFUNCTION, open_connected);
-      set(CURLOPT_OPENSOCKETDATA, this);
-      set(CURLOPT_SOCKOPTFUNCTION, is_connected);
-    }
+    if (!location.socket.empty()) set(CURLOPT_UNIX_SOCKET_PATH, location.socket.c_str());
 #if LIBCURL_VERSION_NUM >= 0x075500
     set(CURLOPT_PROTOCOLS_STR, location.is_https() ? "https" : "http");
 #else
@@ -91,10 +84,22 @@ class Question {
   }
 
   Result<Body> ask() {
-    const CURLcode code = curl_easy_perform(curl_);
+    const auto end = steady_clock::now() + deadline_;
+    CURLcode code = curl_easy_perform(curl_);
+    long os_error = last_os_error();
+    // Somebody connects all the time: the queue has room again in a moment.
+    while (is_queue_full(code, os_error)) {
+      const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
+      if (left <= kQueuePause) {
+        return fail(Errc::kTimeout, "its queue of connections was full for " +
+                                        std::to_string(deadline_.count()) + " ms");
+      }
+      std::this_thread::sleep_for(kQueuePause);
+      set(CURLOPT_TIMEOUT_MS, static_cast<long>((left - kQueuePause).count()));
+      code = curl_easy_perform(curl_);
+      os_error = last_os_error();
+    }
     if (code == CURLE_OK) return std::move(body_);
-    long os_error = connect_error_;
-    if (os_error == 0) curl_easy_getinfo(curl_, CURLINFO_OS_ERRNO, &os_error);
     if (code == CURLE_COULDNT_CONNECT && os_error == EACCES) {
       return fail(Errc::kDenied, "permission denied");
     }
@@ -102,24 +107,19 @@ class Question {
   }
 
  private:
-  // libcurl connects without blocking, and a Unix socket whose queue is full refuses that: then
-  // whoever asks again and again is served before it. A blocking connect has its turn.
-  static curl_socket_t open_connected(void* self, curlsocktype /*purpose*/,
-                                      curl_sockaddr* address) {
-    auto& question = *static_cast<Question*>(self);
-    UniqueFd fd(::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol));
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(question.deadline_);
-    const std::chrono::microseconds rest = question.deadline_ - seconds;
-    const timeval limit{seconds.count(), rest.count()};
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (!fd.valid() || ::connect(fd.get(), &address->addr, address->addrlen) != 0) {
-      question.connect_error_ = errno;
-      return CURL_SOCKET_BAD;
-    }
-    return fd.release();
+  static constexpr milliseconds kQueuePause{10};
+
+  long last_os_error() const {
+    long out = 0;
+    curl_easy_getinfo(curl_, CURLINFO_OS_ERRNO, &out);
+    return out;
   }
-  static int is_connected(void* /*self*/, curl_socket_t /*fd*/, curlsocktype /*purpose*/) {
-    return CURL_SOCKOPT_ALREADY_CONNECTED;
+
+  // Of a Unix socket: libcurl takes the kernel's EAGAIN for a connection that is being made, and
+  // then finds none.
+  bool is_queue_full(CURLcode code, long os_error) const {
+    return !location_.socket.empty() && code == CURLE_COULDNT_CONNECT &&
+           (os_error == 0 || os_error == EAGAIN);
   }
 
   template <class Value>
@@ -136,10 +136,6 @@ class Question {
       case CURLE_OPERATION_TIMEDOUT:
         return {Errc::kTimeout, "no answer within " + std::to_string(deadline_.count()) + " ms"};
       case CURLE_COULDNT_CONNECT:
-        if (os_error == EAGAIN) {
-          return {Errc::kTimeout, "its queue of connections was full for " +
-                                      std::to_string(deadline_.count()) + " ms"};
-        }
         return {Errc::kUnavailable, os_error == 0 ? std::string("no answer")
                                                   : std::generic_category().message(os_error)};
       case CURLE_COULDNT_RESOLVE_HOST:
@@ -194,7 +190,6 @@ class Question {
   const std::string url_;
   const milliseconds deadline_;
   Body body_;
-  int connect_error_ = 0;
   std::array<char, CURL_ERROR_SIZE> curl_error_{};
 };
 
