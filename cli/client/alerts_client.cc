@@ -24,8 +24,10 @@
 namespace jetmem {
 namespace {
 
-Result<AlertsReply> from_daemon(const AlertsRequest& needed, const Settings& settings) {
-  auto reply = ask_daemon(needed, settings.http, "/api/v1/alerts");
+Result<AlertsReply> from_daemon(const AlertsRequest& needed, const Settings& settings,
+                                bool& is_silent) {
+  auto reply =
+      ask_daemon(needed, settings.http, "/api/v1/alerts", std::chrono::seconds(3), &is_silent);
   if (!reply) return tl::unexpected(std::move(reply.error()));
   AlertsReply out;
   out.from = reply->from.text();
@@ -57,10 +59,13 @@ Result<AlertsReply> request_alerts(const AlertsRequest& needed, const Settings& 
   // No daemon has loaded the rules in these files.
   if (!needed.rules.paths.empty() && needed.daemon.empty())
     return from_one_snapshot(needed, settings);
-  auto reported = from_daemon(needed, settings);
+  bool is_silent = false;
+  auto reported = from_daemon(needed, settings, is_silent);
   if (reported || !needed.daemon.empty()) return reported;
   auto seen = from_one_snapshot(needed, settings);
-  if (seen) seen->daemon_error = std::move(reported.error().message);
+  if (!seen) return seen;
+  seen->daemon_error = is_silent ? silent_daemon_note(reported.error().message)
+                                 : std::move(reported.error().message);
   return seen;
 }
 

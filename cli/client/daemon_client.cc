@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 
 #include "base/text/text.h"
 
@@ -83,10 +84,22 @@ class Question {
   }
 
   Result<Body> ask() {
-    const CURLcode code = curl_easy_perform(curl_);
+    const auto end = steady_clock::now() + deadline_;
+    CURLcode code = curl_easy_perform(curl_);
+    long os_error = last_os_error();
+    // Somebody connects all the time: the queue has room again in a moment.
+    while (is_queue_full(code, os_error)) {
+      const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
+      if (left <= kQueuePause) {
+        return fail(Errc::kTimeout, "its queue of connections was full for " +
+                                        std::to_string(deadline_.count()) + " ms");
+      }
+      std::this_thread::sleep_for(kQueuePause);
+      set(CURLOPT_TIMEOUT_MS, static_cast<long>((left - kQueuePause).count()));
+      code = curl_easy_perform(curl_);
+      os_error = last_os_error();
+    }
     if (code == CURLE_OK) return std::move(body_);
-    long os_error = 0;
-    curl_easy_getinfo(curl_, CURLINFO_OS_ERRNO, &os_error);
     if (code == CURLE_COULDNT_CONNECT && os_error == EACCES) {
       return fail(Errc::kDenied, "permission denied");
     }
@@ -94,6 +107,21 @@ class Question {
   }
 
  private:
+  static constexpr milliseconds kQueuePause{10};
+
+  long last_os_error() const {
+    long out = 0;
+    curl_easy_getinfo(curl_, CURLINFO_OS_ERRNO, &out);
+    return out;
+  }
+
+  // Of a Unix socket: libcurl takes the kernel's EAGAIN for a connection that is being made, and
+  // then finds none.
+  bool is_queue_full(CURLcode code, long os_error) const {
+    return !location_.socket.empty() && code == CURLE_COULDNT_CONNECT &&
+           (os_error == 0 || os_error == EAGAIN);
+  }
+
   template <class Value>
   void set(CURLoption option, Value value) {
     curl_easy_setopt(curl_, option, value);
@@ -243,7 +271,7 @@ Result<DaemonReply> query_named(const DaemonAddress& location, const std::string
 }  // namespace
 
 Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const std::string& path,
-                                 milliseconds deadline) {
+                                 milliseconds deadline, bool* is_silent) {
   const auto end = steady_clock::now() + deadline;
   if (locations.size() == 1 && locations.front().is_named) {
     return query_named(locations.front(), path, deadline);
@@ -260,6 +288,7 @@ Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const
     if (body.error().code == Errc::kUnavailable) {
       addresses += (addresses.empty() ? "" : " or ") + location.text();
     } else {
+      if (is_silent != nullptr && body.error().code != Errc::kDenied) *is_silent = true;
       code = problem.empty() ? body.error().code : Errc::kIo;
       problem += (problem.empty() ? "" : "; ") + location.text() + ": " + body.error().message;
     }

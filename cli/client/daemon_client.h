@@ -20,8 +20,10 @@ struct DaemonReply {
 // GET of `path` at the first address that answers, all within `deadline`. Errors: kUnavailable if
 // none answers or what answers is no usable jetmemd, with a remedy; kDenied if it requires a
 // password or certificate; kNotRegular for a certificate's file that cannot be used; otherwise the
-// daemon's error: kAbsent for an unknown metric, kInvalid for an invalid query.
+// daemon's error: kAbsent for an unknown metric, kInvalid for an invalid query. `is_silent` is set
+// where something listens that gave no usable answer, which is no sign that no jetmemd runs.
 Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const std::string& path,
-                                 std::chrono::milliseconds deadline = std::chrono::seconds(3));
+                                 std::chrono::milliseconds deadline = std::chrono::seconds(3),
+                                 bool* is_silent = nullptr);
 
 }  // namespace jetmem

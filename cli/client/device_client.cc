@@ -129,19 +129,33 @@ CommandOption add_daemon_option(const Command& command, DeviceClientOptions& opt
 
 std::vector<CommandOption> add_device_options(const Command& command,
                                               DeviceClientOptions& options) {
-  return {add_daemon_option(command, options),
-          command.option("--config", options.config, "FILE",
-                         "Settings file, for http.listen and the rules (default: those of jetmemd)")};
+  return {
+      add_daemon_option(command, options),
+      command.option("--config", options.config, "FILE",
+                     "Settings file, for http.listen and the rules (default: those of jetmemd)")};
 }
 
 Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpSettings& http,
-                               const std::string& path, std::chrono::milliseconds deadline) {
+                               const std::string& path, std::chrono::milliseconds deadline,
+                               bool* is_silent) {
   auto addresses = daemon_addresses(requested.daemon, http, requested.access);
   if (!addresses) return tl::unexpected(std::move(addresses.error()));
-  return query_daemon(*addresses, path, deadline);
+  return query_daemon(*addresses, path, deadline, is_silent);
 }
 
-Result<DeviceNow> query_device(const DeviceClientOptions& requested) {
+std::string silent_daemon_note(const std::string& problem) {
+  return "jetmemd runs but gave no answer (" + problem +
+         "): this is one reading without it; alerts that fire there are not shown";
+}
+
+Result<DeviceNow> query_device_for(std::string_view command, const DeviceClientOptions& requested) {
+  std::string silent;
+  auto now = query_device(requested, &silent);
+  if (now && !silent.empty()) warn(command, silent);
+  return now;
+}
+
+Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string* silent) {
   const auto settings = settings_of(requested);
   if (!settings) return tl::unexpected(settings.error());
   if (!requested.root.empty()) {
@@ -149,7 +163,9 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested) {
     if (seen && !requested.root_name.empty()) seen->from = requested.root_name;
     return seen;
   }
-  auto reply = ask_daemon(requested, settings->http, "/api/v1/now");
+  bool is_silent = false;
+  auto reply =
+      ask_daemon(requested, settings->http, "/api/v1/now", std::chrono::seconds(3), &is_silent);
   if (!reply && reply.error().code == Errc::kInvalid) return tl::unexpected(reply.error());
   if (reply) {
     auto now = parse_device_now(reply->body);
@@ -159,10 +175,14 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested) {
     }
     // Usually of another version. A local reading does not need it.
     reply = fail(Errc::kUnavailable, std::move(now.error()).within(reply->from.text()).message);
+    is_silent = true;
   }
   if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
   auto seen = local_snapshot("", *settings);
-  if (seen) seen->notes.push_back(std::move(reply.error().message));
+  if (!seen) return seen;
+  seen->notes.push_back(is_silent ? silent_daemon_note(reply.error().message)
+                                  : std::move(reply.error().message));
+  if (is_silent && silent != nullptr) *silent = seen->notes.back();
   return seen;
 }
 

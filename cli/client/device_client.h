@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -41,12 +42,19 @@ inline constexpr const char* kAsksDaemon =
 // GET of `path` from the daemon that is named, else from the one at the usual addresses.
 Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpSettings& http,
                                const std::string& path,
-                               std::chrono::milliseconds deadline = std::chrono::seconds(3));
+                               std::chrono::milliseconds deadline = std::chrono::seconds(3),
+                               bool* is_silent = nullptr);
+
+// What a person must know where a jetmemd listens but gave no usable answer.
+std::string silent_daemon_note(const std::string& problem);
 
 // The daemon's answer of /api/v1/now; if none answers, or below a root, one reading (of a bundle
 // that was captured from afar, the answer in it). Errors: the named daemon does not answer; the
 // root cannot be read; invalid settings (settings_error()).
-Result<DeviceNow> query_device(const DeviceClientOptions& requested);
+// `silent` is that note where it is so; it is among the notes of the answer too.
+Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string* silent = nullptr);
+// The same, and the note also goes to stderr.
+Result<DeviceNow> query_device_for(std::string_view command, const DeviceClientOptions& requested);
 
 // A source as one reading found it.
 SourceNow source_now(const SourceInfo& info, const SourceStatus& status,

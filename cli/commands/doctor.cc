@@ -50,14 +50,16 @@ Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
     if (reported || reported.error().code == Errc::kInvalid) return reported;
     failed = std::move(reported.error().message);
   }
-  auto now = query_device(requested);
+  std::string silent;
+  auto now = query_device(requested, &silent);
   if (!now) return tl::unexpected(std::move(now.error()));
   auto history = open_device_history(requested);
   DoctorAnswer answer =
       history ? examine(*now, history->get()) : examine(*now, nullptr, history.error().message);
   // A daemon that is not there is among the notes already.
   const auto& notes = answer.notes;
-  if (!failed.empty() && std::find(notes.begin(), notes.end(), failed) == notes.end()) {
+  if (!failed.empty() && silent.empty() &&
+      std::find(notes.begin(), notes.end(), failed) == notes.end()) {
     answer.notes.push_back("examined here, as jetmemd's own examination is unavailable: " + failed);
   }
   return answer;

@@ -307,7 +307,7 @@ int run_remote_nvmap(const NvmapOptions& options) {
                                              " has only the answers of another machine's jetmemd"
                                        : "--maps reads this machine: not with --daemon"});
   }
-  const auto now = query_device(options);
+  const auto now = query_device_for("nvmap", options);
   if (!now) return failed("nvmap", now.error());
   Nvmap nvmap = nvmap_of(*now);
   if (nvmap.heaps.empty()) {

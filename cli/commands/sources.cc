@@ -109,7 +109,7 @@ Result<std::vector<SourceRow>> read_rows(const std::string& root) {
 
 // As jetmemd has them.
 Result<std::vector<SourceRow>> ask_rows(const SourcesOptions& options) {
-  const auto now = query_device(options);
+  const auto now = query_device_for("sources", options);
   if (!now) return tl::unexpected(now.error());
   std::map<std::string_view, std::size_t> series;
   for (const Sample& sample : now->samples.all()) {

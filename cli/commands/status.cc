@@ -72,8 +72,17 @@ std::string next_command(const StatusOptions& options, std::string command) {
   return command;
 }
 
-StatusAnswer answer_of(const StatusOptions& options, const DeviceNow& now) {
+// `silent`: why a jetmemd that runs gave no answer; empty: it is not so.
+StatusAnswer answer_of(const StatusOptions& options, const DeviceNow& now,
+                       const std::string& silent) {
   StatusAnswer answer = status_answer(now);
+  const bool has_problem =
+      answer.level == StatusLevel::kWarning || answer.level == StatusLevel::kCritical;
+  if (!silent.empty() && !has_problem) {
+    answer.level = StatusLevel::kUnknown;
+    answer.reason = "jetmemd runs but gave no answer: which alerts fire is unknown";
+    answer.next_command = "journalctl -u jetmemd";
+  }
   answer.next_command = next_command(options, std::move(answer.next_command));
   return answer;
 }
@@ -97,13 +106,14 @@ int follow(const StatusOptions& options) {
   StatusChanges changes(static_cast<double>(interval->count()) / 1000);
   const SystemClock clock;
   while (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
-    const auto now = query_device(options);
+    std::string silent;
+    const auto now = query_device(options, &silent);
     if (!now && now.error().code == Errc::kInvalid) return failed("status", now.error());
     const double at = to_seconds(clock.boot());
     const std::string time = options.json ? "" : local_time(clock.wall()) + " ";
     bool is_local = false;
     if (now) {
-      const StatusAnswer answer = answer_of(options, *now);
+      const StatusAnswer answer = answer_of(options, *now, silent);
       if (changes.is_due(answer, at)) put(time + line_of(options, answer));
       is_local = now->by == SnapshotOrigin::kCommand;
     } else if (changes.is_due(now.error().message, at)) {
@@ -118,7 +128,8 @@ int follow(const StatusOptions& options) {
 // What could not be asked is unknown, also to a loop over a fleet.
 int run_status(const StatusOptions& options) {
   if (options.follow) return follow(options);
-  const auto now = query_device(options);
+  std::string silent;
+  const auto now = query_device(options, &silent);
   if (!now) {
     if (options.brief) {
       put(line_of(options, now.error()));
@@ -127,7 +138,8 @@ int run_status(const StatusOptions& options) {
     }
     return exit_unknown(now.error());
   }
-  const StatusAnswer answer = answer_of(options, *now);
+  const StatusAnswer answer = answer_of(options, *now, silent);
+  if (!silent.empty()) warn("status", silent);
   if (options.brief) {
     put(line_of(options, answer));
   } else if (options.json) {

@@ -88,7 +88,8 @@ constexpr View kViews[] = {
      "Reads the device tree, /proc/iomem, memblock, zoneinfo, meminfo and the files of CMA and "
      "nvmap. The module's size is inferred, as no file states it, and omitted on a PC.",
      show_map},
-    {"thermal", "Temperatures and limits, clocks, load of GPU and engines, rails: what slows the device now",
+    {"thermal",
+     "Temperatures and limits, clocks, load of GPU and engines, rails: what slows the device now",
      "As JSON (docs/status.md)",
      "Reads the sources thermal, throttle, clocks and power; engines that only tegrastats reports "
      "are marked. A zone without a temperature is "
@@ -97,7 +98,7 @@ constexpr View kViews[] = {
 };
 
 int run_view(const ViewOptions& options) {
-  const auto now = query_device(options);
+  const auto now = query_device_for(options.view->name, options);
   if (!now) return failed(options.view->name, now.error());
   const Shown shown = options.view->show(*now, options);
   put(shown.text);

@@ -14,6 +14,10 @@
 
 namespace jetmem {
 
+// Connections that an address may have beside http.max_connections: root's own, and those just
+// accepted while others are being closed for them.
+inline constexpr unsigned kSpareConnections = 4 + 16;
+
 // For any thread; the message is one printable line.
 using WebLog = std::function<void(LogLevel, std::string)>;
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "base/process/descriptor_limit.h"
 #include "base/root/small_file.h"
 #include "base/text/text.h"
 #include "base/unique_fd.h"
@@ -34,6 +35,10 @@ constexpr std::array kMetrics{
     gauge("jetmem_process_open_fds",
           "Open file descriptors of a process of jetmem; absent where permission is denied.",
           {"process"}, kMaxProcesses),
+    gauge("jetmem_process_max_fds",
+          "Limit on open file descriptors of jetmemd. HTTP connections leave 256 of them to the "
+          "rest of the daemon.",
+          {"process"}, 1),
     gauge("jetmem_process_oom_score_adj",
           "OOM score adjustment of a process of jetmem, -1000 to 1000: when memory runs out, the "
           "kernel kills those with higher values first. jetmemd.service sets -900.",
@@ -89,6 +94,7 @@ enum Metric {
   kRss,
   kThreads,
   kFds,
+  kMaxFds,
   kOomScoreAdj,
   kStartTime,
   kCycles,
@@ -177,6 +183,7 @@ void write_daemon_metrics(SampleWriter& out, const DaemonCounters& c) {
     out.put(kMetrics[metric], static_cast<double>(value));
   };
   out.put(kMetrics[kBuildInfo], 1, kVersion);
+  out.put(kMetrics[kMaxFds], static_cast<double>(descriptor_limit().soft), "jetmemd");
   put(kCycles, c.cycles);
   out.put(kMetrics[kCycleTime], to_seconds(c.last_cycle_time));
   out.put(kMetrics[kCycleLag], to_seconds(c.last_lag));

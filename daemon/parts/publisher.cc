@@ -4,8 +4,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/process/descriptor_limit.h"
+
 namespace jetmem {
 namespace {
+
+// Of one address: its listening socket, libmicrohttpd's epoll, and connections that it may have on
+// top of http.max_connections.
+constexpr std::uint64_t kDescriptorsOfAddress = kSpareConnections + 2;
+// However few descriptors there are: a scraper and a person.
+constexpr unsigned kFewestConnections = 4;
 
 // So that `jetmem alerts` finds the daemon also where no port is open. Read-only. Where a port is
 // open to everybody any local user may read the same there: hence open to all then, else to the
@@ -65,6 +73,21 @@ std::string Publisher::own_address() const {
   return all.front().text();
 }
 
+// What is left for connections beside what jetmemd needs itself.
+unsigned Publisher::allowed_connections(unsigned wanted, std::size_t addresses) {
+  const std::uint64_t needed = kOwnDescriptors + addresses * (wanted + kDescriptorsOfAddress);
+  const std::uint64_t limit = raise_descriptor_limit(needed);
+  if (limit >= needed) return wanted;
+  const std::uint64_t left = limit > kOwnDescriptors ? limit - kOwnDescriptors : 0;
+  const std::uint64_t each = left / addresses;
+  const auto allowed = static_cast<unsigned>(
+      std::clamp<std::uint64_t>(each > kDescriptorsOfAddress ? each - kDescriptorsOfAddress : 0,
+                                std::min(kFewestConnections, wanted), wanted));
+  context_.log.warning("http.max_connections: " + std::to_string(allowed) + " instead of " +
+                       std::to_string(wanted) + ": " + descriptor_shortage(limit, needed));
+  return allowed;
+}
+
 void Publisher::start(const Settings& settings, HistoryFeed* history) {
   WebOptions options;
   options.listen = settings.http.listen;
@@ -76,7 +99,8 @@ void Publisher::start(const Settings& settings, HistoryFeed* history) {
   };
   add_api_socket(options, context_.runtime_directory);
   if (options.listen.empty()) return;
-  options.max_connections = settings.http.max_connections;
+  options.max_connections =
+      allowed_connections(settings.http.max_connections, options.listen.size());
   options.max_connections_per_client = settings.http.max_connections_per_client;
   options.request_timeout = settings.http.request_timeout;
   options.idle_timeout = settings.http.idle_timeout;

@@ -45,6 +45,9 @@ class Publisher {
   bool stop() { return !web_ || web_->stop(); }
 
  private:
+  // Of each of so many addresses.
+  unsigned allowed_connections(unsigned wanted, std::size_t addresses);
+
   DaemonContext& context_;
   Sampling& sampling_;
   PageBuffer pages_;

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -440,6 +441,36 @@ class Command(unittest.TestCase):
         for password, status in (("correct horse", 200), ("correct", 401)):
             self.assertEqual(daemon.request("GET", "/healthz",
                                             at.basic("alice", password))[0], status)
+
+
+class Descriptors(unittest.TestCase):
+    MANY = jt.FAST + "http: {max_connections: 1024, max_connections_per_client: 1024}\n"
+
+    def daemon(self, soft, hard):
+        return jt.Daemon(self, self.MANY, prefix=["prlimit", f"--nofile={soft}:{hard}"])
+
+    def test_descriptors_are_kept_for_other_work(self):
+        daemon = self.daemon(600, 600)
+        daemon.wait_until_read()
+        self.assertRegex(daemon.log(), r"warning http\.max_connections: 322 instead of 1024: .*LimitNOFILE=1302")
+        held = jt.silent_clients(self, daemon.port, 400)
+        page = daemon.scrape()
+        self.assertGreater(page.value("jetmem_http_connections"), 300)
+        self.assertEqual(page.value("jetmem_http_accept_failures_total"), 0)
+        self.assertEqual(page.value("jetmem_process_max_fds", process="jetmemd"), 600)
+        # With all of them taken another reader is started.
+        starts = page.value("jetmem_reader_starts_total")
+        for pid in daemon.readers():
+            os.kill(pid, signal.SIGKILL)
+        daemon.wait_for_page("another reader", lambda p: p.value("jetmem_reader_starts_total") > starts and
+                             p.state("kernel_log") != "failed")
+        jt.wait_for("it runs", daemon.readers)
+        del held
+
+    def test_the_soft_limit_is_raised(self):
+        daemon = self.daemon(100, 4096)
+        self.assertNotIn("http.max_connections:", daemon.log())
+        self.assertEqual(daemon.scrape().value("jetmem_process_max_fds", process="jetmemd"), 1302)
 
 
 class Scraped(unittest.TestCase):

@@ -161,8 +161,61 @@ def nonsense(port):
             client.recv(4096)
 
 
+def keep_busy(connect, count):
+    """So many kept connections, a cheap request on each every 0.1 s; what is closed is opened again."""
+    clients = [None] * count
+    while True:
+        for i in range(count):
+            try:
+                if clients[i] is None:
+                    clients[i] = connect(i)
+                clients[i].send(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                clients[i].recv(65536, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                pass
+            except OSError:
+                clients[i] = None
+        time.sleep(0.1)
+
+
+def busy(port):
+    keep_busy(lambda i: at.raw(port, f"127.0.7.{i % 2 + 1}", 2), 64)
+
+
+def crowd(port):
+    """As many addresses as connections: nobody holds more than others."""
+    keep_busy(lambda i: at.raw(port, f"127.0.8.{i + 1}", 2), 100)
+
+
+def local(path):
+    """One unprivileged process on the socket of the commands."""
+    os.setgid(jt.NOBODY)
+    os.setuid(jt.NOBODY)
+
+    def connect(_):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(2)
+        client.connect(path)
+        return client
+    keep_busy(connect, 80)
+
+
+def idle(port):
+    """A thousand addresses, two connections each, of which no word ever comes."""
+    held = []
+    for i in range(2000):
+        client = socket.socket()
+        client.setblocking(False)
+        client.bind((f"127.0.{20 + i % 1000 // 250}.{i % 250 + 1}", 0))
+        with contextlib.suppress(OSError):
+            client.connect(("127.0.0.1", port))
+        held.append(client)
+    time.sleep(1000)
+
+
 FLOODS = {each.__name__: each
-          for each in (trickle, connections, handshakes, requests, readers, passwords, nonsense)}
+          for each in (trickle, connections, handshakes, requests, readers, passwords, nonsense, busy,
+                       crowd, local, idle)}
 
 
 class Flood:
@@ -250,6 +303,60 @@ class UnderAttack(unittest.TestCase):
     def refused(self, page, reason):
         return page.value("jetmem_http_refused_total", reason=reason)
 
+    def newcomers(self, ask, count=12):
+        """Each on a connection of its own; the slowest one's time."""
+        slowest = 0
+        for _ in range(count):
+            begin = time.monotonic()
+            ask()
+            slowest = max(slowest, time.monotonic() - begin)
+            time.sleep(0.05)
+        return jt.measured("the slowest newcomer", slowest)
+
+    def answered(self, daemon):
+        self.assertEqual(self.plain(daemon)[0], 200)
+
+    def test_busy_connections_give_way_to_a_newcomer(self):
+        for flood in ("busy", "crowd"):
+            with self.subTest(flood=flood):
+                daemon = jt.Daemon(self, SETTINGS)
+                Flood(self, flood, daemon.port)
+                jt.wait_for("all are taken", lambda: len(connections(daemon)) >= 60)
+                self.assertLess(self.newcomers(lambda: self.answered(daemon)), 5)
+                page = daemon.scrape()
+                self.assertGreater(self.refused(page, "busy_evicted") + self.refused(page, "idle_evicted"), 0)
+                # Once, however many there were.
+                self.assertLessEqual(daemon.log().count("cut for a new client"), 2)
+                self.assertIn("cut for a new client", daemon.log())
+
+    def test_nobody_fills_the_socket_of_the_commands(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root: another user holds the connections")
+        runtime = jt.temp_directory(self)
+        daemon = jt.Daemon(self, SETTINGS, environment={"RUNTIME_DIRECTORY": str(runtime)})
+        path = str(runtime / "api.socket")
+        Flood(self, "local", path)
+
+        def held():
+            lines = pathlib.Path("/proc/net/unix").read_text().splitlines()
+            return sum(line.endswith(path) for line in lines)
+        jt.wait_for("all are taken", lambda: held() >= 60)
+
+        def status(**options):
+            done = jt.run([jt.JETMEM, "status", "--json", "--daemon", "unix:" + path], **options)
+            self.assertIn('"by": "daemon"', done.stdout, done.stderr)
+        self.newcomers(status, 6)
+        self.newcomers(lambda: status(user=1234, group=1234, extra_groups=[]), 6)
+        page = daemon.scrape()
+        self.assertGreater(self.refused(page, "busy_evicted") + self.refused(page, "idle_evicted"), 0)
+        self.assertRegex(daemon.log(), r"http: local process \d+ ")
+
+    def test_thousands_of_idle_connections(self):
+        daemon = jt.Daemon(self, SETTINGS)
+        Flood(self, "idle", daemon.port)
+        jt.wait_for("all are taken", lambda: len(connections(daemon)) >= 60)
+        self.assertLess(self.newcomers(lambda: self.answered(daemon), 30), 5)
+
     def test_trickle(self):
         page = self.check(jt.Daemon(self, SETTINGS), "trickle", 7)
         self.assertGreater(self.refused(page, "slow_request") + self.refused(page, "idle_evicted"), 50)
@@ -306,5 +413,5 @@ class UnderAttack(unittest.TestCase):
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--flood"]:
-        FLOODS[sys.argv[2]](int(sys.argv[3]))
+        FLOODS[sys.argv[2]](int(sys.argv[3]) if sys.argv[3].isdigit() else sys.argv[3])
     jt.main()

@@ -7,11 +7,14 @@ namespace {
 constexpr std::array kMetrics{
     counter(
         "jetmem_http_refused_total",
-        "Connections and requests refused to protect the device. client_connections: the client "
-        "has http.max_connections_per_client open; slow_request, slow_reader: sent its request or "
-        "read its answer too slowly; idle_evicted: closed for a new client; response_memory: "
-        "unread answers fill the memory for them; password_queue: too many passwords wait to be "
-        "checked; host: the Host header is not a name of this device (http.hosts).",
+        "Connections and requests refused to protect the device. client_connections: closed for a "
+        "newer one of its client, which had http.max_connections_per_client open; slow_request, "
+        "slow_reader: sent its request or read its answer too slowly; idle_evicted, busy_evicted: "
+        "closed for a new client when http.max_connections were open, being idle or, where none "
+        "was, because its client held most; response_memory: unread answers fill the memory for "
+        "them; password_queue: too many passwords wait to be checked; host: the Host header is not "
+        "a name of this device (http.hosts); bad_request: malformed, ambiguous or too large (400, "
+        "414, 431).",
         {"reason"}, kRefusalNames.size()),
     gauge("jetmem_http_response_buffer_bytes",
           "Bytes of answers that clients have not read yet. An answer that several clients read "

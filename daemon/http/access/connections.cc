@@ -2,8 +2,36 @@
 #include "daemon/http/access/connections.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace jetmem {
+namespace {
+
+// From what a client loses least by to what it loses most by.
+enum class Loss : std::uint8_t {
+  kIdle,       // it does nothing, or reads too slowly
+  kKept,       // between two requests
+  kNew,        // no request yet, but it is young
+  kAnswer,     // its answer
+  kRequested,  // its request, which waits for the history or its password
+};
+
+Loss loss_of(const Connection& connection, Nanoseconds now) {
+  const Nanoseconds age = now - connection.since;
+  switch (connection.phase) {
+    case Connection::Phase::kRequest:
+      if (age >= Connections::kMayClose) return Loss::kIdle;
+      return connection.requests > 0 ? Loss::kKept : Loss::kNew;
+    case Connection::Phase::kAnswer:
+      return age >= Connections::kReaderMayExit ? Loss::kIdle : Loss::kAnswer;
+    case Connection::Phase::kRequested:
+      break;
+  }
+  return Loss::kRequested;
+}
+
+}  // namespace
 
 Connection& Connections::open(MHD_Connection* handle, int fd, const ClientKey& client,
                               Nanoseconds now) {
@@ -14,13 +42,28 @@ Connection& Connections::open(MHD_Connection* handle, int fd, const ClientKey& c
   out.opened = now;
   out.since = now;
   out.deadline = now + limits_.request;
+  out.is_reserved = has_reserved(client);
+  ++(out.is_reserved ? reserved_ : unreserved_);
+  ++counts_[client];
   return out;
+}
+
+void Connections::uncount(const Connection& connection) {
+  --(connection.is_reserved ? reserved_ : unreserved_);
+  const auto count = counts_.find(connection.client);
+  if (--count->second == 0) counts_.erase(count);
+}
+
+void Connections::cut(Connection& connection) {
+  if (std::exchange(connection.is_cut, true)) return;
+  uncount(connection);
 }
 
 void Connections::close(const Connection* connection) {
   const auto at = std::find_if(all_.begin(), all_.end(),
                                [&](const auto& each) { return each.get() == connection; });
   if (at == all_.end()) return;
+  if (!connection->is_cut) uncount(*connection);
   std::swap(*at, all_.back());
   all_.pop_back();
 }
@@ -29,6 +72,7 @@ void Connections::requested(Connection& connection, Nanoseconds now) {
   connection.phase = Connection::Phase::kRequested;
   connection.since = now;
   connection.deadline = kNever;
+  connection.in_headers = false;
   ++connection.requests;
 }
 
@@ -55,9 +99,8 @@ bool Connections::has_handshake() const {
 }
 
 std::size_t Connections::of_client(const ClientKey& client) const {
-  return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [&](const auto& each) {
-    return each->client == client && !each->is_cut;
-  }));
+  const auto count = counts_.find(client);
+  return count == counts_.end() ? 0 : count->second;
 }
 
 Nanoseconds Connections::next_deadline() const {
@@ -75,30 +118,23 @@ Connection* Connections::overdue(Nanoseconds now) {
   return nullptr;
 }
 
-Connection* Connections::to_evict(Nanoseconds now, const ClientKey* client) {
-  Connection* out = nullptr;
-  std::size_t count = 0;
+Connections::Eviction Connections::to_evict(Nanoseconds now, const ClientKey* client) const {
+  Eviction out;
+  // Compared in this order: more connections of its client, less lost, longer so. What is in use
+  // goes by the age of the connection, so that one that came for a single request gets its answer.
+  std::tuple<std::size_t, int, Nanoseconds> best;
   for (const auto& each : all_) {
-    if (closable_at(*each) > now || (client != nullptr && each->client != *client)) continue;
-    const std::size_t of_same = of_client(each->client);
-    if (out != nullptr && (of_same < count || (of_same == count && each->since >= out->since))) {
-      continue;
-    }
-    out = each.get();
-    count = of_same;
+    if (each->is_cut || each->is_reserved) continue;
+    if (client != nullptr && each->client != *client) continue;
+    const Loss loss = loss_of(*each, now);
+    const Nanoseconds begin =
+        loss == Loss::kIdle || loss == Loss::kKept ? each->since : each->opened;
+    const std::tuple rank(std::max(of_client(each->client), kFew), -static_cast<int>(loss),
+                          now - begin);
+    if (out.connection != nullptr && rank <= best) continue;
+    out = {each.get(), loss == Loss::kIdle};
+    best = rank;
   }
-  return out;
-}
-
-Nanoseconds Connections::closable_at(const Connection& connection) {
-  if (connection.is_cut || connection.phase == Connection::Phase::kRequested) return kNever;
-  return connection.since +
-         (connection.phase == Connection::Phase::kRequest ? kMayClose : kReaderMayExit);
-}
-
-Nanoseconds Connections::closable_at() const {
-  Nanoseconds out = kNever;
-  for (const auto& each : all_) out = std::min(out, closable_at(*each));
   return out;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connections of one address: which phase each is in, the deadline of that phase, and which
 // one is closed for another when all are taken. The web thread's own; the caller cuts them.
+//
+// A newcomer always gets in: it takes the place of a connection of the client that holds most,
+// whatever that connection does. Root has a few places of its own on Unix sockets.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -33,7 +36,14 @@ struct Connection {
   Nanoseconds since{0};     // of the phase
   Nanoseconds deadline{0};  // of the phase; kNever: none
   std::uint32_t requests = 0;
-  bool is_cut = false;
+  bool is_cut = false;       // by Connections::cut()
+  bool is_reserved = false;  // it has one of root's own places
+  // Of the request whose headers are being read: as its first line had it.
+  bool in_headers = false;
+  const char* uri = nullptr;  // decoded in place meanwhile
+  std::size_t uri_size = 0;
+  bool is_uri_malformed = false;
+  bool is_last = false;  // it ends with the answer that it has or had
   // Kept until the request has ended: libmicrohttpd sends from its body without a copy.
   std::unique_ptr<AnswerMemory::Held> answer;
   Handshake handshake;
@@ -45,13 +55,16 @@ class Connections {
   static constexpr Nanoseconds kNever = Nanoseconds::max();
   // A long answer's deadline allows for a reader as slow as this.
   static constexpr std::uint64_t kSlowestReader = 32U << 10;  // bytes a second
-  // When all connections are taken, one may be evicted that has been without a request for so
-  // long, or has been reading an answer for so long.
+  // Idle, and evicted first: without a request for so long, or reading an answer for so long.
   static constexpr Nanoseconds kMayClose = std::chrono::milliseconds(500);
   static constexpr Nanoseconds kReaderMayExit = std::chrono::seconds(3);
   // A connection that is this old, or has had so many requests, ends with its next answer.
   static constexpr Nanoseconds kMaxKept = std::chrono::hours(1);
   static constexpr std::uint32_t kMostRequests = 10'000;
+  // Clients with so few are alike: then what its connections do decides.
+  static constexpr std::size_t kFew = 8;
+  // Places of root's, beside those of all.
+  static constexpr std::size_t kReserved = 4;
 
   struct Limits {
     Nanoseconds request{0};  // from its beginning
@@ -61,6 +74,8 @@ class Connections {
 
   Connection& open(MHD_Connection* handle, int fd, const ClientKey& client, Nanoseconds now);
   void close(const Connection* connection);
+  // It counts no longer; to be closed by the caller.
+  void cut(Connection& connection);
 
   void requested(Connection& connection, Nanoseconds now);
   void answered(Connection& connection, std::size_t bytes, Nanoseconds now);
@@ -71,21 +86,33 @@ class Connections {
 
   // Whether any TLS handshake is in progress.
   bool has_handshake() const;
+  // Those that are not cut: all but the reserved ones, and of one client.
+  std::size_t unreserved() const { return unreserved_; }
   std::size_t of_client(const ClientKey& client) const;
+  // Whether one of root's own places is free for it.
+  bool has_reserved(const ClientKey& client) const {
+    return client.is_root() && reserved_ < kReserved;
+  }
   // The next deadline; kNever: none.
   Nanoseconds next_deadline() const;
   // One past its deadline that is not cut yet.
   Connection* overdue(Nanoseconds now);
-  // The one to evict: of the client with most connections, the longest idle one. With `client` only
-  // among its connections. Null: none before closable_at().
-  Connection* to_evict(Nanoseconds now, const ClientKey* client = nullptr);
-  Nanoseconds closable_at() const;
+  struct Eviction {
+    Connection* connection = nullptr;  // null: all are reserved, or of other clients
+    bool is_idle = false;
+  };
+  // The one to evict: of the client that holds most, the one that loses least by it. With `client`
+  // only among its connections.
+  Eviction to_evict(Nanoseconds now, const ClientKey* client = nullptr) const;
 
  private:
-  static Nanoseconds closable_at(const Connection& connection);
+  void uncount(const Connection& connection);
 
   const Limits limits_;
   std::vector<std::unique_ptr<Connection>> all_;
+  std::map<ClientKey, std::size_t> counts_;  // of clients that have any
+  std::size_t unreserved_ = 0;
+  std::size_t reserved_ = 0;
 };
 
 }  // namespace jetmem

@@ -7,15 +7,16 @@ namespace jetmem {
 namespace {
 
 constexpr std::array<std::string_view, kRefusalNames.size()> kWhat{
-    "has http.max_connections_per_client connections; further ones are closed",
+    "has http.max_connections_per_client connections; its oldest are closed for its new ones",
     "did not complete its request within http.request_timeout, and was cut",
     "read its answer too slowly, and was cut",
-    "was idle or slow while other clients waited for a connection, and was cut",
+    "was idle or slow while all of http.max_connections were open, and was cut for a new client",
+    "held most of http.max_connections, and one of its connections was cut for a new client",
     "got 503: unread answers fill the memory for them",
     "got 429 or 503: too many passwords wait to be checked",
     "got 421: its Host header is not a name of this device, as when a web page rebinds its DNS "
-    "name "
-    "here; if it is a name of this device, add it to http.hosts",
+    "name here; if it is a name of this device, add it to http.hosts",
+    "sent a request that is malformed, ambiguous or larger than 16 KiB: 400, 414 or 431",
 };
 
 template <class E>

@@ -24,7 +24,9 @@ AnswerMemory::Held::~Held() {
 
 bool AnswerMemory::has_room(const Body& body, const ClientKey& client) const {
   if (!body || body->size() <= kSmall || entries_.empty()) return true;
-  return bytes_with(body.get(), nullptr) <= kMost && bytes_with(body.get(), &client) <= kMostOfOne;
+  const std::size_t most =
+      kMost + (client.is_local() ? kMostLocal : 0) + (client.is_root() ? kMostLocal : 0);
+  return bytes_with(body.get(), nullptr) <= most && bytes_with(body.get(), &client) <= kMostOfOne;
 }
 
 std::size_t AnswerMemory::bytes_with(const std::string* body, const ClientKey* client) const {

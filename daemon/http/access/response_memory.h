@@ -17,6 +17,8 @@ class AnswerMemory {
   using Body = std::shared_ptr<const std::string>;
 
   static constexpr std::size_t kMost = 16U << 20;
+  // On top of that, in turn, for local clients and for root: clients over TCP cannot fill it all.
+  static constexpr std::size_t kMostLocal = 4U << 20;
   // Of one client, so that there is room for the others.
   static constexpr std::size_t kMostOfOne = 8U << 20;
   // An answer up to this size is always sent, so that a compressed scrape never fails; the number

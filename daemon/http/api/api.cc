@@ -12,9 +12,6 @@
 namespace jetmem {
 namespace {
 
-// Questions to the history: of the worker's time, at once.
-constexpr Nanoseconds kMostAtOnce = std::chrono::seconds(2);
-
 // The longest pause that a high cost causes.
 constexpr Nanoseconds kLongestPause = std::chrono::seconds(30);
 constexpr int kPauseForCost = 10;
@@ -54,8 +51,7 @@ Api::Api(ApiInputs inputs, const Clock& clock, PageBuffer& pages, AlertsBuffer& 
       clock_(clock),
       pages_(pages),
       alerts_(alerts),
-      readiness_(readiness),
-      budget_(kMostAtOnce) {}
+      readiness_(readiness) {}
 
 const Api::Endpoint* Api::find(std::string_view path) {
   const auto all = endpoints();
@@ -131,18 +127,19 @@ std::string Api::late(HistoryQueryWorker::State state) {
   return out;
 }
 
-ApiAnswer Api::on_query_worker(const std::string& key, std::function<ApiAnswer()> make) {
-  if (!timeout_.again && !budget_.may_spend(clock_.mono())) {
+ApiAnswer Api::on_query_worker(const std::string& key, QueryCost cost,
+                               std::function<ApiAnswer()> make) {
+  HistoryQueryWorker::Asker asker{timeout_.client, cost};
+  if (cost == QueryCost::kOwn) asker.client = own_client();
+  if (!timeout_.again && !query_worker_.may_ask(asker, clock_.mono())) {
     return api_error(429, "too many questions to the history in a short time",
                      "ask again in a few seconds, or for fewer points (limit, resolution)");
   }
   const auto question = [make = std::move(make)] { return std::any(make()); };
-  HistoryQueryWorker::Reply reply = query_worker_.ask(key, question, timeout_.wait);
+  HistoryQueryWorker::Reply reply = query_worker_.ask(key, asker, question, timeout_.wait);
   using State = HistoryQueryWorker::State;
   if (reply.state == State::kAnswered) {
     query_duration_ = reply.elapsed;
-    // A disk that hung for long is no fault of who asked.
-    budget_.spent(std::min<Nanoseconds>(reply.elapsed, kMostAtOnce));
     if (auto* const answer = std::any_cast<ApiAnswer>(&reply.answer)) return std::move(*answer);
     return api_error(500, "no answer could be made of the history");
   }

@@ -4,7 +4,6 @@
 // disk.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
@@ -42,31 +41,12 @@ struct ApiAnswer {
   bool later = false;  // the history was asked, and there is none yet: ask the same again
 };
 
-// How long an asker has for what the history is asked.
+// Who asks, and how long it has for what the history is asked.
 struct ApiTimeouts {
+  ClientKey client{};
   std::chrono::milliseconds wait{2'000};  // in which the web thread does nothing else
   bool may_recur = false;                 // ApiAnswer::later is understood
   bool again = false;                     // it did
-};
-
-// Limits the time that the history worker spends on queries whose cost the client chooses: a
-// quarter in the long run, and up to `most` at once, which the last query may exceed. Further
-// clients have to wait, so that queries do not load the device.
-class Budget {
- public:
-  explicit Budget(Nanoseconds most) : most_(most), left_(most) {}
-
-  bool may_spend(Nanoseconds now) {
-    if (now > last_) left_ = std::min(most_, left_ + (now - last_) / 4);
-    last_ = now;
-    return left_ > Nanoseconds(0);
-  }
-  void spent(Nanoseconds time) { left_ -= time; }
-
- private:
-  Nanoseconds most_;
-  Nanoseconds left_;
-  Nanoseconds last_{0};
 };
 
 // A body that is expensive to make, and what it was made of.
@@ -113,7 +93,8 @@ class Api {
   const DeviceNow& now();
   // What `make` returns, called on the history worker's thread: it owns all that it uses. Questions
   // of the same key share one answer.
-  ApiAnswer on_query_worker(const std::string& key, std::function<ApiAnswer()> make);
+  ApiAnswer on_query_worker(const std::string& key, QueryCost cost,
+                            std::function<ApiAnswer()> make);
   // How long the last answer of it took there.
   Nanoseconds query_duration() const { return query_duration_; }
   // Null where `body` is too old to be used again. It is made again when what it is made of
@@ -148,7 +129,6 @@ class Api {
   AlertsBuffer& alerts_;
   const Readiness& readiness_;
   std::string problem_;
-  Budget budget_;
   std::map<std::string_view, CachedBody> views_;  // by path
   DeviceNow now_;
   std::array<std::uint64_t, 4> now_of_{};

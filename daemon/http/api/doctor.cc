@@ -12,7 +12,8 @@ ApiAnswer api_doctor(Api& api, const Parameters& /*parameters*/) {
   if (auto text = api.kept(api.doctor_body, kRest)) return {200, std::move(text)};
   const auto now = std::make_shared<const DeviceNow>(api.now());
   ApiAnswer out = api.on_query_worker(
-      "doctor", [now, history = api.history(), missing_reason = api.history_missing_reason()] {
+      "doctor", QueryCost::kOwn,
+      [now, history = api.history(), missing_reason = api.history_missing_reason()] {
         return api_text(doctor_json(examine(*now, history, missing_reason)));
       });
   if (out.later || out.code != 200) return out;

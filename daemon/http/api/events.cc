@@ -21,7 +21,8 @@ Result<std::vector<std::string>> kinds_of(std::string_view text) {
     if (kind.empty() || kind.size() > 100 || out.size() == kMaxKinds) {
       return fail(Errc::kInvalid, "kind is no list of 1 to 16 kinds between commas");
     }
-    if (auto known = check_event_kind(kind); !known) return tl::unexpected(std::move(known.error()));
+    if (auto known = check_event_kind(kind); !known)
+      return tl::unexpected(std::move(known.error()));
     out.emplace_back(kind);
     if (more) text.remove_prefix(comma + 1);
   }
@@ -65,7 +66,7 @@ ApiAnswer api_events(Api& api, const Parameters& parameters) {
   }
   if (api.history() == nullptr) return api.no_history();
   return api.on_query_worker(
-      "events " + parameters.text(),
+      "events " + parameters.text(), QueryCost::kLight,
       [&history = *api.history(), requested = *requested, from = api.from()]() mutable {
         const auto past = history.events(requested);
         if (!past) return api_error(503, past.error().message);

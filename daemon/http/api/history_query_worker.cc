@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace jetmem {
+namespace {
+
+// A disk that hung for long is no fault of who asked.
+constexpr Nanoseconds kMostSpent = std::chrono::seconds(2);
+
+}  // namespace
 
 // Started by the first question: most daemons never receive one.
 bool HistoryQueryWorker::start() {
@@ -13,12 +19,70 @@ bool HistoryQueryWorker::start() {
   return thread_.start("jetmem-query", shared_, run);
 }
 
+HistoryQueryWorker::Job* HistoryQueryWorker::Shared::find(const std::string& key) {
+  const auto found =
+      std::find_if(jobs.begin(), jobs.end(), [&](const Job& job) { return job.key == key; });
+  return found == jobs.end() ? nullptr : &*found;
+}
+
+void HistoryQueryWorker::Shared::forget(Time now) {
+  jobs.remove_if([&](const Job& job) {
+    return &job != running && !job.is_awaited && now - job.asked > kForgotten;
+  });
+}
+
+bool HistoryQueryWorker::Shared::has_room(const ClientKey& client) const {
+  const auto own = static_cast<std::size_t>(std::count_if(
+      jobs.begin(), jobs.end(), [&](const Job& job) { return job.asker.client == client; }));
+  if (own == 0) return jobs.size() < kMostInAll;
+  return own < kMostOfClient && jobs.size() < kMostQuestions;
+}
+
+HistoryQueryWorker::Job* HistoryQueryWorker::Shared::next() {
+  const auto answered =
+      std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.is_answered; });
+  if (static_cast<std::size_t>(answered) >= kMostAnswers) return nullptr;
+  Job* out = nullptr;
+  Nanoseconds least{0};
+  for (Job& job : jobs) {
+    if (job.is_answered) continue;
+    const Nanoseconds end =
+        budget.used(job.asker.client) + expected[static_cast<std::size_t>(job.asker.cost)];
+    if (out != nullptr && end >= least) continue;
+    out = &job;
+    least = end;
+  }
+  return out;
+}
+
+void HistoryQueryWorker::Shared::finish(Job& job, std::any answer, Time now) {
+  running = nullptr;
+  job.answer = std::move(answer);
+  job.is_answered = true;
+  job.asked = now;
+  job.elapsed = std::chrono::ceil<Milliseconds>(now - begun);
+  const Nanoseconds spent = std::min<Nanoseconds>(job.elapsed, kMostSpent);
+  budget.spent(job.asker.client, job.asker.cost, spent);
+  Nanoseconds& average = expected[static_cast<std::size_t>(job.asker.cost)];
+  average += (spent - average) / 4;
+}
+
 void HistoryQueryWorker::run(Shared& shared) {
   std::unique_lock lock(shared.mutex);
-  for (;;) {
-    shared.changed.wait(lock, [&] { return shared.question || shared.stopping; });
-    if (shared.stopping) break;
-    Question question = std::exchange(shared.question, nullptr);
+  while (!shared.stopping) {
+    shared.forget(std::chrono::steady_clock::now());
+    Job* const job = shared.next();
+    if (job == nullptr) {
+      if (shared.jobs.empty()) {
+        shared.changed.wait(lock);
+      } else {
+        shared.changed.wait_for(lock, kForgotten / 4);
+      }
+      continue;
+    }
+    Question question = std::exchange(job->question, nullptr);
+    shared.running = job;
+    shared.begun = std::chrono::steady_clock::now();
     lock.unlock();
     std::any answer;
     try {
@@ -29,61 +93,67 @@ void HistoryQueryWorker::run(Shared& shared) {
     }
     question = nullptr;
     lock.lock();
-    const auto now = std::chrono::steady_clock::now();
-    shared.is_requested = false;
-    shared.answer = Answer{std::move(shared.key), std::move(answer),
-                           std::chrono::ceil<Milliseconds>(now - shared.since), now};
+    shared.finish(*job, std::move(answer), std::chrono::steady_clock::now());
     shared.changes.signal();
     shared.changed.notify_all();
   }
 }
 
-HistoryQueryWorker::Reply HistoryQueryWorker::ask(const std::string& key, Question question,
-                                                  Milliseconds timeout) {
+bool HistoryQueryWorker::may_ask(const Asker& asker, Nanoseconds now) {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->budget.may_spend(asker.client, asker.cost, now);
+}
+
+HistoryQueryWorker::Reply HistoryQueryWorker::ask(const std::string& key, const Asker& asker,
+                                                  Question question, Milliseconds timeout) {
   Reply out;
   std::unique_lock lock(shared_->mutex);
   const auto now = std::chrono::steady_clock::now();
-  std::optional<Answer>& answer = shared_->answer;
-  const auto is_there = [&] { return answer && answer->key == key; };
-  if (answer && now - answer->came > kKept) answer.reset();
-  if (!is_there()) {
+  shared_->forget(now);
+  Job* job = shared_->find(key);
+  if (job == nullptr || !job->is_answered) {
     if (shared_->is_stuck(now)) {
       out.state = State::kStuck;
       return out;
     }
-    const bool is_same = shared_->is_requested && shared_->key == key;
-    if (!is_same) {
-      out.state = State::kBusy;
-      if (shared_->is_requested || (answer && now - answer->came < kAnswerReserved)) return out;
+    if (job == nullptr) {
+      if (!shared_->has_room(asker.client)) {
+        out.state = State::kBusy;
+        return out;
+      }
       if (!start()) {
         out.state = State::kNoThread;
         return out;
       }
-      answer.reset();
-      shared_->key = key;
-      shared_->question = std::move(question);
-      shared_->is_requested = true;
-      shared_->since = now;
+      Job added;
+      added.key = key;
+      added.asker = asker;
+      added.question = std::move(question);
+      job = &shared_->jobs.emplace_back(std::move(added));
       shared_->changed.notify_all();
     }
-    if (!shared_->changed.wait_for(lock, timeout, is_there)) {
+    job->is_awaited = true;
+    const bool is_answered =
+        shared_->changed.wait_for(lock, timeout, [&] { return job->is_answered; });
+    job->is_awaited = false;
+    job->asked = std::chrono::steady_clock::now();
+    if (!is_answered) {
       out.state = State::kRequested;
       return out;
     }
   }
   out.state = State::kAnswered;
-  out.answer = std::move(answer->answer);
-  out.elapsed = answer->elapsed;
-  answer.reset();
-  // A client that waits for the place of this answer may have it.
-  shared_->changes.signal();
+  out.answer = std::move(job->answer);
+  out.elapsed = job->elapsed;
+  shared_->jobs.remove_if([&](const Job& each) { return &each == job; });
+  shared_->changed.notify_all();
   return out;
 }
 
 std::optional<HistoryQueryWorker::Milliseconds> HistoryQueryWorker::query_age() const {
   const std::lock_guard lock(shared_->mutex);
-  if (!shared_->is_requested) return std::nullopt;
-  return std::chrono::floor<Milliseconds>(std::chrono::steady_clock::now() - shared_->since);
+  if (shared_->running == nullptr) return std::nullopt;
+  return std::chrono::floor<Milliseconds>(std::chrono::steady_clock::now() - shared_->begun);
 }
 
 bool HistoryQueryWorker::is_stuck() const {
@@ -95,7 +165,7 @@ bool HistoryQueryWorker::stop(Milliseconds timeout) {
   {
     const std::lock_guard lock(shared_->mutex);
     // An idle thread ends at once, however busy the machine.
-    if (!shared_->is_requested) timeout = std::max(timeout, Milliseconds(1'000));
+    if (shared_->running == nullptr) timeout = std::max(timeout, Milliseconds(1'000));
   }
   return thread_.stop(timeout);
 }

@@ -55,7 +55,7 @@ void Api::check_past() {
   const bool query_boot = boot_query_ < Nanoseconds(0) ||
                           now - boot_query_ >= (now_.boot == 0 ? kNoBootRest : kBootRest);
   HistoryQueryWorker::Reply reply = query_worker_.ask(
-      "now",
+      "now", {own_client(), QueryCost::kOwn},
       [history = inputs_.history, requested, query_boot, boot_id = inputs_.boot_id] {
         return std::any(past_now(*history, requested, query_boot, boot_id));
       },
@@ -67,7 +67,6 @@ void Api::check_past() {
     now_.no_events = why;
     return;
   }
-  budget_.spent(std::min<Nanoseconds>(reply.elapsed, std::chrono::seconds(2)));
   const Nanoseconds cost = reply.elapsed;
   past_pause_ = pause_after(cost, kPastRest);
   past_seen_ = now;

@@ -2,8 +2,10 @@
 #include "daemon/http/server/http_port.h"
 
 #include <gnutls/abstract.h>
+#include <linux/sockios.h>
 #include <microhttpd.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,13 +16,18 @@
 #include <vector>
 
 #include "daemon/http/access/host_guard.h"
+#include "daemon/http/server/request_check.h"
 
 namespace jetmem {
 namespace {
 
-// For a connection's request line, headers and answer headers; libmicrohttpd refuses more with 414
-// or 431.
-constexpr std::size_t kConnectionMemory = 16'384;
+// For a connection's request line, headers and answer headers: what RequestCheck accepts, with as
+// much for each field as libmicrohttpd takes, and then the answer's headers. libmicrohttpd refuses
+// more by itself, with 414 or 431.
+constexpr std::size_t kMemoryOfField = 56;
+constexpr std::size_t kMemoryOfAnswer = 3'072;
+constexpr std::size_t kConnectionMemory =
+    RequestCheck::kMaxBytes + RequestCheck::kMaxFields * kMemoryOfField + kMemoryOfAnswer;
 // So few that a storm of connections does not starve the other ports.
 constexpr int kAcceptAtOnce = 16;
 constexpr int kSendBuffer = 128 << 10;  // bytes; the kernel doubles it
@@ -35,8 +42,10 @@ constexpr Nanoseconds kAskAgain = std::chrono::milliseconds(250);
 // what does arrive.
 constexpr Nanoseconds kHandshakePause = std::chrono::milliseconds(20);
 constexpr int kRunsInHandshake = 4;
-// Requests that wait hold their connections: the others are for other requests.
+// Requests that wait hold their connections: the others are for other requests. A client's first
+// one may always wait.
 constexpr std::size_t kMostWaiting = 16;
+constexpr std::size_t kMostWaitingOfClient = 8;
 
 // The machine's clock: the daemon's may run faster, with --speed.
 Nanoseconds now_of_wait() { return std::chrono::steady_clock::now().time_since_epoch(); }
@@ -46,10 +55,79 @@ std::string_view header_of(MHD_Connection* connection, const char* name) {
   return value == nullptr ? std::string_view() : value;
 }
 
-bool has_body(MHD_Connection* connection) {
-  const std::string_view length = header_of(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
-  return (!length.empty() && length != "0") ||
-         !header_of(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING).empty();
+// Whether the request's URI ends before its place does: with a NUL in it, as `version` follows.
+bool is_cut_short(const char* uri, std::size_t size, const char* version) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(uri);
+  const auto end = reinterpret_cast<std::uintptr_t>(version);
+  return end > begin + size + 1 && end - begin <= kConnectionMemory;
+}
+
+RequestCheck check_request(MHD_Connection* handle, const Connection& connection, const char* method,
+                           const char* version) {
+  RequestCheck out;
+  out.add_request_line(method, connection.uri_size, version);
+  if (connection.is_uri_malformed || is_cut_short(connection.uri, connection.uri_size, version)) {
+    out.add_ambiguity();
+  }
+  MHD_get_connection_values_n(
+      handle, MHD_HEADER_KIND,
+      [](void* to, MHD_ValueKind, const char* name, std::size_t name_size, const char* value,
+         std::size_t value_size) {
+        auto& check = *static_cast<RequestCheck*>(to);
+        check.add_header({name, name_size}, value == nullptr ? std::string_view()
+                                                             : std::string_view(value, value_size));
+        // A folded line made libmicrohttpd move the name behind the value.
+        if (value != nullptr && std::less<>()(value, name)) check.add_ambiguity();
+        return MHD_YES;
+      },
+      &out);
+  MHD_get_connection_values_n(
+      handle, MHD_COOKIE_KIND,
+      [](void* to, MHD_ValueKind, const char* name, std::size_t name_size, const char* value,
+         std::size_t value_size) {
+        static_cast<RequestCheck*>(to)->add_cookie(
+            {name, name_size},
+            value == nullptr ? std::string_view() : std::string_view(value, value_size));
+        return MHD_YES;
+      },
+      &out);
+  MHD_get_connection_values_n(
+      handle, MHD_GET_ARGUMENT_KIND,
+      [](void* to, MHD_ValueKind, const char*, std::size_t, const char*, std::size_t) {
+        static_cast<RequestCheck*>(to)->add_parameter();
+        return MHD_YES;
+      },
+      &out);
+  return out;
+}
+
+// Whether the client asked for its connection to end with the answer, or speaks HTTP/1.0.
+bool ends_connection(MHD_Connection* handle, const char* version) {
+  return std::string_view(version) != "HTTP/1.1" ||
+         !header_of(handle, MHD_HTTP_HEADER_CONNECTION).empty();
+}
+
+// Past libmicrohttpd, which may have no memory left for an answer's headers.
+void send_too_large(MHD_Connection* handle, const Connection& connection) {
+  constexpr std::string_view kAnswer =
+      "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\n"
+      "Connection: close\r\n\r\n";
+  if (connection.handshake.server == nullptr) {
+    (void)!::send(connection.fd, kAnswer.data(), kAnswer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return;
+  }
+  const MHD_ConnectionInfo* info =
+      MHD_get_connection_info(handle, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  gnutls_record_send(static_cast<gnutls_session_t>(info->tls_session), kAnswer.data(),
+                     kAnswer.size());
+}
+
+Answer malformed() {
+  Answer out = text_answer(
+      400, "The request is malformed or ambiguous (RFC 9112): see docs/access.md, Limits.\n");
+  out.close = true;
+  out.add("Connection", "close");
+  return out;
 }
 
 // Decoded by libmicrohttpd. One more than an endpoint takes is enough to refuse them.
@@ -109,24 +187,48 @@ struct HttpPort::Calls {
       ++port.unanswered_;
     }
   }
+  // Called when a request's first line is complete.
+  static void* on_uri(void* self, const char* uri, MHD_Connection* handle) {
+    Connection* const connection = connection_of(handle);
+    if (connection == nullptr) return nullptr;
+    const std::string_view text = uri == nullptr ? std::string_view() : uri;
+    connection->in_headers = true;
+    connection->uri = uri;
+    connection->uri_size = text.size();
+    connection->is_uri_malformed = RequestCheck::is_malformed_uri(text);
+    try {
+      if (RequestCheck::is_too_large_uri(text)) {
+        static_cast<HttpPort*>(self)->refuse_as_too_large(handle, *connection);
+      }
+    } catch (const std::exception&) {
+      connection->is_uri_malformed = true;  // no exception crosses C
+    }
+    return nullptr;
+  }
   static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url,
                                const char* method, const char* version, const char* upload_data,
                                std::size_t* upload_data_size, void** state);
   static void on_end(void* self, MHD_Connection* connection, void** /*state*/,
-                     MHD_RequestTerminationCode /*why*/) {
+                     MHD_RequestTerminationCode why) {
     auto& port = *static_cast<HttpPort*>(self);
     const auto found = port.waiting_of(connection);
     if (found != port.waiting_.end()) port.waiting_.erase(found);
     if (Connection* const its = connection_of(connection)) {
       its->answer.reset();
       port.connections_.finished(*its, now_of_wait());
+      if (!std::exchange(its->in_headers, false) || its->is_cut) return;
+      its->is_last = true;
+      // Otherwise the client ended it.
+      if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK || why == MHD_REQUEST_TERMINATED_WITH_ERROR) {
+        port.refuse_as_malformed(*its);
+      }
     }
   }
 };
 
 // Called when a request's headers are complete, again when its body is, and when it waited.
 MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, const char* url,
-                                       const char* method, const char* /*version*/,
+                                       const char* method, const char* version,
                                        const char* /*upload_data*/,
                                        std::size_t* /*upload_data_size*/, void** state) {
   static char headers_seen;
@@ -139,8 +241,20 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
     request.path = url;
     request.accept_encoding = header_of(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
     request.if_none_match = header_of(connection, MHD_HTTP_HEADER_IF_NONE_MATCH);
-    request.has_body = has_body(connection);
-    if (*state == nullptr) port.connections_.requested(*its, now_of_wait());
+    if (*state == nullptr) {
+      port.connections_.requested(*its, now_of_wait());
+      const RequestCheck check = check_request(connection, *its, method, version);
+      its->is_last = ends_connection(connection, version);
+      if (check.is_too_large()) {
+        port.refuse_as_too_large(connection, *its);
+        return MHD_NO;
+      }
+      request.has_body = check.has_body();
+      if (check.is_malformed()) {
+        port.shared_.refusals.refused(Refusal::kBadRequest, its->client);
+        return port.send_answer(connection, *its, malformed()) ? MHD_YES : MHD_NO;
+      }
+    }
     // libmicrohttpd closes a connection whose request is answered at the first call, and reads no
     // body then. That is right for requests with one; other connections stay open.
     if (*state == nullptr && !request.has_body) {
@@ -161,7 +275,7 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
 }
 
 bool HttpPort::answer(MHD_Connection* handle, Connection& connection, Request& request) {
-  request.timeout = timeout_of(handle);
+  request.timeout = timeout_of(handle, connection);
   request.client = connection.client;
   request.authorization = header_of(handle, MHD_HTTP_HEADER_AUTHORIZATION);
   request.host = header_of(handle, MHD_HTTP_HEADER_HOST);
@@ -171,11 +285,16 @@ bool HttpPort::answer(MHD_Connection* handle, Connection& connection, Request& r
   }
   const Answer answer = shared_.responder(request);
   if (answer.later) {
-    wait(handle, answer.at_gate);
+    wait(handle, connection, answer.at_gate);
     return true;
   }
+  return send_answer(handle, connection, answer);
+}
+
+bool HttpPort::send_answer(MHD_Connection* handle, Connection& connection, const Answer& answer) {
   const Nanoseconds now = now_of_wait();
   const bool is_last = !answer.close && Connections::is_worn(connection, now);
+  connection.is_last = connection.is_last || is_last || answer.close;
   connections_.answered(connection, answer.body->size(), now);
   connection.answer =
       std::make_unique<AnswerMemory::Held>(shared_.answers, answer.body, connection.client);
@@ -215,9 +334,13 @@ bool HttpPort::start_daemon() {
       MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
           (tls_ ? MHD_USE_TLS : MHD_NO_FLAG), 0, nullptr, nullptr,
       Calls::on_request, this,
+#if MHD_VERSION >= 0x00097701
+      MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
+#endif
+      MHD_OPTION_URI_LOG_CALLBACK, Calls::on_uri, this,
       MHD_OPTION_NOTIFY_COMPLETED, Calls::on_end, this,
       MHD_OPTION_NOTIFY_CONNECTION, Calls::on_connection, this,
-      MHD_OPTION_CONNECTION_LIMIT, options_.max_connections,
+      MHD_OPTION_CONNECTION_LIMIT, options_.max_connections + kSpareConnections,
       MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(connection_timeout),
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,
       tls_ ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, no_certificate,
@@ -270,16 +393,54 @@ void HttpPort::end(Connection& connection) {
                      : connection.deadline <= now_of_wait() ? HandshakeFailure::kTimeout
                                                             : HandshakeFailure::kOther;
     shared_.refusals.handshake_failed(why, connection.client, handshake.details);
+  } else if (is_refused_by_library(connection)) {
+    shared_.refusals.refused(Refusal::kBadRequest, connection.client);
   }
   connections_.close(&connection);
 }
 
-void HttpPort::cut(Connection& connection) {
-  connection.is_cut = true;
-  // Otherwise the kernel would keep unread bytes for minutes.
-  const linger at_once{1, 0};
-  ::setsockopt(connection.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+// A first line that libmicrohttpd does not understand it answers, or just closes the connection,
+// without a word to us.
+bool HttpPort::is_refused_by_library(const Connection& connection) const {
+  if (connection.is_cut || connection.is_last || connection.phase != Connection::Phase::kRequest) {
+    return false;
+  }
+  // Silent for too long; or with TLS, whose end of a connection is no end of the socket.
+  if (tls_ || now_of_wait() - connection.since >= options_.idle_timeout) return false;
+  // The client ended it.
+  char byte = 0;
+  const ssize_t n = ::recv(connection.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n > 0 || (n < 0 && errno == EAGAIN);
+}
+
+// Called where no exception may pass.
+void HttpPort::refuse_as_malformed(const Connection& connection) {
+  try {
+    shared_.refusals.refused(Refusal::kBadRequest, connection.client);
+  } catch (const std::exception&) {
+    ++unanswered_;
+  }
+}
+
+// Its end, but after the answer.
+void HttpPort::refuse_as_too_large(MHD_Connection* handle, Connection& connection) {
+  shared_.refusals.refused(Refusal::kBadRequest, connection.client);
+  send_too_large(handle, connection);
+  connections_.cut(connection);
   ::shutdown(connection.fd, SHUT_RDWR);
+}
+
+void HttpPort::cut(Connection& connection) {
+  connections_.cut(connection);
+  // Otherwise the kernel would keep unread bytes for minutes.
+  int unread = 0;
+  if (::ioctl(connection.fd, SIOCOUTQ, &unread) != 0 || unread > 0) {
+    const linger at_once{1, 0};
+    ::setsockopt(connection.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  }
+  ::shutdown(connection.fd, SHUT_RDWR);
+  // libmicrohttpd does not look at it while it sleeps.
+  if (const auto found = waiting_of(connection.handle); found != waiting_.end()) wake(*found);
 }
 
 bool HttpPort::cut_overdue() {
@@ -298,12 +459,22 @@ bool HttpPort::cut_overdue() {
   return out;
 }
 
-bool HttpPort::evict(const ClientKey* client) {
-  Connection* const one = connections_.to_evict(now_of_wait(), client);
-  if (one == nullptr) return false;
-  shared_.refusals.refused(Refusal::kEvicted, one->client);
-  cut(*one);
-  return true;
+void HttpPort::evict(const ClientKey* client) {
+  const Connections::Eviction evicted = connections_.to_evict(now_of_wait(), client);
+  if (evicted.connection == nullptr) return;
+  const Refusal why = client != nullptr ? Refusal::kClientConnections
+                      : evicted.is_idle ? Refusal::kIdleEvicted
+                                        : Refusal::kBusyEvicted;
+  shared_.refusals.refused(why, evicted.connection->client);
+  cut(*evicted.connection);
+}
+
+void HttpPort::make_room(const ClientKey& client) {
+  if (connections_.has_reserved(client)) return;
+  if (!is_unix() && connections_.of_client(client) >= options_.max_connections_per_client) {
+    evict(&client);
+  }
+  if (connections_.unreserved() >= options_.max_connections) evict(nullptr);
 }
 
 std::vector<HttpPort::Waiting>::iterator HttpPort::waiting_of(const MHD_Connection* connection) {
@@ -311,27 +482,40 @@ std::vector<HttpPort::Waiting>::iterator HttpPort::waiting_of(const MHD_Connecti
                       [&](const Waiting& each) { return each.connection == connection; });
 }
 
-ApiTimeouts HttpPort::timeout_of(const MHD_Connection* connection) {
+std::size_t HttpPort::waiting(const ClientKey* client) const {
+  return static_cast<std::size_t>(
+      std::count_if(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
+        return !each.at_gate && (client == nullptr || each.client == *client);
+      }));
+}
+
+ApiTimeouts HttpPort::timeout_of(const MHD_Connection* handle, const Connection& connection) {
   ApiTimeouts out;
+  out.client = connection.client;
   out.wait = kAtOnce;
-  const auto found = waiting_of(connection);
+  const auto found = waiting_of(handle);
   out.again = found != waiting_.end() && !found->at_gate;
-  const auto waiting = static_cast<std::size_t>(std::count_if(
-      waiting_.begin(), waiting_.end(), [](const Waiting& each) { return !each.at_gate; }));
-  out.may_recur = out.again
-                      ? now_of_wait() - found->since < kMaxTimeout
-                      : waiting < std::min<std::size_t>(kMostWaiting, options_.max_connections / 2);
+  if (out.again) {
+    out.may_recur = now_of_wait() - found->since < kMaxTimeout;
+  } else if (const std::size_t own = waiting(&connection.client); own > 0) {
+    out.may_recur =
+        own < kMostWaitingOfClient &&
+        waiting(nullptr) < std::min<std::size_t>(kMostWaiting, options_.max_connections / 2);
+  } else {
+    out.may_recur = waiting(nullptr) < options_.max_connections;
+  }
   // It has already waited.
   if (out.again) out.wait = std::chrono::milliseconds(0);
   return out;
 }
 
-void HttpPort::wait(MHD_Connection* connection, bool at_gate) {
-  auto found = waiting_of(connection);
+void HttpPort::wait(MHD_Connection* handle, const Connection& connection, bool at_gate) {
+  auto found = waiting_of(handle);
   const Nanoseconds now = now_of_wait();
   if (found == waiting_.end()) {
     Waiting added;
-    added.connection = connection;
+    added.connection = handle;
+    added.client = connection.client;
     added.since = now;
     added.at_gate = at_gate;
     found = waiting_.insert(waiting_.end(), added);
@@ -343,7 +527,7 @@ void HttpPort::wait(MHD_Connection* connection, bool at_gate) {
   }
   found->asleep_since = now;
   found->asleep = true;
-  MHD_suspend_connection(connection);
+  MHD_suspend_connection(handle);
 }
 
 void HttpPort::wake(Waiting& waiting) {
@@ -366,12 +550,14 @@ unsigned HttpPort::connections() const {
   return MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
 }
 
+bool HttpPort::is_full() const {
+  return connections() >= options_.max_connections + kSpareConnections;
+}
+
 int HttpPort::listen_fd(Nanoseconds now) const {
   if (now < accept_again_) return -1;
-  // Full: new clients stay in the kernel's queue until a connection ends.
-  if (connections() >= options_.max_connections && connections_.closable_at() > now_of_wait()) {
-    return -1;
-  }
+  // Full of connections that are being closed: the next serve() makes room.
+  if (is_full()) return -1;
   return listener_.fd();
 }
 
@@ -390,9 +576,6 @@ Nanoseconds HttpPort::timeout(Nanoseconds now) const {
     if (out < Nanoseconds(0) || left < out) out = left;
   };
   until(connections_.next_deadline());
-  if (connections() >= options_.max_connections && connections_.closable_at() > now_of_wait()) {
-    until(connections_.closable_at());
-  }
   const bool has_sleepers = std::any_of(waiting_.begin(), waiting_.end(),
                                         [](const Waiting& each) { return each.asleep; });
   if (has_sleepers && (out < Nanoseconds(0) || kAskAgain < out)) out = kAskAgain;
@@ -403,8 +586,7 @@ Nanoseconds HttpPort::timeout(Nanoseconds now) const {
 }
 
 bool HttpPort::accept_waiting(Nanoseconds now) {
-  if (connections() >= options_.max_connections && !evict(nullptr)) return true;
-  for (int i = 0; i < kAcceptAtOnce && connections() < options_.max_connections; ++i) {
+  for (int i = 0; i < kAcceptAtOnce && !is_full(); ++i) {
     sockaddr_storage from{};
     socklen_t length = sizeof from;
     const int fd = ::accept4(listener_.fd(), reinterpret_cast<sockaddr*>(&from), &length,
@@ -417,15 +599,8 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
     }
     // What a slow reader has not read stays with us, where it is bounded, not in the kernel.
     ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
-    accepted_ = is_unix() ? ClientKey{} : client_key(from);
-    if (!is_unix() && connections_.of_client(accepted_) >= options_.max_connections_per_client) {
-      // Its longest idle one goes, so that a client that abandoned many is not shut out.
-      if (!evict(&accepted_)) {
-        ::close(fd);
-        shared_.refusals.refused(Refusal::kClientConnections, accepted_);
-        continue;
-      }
-    }
+    accepted_ = is_unix() ? local_client_key(fd) : client_key(from);
+    make_room(accepted_);
     sockaddr_storage peer{};
     peer.ss_family = is_unix() ? AF_UNIX : AF_INET;
     // Closes the socket when it fails.

@@ -53,8 +53,7 @@ class HttpPort {
   // the port can only be destroyed then.
   bool set_tls(std::shared_ptr<const TlsServer> tls);
 
-  // What to poll for input. The listening socket is -1 while no connection can be accepted and
-  // none can be evicted yet.
+  // What to poll for input. The listening socket is -1 while no connection can be accepted.
   int events_fd() const { return events_fd_; }
   int listen_fd(Nanoseconds now) const;
   // Call serve() after this long even without input; negative: no need.
@@ -81,6 +80,7 @@ class HttpPort {
   // A request without an answer yet. libmicrohttpd ignores its connection while it sleeps.
   struct Waiting {
     MHD_Connection* connection = nullptr;
+    ClientKey client;
     Nanoseconds since{0};
     Nanoseconds asleep_since{0};
     bool asleep = false;
@@ -90,18 +90,28 @@ class HttpPort {
   struct Calls;
   // The end: it has not waited.
   std::vector<Waiting>::iterator waiting_of(const MHD_Connection* connection);
-  ApiTimeouts timeout_of(const MHD_Connection* connection);
-  void wait(MHD_Connection* connection, bool at_gate);
+  ApiTimeouts timeout_of(const MHD_Connection* handle, const Connection& connection);
+  void wait(MHD_Connection* handle, const Connection& connection, bool at_gate);
   void wake(Waiting& waiting);
+  // Requests that wait for the history: of this client, of all if null.
+  std::size_t waiting(const ClientKey* client) const;
   static Connection* connection_of(MHD_Connection* handle);
   void begin(MHD_Connection* handle, void** context);
   void end(Connection& connection);
+  // Counts and logs what libmicrohttpd refused.
+  void refuse_as_malformed(const Connection& connection);
+  void refuse_as_too_large(MHD_Connection* handle, Connection& connection);
   // Closes it at the next serve(), without sending the rest of its answer.
-  static void cut(Connection& connection);
-  // Of `client`, or of any if null. True: one is cut, and its place is free after serve().
-  bool evict(const ClientKey* client);
+  void cut(Connection& connection);
+  // Cuts one of `client`, or of any if null; it is gone after serve().
+  void evict(const ClientKey* client);
+  // For one more connection of this client.
+  void make_room(const ClientKey& client);
+  bool is_full() const;
   // False: the connection cannot be answered and must be closed.
   bool answer(MHD_Connection* handle, Connection& connection, Request& request);
+  bool send_answer(MHD_Connection* handle, Connection& connection, const Answer& answer);
+  bool is_refused_by_library(const Connection& connection) const;
 
   Listener listener_;
   const Shared& shared_;

@@ -47,6 +47,25 @@ TEST(AnswerMemoryTest, OneClientCannotTakeAll) {
   EXPECT_TRUE(take(4 << 20, client(4)));
 }
 
+TEST(AnswerMemoryTest, ThereIsRoomForLocalClientsAndMoreForRoot) {
+  AnswerMemory memory;
+  std::vector<std::unique_ptr<AnswerMemory::Held>> held;
+  const auto fill = [&](const ClientKey& who) {
+    int count = 0;
+    for (auto answer = body(2 << 20); memory.has_room(answer, who); answer = body(2 << 20)) {
+      held.push_back(std::make_unique<AnswerMemory::Held>(memory, answer, who));
+      ++count;
+    }
+    return count;
+  };
+  for (std::uint8_t i = 0; i < 4; ++i) fill(client(i));
+  ASSERT_EQ(memory.bytes(), AnswerMemory::kMost);
+  ClientKey user;
+  user.user = 1000;
+  EXPECT_EQ(fill(user), 2);
+  EXPECT_EQ(fill(ClientKey{}), 2);
+}
+
 TEST(AnswerMemoryTest, ASharedBodyCountsOnce) {
   AnswerMemory memory;
   const auto page = body(3 << 20);

@@ -5,12 +5,18 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <vector>
+
+#include "base/unique_fd.h"
 
 namespace jetmem {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 ClientKey client(const char* text) {
@@ -43,6 +49,30 @@ TEST(ClientKeys, AreAddressesOrNetworks) {
   EXPECT_TRUE(ClientKey{}.is_local());
 }
 
+ClientKey local(uid_t user, pid_t process = 0) {
+  ClientKey out;
+  out.user = user;
+  out.process = process;
+  return out;
+}
+
+TEST(ClientKeys, OnAUnixSocketAreUsers) {
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  const UniqueFd one(pair[0]);
+  const UniqueFd other(pair[1]);
+  EXPECT_EQ(local_client_key(one.get()).user, ::getuid());
+  EXPECT_TRUE(local(0).is_root());
+  EXPECT_FALSE(local(1000).is_root());
+  EXPECT_NE(local(1000), local(1001));
+  EXPECT_EQ(local(0).text(), "local root");
+  EXPECT_EQ(local(1000).text(), "local user 1000");
+  // The unit's user namespace knows root and jetmem only: of all others each process is a client.
+  EXPECT_NE(local(65534, 4711), local(65534, 4712));
+  EXPECT_EQ(local(65534, 4711).text(), "local process 4711");
+  EXPECT_FALSE(own_client().is_root());
+}
+
 class ConnectionsTest : public testing::Test {
  protected:
   Connection& open(const char* who, Nanoseconds now) {
@@ -56,7 +86,7 @@ TEST_F(ConnectionsTest, ATricklingRequestHasADeadline) {
   EXPECT_EQ(all_.next_deadline(), seconds(110));
   EXPECT_EQ(all_.overdue(seconds(109)), nullptr);
   EXPECT_EQ(all_.overdue(seconds(110)), &slow);
-  slow.is_cut = true;
+  all_.cut(slow);
   EXPECT_EQ(all_.overdue(seconds(110)), nullptr);
   EXPECT_EQ(all_.next_deadline(), Connections::kNever);
 }
@@ -73,32 +103,83 @@ TEST_F(ConnectionsTest, NoDeadlineWhileTheAnswerIsMade) {
   EXPECT_EQ(all_.next_deadline(), Connections::kNever);
 }
 
-TEST_F(ConnectionsTest, EvictsTheLongestIdleOfTheClientWithMost) {
+TEST_F(ConnectionsTest, EvictsTheLongestIdleFirst) {
   Connection& scraper = open("192.0.2.1", seconds(0));
   Connection& older = open("192.0.2.2", seconds(2));
   Connection& old = open("192.0.2.2", seconds(1));
   Connection& working = open("192.0.2.2", seconds(0));
   all_.requested(working, seconds(0));
-  EXPECT_EQ(all_.to_evict(Connections::kMayClose - Nanoseconds(1)), nullptr);
-  EXPECT_EQ(all_.closable_at(), Connections::kMayClose);
-  EXPECT_EQ(all_.to_evict(seconds(1)), &scraper);  // nobody else has been idle for long enough
-  EXPECT_EQ(all_.to_evict(seconds(10)), &old);
-  old.is_cut = true;
-  EXPECT_EQ(all_.to_evict(seconds(10)), &older);
-  older.is_cut = true;
-  EXPECT_EQ(all_.to_evict(seconds(10)), &scraper);
+  for (Connection* const next : {&scraper, &old, &older}) {
+    const auto evicted = all_.to_evict(seconds(10));
+    EXPECT_EQ(evicted.connection, next);
+    EXPECT_TRUE(evicted.is_idle);
+    all_.cut(*next);
+  }
   EXPECT_EQ(all_.of_client(client("192.0.2.2")), 1U);
-  const ClientKey busy = client("192.0.2.2");
-  EXPECT_EQ(all_.to_evict(seconds(10), &busy), nullptr);
+  // Whatever it does, there is always one.
+  const auto last = all_.to_evict(seconds(10));
+  EXPECT_EQ(last.connection, &working);
+  EXPECT_FALSE(last.is_idle);
+  const ClientKey other = client("192.0.2.1");
+  EXPECT_EQ(all_.to_evict(seconds(10), &other).connection, nullptr);
 }
 
-TEST_F(ConnectionsTest, SlowReadersAreEvictedLater) {
+TEST_F(ConnectionsTest, WhoeverHoldsMostGivesWayThoughNoneIsIdle) {
+  std::vector<Connection*> many;
+  Connection& idle = open("192.0.2.1", seconds(0));
+  for (std::size_t i = 0; i <= Connections::kFew; ++i) {
+    many.push_back(&open("192.0.2.2", milliseconds(i)));
+    all_.requested(*many.back(), seconds(9));
+    all_.answered(*many.back(), 100, seconds(9));
+  }
+  // Those that are between two requests before those that have an answer, the oldest first.
+  all_.finished(*many[5], seconds(10));
+  for (Connection* const next : {many[5], many[0]}) {
+    const auto evicted = all_.to_evict(seconds(10));
+    EXPECT_EQ(evicted.connection, next);
+    EXPECT_FALSE(evicted.is_idle);
+    all_.cut(*next);
+    // With no more than others hold, it counts what they do.
+    if (all_.of_client(client("192.0.2.2")) == Connections::kFew) break;
+  }
+  EXPECT_EQ(all_.to_evict(seconds(10)).connection, &idle);
+}
+
+TEST_F(ConnectionsTest, ANewcomerOutlivesWhatIsOlder) {
+  // Many addresses, a connection each, all of them new.
+  std::vector<Connection*> all;
+  for (int i = 0; i < 20; ++i) {
+    all.push_back(&open(("192.0.2." + std::to_string(i)).c_str(), milliseconds(i)));
+  }
+  for (int i = 0; i < 19; ++i) {
+    EXPECT_EQ(all_.to_evict(milliseconds(100)).connection, all[i]);
+    all_.cut(*all[i]);
+  }
+}
+
+TEST_F(ConnectionsTest, RootHasPlacesThatNobodyTakes) {
+  for (std::size_t i = 0; i < Connections::kReserved; ++i) {
+    EXPECT_TRUE(all_.has_reserved(local(0)));
+    EXPECT_TRUE(all_.open(nullptr, -1, local(0), seconds(0)).is_reserved);
+  }
+  EXPECT_FALSE(all_.has_reserved(local(0)));
+  EXPECT_FALSE(all_.has_reserved(local(1000)));
+  EXPECT_EQ(all_.unreserved(), 0U);
+  EXPECT_EQ(all_.to_evict(seconds(100)).connection, nullptr);
+  // Beyond them root is like all others.
+  Connection& next = all_.open(nullptr, -1, local(0), seconds(0));
+  EXPECT_EQ(all_.unreserved(), 1U);
+  EXPECT_EQ(all_.to_evict(seconds(100)).connection, &next);
+  all_.close(&next);
+  EXPECT_EQ(all_.of_client(local(0)), Connections::kReserved);
+}
+
+TEST_F(ConnectionsTest, SlowReadersAreIdleLater) {
   Connection& one = open("192.0.2.1", seconds(0));
   all_.requested(one, seconds(0));
-  EXPECT_EQ(all_.closable_at(), Connections::kNever);
   all_.answered(one, 1 << 20, seconds(1));
-  EXPECT_EQ(all_.to_evict(seconds(3)), nullptr);
-  EXPECT_EQ(all_.to_evict(seconds(4)), &one);
+  EXPECT_FALSE(all_.to_evict(seconds(3)).is_idle);
+  EXPECT_TRUE(all_.to_evict(seconds(4)).is_idle);
 }
 
 TEST_F(ConnectionsTest, NoConnectionIsKeptIndefinitely) {

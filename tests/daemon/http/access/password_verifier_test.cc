@@ -259,7 +259,7 @@ TEST_F(GateTest, NobodyWaitsForEver) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->code, 503U);
   EXPECT_EQ(header(*answer, "Retry-After"), "2");
-  EXPECT_EQ(refusals_.stats().refused[5], 1U);
+  EXPECT_EQ(refusals_.stats().refused[static_cast<std::size_t>(Refusal::kPasswordQueue)], 1U);
 }
 
 }  // namespace

@@ -387,7 +387,8 @@ TEST_F(ApiTest, EventsComeInPages) {
   std::vector<std::int64_t> ids;
   std::string before;
   for (int page = 0; page < 10; ++page) {
-    std::vector<Parameter> parameters{{"limit", "500"}, {"category", "kernel"}, {"kind", "oom_kill,smmu_context_fault"}};
+    std::vector<Parameter> parameters{
+        {"limit", "500"}, {"category", "kernel"}, {"kind", "oom_kill,smmu_context_fault"}};
     if (!before.empty()) parameters.push_back({"before", before});
     const Answer answer = get("/api/v1/events", parameters);
     const auto past = parse_events(*answer.body);
@@ -401,7 +402,8 @@ TEST_F(ApiTest, EventsComeInPages) {
   ASSERT_EQ(ids.size(), 1200U);
   EXPECT_EQ(ids.front(), 1200);
   EXPECT_EQ(ids.back(), 1);
-  EXPECT_EQ(history_.last_events.kinds, (std::vector<std::string>{"oom_kill", "smmu_context_fault"}));
+  EXPECT_EQ(history_.last_events.kinds,
+            (std::vector<std::string>{"oom_kill", "smmu_context_fault"}));
   EXPECT_EQ(history_.last_events.what, EventWhat::kKernel);
 }
 
@@ -449,6 +451,29 @@ TEST_F(ApiTest, DearQuestionsWaitTheirTurn) {
   clock_.advance(seconds(8));
   sample(1);
   EXPECT_EQ(get("/api/v1/events").code, 200U);
+}
+
+TEST_F(ApiTest, OneClientsQuestionsRefuseNobodyElse) {
+  start();
+  history_.on_ask = [] { std::this_thread::sleep_for(milliseconds(300)); };
+  const auto code_for = [&](std::uint8_t client, std::string_view path, std::string_view query) {
+    const std::vector<Parameter> parameters{{"series", kKey}, {"from", query}};
+    Request request{.method = "GET", .path = path};
+    if (!query.empty()) request.parameters = parameters;
+    request.timeout.client.family = ClientKey::Family::kIpv4;
+    request.timeout.client.address[3] = client;
+    return pages_->answer(request).code;
+  };
+  unsigned code = 200;
+  for (int i = 0; i < 20 && code == 200; ++i) {
+    code = code_for(1, "/api/v1/history", "-" + std::to_string(100 + i));
+  }
+  EXPECT_EQ(code, 429U);
+  EXPECT_EQ(code_for(1, "/api/v1/events", ""), 429U);
+  for (const std::string_view path : {"/api/v1/events", "/api/v1/doctor", "/api/v1/history"}) {
+    EXPECT_EQ(code_for(2, path, ""), 200U) << path;
+  }
+  EXPECT_EQ(code_for(1, "/api/v1/doctor", ""), 200U);
 }
 
 TEST_F(ApiTest, AMissingPageNamesThoseThereAre) {

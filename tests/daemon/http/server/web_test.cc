@@ -149,6 +149,103 @@ TEST_F(WebTest, ExcessIsRefused) {
   EXPECT_TRUE(url_code == 414 || url_code == 0) << url_code;
 }
 
+// Just below and above what fits, where the answer needs room too.
+TEST_F(WebTest, WhatNearlyFitsIsAnsweredAndCounted) {
+  start();
+  const std::string rest = " HTTP/1.1\r\nHost: localhost\r\n";
+  const auto code_of = [&](const std::string& request) { return client(request)->receive().code; };
+  const auto fields = [&](std::size_t size) {
+    std::string out = "GET /healthz" + rest;
+    while (out.size() < size) out += "X: y\r\n";
+    return out + "\r\n";
+  };
+  std::string parameters = "GET /metrics?a";
+  for (int i = 0; i < 500; ++i) parameters += "&a";
+  EXPECT_EQ(code_of(parameters + rest + "\r\n"), 431);
+  int refused = 1;
+  for (std::size_t size = 15'500; size < 27'000; size += size < 16'500 ? 50 : 500) {
+    const std::string fill(size, 'x');
+    const int header = code_of("GET /healthz" + rest + "X: " + fill + "\r\n\r\n");
+    const int cookie = code_of("GET /healthz" + rest + "Cookie: a=" + fill + "\r\n\r\n");
+    const int uri = code_of("GET /" + fill + rest + "\r\n");
+    const int many = code_of(fields(size));
+    EXPECT_TRUE(header == 431 || (header == 200 && size < 16'000)) << size << ": " << header;
+    EXPECT_EQ(cookie, 431) << size;
+    EXPECT_TRUE(uri == 431 || (uri == 404 && size < 16'000)) << size << ": " << uri;
+    EXPECT_EQ(many, 431) << size;
+    for (const int code : {header, cookie, uri, many}) refused += code == 431;
+  }
+  // Where libmicrohttpd's own memory ends it may just close the connection.
+  for (std::size_t size = 27'000; size < 30'000; size += 100) {
+    const int code = code_of("GET /healthz" + rest + "X: " + std::string(size, 'x') + "\r\n\r\n");
+    EXPECT_TRUE(code == 431 || code == 0) << size << ": " << code;
+    ++refused;
+  }
+  EXPECT_TRUE(
+      shows("jetmem_http_refused_total{reason=\"bad_request\"} " + std::to_string(refused)));
+  EXPECT_THAT(log(), HasSubstr("http: 127.0.0.1 sent a request that is malformed"));
+}
+
+// What two programs may delimit differently: its body would be the next request behind a proxy.
+TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
+  start();
+  const std::string second = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const std::string size = std::to_string(second.size());
+  const std::vector<std::string> all = {
+      "Content-Length: 0\r\nContent-Length: " + size,
+      "Content-Length: " + size + "\r\nContent-Length: " + size,
+      "Content-Length : " + size,
+      "Content-Length\t: " + size,
+      " Content-Length: " + size,
+      "Content-Length:\r\n " + size,
+      "Content-Length: 0\r\n\t" + size,
+      "X-A: b\r\n c",
+      "X-A: b\r\n Content-Length: " + size,
+      "X-A:\r\n b\r\n  c\r\n d",
+      "Content-Length: +" + size,
+      "Content-Length: 0x10",
+      "Content-Length: 0, " + size,
+      "Content-Length: 1 1",
+      "Content-Length:",
+      "Transfer-Encoding: chunked\r\nContent-Length: " + size,
+      "Content-Length: 0\r\nTransfer-Encoding: chunked",
+      "Transfer-Encoding : chunked",
+      "Transfer-Encoding:\r\n chunked",
+      "Transfer-Encoding: identity",
+      "Transfer-Encoding: gzip, chunked",
+      "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+      "Transfer-Encoding: \x0b"
+      "chunked",
+      "X: y\rContent-Length: " + size,
+      "X\x01: y",
+      "no colon",
+      "Host: other",
+  };
+  for (const std::string& each : all) {
+    HttpClient client(address_);
+    client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + each + "\r\n\r\n" + second);
+    EXPECT_EQ(client.receive().code, 400) << each;
+    EXPECT_EQ(client.receive().code, 0) << each;
+    EXPECT_TRUE(client.closes_within(2000)) << each;
+  }
+  // The first line and what follows it.
+  const std::string rest = " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (const std::string& line :
+       {"GET /metrics%00.html" + rest, "GET /metrics" + std::string(1, '\0') + ".html" + rest,
+        std::string("GET /healthz HTTP/1.1\r\n Host: localhost\r\n\r\n"),
+        std::string("GET /healthz HTTP/1.1\r\n\r\n"), "GET /a b" + rest}) {
+    HttpClient client(address_);
+    client.send(line + second);
+    EXPECT_EQ(client.receive().code, 400) << line;
+    EXPECT_TRUE(client.closes_within(2000)) << line;
+  }
+  EXPECT_TRUE(
+      shows("jetmem_http_refused_total{reason=\"bad_request\"} " + std::to_string(all.size() + 5)));
+  // None of it is taken for what ordinary clients send.
+  EXPECT_EQ(fetch(address_, "/healthz", "Content-Length: 0\r\nX-A: \t b\r\nCookie: a=b\r\n").code,
+            200);
+}
+
 TEST_F(WebTest, GarbageHurtsNobody) {
   options_.idle_timeout = milliseconds(1000);
   start();

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the history worker's time is shared, and in which order it answers.
+#include "daemon/http/api/query_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/http/api/history_query_worker.h"
+
+namespace jetmem {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+ClientKey address(std::uint16_t number) {
+  ClientKey out;
+  out.family = ClientKey::Family::kIpv4;
+  out.address[2] = static_cast<std::uint8_t>(number >> 8U);
+  out.address[3] = static_cast<std::uint8_t>(number);
+  return out;
+}
+
+TEST(QueryBudgetTest, AClientHasAShareAndLeavesTheRest) {
+  QueryBudget budget;
+  const Nanoseconds now = seconds(1000);
+  EXPECT_TRUE(budget.may_spend(address(1), QueryCost::kHeavy, now));
+  budget.spent(address(1), QueryCost::kHeavy, seconds(2));
+  EXPECT_FALSE(budget.may_spend(address(1), QueryCost::kHeavy, now));
+  EXPECT_FALSE(budget.may_spend(address(1), QueryCost::kLight, now));
+  EXPECT_TRUE(budget.may_spend(address(2), QueryCost::kHeavy, now));
+  // An eighth of the time.
+  EXPECT_TRUE(budget.may_spend(address(1), QueryCost::kHeavy, now + seconds(1)));
+  EXPECT_EQ(budget.used(address(1)), seconds(2) - milliseconds(125));
+}
+
+TEST(QueryBudgetTest, ManyClientsTogetherHaveABoundThatLightOnesOutlast) {
+  QueryBudget budget;
+  const Nanoseconds now = seconds(1000);
+  int heavy = 0;
+  for (std::uint16_t i = 0; i < 100; ++i) {
+    if (!budget.may_spend(address(i), QueryCost::kHeavy, now)) continue;
+    budget.spent(address(i), QueryCost::kHeavy, seconds(1));
+    ++heavy;
+  }
+  EXPECT_EQ(heavy, 4);
+  EXPECT_TRUE(budget.may_spend(address(200), QueryCost::kLight, now));
+  EXPECT_TRUE(budget.may_spend(ClientKey{}, QueryCost::kHeavy, now));  // root
+  EXPECT_TRUE(budget.may_spend(own_client(), QueryCost::kOwn, now));
+  for (std::uint16_t i = 0; i < 100; ++i) {
+    if (!budget.may_spend(address(i + 200), QueryCost::kLight, now)) break;
+    budget.spent(address(i + 200), QueryCost::kLight, seconds(1));
+    ++heavy;
+  }
+  EXPECT_EQ(heavy, 8);
+  EXPECT_FALSE(budget.may_spend(address(500), QueryCost::kLight, now));
+  // A quarter of the time.
+  EXPECT_TRUE(budget.may_spend(address(501), QueryCost::kHeavy, now + seconds(17)));
+}
+
+TEST(QueryBudgetTest, RemembersABoundedNumberOfClients) {
+  QueryBudget budget;
+  EXPECT_TRUE(budget.may_spend(address(0), QueryCost::kHeavy, seconds(1)));
+  budget.spent(address(0), QueryCost::kHeavy, seconds(2));
+  for (std::uint16_t i = 1; i < 1000; ++i) {
+    budget.may_spend(address(i), QueryCost::kLight, seconds(1));
+  }
+  EXPECT_FALSE(budget.may_spend(address(0), QueryCost::kLight, seconds(1)));
+}
+
+class QueryOrderTest : public testing::Test {
+ protected:
+  using Worker = HistoryQueryWorker;
+
+  // Asks without waiting. What runs takes as long as `time`.
+  Worker::State ask(const std::string& key, const ClientKey& client, QueryCost cost,
+                    milliseconds time = milliseconds(0)) {
+    return worker_
+        .ask(
+            key, {client, cost},
+            [this, key, time] {
+              {
+                const std::lock_guard lock(mutex_);
+                order_.push_back(key);
+              }
+              std::this_thread::sleep_for(time);
+              return std::any(key);
+            },
+            milliseconds(0))
+        .state;
+  }
+  // Fetches all of these.
+  void finish(std::vector<std::string> keys, const ClientKey& client) {
+    const auto end = std::chrono::steady_clock::now() + seconds(30);
+    while (!keys.empty() && std::chrono::steady_clock::now() < end) {
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (ask(keys[i], client, QueryCost::kHeavy) != Worker::State::kAnswered) continue;
+        keys.erase(keys.begin() + static_cast<std::ptrdiff_t>(i));
+        break;
+      }
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_TRUE(keys.empty());
+  }
+  std::size_t place_of(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::size_t>(std::find(order_.begin(), order_.end(), key) - order_.begin());
+  }
+
+  std::mutex mutex_;
+  std::vector<std::string> order_;
+  Worker worker_;
+};
+
+TEST_F(QueryOrderTest, ANewcomerWaitsForOneHeavyQuestionOnly) {
+  std::vector<std::string> heavy;
+  for (int i = 0; i < 6; ++i) {
+    heavy.push_back("heavy " + std::to_string(i));
+    EXPECT_EQ(ask(heavy.back(), address(1), QueryCost::kHeavy, milliseconds(100)),
+              Worker::State::kRequested);
+  }
+  EXPECT_EQ(ask("light", address(2), QueryCost::kLight), Worker::State::kRequested);
+  EXPECT_EQ(ask("its heavy", address(2), QueryCost::kHeavy), Worker::State::kRequested);
+  std::vector<std::string> all = heavy;
+  all.insert(all.end(), {"light", "its heavy"});
+  finish(all, address(1));
+  EXPECT_LE(place_of("light"), 1U);
+  EXPECT_LE(place_of("its heavy"), 2U);
+}
+
+TEST_F(QueryOrderTest, OneClientHasFewPlacesAndAnotherFindsOne) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < Worker::kMostOfClient + 3; ++i) {
+    const std::string key = "mine " + std::to_string(i);
+    const auto state = ask(key, address(1), QueryCost::kHeavy, milliseconds(30));
+    EXPECT_EQ(state, i < Worker::kMostOfClient ? Worker::State::kRequested : Worker::State::kBusy);
+    if (state == Worker::State::kRequested) keys.push_back(key);
+  }
+  EXPECT_EQ(ask("other", address(2), QueryCost::kHeavy), Worker::State::kRequested);
+  keys.emplace_back("other");
+  finish(keys, address(1));
+}
+
+TEST_F(QueryOrderTest, WhatNobodyAsksAnyMoreIsNotBegun) {
+  EXPECT_EQ(ask("runs", address(1), QueryCost::kHeavy, milliseconds(1500)),
+            Worker::State::kRequested);
+  EXPECT_EQ(ask("left", address(1), QueryCost::kHeavy), Worker::State::kRequested);
+  std::this_thread::sleep_for(milliseconds(1300));
+  finish({"last"}, address(2));
+  EXPECT_EQ(place_of("left"), order_.size());
+}
+
+}  // namespace
+}  // namespace jetmem
