@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILLs and steps of the wall clock: what was committed is there afterwards, and each start is counted."""
+"""SIGKILLs, steps of the wall clock, and SQLite's index cut off: what was committed is there afterwards, and each
+start is counted."""
 
+import http.client
 import json
+import os
 import shutil
 import sqlite3
 import struct
@@ -41,6 +44,16 @@ def committed(target):
             return None
 
 
+def cut_index(target, rng):
+    """The file that SQLite maps, under a query of it."""
+    try:
+        os.truncate(target.directory / "state/history.db-shm", rng.choice((0, 96, 4096)))
+        target.get("/api/v1/events?limit=1000")
+        target.report.count("kills", "indexes cut off")
+    except (OSError, http.client.HTTPException):
+        pass
+
+
 def run(target, rng, until, clock_directory=None):
     starts, marks, rows = 1, [], {}
     while time.monotonic() < until and target.alive():
@@ -55,10 +68,13 @@ def run(target, rng, until, clock_directory=None):
                 marks.append(text)
                 target.report.count("kills", "marks")
         time.sleep(rng.uniform(0.0, 0.5))
-        target.kill_and_restart()
+        if rng.randrange(2):
+            cut_index(target, rng)
+        if not target.alive():
+            return
+        now = target.kill_and_restart(lambda: committed(target))
         starts += 1
         target.report.count("kills", "SIGKILLs")
-        now = committed(target)
         if now is None:
             target.violation("the history is damaged after a SIGKILL")
         elif now.get("events", 0) < rows.get("events", 0):

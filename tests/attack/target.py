@@ -161,11 +161,14 @@ class Target:
             self.violation(f"jetmemd died with {self.process.returncode}: {self.tail(300).strip().splitlines()[-1:]}")
         return False
 
-    def kill_and_restart(self):
+    def kill_and_restart(self, meanwhile):
+        """Returns what meanwhile() found."""
         with self._may_be_down:
             self.process.kill()
             self.process.wait()
+            found = meanwhile()
             self.start()
+            return found
 
     def reload(self, settings):
         self.settings_file.write_bytes(settings)
