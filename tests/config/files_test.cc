@@ -2,6 +2,7 @@
 // Files that stand in a settings file's place, and where files are looked for.
 #include "config/files.h"
 
+#include "config/yaml_document.h"
 #include "tests/config/config_fixture.h"
 
 namespace jetmem {

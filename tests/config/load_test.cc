@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "config/yaml_document.h"
 #include "tests/config/config_fixture.h"
 
 namespace jetmem {
