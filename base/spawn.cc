@@ -25,12 +25,6 @@ void give_up_oom_protection() {
 
 namespace {
 
-// Whoever may not do one of these goes on as it is.
-void start_own_process_group() {
-  ::setpgid(0, 0);
-  give_up_oom_protection();
-}
-
 // Runs in the child between fork and exec: only async-signal-safe calls from here on. Returns an
 // errno when something failed.
 int become_child(const SpawnRequest& request, char* const* argv, char* const* envp, pid_t parent,
@@ -41,15 +35,19 @@ int become_child(const SpawnRequest& request, char* const* argv, char* const* en
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   if (::getppid() != parent) ::_exit(0);  // it died before the line above
-  if (request.own_process_group) start_own_process_group();
-  // First out of the way of every target number, then onto them.
-  constexpr int kHigh = 64;
+  // Whoever may not do one of these goes on as it is.
+  give_up_oom_protection();
+  if (request.own_process_group) ::setpgid(0, 0);
   int moved[16];
   const std::size_t count = std::min<std::size_t>(request.descriptors.size(), 16);
-  const int pipe = ::fcntl(error_pipe, F_DUPFD_CLOEXEC, kHigh);
+  // First out of the way of every target number, then onto them. No higher than that: a number at
+  // the limit of open files or above it is "Invalid argument".
+  int free = 3;
+  for (std::size_t i = 0; i < count; ++i) free = std::max(free, request.descriptors[i].second + 1);
+  const int pipe = ::fcntl(error_pipe, F_DUPFD_CLOEXEC, free);
   if (pipe < 0) return errno;
   for (std::size_t i = 0; i < count; ++i) {
-    moved[i] = ::fcntl(request.descriptors[i].first, F_DUPFD_CLOEXEC, kHigh);
+    moved[i] = ::fcntl(request.descriptors[i].first, F_DUPFD_CLOEXEC, free);
     if (moved[i] < 0) return errno;
   }
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -63,7 +61,8 @@ int become_child(const SpawnRequest& request, char* const* argv, char* const* en
     if (::dup2(moved[i], target) < 0) return errno;
     last = std::max(last, target);
   }
-  // Everything between the handed-over descriptors and the error pipe, and above it.
+  // Everything between the handed-over descriptors and the error pipe, and above it. What was moved
+  // is among them.
   for (int fd = last + 1; fd < pipe; ++fd) ::close(fd);
   close_from(pipe + 1);
   ::execve(argv[0], argv, envp);

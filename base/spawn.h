@@ -16,7 +16,8 @@
 
 namespace jetmem {
 
-// The kernel kills the child when the calling thread ends.
+// The kernel kills the child when the calling thread ends, and does not spare it as it does the
+// daemon when memory runs short: it can be started again.
 struct SpawnRequest {
   // Absolute program path and arguments.
   std::vector<std::string> argv;
@@ -26,8 +27,7 @@ struct SpawnRequest {
   // "NAME=value", on top of the fixed PATH and LC_ALL, which is all that others get.
   std::vector<std::string> environment = {};
   // It is no program of jetmem's: it leads a process group of its own, so that what it starts ends
-  // with it, and when memory runs short the kernel's choice does not spare it as it does the
-  // daemon.
+  // with it.
   bool own_process_group = false;
 };
 
@@ -58,8 +58,7 @@ UniqueFd open_pidfd(pid_t pid);
 // The kernel's PID_MAX_LIMIT on 64-bit machines: no process has this number or one above.
 inline constexpr std::uint64_t kPidLimit = 1U << 22;
 
-// A child inherits the daemon's protection from the OOM killer; it can be started again, so it must
-// be killed first. Only async-signal-safe calls.
+// Lets a score of this process that the OOM killer spares be 0. Only async-signal-safe calls.
 void give_up_oom_protection();
 
 // Closes every descriptor from `first` on.

@@ -190,13 +190,7 @@ Loaded<LoadedSettings> load_settings(std::span<const ConfigFile> files,
 Loaded<LoadedSettings> parse_settings(std::span<const ConfigText> texts,
                                       std::span<const KnownSource> sources) {
   Loader loader(sources);
-  for (const ConfigText& text : texts) {
-    if (text.text.size() > kMaxConfigFileBytes) {
-      loader.add_error({.file = text.name, .key = {}, .message = "is larger than 1 MiB"});
-    } else {
-      loader.add_text(text.name, text.text);
-    }
-  }
+  for (const ConfigText& text : texts) loader.add_text(text.name, text.text);
   return std::move(loader).finish();
 }
 

@@ -147,11 +147,36 @@ std::optional<YamlProblem> check_line(std::string_view line, int number) {
   return std::nullopt;
 }
 
+// Counts on from the lines before; the column, from 1, of the one bracket too many, or 0.
+int count_brackets(std::string_view line, int& open) {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '[' || line[i] == '{') {
+      if (++open > kMaxYamlOpenBrackets) return static_cast<int>(i) + 1;
+    } else if ((line[i] == ']' || line[i] == '}') && open > 0) {
+      --open;
+    }
+  }
+  return 0;
+}
+
 std::optional<YamlProblem> check_text(std::string_view text) {
+  if (text.size() > kMaxYamlBytes) {
+    return YamlProblem{{}, "is larger than " + std::to_string(kMaxYamlBytes >> 10) +
+                               " KiB; is this the right file? Settings and rules can be spread "
+                               "over several files"};
+  }
   Lines lines(text);
   std::string_view line;
+  int open = 0;
   while (lines.next(line)) {
-    if (auto problem = check_line(line, static_cast<int>(lines.number()))) return problem;
+    const int number = static_cast<int>(lines.number());
+    if (auto problem = check_line(line, number)) return problem;
+    if (const int column = count_brackets(line, open); column > 0) {
+      return YamlProblem{{number, column},
+                         "more than " + std::to_string(kMaxYamlOpenBrackets) +
+                             " brackets ('[' or '{') are open here; close each one where its list "
+                             "or map ends"};
+    }
   }
   return std::nullopt;
 }

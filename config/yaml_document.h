@@ -46,8 +46,12 @@ struct YamlDocument {
   bool readable = false;  // false: the problems are all there is, `root` means nothing
 };
 
+// yaml-cpp holds up to 250 bytes for each byte of a bracket that nobody closes, and finds out how
+// deep a text is only when it has all of it: both are bounded before it sees any.
+constexpr std::size_t kMaxYamlBytes = 128U << 10;
+constexpr int kMaxYamlOpenBrackets = 100;  // also those in comments and quotes
 constexpr int kMaxYamlDepth = 32;
-constexpr std::size_t kMaxYamlNodes = 50'000;
+constexpr std::size_t kMaxYamlNodes = 20'000;
 
 YamlDocument parse_yaml(std::string_view text);
 

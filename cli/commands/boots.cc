@@ -41,6 +41,7 @@ static void describe(json::Fields& v, Boot& boot) {
   }
   v.unless_empty("crash_recorded", boot.crash);
   v("jetmem_starts", boot.starts);
+  if (boot.starts_are_least) v("jetmem_starts_are_least", boot.starts_are_least);
   v("jetmem_unclean_stops", boot.unclean_runs);
   for (const What what : {What::kKernel, What::kL4t, What::kPowerMode, What::kVersion}) {
     const std::string name(what == What::kVersion ? "jetmem_version" : what_name(what));
@@ -189,7 +190,8 @@ void print_boot(const Known& known, std::size_t i) {
   const std::string& l4t = boot.values[static_cast<std::size_t>(What::kL4t)];
   if (!kernel.empty()) more += "kernel " + kernel + "; ";
   if (!l4t.empty()) more += "L4T " + l4t + "; ";
-  more += "jetmemd started " + counted(boot.starts, "time");
+  more += "jetmemd started " + std::string(boot.starts_are_least ? "at least " : "") +
+          counted(boot.starts, "time");
   if (boot.unclean_runs > 0) {
     more += ", " + std::to_string(boot.unclean_runs) + " of them after a kill or crash";
   }

@@ -160,7 +160,6 @@ int run(int argc, char** argv) {
   close_from(kConnection + 1);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_NAME, "jetmem-journal", 0, 0, 0);
-  give_up_oom_protection();
   return follow(options);
 }
 

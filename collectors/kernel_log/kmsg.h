@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,16 @@
 
 namespace jetmem::kernel_log {
 
-class KmsgReader {
+// The descriptor's side. Every call may block for as long as whoever holds the same open file
+// likes: O_NONBLOCK, the file position and the device's lock are shared with it.
+class KmsgInput {
  public:
-  explicit KmsgReader(KernelLog& log);
+  using Emit = std::function<void(std::string_view)>;
 
-  // Takes what jetmem-reader opened: the device, which gives one record for each read, or a plain
-  // file of records or of any dmesg's text. A file given again is read on from where it was left;
-  // one that was replaced by another is read from its start, and records seen are passed over.
+  // Takes what jetmem-reader opened: the device, which gives one record for each read; a socket of
+  // packets in its place, one record each; or a plain file of records or of any dmesg's text.
+  // Nothing else is read. A file given again is read on from where it was left; one that was
+  // replaced by another is read from its start, and records seen are passed over.
   Result<void> attach(UniqueFd fd);
   void detach() { fd_.reset(); }
   bool attached() const { return fd_.valid(); }
@@ -30,23 +34,50 @@ class KmsgReader {
 
   // Reads at most `budget` records or lines. True when nothing more is there now. An error means
   // that the descriptor is of no use any more: it is to be detached.
-  Result<bool> drain(std::size_t budget);
+  Result<bool> drain(std::size_t budget, const Emit& emit);
 
  private:
-  Result<bool> drain_device(std::size_t budget);
-  Result<bool> drain_file(std::size_t budget);
-  void take_file_line(std::string_view line);
+  Result<bool> drain_device(std::size_t budget, const Emit& emit);
+  Result<bool> drain_file(std::size_t budget, const Emit& emit);
 
-  KernelLog& log_;
   UniqueFd fd_;
   std::vector<char> buffer_;
   bool is_file_ = false;
+  bool is_socket_ = false;
   // Of the file read last.
   dev_t device_ = 0;
   ino_t inode_ = 0;
   off_t offset_ = 0;
   bool has_records_ = false;
+};
+
+// The log's side: records of a device, lines of a file.
+class KmsgText {
+ public:
+  explicit KmsgText(KernelLog& log) : log_(log) {}
+  void take(std::string_view text, bool from_file);
+
+ private:
+  KernelLog& log_;
+  bool has_records_ = false;
   Pasted pasted_;
+};
+
+// Both at once, for a program that opened the log itself.
+class KmsgReader {
+ public:
+  explicit KmsgReader(KernelLog& log) : text_(log) {}
+
+  Result<void> attach(UniqueFd fd) { return input_.attach(std::move(fd)); }
+  bool is_file() const { return input_.is_file(); }
+  Result<bool> drain(std::size_t budget) {
+    return input_.drain(
+        budget, [this](std::string_view text) { text_.take(text, input_.is_file()); });
+  }
+
+ private:
+  KmsgInput input_;
+  KmsgText text_;
 };
 
 }  // namespace jetmem::kernel_log

@@ -21,11 +21,14 @@ constexpr Nanoseconds kStartTimeout = std::chrono::seconds(20);
 // SIGKILL needs a moment even where nothing hangs.
 constexpr Nanoseconds kExitTimeout = std::chrono::milliseconds(200);
 constexpr Nanoseconds kSocketRetry = std::chrono::minutes(1);
+// Of one answer, the hello before it included: all but the last are full.
+constexpr std::size_t kMostPackets = kMaxAnswer / (kMaxPacket - sizeof(AnswerHeader)) + 3;
 
-// What the kernel adds to a packet. Each descriptor that came is closed unless it is taken.
+// What the kernel adds to a packet.
 struct Attached {
   pid_t sender = -1;  // as the kernel vouches for it
   UniqueFd first;
+  UniqueFd second;
   std::size_t descriptors = 0;
 
   explicit Attached(msghdr* message) {
@@ -40,8 +43,7 @@ struct Attached {
         for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
           int fd = -1;
           std::memcpy(&fd, CMSG_DATA(c) + at, sizeof fd);
-          UniqueFd owned(fd);
-          if (descriptors++ == 0) first = std::move(owned);
+          (descriptors++ == 0 ? first : second) = UniqueFd(fd);
         }
       }
     }
@@ -141,6 +143,7 @@ void Client::start_next() {
     request.deadline_ms = static_cast<std::uint32_t>(options_.deadline.count());
     source_.copy(request.source, sizeof request.source - 1);
     stream_.clear();
+    packets_ = 0;
     if (::send(current_->child.channel(), &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) ==
         static_cast<ssize_t>(sizeof request)) {
       sent_ = clock_.mono();
@@ -258,50 +261,73 @@ Client::Taken Client::take_packet() {
   std::span<char> room = stream_.room(kMaxPacket);
   AnswerHeader header;
   iovec parts[2] = {{&header, sizeof header}, {room.data(), room.size()}};
-  // Of more than two descriptors the kernel drops the rest.
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(2 * sizeof(int))];
+  // For two descriptors at most, whatever the alignment: the kernel drops the rest. For none where
+  // none is due.
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))];
+  const bool may_bring_one =
+      options_.stream_source.empty() || (in_flight_ && source_ == options_.stream_source);
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
   message.msg_control = control;
-  message.msg_controllen = sizeof control;
+  message.msg_controllen = (is_ours_ ? 0 : CMSG_SPACE(sizeof(ucred))) +
+                           (may_bring_one ? CMSG_SPACE(sizeof(int)) : 0);
   const ssize_t n = ::recvmsg(current_->child.channel(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return Taken::kNone;
   // Also an empty packet may bring descriptors.
   Attached attached(n < 0 ? nullptr : &message);
+  descriptor_ = std::move(attached.first);
+  const Taken taken = take_content(n, header, message.msg_flags, attached.sender,
+                                   attached.descriptors);
+  dispose(std::move(descriptor_));
+  dispose(std::move(attached.second));
+  return taken;
+}
+
+Client::Taken Client::take_content(ssize_t n, const AnswerHeader& header, int flags, pid_t sender,
+                                   std::size_t descriptors) {
   if (n <= 0) {
     over_at_ = clock_.mono();
     return Taken::kOver;
   }
-  const bool whole = static_cast<std::size_t>(n) >= sizeof header &&
-                     (message.msg_flags & MSG_TRUNC) == 0 && header.magic == kMagic;
+  const bool whole = static_cast<std::size_t>(n) >= sizeof header && (flags & MSG_TRUNC) == 0 &&
+                     header.magic == kMagic;
   const std::size_t announced = whole && (header.flags & AnswerHeader::kDescriptor) != 0 ? 1 : 0;
+  const bool is_last = (header.flags & AnswerHeader::kLast) != 0;
   // Sent, and not taken in: no number left, or a security module said no.
-  const bool dropped = (message.msg_flags & MSG_CTRUNC) != 0 && attached.descriptors == 0;
-  if (!whole || stream_.size() > kMaxAnswer || (attached.descriptors != announced && !dropped)) {
-    abandon();
-    if (in_flight_) fail_request(Errc::kUnavailable, "protocol error of jetmem-reader");
+  const bool dropped = (flags & MSG_CTRUNC) != 0 && descriptors == 0;
+  if (!whole || stream_.size() > kMaxAnswer || ++packets_ > kMostPackets ||
+      (announced > 0 && !is_last) || (descriptors != announced && !dropped)) {
+    refuse_packet("protocol error of jetmem-reader");
     return Taken::kNone;
   }
   if (dropped) {
-    abandon();
-    if (in_flight_) {
-      fail_request(Errc::kUnavailable, "jetmem-reader's descriptor could not be taken");
-    }
+    refuse_packet("jetmem-reader's descriptor could not be taken");
     return Taken::kNone;
   }
   // The kernel vouches for it.
-  if (!is_ours_ && pid() < 0) {
-    current_->child.set_peer_process(attached.sender, {}, Nanoseconds(0));
-  }
-  descriptor_ = std::move(attached.first);
-  on_answer(header, static_cast<std::size_t>(n) - sizeof header);
-  descriptor_.reset();
-  return Taken::kPacket;
+  if (!is_ours_ && pid() < 0) current_->child.set_peer_process(sender, {}, Nanoseconds(0));
+  return on_answer(header, static_cast<std::size_t>(n) - sizeof header) ? Taken::kPacket
+                                                                        : Taken::kNone;
 }
 
-void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
-  if (!std::exchange(greeted_, true)) {
+void Client::refuse_packet(std::string message) {
+  abandon();
+  if (in_flight_) {
+    fail_request(Errc::kUnavailable, std::move(message));
+  } else {
+    ++counters_.failures;
+  }
+}
+
+void Client::dispose(UniqueFd descriptor) {
+  if (descriptor.valid() && options_.dispose) options_.dispose(std::move(descriptor));
+}
+
+// False: the connection is given up.
+bool Client::on_answer(const AnswerHeader& header, std::size_t payload) {
+  const bool is_first = !std::exchange(greeted_, true);
+  if (is_first) {
     if (!is_ours_) fallback_reason_.clear();
     if (in_flight_) {
       // From now on the read itself is what is waited for.
@@ -309,25 +335,29 @@ void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
       timer_.set(options_.deadline + std::chrono::milliseconds(kGraceMs));
     }
   }
-  // The hello of a new reader (sequence 0), or an answer nobody waits for.
-  if (!in_flight_ || header.sequence != sequence_) return;
+  if (!in_flight_ || header.sequence != sequence_) {
+    if (is_first) return true;  // the hello of a new reader (sequence 0)
+    // One that sends without end what nobody waits for would keep the loop here.
+    refuse_packet("protocol error of jetmem-reader");
+    return false;
+  }
   stream_.commit(payload);
-  if ((header.flags & AnswerHeader::kLast) == 0) return;
+  if ((header.flags & AnswerHeader::kLast) == 0) return true;
   if ((header.flags & AnswerHeader::kUnknownSource) != 0) {
     fail_request(Errc::kUnavailable, "jetmem-reader is of another version: it has no such source");
-    return;
+    return true;
   }
   snapshot_.clear();
   if (auto ok = decode(stream_.view(), snapshot_); !ok) {
     abandon();
     fail_request(Errc::kUnavailable, std::move(ok.error().message));
-    return;
+    return false;
   }
   // It stands for the one file that could be opened.
   if (descriptor_.valid() && (snapshot_.size() != 1 || !snapshot_[0].ok())) {
     abandon();
     fail_request(Errc::kUnavailable, "jetmem-reader sent a descriptor together with an error");
-    return;
+    return false;
   }
   if ((header.flags & AnswerHeader::kTruncated) != 0) snapshot_.set_truncated();
   if (Quarantine* q = quarantine_of(source_)) q->pause = Nanoseconds(0);
@@ -335,8 +365,8 @@ void Client::on_answer(const AnswerHeader& header, std::size_t payload) {
   in_flight_ = false;
   timer_.cancel();
   done_(source_, &snapshot_, Nanoseconds(static_cast<std::int64_t>(header.read_ns)));
-  descriptor_.reset();
   serve_queue();
+  return true;
 }
 
 // The reader ended by its own deadline, by the OOM killer, by somebody's hand, or closed its
@@ -392,7 +422,6 @@ void Client::time_out() {
 // Reports why source_ was not read, and goes on with the queue.
 void Client::fail_request(Errc code, std::string message) {
   ++(code == Errc::kTimeout ? counters_.timeouts : counters_.failures);
-  descriptor_.reset();
   timer_.cancel();
   in_flight_ = false;
   done_(source_, fail(code, std::move(message)), Nanoseconds(0));

@@ -38,6 +38,10 @@ struct ClientOptions {
   std::size_t max_wedged = 5;
   // Called before answers are taken; may request. May be empty.
   std::function<void()> before_answers{};
+  // Of this source alone a descriptor is taken; empty: of any.
+  std::string stream_source{};
+  // Closes a descriptor that nobody takes: even that may hang. Empty: it is closed at once.
+  std::function<void(UniqueFd)> dispose{};
 };
 
 struct ClientCounters {
@@ -67,8 +71,8 @@ class Client {
   void request(std::string_view source);
 
   // During `done` of a source that is followed (Access::kStream): the descriptor, opened for
-  // reading and non-blocking, of the one file in the snapshot; invalid when that has an error. What
-  // is not taken is closed.
+  // reading and non-blocking, of the one file in the snapshot; invalid when that has an error. That
+  // it is what it should be is only the reader's word. What is not taken is disposed of.
   UniqueFd take_descriptor() { return std::move(descriptor_); }
 
   bool idle() const { return !in_flight_ && queue_.empty(); }
@@ -116,7 +120,11 @@ class Client {
   bool take_packets();
   enum class Taken { kNone, kPacket, kOver };
   Taken take_packet();
-  void on_answer(const AnswerHeader& header, std::size_t payload);
+  void refuse_packet(std::string message);
+  void dispose(UniqueFd descriptor);
+  Taken take_content(ssize_t n, const AnswerHeader& header, int flags, pid_t sender,
+                     std::size_t descriptors);
+  bool on_answer(const AnswerHeader& header, std::size_t payload);
   void on_end(const ChildEnd& end);
   // A connection to the socket that no reader spoke on is no reader: falls back to a spawned one.
   void handle_socket_failure(std::string_view how);
@@ -152,6 +160,7 @@ class Client {
   bool in_flight_ = false;
   std::string source_;  // in flight
   std::uint32_t sequence_ = 0;
+  std::size_t packets_ = 0;  // since the request
   Nanoseconds sent_{0};  // mono clock: when the reader could begin with the request
   ByteBuffer stream_;
   Snapshot snapshot_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/log/kernel_log_feed.h"
 
-#include <sys/epoll.h>
-
 #include <chrono>
 #include <utility>
 
@@ -12,20 +10,14 @@
 namespace jetmem {
 namespace {
 
-// Of one wake-up, so that a full ring or a storm does not hold up a round.
-constexpr std::size_t kRecordsPerWake = 512;
 // The lines of one event come within milliseconds, on a slow serial console within some tens.
 constexpr Nanoseconds kHold = std::chrono::milliseconds(40);
-// More wake-ups than this within a second are a storm: from then on the log is read at intervals,
-// until it is quiet. The kernel's ring holds thousands of records meanwhile.
-constexpr std::uint32_t kWakesPerSecond = 8;
-constexpr Nanoseconds kPace = std::chrono::milliseconds(50);
-constexpr std::size_t kRecordsPerPace = 4096;
-constexpr int kFileParts = 16;
 // In a storm a page is made at most this often.
 constexpr Nanoseconds kPublishInterval = std::chrono::milliseconds(250);
 // A log that grows faster than it is read has no end; its events must be shown nevertheless.
 constexpr Nanoseconds kLongestBacklog = std::chrono::seconds(30);
+// For a thread to take a descriptor and to look at it, on a busy machine.
+constexpr Nanoseconds kHangTime = std::chrono::seconds(3);
 constexpr Nanoseconds kKeepPause = std::chrono::minutes(1);
 // A wall clock that is slewed must not move every timestamp at each scrape.
 constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
@@ -52,7 +44,8 @@ KernelLogFeed::KernelLogFeed(KernelLogFeedOptions options, const Root& root, con
              events_.event(event, occurrence);
              if (options_.on_event) options_.on_event(event, occurrence);
            }),
-      kmsg_(log_),
+      text_(log_),
+      thread_([this](const KernelLogThread::Batch& batch) { on_batch(batch); }),
       journal_(
           clock, spawner, log_, log, [this] { after_lines(); }, [this] { on_journal_change(); }) {
   if (root_.is_live()) return;
@@ -63,9 +56,8 @@ KernelLogFeed::KernelLogFeed(KernelLogFeedOptions options, const Root& root, con
 }
 
 Result<void> KernelLogFeed::start(EventLoop& loop) {
-  loop_ = &loop;
+  if (auto ok = thread_.start(loop); !ok) return ok;
   if (auto ok = flush_timer_.attach(loop, [this] { on_flush(); }); !ok) return ok;
-  if (auto ok = pace_timer_.attach(loop, [this] { on_pace(); }); !ok) return ok;
   if (auto ok = publish_timer_.attach(loop, [this] { publish_events(); }); !ok) return ok;
   if (auto ok = journal_.start(loop); !ok) return ok;
   restore();
@@ -73,58 +65,78 @@ Result<void> KernelLogFeed::start(EventLoop& loop) {
 }
 
 Result<void> KernelLogFeed::attach(UniqueFd fd) {
-  // Before what it waits for is closed: another process may hold the same file, and then only the
-  // event loop's registration would go on.
-  io_.stop();
-  if (auto ok = kmsg_.attach(std::move(fd)); !ok) return ok;
-  return kmsg_.is_file() ? read_file() : follow_device();
+  if (!fd.valid()) return fail(Errc::kUnavailable, "jetmem-reader sent no descriptor");
+  attaching_since_ = std::chrono::steady_clock::now();
+  using Use = KernelLogThread::Use;
+  auto taken = thread_.take(std::move(fd), root_.is_live() ? Use::kDevice : Use::kFile);
+  if (!taken) attaching_since_.reset();
+  return taken;
 }
 
-// Nobody wakes us for a file. A large one is read in parts: the rest in the next rounds.
-Result<void> KernelLogFeed::read_file() {
-  for (int part = 0; part < kFileParts; ++part) {
-    const auto drained = kmsg_.drain(kRecordsPerPace);
-    if (!drained) {
-      kmsg_.detach();
-      return tl::unexpected(drained.error());
-    }
-    if (!*drained) continue;
+std::optional<Error> KernelLogFeed::hang() const {
+  const auto now = std::chrono::steady_clock::now();
+  const auto is_long_ago = [&](const auto& since) { return since && now - *since > kHangTime; };
+  if (!is_long_ago(thread_.waiting_since()) && !is_long_ago(attaching_since_)) return std::nullopt;
+  return Error{Errc::kTimeout,
+               "what jetmem-reader handed over as the kernel log does not let itself be read: its "
+               "thread hangs in the kernel"};
+}
+
+void KernelLogFeed::on_batch(const KernelLogThread::Batch& batch) {
+  if (!attaching_since_ && !attached_) return;  // it was switched off meanwhile
+  if (batch.is_file) {
+    take_file(batch);
+  } else {
+    take_device(batch);
+  }
+}
+
+void KernelLogFeed::take_file(const KernelLogThread::Batch& batch) {
+  attaching_since_.reset();
+  attached_ = !batch.error;
+  batch.each([this](std::string_view text) { text_.take(text, true); });
+  if (batch.is_drained) {
     log_.flush();  // it has nothing more to say
     caught_up();
-    break;
   }
   after_lines();
-  return {};
+  if (batch.error) {
+    options_.on_attached(tl::unexpected(*batch.error));
+  } else if (batch.is_drained) {
+    options_.on_attached({});
+  }
 }
 
-Result<void> KernelLogFeed::follow_device() {
-  // The ring is read from its start: what is new in it was there before us.
-  const bool was_caught_up = log_.is_caught_up();
-  log_.begin();
-  begun_ = clock_.mono();
+void KernelLogFeed::take_device(const KernelLogThread::Batch& batch) {
+  const bool is_new = attaching_since_.has_value();
+  attaching_since_.reset();
   // What can be opened can perhaps not be read: then the journal goes on standing in.
-  const auto drained = kmsg_.drain(kRecordsPerWake);
-  if (!drained) {
-    kmsg_.detach();
-    if (was_caught_up) log_.caught_up();
-    return tl::unexpected(drained.error());
+  if (is_new && batch.error && batch.bytes.empty()) {
+    options_.on_attached(tl::unexpected(*batch.error));
+    return;
   }
-  auto watched = io_.start(*loop_, kmsg_.fd(), [this] {
-    drain(kRecordsPerWake);
-    pace();
-  });
-  if (!watched) {
-    kmsg_.detach();
-    return watched;
+  if (is_new) {
+    // The ring is read from its start: what is new in it was there before us.
+    log_.begin();
+    begun_ = clock_.mono();
+    attached_ = true;
   }
-  if (journal_.needs_kernel_log()) {
-    out_.info("the kernel log is read from /dev/kmsg, no longer from the journal",
-              {{"JETMEM_SOURCE", "kernel_log"}});
+  batch.each([this](std::string_view text) { text_.take(text, false); });
+  if (is_new) {
+    if (journal_.needs_kernel_log()) {
+      out_.info("the kernel log is read from /dev/kmsg, no longer from the journal",
+                {{"JETMEM_SOURCE", "kernel_log"}});
+    }
+    journal_.follow(false, options_.library_errors);
   }
-  journal_.follow(false, options_.library_errors);
-  if (*drained) caught_up();
+  if (batch.error) {
+    attached_ = false;
+    fall_back(*batch.error);
+  } else if (batch.is_drained || clock_.mono() - begun_ > kLongestBacklog) {
+    caught_up();
+  }
   after_lines();
-  return {};
+  if (is_new) options_.on_attached({});
 }
 
 void KernelLogFeed::fall_back(const Error& why) {
@@ -136,8 +148,9 @@ void KernelLogFeed::fall_back(const Error& why) {
 }
 
 void KernelLogFeed::stop() {
-  io_.stop();
-  kmsg_.detach();
+  thread_.drop();
+  attaching_since_.reset();
+  attached_ = false;
   journal_.follow(false, false);
 }
 
@@ -161,41 +174,6 @@ void KernelLogFeed::on_journal_change() {
 
 void KernelLogFeed::on_flush() {
   log_.flush();
-  after_lines();
-}
-
-void KernelLogFeed::on_pace() {
-  if (!attached()) return;
-  const std::uint64_t before = log_.counters().records;
-  drain(kRecordsPerPace);
-  if (log_.counters().records != before) {
-    pace_timer_.set(kPace);
-  } else {
-    io_.enable(true);  // quiet: the kernel may wake us again
-  }
-}
-
-void KernelLogFeed::pace() {
-  const Nanoseconds now = clock_.mono();
-  if (now - second_ >= std::chrono::seconds(1)) {
-    second_ = now;
-    wakes_ = 0;
-  }
-  // The ring's first reading is no storm.
-  if (!log_.is_caught_up() || ++wakes_ <= kWakesPerSecond || !io_.is_started()) return;
-  io_.enable(false);
-  pace_timer_.set(kPace);
-}
-
-void KernelLogFeed::drain(std::size_t budget) {
-  const auto drained = kmsg_.drain(budget);
-  if (!drained) {
-    io_.stop();
-    kmsg_.detach();
-    fall_back(drained.error());
-  } else if (*drained || clock_.mono() - begun_ > kLongestBacklog) {
-    caught_up();
-  }
   after_lines();
 }
 
@@ -260,8 +238,8 @@ ProbeWindow KernelLogFeed::probe_window() {
 KernelLogReading KernelLogFeed::reading() {
   KernelLogReading reading;
   reading.log = &log_;
-  if (kmsg_.attached()) {
-    reading.input = kmsg_.is_file() ? KernelLogInput::kFile : KernelLogInput::kKmsg;
+  if (attached_) {
+    reading.input = root_.is_live() ? KernelLogInput::kKmsg : KernelLogInput::kFile;
   } else if (journal_.follows_kernel()) {
     reading.input = KernelLogInput::kJournal;
   }

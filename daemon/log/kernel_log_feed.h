@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the kernel log followed: asks jetmem-reader for /dev/kmsg, reads it when the kernel wakes
-// us, hands events to the journal, and keeps what was counted over a restart.
+// Keeps the kernel log followed: has /dev/kmsg, which jetmem-reader opened, read by a thread, hands
+// events to the journal, and keeps what was counted over a restart.
 //
-// An idle machine costs nothing here: no timer runs unless lines of an event are awaited or a storm
-// is being paced.
+// An idle machine costs nothing here: no timer runs unless lines of an event are awaited.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +20,7 @@
 #include "collectors/kernel_log/source.h"
 #include "daemon/log/event_log.h"
 #include "daemon/log/journal_feed.h"
+#include "daemon/log/kernel_log_thread.h"
 #include "daemon/probe_window.h"
 
 namespace jetmem {
@@ -31,6 +32,8 @@ struct KernelLogFeedOptions {
   bool library_errors = false;
   // Where counts survive a restart of the daemon; empty: nowhere.
   std::string runtime_directory;
+  // Whether what attach() took is followed, or read to its end; once for each, later than it.
+  std::function<void(Result<void>)> on_attached{};
   // Of each event, beside the journal.
   std::function<void(const kernel_log::Event&, const kernel_log::Occurrence&)> on_event{};
 };
@@ -46,11 +49,16 @@ class KernelLogFeed {
 
   // To be called once, before anything is attached.
   Result<void> start(EventLoop& loop);
-  // What jetmem-reader opened.
+  // What jetmem-reader opened, or says that it is. Under another root the file may have grown or
+  // been replaced: it is taken again each time.
   Result<void> attach(UniqueFd fd);
-  bool attached() const { return kmsg_.attached(); }
-  // Under another root the file may have grown or been replaced: it is asked for again each time.
-  bool is_file() const { return kmsg_.is_file(); }
+  // Closes what jetmem-reader sent and nobody takes.
+  void dispose(UniqueFd fd) { (void)thread_.take(std::move(fd), KernelLogThread::Use::kClose); }
+  bool attached() const { return attached_; }
+  // Nothing is to be attached meanwhile: the thread has a descriptor that it is not done with.
+  bool is_attaching() const { return attaching_since_.has_value() || thread_.is_busy(); }
+  // That what jetmem-reader sent does not let go of the thread.
+  std::optional<Error> hang() const;
   // /dev/kmsg cannot be had, and why: the journal stands in for it, until attach().
   void fall_back(const Error& why);
   // Whether lines come, from wherever; and why the journal gives none where it should.
@@ -78,17 +86,15 @@ class KernelLogFeed {
 
  private:
   void on_flush();
-  void on_pace();
-  Result<void> read_file();
-  Result<void> follow_device();
-  void drain(std::size_t budget);
+  void on_batch(const KernelLogThread::Batch& batch);
+  void take_file(const KernelLogThread::Batch& batch);
+  void take_device(const KernelLogThread::Batch& batch);
   void caught_up();
   void report_backlog();
   void on_journal_change();
   void after_lines();
   void publish_events();
   void log_losses();
-  void pace();
   void restore();
   void keep(bool at_end = false);
 
@@ -100,19 +106,17 @@ class KernelLogFeed {
   StateFile state_file_;
   EventLog events_;
   kernel_log::KernelLog log_;
-  kernel_log::KmsgReader kmsg_;
+  kernel_log::KmsgText text_;
+  KernelLogThread thread_;
   JournalFeed journal_;
 
-  EventLoop* loop_ = nullptr;
-  Watch io_;
   Timer flush_timer_;
-  Timer pace_timer_;
   Timer publish_timer_;
 
-  // Wake-ups within the present second, to notice a storm.
-  Nanoseconds second_{0};
+  bool attached_ = false;
+  // Nothing came of it yet.
+  std::optional<std::chrono::steady_clock::time_point> attaching_since_;
   Nanoseconds begun_{0};  // mono clock; to read the device from its start
-  std::uint32_t wakes_ = 0;
   std::uint64_t new_events_ = 0;              // of the tally's changes, shown
   Nanoseconds last_publish_{-1'000'000'000};  // mono clock
   std::uint64_t kept_ = 0;                    // likewise, written to the state file

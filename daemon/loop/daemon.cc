@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/loop/daemon.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -103,7 +105,8 @@ Daemon::Daemon(DaemonOptions options, Settings settings, Root root, AsyncLogger&
           [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds elapsed) {
             on_answer(source, std::move(snapshot), elapsed);
           },
-          [this] { run_missed_cycle(); }),
+          [this] { run_missed_cycle(); },
+          [this](UniqueFd unread) { kernel_log_.feed().dispose(std::move(unread)); }),
       boot_history_(make_boot_history(context_, settings_, history_.get())) {
   if (context_.is_live() && !context_.own_facts.boot_id) {
     context_.log.warning(
@@ -406,6 +409,8 @@ void Daemon::reload() {
           "settings reloaded, but not the rules: those in force, and all of rules., are kept");
     }
   }
+  // What parsing took beside what stays.
+  ::malloc_trim(0);
   timer_.arm();
   update_status_text();
   service_manager_.ready();

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "collectors/kernel_log/source.h"
 #include "daemon/children/child_process_stats.h"
 #include "daemon/children/nvml_program.h"
 #include "daemon/children/tegrastats_program.h"
@@ -27,7 +28,7 @@ std::vector<std::span<const Descriptor>> program_metrics() {
 
 Children::Children(DaemonContext& context, const Settings& settings, const Sampling& sampling,
                    const ProbeWindow& probe_window, const Program::Done& done,
-                   std::function<void()> before_answers)
+                   std::function<void()> before_answers, std::function<void(UniqueFd)> dispose)
     : context_(context) {
   reader::ClientOptions reader;
   // Another root is nothing that systemd's reader could serve.
@@ -38,6 +39,8 @@ Children::Children(DaemonContext& context, const Settings& settings, const Sampl
   reader.deadline = settings.reader.deadline;
   reader.max_wedged = settings.reader.max_wedged;
   reader.before_answers = std::move(before_answers);
+  reader.stream_source = KernelLogSource::kInfo.name;
+  reader.dispose = std::move(dispose);
   reader_ =
       std::make_unique<reader::Client>(std::move(reader), context.clock, context.spawner, done);
   if (!context.is_live()) return;

@@ -23,10 +23,11 @@ namespace jetmem {
 
 class Children {
  public:
-  // `done` takes what any of them read or printed; `before_answers` as of reader::ClientOptions.
+  // `done` takes what any of them read or printed; `before_answers` and `dispose` as of
+  // reader::ClientOptions.
   Children(DaemonContext& context, const Settings& settings, const Sampling& sampling,
            const ProbeWindow& probe_window, const Program::Done& done,
-           std::function<void()> before_answers);
+           std::function<void()> before_answers, std::function<void(UniqueFd)> dispose);
 
   Result<void> start();
   void apply(const Settings& settings);

@@ -18,7 +18,7 @@ constexpr Nanoseconds kLongestPause = std::chrono::minutes(1);
 KernelLogFollower::KernelLogFollower(DaemonContext& context, const Settings& settings,
                                      Sampling& sampling, HistoryFeed* history,
                                      std::function<void()> on_new_events)
-    : context_(context), sampling_(sampling) {
+    : context_(context), sampling_(sampling), on_new_events_(std::move(on_new_events)) {
   const bool is_live = context.is_live();
   KernelLogFeedOptions options;
   if (history != nullptr) {
@@ -40,14 +40,20 @@ KernelLogFollower::KernelLogFollower(DaemonContext& context, const Settings& set
         "; SMMU faults may lack their client's name, and what NVIDIA's libraries print is not "
         "followed unless kernel_log.library_errors says so; a restart looks again");
   }
+  options.on_attached = [this](Result<void> opened) {
+    const SourceState before = sampling_.sampler->status(sampling_.kernel_log_index).state;
+    settle(std::move(opened));
+    // What changes a second later anyway is no reason for a page of its own.
+    if (sampling_.sampler->status(sampling_.kernel_log_index).state != before) on_new_events_();
+  };
   // Systemd keeps it over a restart and empties it at boot: memory, not flash.
   if (is_live) options.runtime_directory = context.runtime_directory;
   feed_ = std::make_unique<KernelLogFeed>(std::move(options), context.root, context.clock,
                                           context.spawner, context.log,
-                                          [this, on_new_events = std::move(on_new_events)] {
+                                          [this] {
                                             if (!feed_->following()) return;
                                             show();
-                                            on_new_events();
+                                            on_new_events_();
                                           });
   sampling.health_options.probes = &feed_->tally();
 }
@@ -62,6 +68,8 @@ void KernelLogFollower::read(reader::Client& reader) {
   if (!sampling_.sampler->admit(sampling_.kernel_log_index)) return;
   feed_->cycle();
   if (feed_->following()) show();
+  if (auto error = feed_->hang()) return settle(tl::unexpected(std::move(*error)));
+  if (feed_->is_attaching()) return;
   const Nanoseconds now = context_.clock.boot();
   if (context_.is_live()) {
     if (now - last_try_ >= kLongestPause) pause_ = kFirstPause;
@@ -74,9 +82,8 @@ void KernelLogFollower::read(reader::Client& reader) {
 }
 
 void KernelLogFollower::on_answer(Result<const Snapshot*> snapshot, reader::Client& reader) {
-  Sampler& sampler = *sampling_.sampler;
   // Switched off while the answer was on its way.
-  if (sampler.status(sampling_.kernel_log_index).state == SourceState::kDisabled) return;
+  if (is_disabled()) return;
   Result<void> opened;
   if (!snapshot) {
     opened = tl::unexpected(std::move(snapshot.error()));
@@ -86,14 +93,24 @@ void KernelLogFollower::on_answer(Result<const Snapshot*> snapshot, reader::Clie
     opened = tl::unexpected(file.as_error());
   } else {
     opened = feed_->attach(reader.take_descriptor());
+    if (opened) return;  // whether it can be read is known in a moment
   }
+  settle(std::move(opened));
+}
+
+bool KernelLogFollower::is_disabled() const {
+  return sampling_.sampler->status(sampling_.kernel_log_index).state == SourceState::kDisabled;
+}
+
+void KernelLogFollower::settle(Result<void> opened) {
+  if (is_disabled()) return;
   if (!opened) feed_->fall_back(opened.error());
   if (feed_->following()) return show();
   Error error{Errc::kIo, "the kernel log can no longer be read"};
   if (!opened) error = std::move(opened.error());
   const std::string& journal = feed_->journal_error();
   if (!journal.empty()) error.message += "; nor can the journal be read: " + printable(journal);
-  sampler.reject(sampling_.kernel_log_index, std::move(error));
+  sampling_.sampler->reject(sampling_.kernel_log_index, std::move(error));
 }
 
 void KernelLogFollower::show() {

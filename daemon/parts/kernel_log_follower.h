@@ -32,9 +32,13 @@ class KernelLogFollower {
 
  private:
   void show();
+  bool is_disabled() const;
+  // Whether what jetmem-reader sent is followed, or why not: then the journal is.
+  void settle(Result<void> opened);
 
   DaemonContext& context_;
   Sampling& sampling_;
+  std::function<void()> on_new_events_;
   std::unique_ptr<KernelLogFeed> feed_;
   // When /dev/kmsg was asked for last, and how long to wait before it is again.
   Nanoseconds last_try_{-3'600'000'000'000};

@@ -109,11 +109,36 @@ void BootHistory::note_start() {
   }
   if (is_lost) starts.start_over(*options_.boot_id, clock_.boot());
   starts.add(*options_.boot_id, clock_.boot());
-  if (const auto ok = replace_small_file(file, to_text(starts)); !ok) {
+  starts_ = std::move(starts);
+  keep_starts();
+}
+
+void BootHistory::keep_starts() {
+  const std::string file = options_.runtime_directory + "/" + std::string(boot::kStartsFile);
+  if (const auto ok = replace_small_file(file, to_text(*starts_)); !ok) {
     log_.warning("this start will not be counted by the next: " + ok.error().message,
                  {{"MESSAGE_ID", kProblem}});
   }
-  starts_ = std::move(starts);
+}
+
+// How many starts of this boot there are by now, of which the history may not have all.
+void BootHistory::count_start() {
+  Boot& boot = history_.boots.back();
+  const bool is_exact = starts_ && starts_->is_total && starts_->since == 0;
+  const bool was_killed = boot.starts > 0 && boot.run == RunEnd::kRunning;
+  if ((was_killed && !is_exact) || (starts_ && starts_->since > 0)) {
+    boot.starts_are_least = history_.starts_are_least = true;
+  }
+  std::uint64_t count = boot.starts + 1;
+  if (starts_) {
+    count = starts_->is_total ? std::max(count, starts_->count) : boot.starts + starts_->count;
+  }
+  ended_unclean_ = was_killed || count > boot.starts + 1;
+  history_.count_starts(count);
+  if (!starts_ || (starts_->is_total && starts_->count == count)) return;
+  starts_->count = count;
+  starts_->is_total = true;
+  keep_starts();
 }
 
 // False: the disk has not answered yet.
@@ -171,16 +196,12 @@ bool BootHistory::begin_run() {
     boot.first = now();
     ++history_.boots_seen;
   } else if (history_.boots.back().run == RunEnd::kRunning) {
-    ended_unclean_ = true;
-    ++history_.boots.back().unclean_runs;
-    ++history_.unclean_runs;
     saved_ = std::chrono::seconds(history_.boots.back().last.uptime);
     const Nanoseconds since = clock_.boot() - saved_;
     keep_now = since < Nanoseconds(0) || since >= kPublishInterval;
   }
+  count_start();
   Boot& boot = history_.boots.back();
-  ++boot.starts;
-  ++history_.starts;
   boot.run = RunEnd::kRunning;
   boot.end = DeviceEnd::kNotYet;
   boot.last = now();
@@ -301,7 +322,9 @@ void BootHistory::log_restart() {
   const boot::Boot& boot = history_.boots.back();
   if (boot.starts < 2) return;
   const std::string what = "jetmem was started again in the same boot (start " +
-                           std::to_string(boot.starts) + " in it): its last run ";
+                           std::to_string(boot.starts) +
+                           (boot.starts_are_least ? " in it, at least): its last run "
+                                                  : " in it): its last run ");
   if (ended_unclean_) {
     log_.warning(what + "ended without a clean stop: it was killed or crashed",
                  {{"MESSAGE_ID", kJetmemRestarted}});

@@ -5,7 +5,8 @@
 //
 // Written at a start, at a clean stop, once a minute at most when something changed, and every 15
 // minutes as a sign of life: half a kilobyte each on a new device, 24 KB once the lists are full,
-// so 2.3 MB a day. Starts of a crash loop count as something that changed.
+// so 2.3 MB a day. Starts of a crash loop count as something that changed; in the meantime they are
+// counted in memory (collectors/device/boot/starts.h).
 //
 // The disk is read and written on a thread of its own. Where it does not answer at the start, the
 // daemon runs without its history until it does.
@@ -67,6 +68,8 @@ class BootHistory {
 
  private:
   void note_start();
+  void count_start();
+  void keep_starts();
   bool begin(std::chrono::milliseconds timeout);
   bool begin_run();
   void note(boot::What what, const std::string& value);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "history/store/boot_times.h"
+#include "history/store/cut_mapping.h"
 #include "history/store/sqlite.h"
 #include "history/store/store.h"
 
@@ -41,6 +42,9 @@ struct HistoryStore::Connection {
   auto use(const F& f) -> decltype(f()) {
     auto opened = ready();
     auto result = opened ? f() : tl::unexpected(std::move(opened).error());
+    if (result && to_read && cut_mappings() != cut_mappings_) {
+      result = fail(Errc::kIo, options.file + "-shm was cut short while it was read");
+    }
     if (!result && result.error().code == Errc::kMalformed) damaged_ = true;
     return result;
   }
@@ -124,6 +128,7 @@ struct HistoryStore::Connection {
   Identity identity_;
   bool immutable_ = false;
   bool damaged_ = false;
+  std::uint64_t cut_mappings_ = 0;  // when it was opened
 };
 
 }  // namespace jetmem

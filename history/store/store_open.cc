@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "base/try.h"
 #include "base/unique_fd.h"
+#include "history/store/cut_mapping.h"
 #include "history/store/quarantine.h"
 #include "history/store/schema.h"
 #include "history/store/store_connection.h"
@@ -65,6 +66,22 @@ std::string uri_of(const std::string& file) {
 int stop_when_late(void* connection) {
   const auto deadline = *static_cast<std::chrono::steady_clock::time_point*>(connection);
   return std::chrono::steady_clock::now() > deadline ? 1 : 0;
+}
+
+// A transaction that may have missed rows of the WAL is not committed.
+int refuse_after_cut(void* at_open) {
+  return cut_mappings() == *static_cast<std::uint64_t*>(at_open) ? 0 : 1;
+}
+
+// Zeros both copies of the index's header, so that whoever looks next makes all of it anew. Closing
+// the file lets go of this process's locks on it: only on behalf of who used it while it was cut.
+void spoil_wal_index(const std::string& file) {
+  constexpr char kZeros[2 * 48] = {};  // of SQLite's WalIndexHdr, https://sqlite.org/walformat.html
+  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  const bool is_ours = fd.valid() && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                       status.st_nlink == 1 && status.st_uid == ::geteuid();
+  if (is_ours) (void)!::pwrite(fd.get(), kZeros, sizeof kZeros, 0);
 }
 
 Result<void> quick_check(sqlite3* db) {
@@ -124,6 +141,8 @@ Result<HistoryStore::Connection::Identity> HistoryStore::Connection::snapshot() 
 }
 
 Result<void> HistoryStore::Connection::connect(const std::string& name, int flags) {
+  survive_cut_mappings();
+  cut_mappings_ = cut_mappings();
   sqlite3* opened = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   db.reset(opened);
@@ -132,6 +151,7 @@ Result<void> HistoryStore::Connection::connect(const std::string& name, int flag
     db.reset();
     return tl::unexpected(std::move(error));
   }
+  sqlite3_commit_hook(opened, refuse_after_cut, &cut_mappings_);
   sqlite3_extended_result_codes(opened, 1);
   sqlite3_busy_timeout(opened, 2000);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kMostLength);
@@ -293,6 +313,15 @@ Result<void> HistoryStore::Connection::open_to_read() {
 }
 
 Result<void> HistoryStore::Connection::ready() {
+  survive_cut_mappings();
+  if (db && cut_mappings() != cut_mappings_) {
+    messages.push_back(options.file +
+                       "-shm was cut short by somebody: SQLite makes it anew from the WAL");
+    damaged_ = false;
+    sqlite3_db_config(db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    db.reset();
+    spoil_wal_index(options.file + "-shm");
+  }
   JETMEM_ASSIGN(const auto now, snapshot());
   if (to_read) {
     deadline = std::chrono::steady_clock::now() + kTimeout;

@@ -2,6 +2,7 @@
 // Files that stand in a settings file's place, and where files are looked for.
 #include "config/files.h"
 
+#include "config/yaml_document.h"
 #include "tests/config/config_fixture.h"
 
 namespace jetmem {
@@ -33,9 +34,11 @@ TEST(ConfigFiles, WhatIsNoSettingsFileIsRefusedWithoutBlocking) {
   EXPECT_THAT(load_error(fifo), HasSubstr("not a regular file"));
   EXPECT_THAT(load_error("/dev/zero"), HasSubstr("not a regular file"));
   EXPECT_EQ(load_error(dir.write("empty.yaml", "")), "loaded");
-  const std::string big(kMaxConfigFileBytes, '#');
+  const std::string big(kMaxYamlBytes, '#');
   EXPECT_EQ(load_error(dir.write("big.yaml", big)), "loaded");
-  EXPECT_THAT(load_error(dir.write("bigger.yaml", big + "#")), HasSubstr("larger than 1 MiB"));
+  EXPECT_THAT(load_error(dir.write("bigger.yaml", big + "#")), HasSubstr("larger than 128 KiB"));
+  const std::string huge(kMaxConfigFileBytes + 1, '#');
+  EXPECT_THAT(load_error(dir.write("huge.yaml", huge)), HasSubstr("larger than 1 MiB"));
   EXPECT_THAT(load_error(dir.write("a", "") + "/b.yaml", false), HasSubstr("cannot be opened"));
 }
 

@@ -276,6 +276,8 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   out.clock_synchronized.reset();
   out.starts.boot.clear();
   out.starts.since = 0;
+  out.starts.count = 0;
+  out.starts.is_total = false;
   out.starts.at.clear();
   Parser parser(snapshot, out);
   parser.values();
@@ -287,6 +289,11 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   }
   if (with_history) parser.starts();
   if (with_history) parser.history();
+  // The history on flash does not have the last starts of a crash loop.
+  boot::History& history = out.history;
+  if (out.starts.is_total && !history.boots.empty() && history.boots.back().id == out.starts.boot) {
+    history.count_starts(out.starts.count);
+  }
   bool any = !out.reset_reason.empty() || !out.backend.empty() || out.pstore_listed ||
              out.archive_listed || !out.records.empty() || !out.history_error;
   for (const std::string& value : out.values) any = any || !value.empty();

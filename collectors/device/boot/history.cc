@@ -66,6 +66,7 @@ Json boot_json(const Boot& boot) {
             {"run", kRunEnds[static_cast<std::size_t>(
                         boot.run == RunEnd::kNotReported ? RunEnd::kStopped : boot.run)]},
             {"end", kDeviceEnds[static_cast<std::size_t>(boot.end)]}};
+  if (boot.starts_are_least) json["starts_are_least"] = true;
   const auto put = [&](const char* name, const std::string& value) {
     if (!value.empty()) json[name] = value;
   };
@@ -88,6 +89,7 @@ Boot boot_of(const Json& json) {
   boot.first = moment_of(json.at("first"));
   boot.last = moment_of(json.at("last"));
   boot.starts = count_of(json.at("starts"));
+  boot.starts_are_least = json.value("starts_are_least", false);
   boot.unclean_runs = count_of(json.at("unclean_runs"));
   boot.run = static_cast<RunEnd>(index_of(json.at("run"), kRunEnds));
   boot.end = static_cast<DeviceEnd>(index_of(json.at("end"), kDeviceEnds));
@@ -118,6 +120,7 @@ Change change_of(const Json& json) {
 void from_json(const Json& json, History& out) {
   out.boots_seen = count_of(json.at("boots_seen"));
   out.starts = count_of(json.at("starts"));
+  out.starts_are_least = json.value("starts_are_least", false);
   out.unclean_boots = count_of(json.at("unclean_boots"));
   out.unclean_runs = count_of(json.at("unclean_runs"));
   out.marks_seen = count_of(json.at("marks_seen"));
@@ -152,6 +155,18 @@ std::string_view device_end_name(DeviceEnd end) {
 }
 std::string_view what_name(What what) { return kWhatNames[static_cast<std::size_t>(what)]; }
 std::string_view what_text(What what) { return kWhatWords[static_cast<std::size_t>(what)]; }
+
+void History::count_starts(std::uint64_t in_boot) {
+  if (boots.empty() || in_boot <= boots.back().starts) return;
+  Boot& boot = boots.back();
+  const std::uint64_t added = in_boot - boot.starts;
+  const bool ran = boot.starts > 0 && boot.run == RunEnd::kRunning;
+  const std::uint64_t unclean = ran ? added : added - 1;
+  boot.starts = in_boot;
+  starts += added;
+  boot.unclean_runs += unclean;
+  unclean_runs += unclean;
+}
 
 const Boot* History::before() const {
   return boots.size() < 2 ? nullptr : &boots[boots.size() - 2];
@@ -215,6 +230,7 @@ std::string to_text(const History& history) {
             {"boots", std::move(boots)},
             {"changes", std::move(changes)},
             {"crash_records", history.crash_records}};
+  if (history.starts_are_least) json["starts_are_least"] = true;
   if (!history.mark_boot.empty()) json["mark_boot"] = history.mark_boot;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -62,6 +62,7 @@ struct Boot {
   Moment first;              // jetmem's first start in it
   Moment last;               // when jetmem last wrote that it runs
   std::uint64_t starts = 0;
+  bool starts_are_least = false;  // there may have been more, each killed before it was kept
   std::uint64_t unclean_runs = 0;
   RunEnd run = RunEnd::kRunning;  // of jetmem's last run in it
   DeviceEnd end = DeviceEnd::kNotYet;
@@ -97,6 +98,7 @@ struct History {
 
   std::uint64_t boots_seen = 0;
   std::uint64_t starts = 0;
+  bool starts_are_least = false;
   std::uint64_t unclean_boots = 0;
   std::uint64_t unclean_runs = 0;
   std::array<std::uint64_t, kWhats> changes_seen{};
@@ -111,6 +113,9 @@ struct History {
   void clear() { *this = History(); }
   bool operator==(const History&) const = default;
 
+  // So many were made in the present boot. Those that were not known ended uncleanly, but for the
+  // last: a clean stop is kept.
+  void count_starts(std::uint64_t in_boot);
   // The boot before the last, and the change that a kind saw last; null: none.
   const Boot* before() const;
   const Change* last_change(What what) const;

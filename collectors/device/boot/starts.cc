@@ -12,7 +12,10 @@ namespace {
 constexpr std::uint64_t kRecent = 3600;
 constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 constexpr std::size_t kMaxId = 40;
+constexpr std::uint64_t kMaxCount = 1'000'000'000;
 constexpr std::string_view kSince = "since ";
+constexpr std::string_view kAll = "all ";
+constexpr std::string_view kMore = "more ";
 
 bool is_boot_id(std::string_view text) {
   return std::equal(text.begin(), text.end(), kForm.begin(), kForm.end(), [](char c, char form) {
@@ -32,8 +35,11 @@ void Starts::add(std::string_view boot_id, Nanoseconds boot_now) {
   if (boot != id) {
     at.clear();
     since = 0;
+    count = 0;
+    is_total = false;
   }
   boot = std::move(id);
+  ++count;
   if (at.size() == kMost) at.erase(at.begin());
   at.push_back(seconds_of(boot_now));
 }
@@ -41,6 +47,8 @@ void Starts::add(std::string_view boot_id, Nanoseconds boot_now) {
 void Starts::start_over(std::string_view boot_id, Nanoseconds boot_now) {
   boot = printable(boot_id, kMaxId);
   at.clear();
+  count = 0;
+  is_total = false;
   since = std::max<std::uint64_t>(seconds_of(boot_now), 1);
 }
 
@@ -54,6 +62,7 @@ std::optional<std::size_t> Starts::recent(Nanoseconds boot_now) const {
 std::string to_text(const Starts& starts) {
   std::string text = starts.boot + '\n';
   if (starts.since > 0) text.append(kSince).append(std::to_string(starts.since)).append("\n");
+  text.append(starts.is_total ? kAll : kMore).append(std::to_string(starts.count)).append("\n");
   for (const std::uint64_t one : starts.at) text.append(std::to_string(one)).append("\n");
   return text;
 }
@@ -61,6 +70,8 @@ std::string to_text(const Starts& starts) {
 Result<void> parse_starts(std::string_view text, Starts& out) {
   out.boot.clear();
   out.since = 0;
+  out.count = 0;
+  out.is_total = false;
   out.at.clear();
   Lines lines(text);
   std::string_view line;
@@ -69,14 +80,22 @@ Result<void> parse_starts(std::string_view text, Starts& out) {
                                       printable(text.substr(0, text.find('\n')), kMaxId) + "'");
   }
   out.boot.assign(line);
-  bool is_first = true;
   while (lines.next(line)) {
-    const bool is_since = std::exchange(is_first, false) && line.starts_with(kSince);
-    if (is_since) line.remove_prefix(kSince.size());
+    const std::size_t number = lines.number();
+    const bool is_since = number == 2 && take_prefix(line, kSince);
+    const bool may_be_count = !is_since && number <= 3 && out.at.empty();
+    const bool is_all = may_be_count && take_prefix(line, kAll);
+    const bool is_count = is_all || (may_be_count && take_prefix(line, kMore));
     const auto at = take_u64(line);
     if (!at || !line.empty()) return lines.malformed("expected seconds since boot");
     if (is_since) {
       out.since = *at;
+      continue;
+    }
+    if (is_count) {
+      if (*at > kMaxCount) return lines.malformed("not a likely number of starts");
+      out.count = *at;
+      out.is_total = is_all;
       continue;
     }
     if (out.at.size() == Starts::kMost) return lines.malformed("more starts than are kept");

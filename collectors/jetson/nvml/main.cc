@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "base/exit_codes.h"
-#include "base/spawn.h"
 #include "base/text/text.h"
 #include "base/version.h"
 #include "collectors/jetson/nvml/parse.h"
@@ -230,7 +229,6 @@ int run(int argc, char** argv) {
   }
   ::alarm(kLongestRun);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  give_up_oom_protection();
   std::printf("jetmem-nvml 1\npid %d\n", static_cast<int>(::getpid()));
   std::fflush(stdout);
   report(library);

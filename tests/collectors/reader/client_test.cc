@@ -381,6 +381,21 @@ TEST_F(ClientTest, NonsenseIsRefused) {
   EXPECT_EQ(ask(*client, "cma").text, "reader: record longer than its answer");
 }
 
+// It would keep the loop for as long as it sends.
+TEST_F(ClientTest, PacketsWithoutEndAreCutOff) {
+  for (const bool is_asked_for : {false, true}) {
+    FakeSpawner spawner([&](int fd) {
+      AnswerHeader header;
+      header.sequence = receive(fd).sequence - (is_asked_for ? 0 : 1);
+      for (int i = 0; i < 1'000'000; ++i) {
+        if (::send(fd, &header, sizeof header, MSG_NOSIGNAL) < 0) return;
+      }
+    });
+    auto client = make(spawner);
+    EXPECT_EQ(ask(*client, "cma").text, "protocol error of jetmem-reader");
+  }
+}
+
 TEST(Protocol, WhatIsEncodedDecodes) {
   Snapshot snapshot;
   snapshot.add("/a", "text", 0);

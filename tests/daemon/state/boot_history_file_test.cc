@@ -238,6 +238,11 @@ TEST_F(BootHistoryTest, NoStartOfACrashLoopIsLost) {
     const BootHistoryView view = boot_history.view();
     ASSERT_NE(view.starts, nullptr);
     EXPECT_EQ(view.starts->recent(device.clock.boot()), std::min<std::size_t>(i, 16));
+    ASSERT_NE(view.history, nullptr);
+    EXPECT_EQ(view.history->starts, i);
+    EXPECT_EQ(view.history->boots.back().starts, i);
+    EXPECT_EQ(view.history->boots.back().unclean_runs, i - 1);
+    EXPECT_FALSE(view.history->boots.back().starts_are_least);
     device.clock.advance(std::chrono::milliseconds(700));
   }
   device.clock.advance(hours(1));
@@ -252,6 +257,7 @@ TEST_F(BootHistoryTest, NoStartOfACrashLoopIsLost) {
   EXPECT_EQ(after.view().starts->at.size(), 1U);
   EXPECT_NE(next.log.find("earlier starts in this boot are not known"), nullptr);
   EXPECT_FALSE(after.view().starts->recent(next.clock.boot())) << "there may have been others";
+  EXPECT_TRUE(after.view().history->boots.back().starts_are_least);
   next.clock.advance(std::chrono::minutes(59));
   BootHistory third = next.start(directory.path());
   EXPECT_FALSE(third.view().starts->recent(next.clock.boot())) << "nor does a restart know";

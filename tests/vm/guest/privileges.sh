@@ -10,6 +10,9 @@ grep -q '^CapEff:	0000000000000000$' /proc/$pid/status && grep -q '^Seccomp:	2$'
   grep -q '^NoNewPrivs:	1$' /proc/$pid/status || bad "jetmemd's own status: $(grep -E 'Cap|Seccomp|NoNew' /proc/$pid/status)"
 [ "$(cat /proc/$pid/oom_score_adj)" = -900 ] || bad "oom_score_adj is $(cat /proc/$pid/oom_score_adj)"
 reader=$(pgrep -o jetmem-reader)
+for child in $(pgrep -P "$pid"); do
+  [ "$(cat "/proc/$child/oom_score_adj")" -ge 0 ] || bad "$(cat "/proc/$child/comm") inherits: $(cat "/proc/$child/oom_score_adj")"
+done
 [ "$(cat /proc/$reader/oom_score_adj)" = -500 ] || bad "the reader inherits: $(cat /proc/$reader/oom_score_adj)"
 # The same sources by root without a sandbox, and by the daemon in its own.
 jetmem sources --json | sed -n 's/.*"\(source\|state\)": "\([a-z_]*\)".*/\2/p' | paste - - >/tmp/by-root

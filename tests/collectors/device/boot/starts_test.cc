@@ -14,10 +14,28 @@ TEST(Starts, TextAndBack) {
   Starts starts;
   starts.add(kBoot, seconds(20));
   starts.add(kBoot, seconds(4711));
-  EXPECT_EQ(to_text(starts), kBoot + "\n20\n4711\n");
+  EXPECT_EQ(to_text(starts), kBoot + "\nmore 2\n20\n4711\n");
   Starts read;
   ASSERT_TRUE(parse_starts(to_text(starts), read));
   EXPECT_EQ(read, starts);
+}
+
+TEST(Starts, KnowsAllOfABoot) {
+  Starts starts;
+  ASSERT_TRUE(parse_starts(kBoot + "\nall 61\n20\n", starts));
+  EXPECT_TRUE(starts.is_total);
+  starts.add(kBoot, seconds(30));
+  EXPECT_EQ(starts.count, 62U);
+  EXPECT_EQ(to_text(starts), kBoot + "\nall 62\n20\n30\n");
+  // As an older version wrote it: not known.
+  ASSERT_TRUE(parse_starts(kBoot + "\n20\n30\n", starts));
+  EXPECT_EQ(starts.count, 0U);
+  EXPECT_FALSE(starts.is_total);
+  for (const char* bad : {"all x", "all", "all 1\nall 2", "20\nall 3", "all 99999999999"}) {
+    EXPECT_FALSE(parse_starts(kBoot + "\n" + bad + "\n", starts)) << bad;
+  }
+  starts.add("another", seconds(5));
+  EXPECT_EQ(starts.count, 1U);
 }
 
 TEST(Starts, CountsThoseOfTheLastHour) {
@@ -46,7 +64,7 @@ TEST(Starts, WhatWasBeforeIsNotKnownForAnHour) {
   starts.add(kBoot, seconds(20));
   starts.start_over(kBoot, seconds(4000));
   starts.add(kBoot, seconds(4000));
-  EXPECT_EQ(to_text(starts), kBoot + "\nsince 4000\n4000\n");
+  EXPECT_EQ(to_text(starts), kBoot + "\nsince 4000\nmore 1\n4000\n");
   Starts read;
   ASSERT_TRUE(parse_starts(to_text(starts), read));
   EXPECT_EQ(read, starts);

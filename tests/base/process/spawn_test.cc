@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/spawn.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+namespace jetmem {
+namespace {
+
+int status_of(const Child& child) {
+  int status = -1;
+  ::waitpid(child.pid, &status, 0);
+  return status;
+}
+
+// In a process of its own, whose limits and mounts are nobody else's.
+int in_own_process(int (*act)()) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(act());
+  int status = -1;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+constexpr int kCannot = 77;
+
+// It once moved descriptors to 64 and above, which is "Invalid argument" at this limit.
+TEST(Spawn, WorksUnderALowLimitOfDescriptors) {
+  EXPECT_EQ(in_own_process([] {
+              close_from(3);
+              constexpr rlimit kLow{16, 16};
+              if (::setrlimit(RLIMIT_NOFILE, &kLow) != 0) return kCannot;
+              int ends[2];
+              if (::pipe(ends) != 0) return 1;
+              SystemSpawner spawner;
+              // Its number 3 is the read end here, and the write end there.
+              auto child = spawner.spawn({{"/bin/sh", "-c", "echo 12 >&3; echo 3 >&4"},
+                                          {{ends[1], 3}, {ends[1], 4}}});
+              if (!child || status_of(*child) != 0) return 2;
+              char text[8];
+              return ::read(ends[0], text, sizeof text) == 5 ? 0 : 3;
+            }),
+            0);
+}
+
+TEST(Spawn, NoDescriptorLeftIsSaid) {
+  EXPECT_EQ(in_own_process([] {
+              while (::open("/dev/null", O_RDONLY) >= 0) {
+              }
+              SystemSpawner spawner;
+              const auto child = spawner.spawn({{"/bin/true"}, {}});
+              return !child && child.error().message.find("Too many open files") != std::string::npos ? 0 : 1;
+            }),
+            0);
+}
+
+// Also of a program of jetmem's own. No process may give itself such a score without a capability:
+// the file that the child writes is a stand-in.
+TEST(Spawn, NoChildKeepsTheDaemonsProtection) {
+  const int result = in_own_process([] {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", "none", MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", "/proc", "tmpfs", 0, nullptr) != 0 || ::mkdir("/proc/self", 0755) != 0) {
+      return kCannot;
+    }
+    std::ofstream("/proc/self/oom_score_adj") << "-900";
+    SystemSpawner spawner;
+    auto child = spawner.spawn({{"/bin/true"}, {}});
+    if (!child || status_of(*child) != 0) return 1;
+    std::string score;
+    std::ifstream("/proc/self/oom_score_adj") >> score;
+    return score.front() == '0' ? 0 : 2;
+  });
+  if (result == kCannot) GTEST_SKIP() << "needs root and a mount namespace";
+  EXPECT_EQ(result, 0);
+}
+
+}  // namespace
+}  // namespace jetmem

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A jetmem-reader in wrong hands: whatever it answers and whichever descriptor it hands over as the kernel
+log, the daemon's loop goes on, says what is wrong, and ends at SIGTERM."""
+
+import os
+import pathlib
+import sys
+import time
+import unittest
+
+import jetmem_testing as jt
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "attack"))
+import hostile_reader  # noqa: E402
+
+# Those that could hold a loop; scripts/attack has all.
+MODES = ("fifo", "terminal", "stream", "packets", "zero", "folder", "file", "kmsg", "flood", "never-last", "endless",
+         "many-descriptors")
+REFUSED = {"fifo": "a FIFO", "stream": "a socket", "zero": "another device", "folder": "a folder", "file": "a file"}
+
+
+class HostileReader(unittest.TestCase):
+    def start(self, mode):
+        program = hostile_reader.program(jt.temp_directory(self), mode, "1")
+        return jt.Daemon(self, f'reader: {{program: "{program}", socket: ""}}\n', wait=False)
+
+    def test_it_does_not_stop_the_loop(self):
+        modes = [mode for mode in MODES if mode != "kmsg" or os.access("/dev/kmsg", os.R_OK)]
+        daemons = {mode: self.start(mode) for mode in modes}  # at once, as each only waits
+
+        def cycles(daemon):
+            return daemon.wait_until_serving().value("jetmem_sample_cycles_total")
+        before = {mode: cycles(daemon) for mode, daemon in daemons.items()}
+        time.sleep(3.5)  # more than the daemon waits for a descriptor
+        for mode, daemon in daemons.items():
+            with self.subTest(mode):
+                jt.wait_for("it goes on", lambda mode=mode, daemon=daemon: cycles(daemon) >= before[mode] + 2,
+                            jt.SOON)
+        for mode, name in REFUSED.items():
+            with self.subTest(mode):
+                self.assertIn(f"jetmem-reader handed over {name}", daemons[mode].log())
+        for daemon in daemons.values():
+            daemon.send(15)
+        for mode, daemon in daemons.items():
+            with self.subTest(mode):
+                status, seconds = daemon.stop()
+                self.assertEqual(status, 0)
+                self.assertLess(seconds, jt.STOPS_WITHIN)
+
+
+if __name__ == "__main__":
+    jt.main()
