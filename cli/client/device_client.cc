@@ -45,9 +45,7 @@ Result<std::unique_ptr<History>> history_in(const std::string& file, const std::
     return fail(Errc::kDenied, "no history: " + printable(shown, 300) +
                                    " is readable only by root and the group jetmem");
   }
-  auto history = file_history(file);
-  if (!history) return fail(Errc::kIo, "no history: " + printable(shown, 300) + " cannot be read");
-  return history;
+  return bounded_history(file, printable(shown, 300));
 }
 
 // The answer of its jetmemd, where a bundle was captured from another machine.
@@ -129,9 +127,10 @@ CommandOption add_daemon_option(const Command& command, DeviceClientOptions& opt
 
 std::vector<CommandOption> add_device_options(const Command& command,
                                               DeviceClientOptions& options) {
-  return {add_daemon_option(command, options),
-          command.option("--config", options.config, "FILE",
-                         "Settings file, for http.listen and the rules (default: those of jetmemd)")};
+  return {
+      add_daemon_option(command, options),
+      command.option("--config", options.config, "FILE",
+                     "Settings file, for http.listen and the rules (default: those of jetmemd)")};
 }
 
 Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpSettings& http,
