@@ -309,7 +309,7 @@ class Hostile(Bundles):
 
     def test_a_large_window_is_refused(self):
         name = self.folder / "b.tar.zst"
-        name.write_bytes(self.zstd(bytes(600 << 20), "--long=27"))
+        name.write_bytes(self.zstd(bytes(1 << 20), "--long=27"))
         self.refused(name, "memory|window")
 
     def test_what_stands_before_the_first_entry_is_bounded(self):
@@ -319,23 +319,21 @@ class Hostile(Bundles):
             return (info.tobuf(tarfile.USTAR_FORMAT) + b"1" * size + bytes(-size % 512)) * count
 
         name = self.folder / "headers.tar.gz"
-        for kind in (b"x", b"g", b"L", b"K", b"V", b"M"):
-            name.write_bytes(gzip.compress(headers(kind, 3000, 200_000), 1))
+        for kind, times in ((b"x", 20), (b"L", 20), (b"g", 1), (b"K", 1), (b"V", 1), (b"M", 1)):
+            # Members of a gzip file are read as one.
+            name.write_bytes(gzip.compress(headers(kind, 150, 200_000), 1) * times)
             with self.subTest(kind=kind):
                 done = self.look(name)
                 self.assertIn(done.returncode, (3, 65), done.stderr)
                 self.no_leftovers()
         huge = tarfile.TarInfo("x")
         huge.type, huge.size = b"x", 1 << 40
-        with gzip.open(name, "w", 1) as packed:
-            packed.write(huge.tobuf(tarfile.GNU_FORMAT))
-            for _ in range(700):
-                packed.write(bytes(1 << 20))
+        name.write_bytes(gzip.compress(huge.tobuf(tarfile.GNU_FORMAT)) + gzip.compress(bytes(35 << 20), 1) * 20)
         self.refused(name, "is not a jetmem bundle|unpacks to more than")
 
     def test_a_file_of_millions_of_holes_is_bounded(self):
         """Each is an object in libarchive's memory."""
-        holes = b"%d\n" % 8_000_000 + b"0\n1\n" * 8_000_000
+        holes = b"%d\n" % 4_000_000 + b"0\n1\n" * 4_000_000
         hole = tarfile.TarInfo("top/hole")
         hole.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "top/hole",
                             "GNU.sparse.realsize": "100"}
