@@ -78,7 +78,17 @@ bool remove_if_abandoned(const std::string& path, bool wait) {
   return remove_folder(path);
 }
 
-// Waits for this process's end and removes the folder then.
+// Of a process that was killed as it made the folder: it is empty but for a marker without text.
+void remove_unfinished(const std::string& path) {
+  const std::string marker = path + "/" + TemporaryFolder::kMarker;
+  struct stat info {};
+  const bool is_empty = ::lstat(marker.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+                        info.st_size == 0 && info.st_uid == ::geteuid();
+  if (is_empty) ::unlink(marker.c_str());
+  ::rmdir(path.c_str());
+}
+
+// Waits for this process's end and removes the folder then. Starts before there is one.
 UniqueFd start_remover(const std::string& path) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {};
@@ -98,9 +108,11 @@ UniqueFd start_remover(const std::string& path) {
     for (int fd = 3; fd < end; ++fd) ::close(fd);
     close_from(end + 1);
     char byte;
-    while (::read(end, &byte, 1) < 0 && errno == EINTR) {
+    ssize_t reported = -1;
+    while ((reported = ::read(end, &byte, 1)) < 0 && errno == EINTR) {
     }
-    (void)remove_if_abandoned(path, /*wait=*/true);
+    if (reported > 0) ::_exit(0);  // there is no such folder
+    if (!remove_if_abandoned(path, /*wait=*/true)) remove_unfinished(path);
     ::_exit(0);
   }
   if (pid > 0) ::waitpid(pid, nullptr, 0);
@@ -133,24 +145,25 @@ std::string temporary_directory() {
 
 Result<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std::string& path,
                                                                Helper helper) {
-  int made = ::mkdir(path.c_str(), 0700);
-  if (made != 0 && errno == EEXIST) {
-    if (remove_abandoned_folder(path)) {
-      made = ::mkdir(path.c_str(), 0700);
-    } else if (open_marker(path).valid()) {
+  (void)remove_abandoned_folder(path);
+  UniqueFd alive;
+  if (helper == Helper::kOne) alive = start_remover(path);
+  if (::mkdir(path.c_str(), 0700) != 0) {
+    const int error = errno;
+    if (alive.valid()) (void)!::write(alive.get(), "x", 1);
+    if (error != EEXIST) return tl::unexpected(errno_error("make", path, error));
+    if (open_marker(path).valid()) {
       return fail(Errc::kUnavailable, path + ": another jetmem is writing it");
-    } else {
-      return fail(Errc::kDenied,
-                  path + " exists already and was not made by jetmem for this user: remove it");
     }
+    return fail(Errc::kDenied,
+                path + " exists already and was not made by jetmem for this user: remove it");
   }
-  if (made != 0) return tl::unexpected(errno_error("make", path, errno));
   std::unique_ptr<TemporaryFolder> folder(new TemporaryFolder);
   folder->path_ = path;
+  folder->alive_ = std::move(alive);
   auto marker = put_marker(path);
   if (!marker) return tl::unexpected(std::move(marker.error()));
   folder->lock_ = std::move(*marker);
-  if (helper == Helper::kOne) folder->alive_ = start_remover(path);
   return folder;
 }
 
