@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/text/print_error.h"
 #include "base/text/text.h"
 #include "base/version.h"
 #include "cli/commands.h"
@@ -204,8 +205,7 @@ void warn(std::string_view command, std::string_view text) {
     shown.replace(at, folder.size(), name);
     at += name.size();
   }
-  std::fprintf(stderr, "jetmem %.*s: %s\n", static_cast<int>(command.size()), command.data(),
-               shown.c_str());
+  print_error("jetmem " + std::string(command) + ": " + shown);
 }
 
 void set_folder_name(std::string folder, std::string name) {
@@ -281,13 +281,14 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     // Help and version come this way too, with status 0.
-    if (app_->exit(error) == 0) return kExitOk;
+    if (error.get_exit_code() == 0) return app_->exit(error);
+    print_error(error.what());
+    print_error("Run with --help for more information.");
     if (const std::string meant = probably_meant(*app_); !meant.empty()) {
-      std::fprintf(stderr, "jetmem: did you mean '%s'?\n", meant.c_str());
+      print_error("jetmem: did you mean '" + meant + "'?");
     }
     if (const std::string where = place_for(*app_, misplaced); !where.empty()) {
-      std::fprintf(stderr, "jetmem: put %s after the command: %s\n", misplaced.c_str(),
-                   where.c_str());
+      print_error("jetmem: put " + misplaced + " after the command: " + where);
     }
     return kExitUsage;
   }

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "base/fatal_handler.h"
-#include "base/text/text.h"
+#include "base/text/print_error.h"
 #include "cli/bundle/unpack.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
@@ -19,7 +19,7 @@ namespace {
 // A full disk must not look like a short answer.
 int reported(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  std::perror("jetmem: cannot write");
+  jetmem::print_error(jetmem::errno_error("jetmem: write", "standard output", errno).message);
   return jetmem::kExitIo;
 }
 
@@ -27,7 +27,7 @@ int reported(int status) {
 int open_root(jetmem::CommandContext& context, std::unique_ptr<jetmem::UnpackedBundle>& bundle) {
   if (context.root.empty()) return jetmem::kExitOk;
   const auto refused = [](const jetmem::Error& error) {
-    std::fprintf(stderr, "jetmem: --root: %s\n", jetmem::printable(error.message, 1000).c_str());
+    jetmem::print_error("jetmem: --root: " + error.message);
     return jetmem::exit_code(error.code);
   };
   std::error_code error;
@@ -42,8 +42,7 @@ int open_root(jetmem::CommandContext& context, std::unique_ptr<jetmem::UnpackedB
   if (!opened) return refused(opened.error());
   bundle = std::move(*opened);
   for (const std::string& remark : bundle->remarks()) {
-    std::fprintf(stderr, "jetmem: --root %s: %s\n", jetmem::printable(context.root, 500).c_str(),
-                 remark.c_str());
+    jetmem::print_error("jetmem: --root " + context.root + ": " + remark);
   }
   jetmem::set_folder_name(bundle->root(), context.root);
   context.root = bundle->root();
@@ -63,7 +62,7 @@ int main(int argc, char** argv) {
       return open_root(context, bundle);
     }));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "jetmem: internal error, please report it: %s\n", error.what());
+    jetmem::print_error(std::string("jetmem: internal error, please report it: ") + error.what());
     return jetmem::kExitInternal;
   }
 }

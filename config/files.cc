@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/root/snapshot.h"
+#include "base/text/print_error.h"
 #include "base/text/text.h"
 #include "base/unique_fd.h"
 
@@ -53,6 +54,10 @@ std::string describe(const std::vector<ConfigError>& errors) {
     text.append(describe(error));
   }
   return text;
+}
+
+void print_errors(const std::vector<ConfigError>& errors) {
+  for (const ConfigError& error : errors) print_error(describe(error));
 }
 
 Result<std::string> read_config_file(const std::string& path) {

@@ -24,6 +24,8 @@ struct ConfigError {
 std::string describe(const ConfigError& error);
 // One line per error; the last one without its newline.
 std::string describe(const std::vector<ConfigError>& errors);
+// The same on stderr.
+void print_errors(const std::vector<ConfigError>& errors);
 
 struct ConfigFile {
   std::string path;

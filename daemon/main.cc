@@ -15,6 +15,7 @@
 
 #include "base/exit_codes.h"
 #include "base/fatal_handler.h"
+#include "base/text/print_error.h"
 #include "base/version.h"
 #include "collectors/sampler/registry.h"
 #include "config/load.h"
@@ -52,7 +53,7 @@ void keep_little_memory() {
 int run(const Arguments& arguments) {
   auto settings = load_named_or_default(arguments.config, known_sources());
   if (!settings) {
-    std::fprintf(stderr, "%s\n", describe(settings.error()).c_str());
+    print_errors(settings.error());
     std::fputs("jetmemd: the settings are wrong; not started\n", stderr);
     return kExitData;
   }
@@ -60,7 +61,7 @@ int run(const Arguments& arguments) {
   if (!arguments.root.empty()) {
     auto other = Root::at(arguments.root);
     if (!other) {
-      std::fprintf(stderr, "jetmemd: --root: %s\n", other.error().message.c_str());
+      print_error("jetmemd: --root: " + other.error().message);
       return kExitNoInput;
     }
     root = std::move(*other);
@@ -84,8 +85,7 @@ int run(const Arguments& arguments) {
   AsyncLogger async_logger(make_log_writer());
   // A daemon without a log would be silent for good.
   if (!async_logger.problem().empty()) {
-    std::fprintf(stderr, "jetmemd: no thread for the log: %s; not started\n",
-                 async_logger.problem().c_str());
+    print_error("jetmemd: no thread for the log: " + async_logger.problem() + "; not started");
     return kExitUnavailable;
   }
   int status = 0;
@@ -144,8 +144,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int status = app.exit(error);
-    return status == 0 ? 0 : jetmem::kExitUsage;
+    // Help and version come this way too, with status 0.
+    if (error.get_exit_code() == 0) return app.exit(error);
+    jetmem::print_error(error.what());
+    jetmem::print_error("Run with --help for more information.");
+    return jetmem::kExitUsage;
   }
   return jetmem::run(arguments);
 }

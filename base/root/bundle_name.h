@@ -12,6 +12,8 @@
 namespace jetmem {
 
 inline constexpr std::string_view kBundlePrefix = "jetmem-capture-";
+// NAME.part is the folder that it is written in (base/root/temporary_folder.h).
+inline constexpr std::string_view kPartEnding = ".part";
 
 // "jetmem-capture-20261122T021147Z-JetmemOomKill"; `alert` may be empty.
 std::string bundle_stem(Nanoseconds wall, std::string_view alert);

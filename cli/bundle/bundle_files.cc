@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bundle/bundle_files.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <climits>
-#include <cstring>
 #include <filesystem>
 
 #include "base/root/bundle_name.h"
@@ -54,36 +48,6 @@ std::vector<std::string> remove_old_bundles(const std::string& directory, const 
     bytes -= bundle.bytes;
   }
   return removed;
-}
-
-namespace {
-
-struct Name {
-  std::array<char, PATH_MAX> text{};
-  std::atomic<bool> is_there{false};
-};
-std::array<Name, 3> names;
-
-Name& of(PartialBundle what) { return names[static_cast<std::size_t>(what)]; }
-
-}  // namespace
-
-void track_partial_bundle(PartialBundle what, const std::string& name) {
-  Name& to = of(what);
-  to.is_there = false;
-  // No file has a longer one.
-  if (name.size() >= to.text.size()) return;
-  std::memcpy(to.text.data(), name.c_str(), name.size() + 1);
-  to.is_there = true;
-}
-
-void untrack_partial_bundle(PartialBundle what) { of(what).is_there = false; }
-
-void remove_partial_bundle() {
-  for (Name& name : names) {
-    if (!name.is_there.exchange(false)) continue;
-    if (::unlink(name.text.data()) != 0) ::rmdir(name.text.data());
-  }
 }
 
 }  // namespace jetmem

@@ -2,20 +2,16 @@
 #include "cli/bundle/history_copy.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/text/units.h"
-#include "cli/bundle/bundle_files.h"
 #include "cli/bundle/redact.h"
-#include "cli/bundle/temporary_folder.h"
 #include "cli/draw/number_text.h"
 #include "history/store/schema.h"
 #include "history/store/sqlite.h"
@@ -30,8 +26,7 @@ constexpr std::uint64_t kPage = 4096;
 // of 1 MiB.
 constexpr const char* kSettings =
     "PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; "
-    "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY; "
-    "PRAGMA trusted_schema=OFF;";
+    "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY;";
 
 std::string quoted(const std::string& text) {
   std::string out = "'";
@@ -95,27 +90,13 @@ Result<void> take(sqlite3* db, std::chrono::seconds keep, HistoryCopy& out) {
   // One moment of the file, whatever is written to it meanwhile.
   auto transaction = Transaction::begin(db, true);
   if (!transaction) return tl::unexpected(std::move(transaction.error()));
+  // What is attached need not be the file that was looked at before.
+  if (auto ok = check_tables(db, "old"); !ok) return ok;
   if (auto ok = run_sql(db, sql); !ok) return ok;
   const auto before = query_number(db, "SELECT count(*) FROM old.events");
   const auto after = query_number(db, "SELECT count(*) FROM main.events");
   if (before && after) out.events_cut = static_cast<std::uint64_t>(*before - *after);
   return transaction->commit();
-}
-
-// A file of that name that is ours alone: locked, so that no other capture takes it for one that
-// was left behind.
-Result<UniqueFd> make_copy(const std::string& name) {
-  for (int n = 0; n < 8; ++n) {
-    ::unlink(name.c_str());
-    UniqueFd fd(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd.valid()) return tl::unexpected(errno_error("make", name, errno));
-    track_partial_bundle(PartialBundle::kCopy, name);
-    struct stat info {};
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(fd.get(), &info) != 0) continue;
-    if (info.st_nlink > 0) return fd;
-  }
-  untrack_partial_bundle(PartialBundle::kCopy);
-  return fail(Errc::kIo, "make " + name + ": it is removed again and again");
 }
 
 Result<void> check_space(const HistoryCopyOptions& needed, std::uint64_t size) {
@@ -143,15 +124,12 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
     return tl::unexpected(std::move(good.error()));
   }
   HistoryCopy out;
-  auto made = make_copy(needed.beside);
-  if (!made) return tl::unexpected(std::move(made.error()));
-  out.fd = std::move(*made);
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  out.fd = UniqueFd(::open(needed.beside.c_str(), kFlags, 0600));
+  if (!out.fd.valid()) return tl::unexpected(errno_error("make", needed.beside, errno));
   struct Remove {
     const std::string& name;
-    ~Remove() {
-      ::unlink(name.c_str());
-      untrack_partial_bundle(PartialBundle::kCopy);
-    }
+    ~Remove() { ::unlink(name.c_str()); }
   } remove{needed.beside};
   sqlite3* raw = nullptr;
   const int opened = sqlite3_open_v2(
@@ -168,6 +146,8 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
     const auto climbed = climb(raw, schema_ladder());
     if (!climbed) ok = tl::unexpected(climbed.error());
   }
+  // Only now: it forbids a database without a journal.
+  harden(raw);
   constexpr int kPure = SQLITE_UTF8 | SQLITE_DIRECTONLY;
   sqlite3_create_function(raw, "jetmem_redact", 1, kPure, &out.redacted, redact_text_of, nullptr,
                           nullptr);
@@ -191,35 +171,6 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
                                      ", more than the remaining " + bytes_text(needed.max_bytes));
   }
   return out;
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kCopyPrefix = "jetmem-copy-";
-
-}  // namespace
-
-Result<CopyFolder> CopyFolder::make() {
-  const std::string where = temporary_directory();
-  remove_abandoned_folders(where, kCopyPrefix);
-  std::string name = where + "/" + kCopyPrefix + "XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) {
-    return tl::unexpected(errno_error("make a folder in", where, errno));
-  }
-  track_partial_bundle(PartialBundle::kFolder, name);
-  CopyFolder folder;
-  folder.path_ = name;
-  folder.lock_ = lock_folder(name);
-  return folder;
-}
-
-CopyFolder::~CopyFolder() {
-  if (path_.empty() || !lock_.valid()) return;
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-  untrack_partial_bundle(PartialBundle::kFolder);
 }
 
 }  // namespace jetmem

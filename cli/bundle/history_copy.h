@@ -15,7 +15,7 @@ namespace jetmem {
 
 struct HistoryCopyOptions {
   std::string file;    // nothing of which is trusted
-  std::string beside;  // what the copy is called while it is made
+  std::string beside;  // what the copy is called while it is made; nothing is there
   bool live = true;    // another process may write it
   std::chrono::seconds keep{0};
   std::uint64_t max_bytes = 0;
@@ -31,24 +31,5 @@ struct HistoryCopy {
 // Errors: there is none (kAbsent), the disk has no room for it, it is none of jetmem's, damaged, or
 // larger than `max_bytes`.
 Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed);
-
-// A private folder for the history copy of a capture to standard output, so that other users of the
-// temporary directory cannot replace the copy.
-class CopyFolder {
- public:
-  // Removes those of captures that were killed, then makes one below $TMPDIR.
-  static Result<CopyFolder> make();
-  CopyFolder(CopyFolder&& other) noexcept = default;
-  CopyFolder& operator=(CopyFolder&& other) noexcept = default;
-  // Goes with what is in it.
-  ~CopyFolder();
-
-  const std::string& path() const { return path_; }
-
- private:
-  CopyFolder() = default;
-  std::string path_;
-  UniqueFd lock_;  // as long as it is ours
-};
 
 }  // namespace jetmem

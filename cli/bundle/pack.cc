@@ -4,26 +4,21 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <utility>
 
-#include "cli/bundle/bundle_files.h"
 #include "cli/client/output_file.h"
 
 namespace jetmem {
 namespace {
 
 constexpr std::array<std::string_view, 3> kEndings{".tar.zst", ".tar.gz", ".tar"};
-constexpr std::string_view kPart = ".part";
 constexpr std::size_t kPiece = 64U << 10;
 
 std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
@@ -51,6 +46,7 @@ bool is_bundle_name(std::string_view name) { return !ending_of(name).empty(); }
 void BundleWriter::Close::operator()(archive* a) const { archive_write_free(a); }
 
 Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& file,
+                                                           const std::string& part_folder,
                                                            std::string folder,
                                                            std::uint64_t max_bytes,
                                                            std::int64_t time) {
@@ -59,8 +55,6 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   writer->max_bytes_ = max_bytes;
   writer->time_ = time;
   const bool to_stdout = file == "-";
-  bool in_place = false;
-  bool was_there = false;
   const std::string_view ending = to_stdout ? kEndings[0] : ending_of(file);
   if (ending.empty()) {
     return fail(Errc::kInvalid, file + ": a bundle's name ends in .tar.zst, .tar.gz or .tar");
@@ -77,64 +71,21 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   if (auto made = writer->check(ok); !made) return tl::unexpected(made.error());
   if (to_stdout) {
     writer->fd_ = UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  } else if (part_folder.empty()) {
+    writer->fd_ = UniqueFd(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   } else {
-    auto location = output_target(file);
-    if (!location) return tl::unexpected(std::move(location.error()));
-    writer->file_ = std::move(location->file);
-    in_place = location->in_place;
+    auto target = output_target(file);
+    if (!target) return tl::unexpected(std::move(target.error()));
+    writer->file_ = std::move(target->file);
+    writer->part_ = part_folder + "/bundle";
+    constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags, 0600));
   }
-  if (in_place) {
-    writer->fd_ = UniqueFd(::open(writer->file_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  } else if (!to_stdout) {
-    writer->part_ = writer->file_ + std::string(kPart);
-    constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-    writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags | O_EXCL, 0600));
-    if (writer->fd_.valid()) track_partial_bundle(PartialBundle::kPart, writer->part_);
-    // One that was left there under this very name is no other's: what is locked is.
-    was_there = !writer->fd_.valid() && errno == EEXIST;
-    if (was_there) writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags, 0600));
-  }
-  if (!writer->fd_.valid()) {
-    const int error = errno;
-    writer->part_.clear();
-    return output_error("make", file, error);
-  }
-  if (!to_stdout && !in_place) {
-    // Somebody else's would stay his: in /tmp he would read what root packs. (One's own new file
-    // may be another's, too: on a stick that is mounted for a user.)
-    struct stat part {};
-    if (was_there && (::fstat(writer->fd_.get(), &part) != 0 || !S_ISREG(part.st_mode) ||
-                      part.st_uid != ::geteuid() || part.st_nlink > 1)) {
-      const std::string name = std::exchange(writer->part_, {});
-      return fail(Errc::kDenied, name +
-                                     " exists already and is not a private file of this user: "
-                                     "remove it");
-    }
-    if (::flock(writer->fd_.get(), LOCK_EX | LOCK_NB) != 0) {
-      const int error = errno;
-      const bool anothers = error == EWOULDBLOCK;
-      if (anothers || was_there) {
-        writer->part_.clear();
-        untrack_partial_bundle(PartialBundle::kPart);
-      }
-      if (anothers) return fail(Errc::kUnavailable, file + ": another capture is writing it");
-      return tl::unexpected(errno_error("lock", file + std::string(kPart), error));
-    }
-    track_partial_bundle(PartialBundle::kPart, writer->part_);
-    if (::ftruncate(writer->fd_.get(), 0) != 0 || ::fchmod(writer->fd_.get(), 0600) != 0) {
-      return output_error("make", file, errno);
-    }
-  }
+  if (!writer->fd_.valid()) return output_error("make", file, errno);
   if (auto opened = writer->check(archive_write_open_fd(out, writer->fd_.get())); !opened) {
     return tl::unexpected(opened.error());
   }
   return writer;
-}
-
-BundleWriter::~BundleWriter() {
-  archive_.reset();
-  if (!done_ && !part_.empty()) ::unlink(part_.c_str());
-  if (!part_.empty()) untrack_partial_bundle(PartialBundle::kPart);
 }
 
 Result<void> BundleWriter::check(int result) {
@@ -249,34 +200,7 @@ Result<void> BundleWriter::finish() {
       return tl::unexpected(errno_error("write", file_, errno));
     }
   }
-  done_ = true;
-  untrack_partial_bundle(PartialBundle::kPart);
   return {};
-}
-
-void remove_stale_parts(const std::string& directory) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  int checked = 0;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (++checked > 10'000) return;
-    const std::string name = at->path().filename().string();
-    // Of a bundle, or of the copy of the history that goes into one.
-    const bool is_ours = name.starts_with("jetmem-capture-") &&
-                         (name.ends_with(kPart) || name.ends_with(".db-copy"));
-    if (name.starts_with("jetmem-capture-") && name.ends_with(".db-copy-journal")) {
-      // Of older versions; it has the copy's lock.
-      const std::string copy = at->path().string().substr(0, at->path().string().size() - 8);
-      const UniqueFd owner(::open(copy.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-      if (!owner.valid() || ::flock(owner.get(), LOCK_EX | LOCK_NB) == 0) {
-        ::unlink(at->path().c_str());
-      }
-    }
-    if (!is_ours) continue;
-    const UniqueFd fd(::open(at->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!fd.valid() || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    ::unlink(at->path().c_str());
-  }
 }
 
 }  // namespace jetmem

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a bundle: a tar, compressed by its name, complete or not at all.
 //
-// It is written as NAME.part beside its place, locked while it is written, and renamed at the end.
-// Special files such as FIFOs are written directly, and the target of a symbolic link is replaced.
-// A .part without a lock was left by a killed capture, and the next one removes it.
+// It is written in a folder beside its place, NAME.part (base/root/temporary_folder.h), and renamed
+// at the end. Special files such as FIFOs are written directly.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +22,13 @@ namespace jetmem {
 class BundleWriter {
  public:
   // "-" is stdout, compressed with zstd. Errors: a name that ends in none of .tar.zst, .tar.gz and
-  // .tar; a file that cannot be made. `folder`: the one that all of it lies in.
-  static Result<std::unique_ptr<BundleWriter>> create(const std::string& file, std::string folder,
-                                                      std::uint64_t max_bytes, std::int64_t time);
-  // What is not finished is removed.
-  ~BundleWriter();
+  // .tar; a file that cannot be made. `part_folder`: where it is written first, and stays if it is
+  // not finished; empty: into `file` itself. `folder`: the one that all of it lies in.
+  static Result<std::unique_ptr<BundleWriter>> create(const std::string& file,
+                                                      const std::string& part_folder,
+                                                      std::string folder, std::uint64_t max_bytes,
+                                                      std::int64_t time);
+  ~BundleWriter() = default;
   BundleWriter(const BundleWriter&) = delete;
   BundleWriter& operator=(const BundleWriter&) = delete;
 
@@ -68,15 +69,11 @@ class BundleWriter {
   std::int64_t time_ = 0;
   UniqueFd fd_;
   std::unique_ptr<archive, Close> archive_;
-  bool done_ = false;
   std::unordered_map<std::string, std::uint64_t> files_;  // path: hash of the text
   std::unordered_set<std::string> folders_;
 };
 
 // Whether a bundle can be called so.
 bool is_bundle_name(std::string_view name);
-
-// Removes NAME.part of captures that are over, in this directory, and of no other name.
-void remove_stale_parts(const std::string& directory);
 
 }  // namespace jetmem

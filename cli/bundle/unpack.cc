@@ -4,24 +4,21 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
-#include "base/spawn.h"
+#include "base/process/bounded_child.h"
 #include "base/text/text.h"
-#include "cli/bundle/temporary_folder.h"
+#include "base/unique_fd.h"
 #include "cli/draw/number_text.h"
 
 namespace jetmem {
@@ -31,44 +28,93 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kUnpackedPrefix = "jetmem-bundle-";
 constexpr std::size_t kMostRemarks = 8;
+constexpr std::size_t kMostMessage = 1000;
 // Of a tar, beside the data of as many entries as there may be.
 constexpr std::uint64_t kHeaders = 64U << 20;
 // How often free space is checked.
 constexpr std::uint64_t kCheckInterval = 4U << 20;
+
+// So long a bundle may take to be unpacked, and so much memory: a decompressor's window too.
+constexpr ChildBounds kBounds{.cpu = std::chrono::seconds(60),
+                              .wall = std::chrono::minutes(10),
+                              .memory = 96U << 20,
+                              .answer_bytes = 1U << 20};
+constexpr const char* kAccepted = "a tar, plain or compressed once with zstd or gzip";
 
 struct Free {
   void operator()(archive* a) const { archive_read_free(a); }
 };
 using Reader = std::unique_ptr<archive, Free>;
 
-// A process that waits for this one's end, however it ends, and removes the folder then.
-UniqueFd start_remover(const std::string& folder) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
-  UniqueFd mine(ends[1]);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    // A double fork needs no reaping; a session of its own survives the terminal.
-    if (::fork() != 0) ::_exit(0);
-    ::setsid();
-    for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(s, SIG_IGN);
-    const int null = ::open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
-    ::dup2(ends[0], 3);
-    close_from(4);
-    char byte;
-    ssize_t reported = -1;
-    while ((reported = ::read(3, &byte, 1)) < 0 && errno == EINTR) {
-    }
-    if (reported > 0) ::_exit(0);  // there is no such folder
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-    ::_exit(0);
-  }
-  ::close(ends[0]);
-  if (pid > 0) ::waitpid(pid, nullptr, 0);
-  return pid > 0 ? std::move(mine) : UniqueFd();
+// Of what the file is compressed with, by its first bytes; none where it is plain.
+void support_filter_of(int fd, archive* in) {
+  std::array<unsigned char, 4> head{};
+  if (::pread(fd, head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) return;
+  if (head[0] == 0x1f && head[1] == 0x8b) archive_read_support_filter_gzip(in);
+  const bool is_frame = head == std::array<unsigned char, 4>{0x28, 0xb5, 0x2f, 0xfd};
+  const bool is_skippable =
+      (head[0] & 0xf0U) == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18;
+  if (is_frame || is_skippable) archive_read_support_filter_zstd(in);
 }
+
+// The bytes of the tar: one decompressor, and a count of all that it gives, headers included.
+class TarBytes {
+ public:
+  explicit TarBytes(std::uint64_t most) : most_(most) {}
+
+  // False: error() says why.
+  bool open(int fd) {
+    in_.reset(archive_read_new());
+    if (!in_) return false;
+    support_filter_of(fd, in_.get());
+    archive_read_support_format_raw(in_.get());
+    if (archive_read_open_fd(in_.get(), fd, 64U << 10) != ARCHIVE_OK) return false;
+    // libarchive finds a compression within a compression; the last filter is the file itself.
+    is_nested_ = archive_filter_count(in_.get()) > 2;
+    return !is_nested_ && next_header();
+  }
+  bool is_too_large() const { return bytes_ > most_; }
+  const char* error() const {
+    if (is_nested_) return "it is compressed more than once";
+    return in_ ? archive_error_string(in_.get()) : nullptr;
+  }
+
+  static la_ssize_t read(archive* tar, void* self, const void** bytes) {
+    return static_cast<TarBytes*>(self)->next(tar, bytes);
+  }
+
+ private:
+  bool next_header() {
+    archive_entry* entry = nullptr;
+    const int ok = archive_read_next_header(in_.get(), &entry);
+    is_empty_ = ok == ARCHIVE_EOF;
+    return is_empty_ || ok >= ARCHIVE_WARN;
+  }
+  la_ssize_t next(archive* tar, const void** bytes) {
+    if (is_empty_) return 0;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    const int ok = archive_read_data_block(in_.get(), bytes, &size, &offset);
+    if (ok == ARCHIVE_EOF) return 0;
+    if (ok < ARCHIVE_WARN) {
+      archive_set_error(tar, archive_errno(in_.get()), "%s",
+                        error() == nullptr ? "cannot be decompressed" : error());
+      return ARCHIVE_FATAL;
+    }
+    bytes_ += size;
+    if (is_too_large()) {
+      archive_set_error(tar, EFBIG, "too large");
+      return ARCHIVE_FATAL;
+    }
+    return static_cast<la_ssize_t>(size);
+  }
+
+  std::uint64_t most_;
+  Reader in_;
+  bool is_nested_ = false;
+  bool is_empty_ = false;
+  std::uint64_t bytes_ = 0;
+};
 
 // The parts of an entry's name; nothing where it leaves the folder or is beyond a bound.
 std::optional<std::string> safe_path(std::string_view name, const UnpackLimits& limits) {
@@ -131,19 +177,23 @@ class Unpacker {
  public:
   Unpacker(std::string file, std::string folder, const UnpackLimits& limits,
            std::vector<std::string>& remarks)
-      : file_(std::move(file)), folder_(std::move(folder)), limits_(limits), remarks_(remarks) {}
+      : file_(std::move(file)),
+        folder_(std::move(folder)),
+        limits_(limits),
+        remarks_(remarks),
+        bytes_of_tar_(limits.bytes + kHeaders) {}
 
   Result<void> run() {
+    const UniqueFd fd(::open(file_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid()) return tl::unexpected(errno_error("open", file_, errno));
     in_.reset(archive_read_new());
     if (!in_) return fail(Errc::kIo, "no memory for libarchive");
     archive_read_support_format_tar(in_.get());
-    archive_read_support_filter_zstd(in_.get());
-    archive_read_support_filter_gzip(in_.get());
-    archive_read_support_filter_xz(in_.get());
-    const UniqueFd fd(::open(file_.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid()) return tl::unexpected(errno_error("open", file_, errno));
-    if (archive_read_open_fd(in_.get(), fd.get(), 64U << 10) != ARCHIVE_OK) {
-      return wrong("is not a jetmem bundle (a tar with zstd, gzip, xz or no compression)");
+    if (!bytes_of_tar_.open(fd.get())) return not_accepted(bytes_of_tar_.error());
+    if (archive_read_open(in_.get(), &bytes_of_tar_, nullptr, TarBytes::read, nullptr) !=
+        ARCHIVE_OK) {
+      return bytes_of_tar_.is_too_large() ? too_large()
+                                          : not_accepted(archive_error_string(in_.get()));
     }
     for (;;) {
       archive_entry* entry = nullptr;
@@ -167,12 +217,20 @@ class Unpacker {
   tl::unexpected<Error> wrong(const std::string& what) const {
     return fail(Errc::kMalformed, file_ + ": " + what);
   }
+  tl::unexpected<Error> not_accepted(const char* why) const {
+    return wrong(std::string("is not a jetmem bundle (") + kAccepted + ")" +
+                 (why == nullptr ? "" : ": " + printable(why, 200)));
+  }
+  tl::unexpected<Error> too_large() const {
+    return wrong("unpacks to more than " + bytes_text(limits_.bytes) +
+                 (last_.empty() ? " before its first entry" : ", at " + printable(last_, 200)));
+  }
   tl::unexpected<Error> damaged() const {
+    if (bytes_of_tar_.is_too_large()) return too_large();
     const char* why = archive_error_string(in_.get());
-    std::string what = last_.empty()
-                           ? "is not a jetmem bundle, or damaged at its beginning"
-                           : "is damaged or truncated at or after " + printable(last_, 300);
-    return wrong(what + (why == nullptr ? "" : ": " + printable(why, 200)));
+    if (last_.empty()) return not_accepted(why);
+    return wrong("is damaged or truncated at or after " + printable(last_, 300) +
+                 (why == nullptr ? "" : ": " + printable(why, 200)));
   }
   void pass_over(std::string_view name, const char* why) {
     if (++passed_over_ <= kMostRemarks) {
@@ -186,19 +244,9 @@ class Unpacker {
       std::size_t size = 0;
       la_int64_t offset = 0;
       const int ok = archive_read_data_block(in_.get(), &piece, &size, &offset);
-      if (ok == ARCHIVE_EOF) return check_bytes();
+      if (ok == ARCHIVE_EOF) return {};
       if (ok < ARCHIVE_WARN) return damaged();
-      if (auto few = check_bytes(); !few) return few;
     }
-  }
-
-  // All that was decompressed, wanted or not.
-  Result<void> check_bytes() const {
-    const auto all =
-        static_cast<std::uint64_t>(std::max<la_int64_t>(archive_filter_bytes(in_.get(), 0), 0));
-    if (all <= limits_.bytes + kHeaders) return {};
-    return wrong("unpacks to more than " + bytes_text(limits_.bytes) + ", at " +
-                 printable(last_, 200));
   }
 
   // Whether the archive names them or not. 0 or an errno.
@@ -267,10 +315,7 @@ class Unpacker {
       if (n == 0) return {};
       if (n < 0) return damaged();
       bytes_ += static_cast<std::uint64_t>(n);
-      if (bytes_ > limits_.bytes) {
-        return wrong("unpacks to more than " + bytes_text(limits_.bytes) + ", at " +
-                     printable(name, 200));
-      }
+      if (bytes_ > limits_.bytes) return too_large();
       if (bytes_ >= examined_ + kCheckInterval) {
         examined_ = bytes_;
         if (auto room = max_unpack_bytes(folder_, kCheckInterval); !room) return room;
@@ -290,6 +335,7 @@ class Unpacker {
   std::string folder_;
   const UnpackLimits& limits_;
   std::vector<std::string>& remarks_;
+  TarBytes bytes_of_tar_;
   Reader in_;
   std::string last_;
   std::size_t entries_ = 0;
@@ -337,7 +383,6 @@ Result<void> unpack_into(const std::string& file, const std::string& folder,
 Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& file,
                                                              UnpackLimits limits) {
   const std::string where = temporary_directory();
-  remove_abandoned_folders(where, kUnpackedPrefix);
   struct stat packed {};
   const bool is_known = ::stat(file.c_str(), &packed) == 0;
   const auto least = static_cast<std::uint64_t>(is_known ? packed.st_size : 0);
@@ -345,36 +390,44 @@ Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& 
     return tl::unexpected(std::move(room.error()));
   }
   std::unique_ptr<UnpackedBundle> bundle(new UnpackedBundle);
-  std::uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != sizeof random) {
-    return tl::unexpected(errno_error("name a folder in", where, errno));
+  auto folder = TemporaryFolder::make_in(where, kUnpackedPrefix);
+  if (!folder) return tl::unexpected(std::move(folder.error()));
+  bundle->folder_ = std::move(*folder);
+  // No name in the bundle is beside its tree.
+  const std::string tree = bundle->folder_->path() + "/tree";
+  if (::mkdir(tree.c_str(), 0700) != 0) {
+    return tl::unexpected(errno_error("make", tree, errno));
   }
-  const std::string pattern = where + "/" + std::string(kUnpackedPrefix) + std::to_string(random);
-  // The helper that removes the folder starts before the folder exists.
-  bundle->alive_ = start_remover(pattern);
-  if (::mkdir(pattern.c_str(), 0700) != 0) {
-    const int error = errno;
-    (void)!::write(bundle->alive_.get(), "x", 1);
-    return tl::unexpected(errno_error("make a folder in", where, error));
+  // A line for each remark; first whether it failed, and how.
+  const auto report = run_bounded(kBounds, [&] {
+    std::vector<std::string> remarks;
+    const auto done = unpack_into(file, tree, limits, remarks);
+    std::string out = done ? "unpacked\n"
+                           : std::to_string(static_cast<int>(done.error().code)) + " " +
+                                 printable(done.error().message, 2 * kMostMessage) + "\n";
+    for (const std::string& remark : remarks) out += printable(remark, kMostMessage) + "\n";
+    return out;
+  });
+  if (!report) return fail(Errc::kMalformed, file + ": " + report.error().message);
+  Lines lines(*report);
+  std::string_view line;
+  if (!lines.next(line)) return fail(Errc::kMalformed, file + ": no word of what unpacks it");
+  if (line != "unpacked") {
+    const auto code = take_u64(line);
+    skip_blanks(line);
+    const bool is_code = code && *code <= static_cast<std::uint64_t>(Errc::kInvalid);
+    return fail(is_code ? static_cast<Errc>(*code) : Errc::kMalformed, std::string(line));
   }
-  bundle->folder_ = pattern;
-  bundle->lock_ = lock_folder(pattern);
-  if (auto ok = unpack_into(file, pattern, limits, bundle->remarks_); !ok) {
-    return tl::unexpected(std::move(ok.error()));
+  while (bundle->remarks_.size() <= kMostRemarks && lines.next(line)) {
+    bundle->remarks_.emplace_back(line);
   }
   bool manifest = false;
-  bundle->root_ = find_root(pattern, manifest);
+  bundle->root_ = find_root(tree, manifest);
   if (!manifest) {
     bundle->remarks_.push_back(
         "it has no jetmem/manifest.json: denied files look like absent ones");
   }
   return bundle;
-}
-
-UnpackedBundle::~UnpackedBundle() {
-  if (folder_.empty()) return;
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 }  // namespace jetmem

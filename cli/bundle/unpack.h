@@ -2,8 +2,9 @@
 // A bundle, unpacked into a private folder that is removed with the process.
 //
 // Nothing in it is trusted: no entry leaves the folder or is written through a link, only folders
-// and plain files are created (others are skipped with a remark), and everything is bounded. If the
-// process is killed, a helper process removes the folder.
+// and plain files are created (others are skipped with a remark), and everything is bounded. It is
+// a tar, plain or compressed once, and a child process unpacks it within bounds on its time and
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "base/root/temporary_folder.h"
 
 namespace jetmem {
 
@@ -35,10 +36,6 @@ class UnpackedBundle {
   // off, damaged, beyond a bound.
   static Result<std::unique_ptr<UnpackedBundle>> open(const std::string& file,
                                                       UnpackLimits limits = {});
-  ~UnpackedBundle();
-  UnpackedBundle(const UnpackedBundle&) = delete;
-  UnpackedBundle& operator=(const UnpackedBundle&) = delete;
-
   // What stands for "/": the folder with jetmem/manifest.json, else the one folder at the top.
   const std::string& root() const { return root_; }
   // Skipped entries, and a missing manifest.
@@ -47,11 +44,9 @@ class UnpackedBundle {
  private:
   UnpackedBundle() = default;
 
-  std::string folder_;
+  std::unique_ptr<TemporaryFolder> folder_;
   std::string root_;
   std::vector<std::string> remarks_;
-  UniqueFd lock_;
-  UniqueFd alive_;  // closed with the process, however that ends
 };
 
 }  // namespace jetmem

@@ -45,9 +45,7 @@ Result<std::unique_ptr<History>> history_in(const std::string& file, const std::
     return fail(Errc::kDenied, "no history: " + printable(shown, 300) +
                                    " is readable only by root and the group jetmem");
   }
-  auto history = file_history(file);
-  if (!history) return fail(Errc::kIo, "no history: " + printable(shown, 300) + " cannot be read");
-  return history;
+  return bounded_history(file, printable(shown, 300));
 }
 
 // The answer of its jetmemd, where a bundle was captured from another machine.

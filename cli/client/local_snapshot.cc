@@ -7,6 +7,7 @@
 #include "base/process/poll_loop.h"
 #include "base/root/manifest.h"
 #include "base/spawn.h"
+#include "base/text/print_error.h"
 #include "base/text/text.h"
 #include "collectors/kernel_log/kmsg.h"
 #include "collectors/reader/client.h"
@@ -169,10 +170,8 @@ void LocalSnapshot::read_kernel_log(std::size_t i, UniqueFd fd) {
   const kernel_log::SocFound found = kernel_log::find_soc(root_);
   options.soc = found.soc;
   if (!found.problem.empty()) {
-    std::fprintf(stderr,
-                 "jetmem: unknown SoC: %s; SMMU faults may lack their "
-                 "client's name\n",
-                 printable(found.problem, 500).c_str());
+    print_error("jetmem: unknown SoC: " + found.problem +
+                "; SMMU faults may lack their client's name");
   }
   kernel_log_ = std::make_unique<kernel_log::KernelLog>(
       clock_, options,

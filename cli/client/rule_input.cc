@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/text/print_error.h"
 #include "collectors/sampler/registry.h"
 #include "config/load.h"
 #include "rules/parse/check.h"
@@ -73,9 +74,10 @@ tl::expected<Settings, Errc> settings_for(const char* command,
                                           const std::vector<std::string>& named) {
   auto loaded = load_named_or_default(named, known_sources());
   if (loaded) return std::move(loaded->values);
-  std::fprintf(stderr, "%s\n", describe(loaded.error()).c_str());
+  print_errors(loaded.error());
   if (!named.empty()) return tl::unexpected(settings_error(named));
-  std::fprintf(stderr, "jetmem %s: invalid settings; continuing with the defaults\n", command);
+  print_error("jetmem " + std::string(command) +
+              ": invalid settings; continuing with the defaults");
   return default_settings(known_sources());
 }
 

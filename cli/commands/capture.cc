@@ -15,15 +15,15 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/fatal_handler.h"
 #include "base/root/bundle_name.h"
+#include "base/root/temporary_folder.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "cli/bundle/bundle_files.h"
-#include "cli/bundle/history_copy.h"
 #include "cli/bundle/pack.h"
 #include "cli/bundle/write_bundle.h"
 #include "cli/client/device_client.h"
+#include "cli/client/output_file.h"
 #include "cli/client/rule_input.h"
 #include "cli/commands.h"
 #include "cli/draw/number_text.h"
@@ -50,22 +50,10 @@ struct CaptureOptions : DeviceClientOptions {
   std::string history_file;
 };
 
-void abandon_run(int signal) {
-  remove_partial_bundle();
-  if (signal == SIGALRM) {
-    constexpr char kLate[] = "jetmem capture: exceeded its deadline\n";
-    (void)!::write(STDERR_FILENO, kLate, sizeof kLate - 1);
-    ::_exit(kExitUnavailable);
-  }
-  std::signal(signal, SIG_DFL);
-  ::raise(signal);
-}
-
-// However it ends.
-void remove_partial_output() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM}) std::signal(signal, abandon_run);
-  set_fatal_cleanup(remove_partial_bundle);
-  std::atexit(remove_partial_bundle);
+void exceed_deadline(int) {
+  constexpr char kLate[] = "jetmem capture: exceeded its deadline\n";
+  (void)!::write(STDERR_FILENO, kLate, sizeof kLate - 1);
+  ::_exit(kExitUnavailable);
 }
 
 void write_file(const char* path, const char* text) {
@@ -146,9 +134,42 @@ std::string answer_text(const std::string& file, const BundleDone& done,
 
 int wrong(std::string message) { return failed("capture", {Errc::kInvalid, std::move(message)}); }
 
-bool is_taken(const std::string& file) {
+// Where the bundle and a copy of the history are while they are written: beside the bundle, as the
+// temporary directory is memory on many devices. Sets in_place and part_folder.
+Result<std::unique_ptr<TemporaryFolder>> make_part_folder(BundleOptions& needed, bool automatic) {
+  // Another name is refused when the bundle is made.
+  needed.in_place = needed.file == "-" || !is_bundle_name(needed.file);
+  std::string file;
+  if (!needed.in_place) {
+    auto target = output_target(needed.file);
+    if (!target) return tl::unexpected(std::move(target.error()));
+    needed.in_place = target->in_place;
+    file = std::move(target->file);
+  }
+  if (needed.in_place && needed.history.count() == 0) return nullptr;
+  if (!needed.in_place) {
+    const std::string directory = std::filesystem::path(file).parent_path().string();
+    remove_abandoned_folders(directory.empty() ? "." : directory, kBundlePrefix, kPartEnding);
+  }
+  // jetmemd would take a helper for what a program of alerts left running, and removes the folder.
+  const auto helper = automatic ? TemporaryFolder::Helper::kNone : TemporaryFolder::Helper::kOne;
+  auto folder = needed.in_place ? TemporaryFolder::make_in(temporary_directory(), "jetmem-copy-")
+                                : TemporaryFolder::make(file + std::string(kPartEnding), helper);
+  if (folder) {
+    needed.part_folder = (*folder)->path();
+  } else if (folder.error().code == Errc::kAbsent) {
+    folder.error().code = Errc::kIo;
+  }
+  return folder;
+}
+
+bool is_there(const std::string& name) {
   struct stat info {};
-  return ::lstat(file.c_str(), &info) == 0 || ::lstat((file + ".part").c_str(), &info) == 0;
+  return ::lstat(name.c_str(), &info) == 0;
+}
+
+bool is_taken(const std::string& file) {
+  return is_there(file) || is_there(file + std::string(kPartEnding));
 }
 
 int run_capture(const CaptureOptions& options) {
@@ -212,21 +233,14 @@ int run_capture(const CaptureOptions& options) {
         std::filesystem::permissions(directory, std::filesystem::perms::owner_all, ignored);
       }
     }
-    remove_stale_parts(directory);
   }
-  remove_partial_output();
-  std::optional<CopyFolder> folder;
-  needed.history_copy = needed.file + ".db-copy";
-  if (needed.file == "-" && needed.history.count() > 0) {
-    auto made = CopyFolder::make();
-    if (!made) return failed("capture", made.error());
-    folder = std::move(*made);
-    needed.history_copy = folder->path() + "/history.db-copy";
-  }
+  auto folder = make_part_folder(needed, options.automatic);
+  if (!folder) return failed("capture", folder.error());
+  std::signal(SIGALRM, exceed_deadline);
   ::alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(*deadline).count()));
   const auto done = write_bundle(needed, *settings);
   ::alarm(0);
-  folder.reset();
+  folder->reset();
   if (shows) std::fputs("\r\033[K", stderr);
   if (!done) return failed("capture", done.error());
   std::vector<std::string> removed;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/text/print_error.h"
 #include "base/text/text.h"
 #include "cli/client/rule_input.h"
 #include "cli/commands.h"
@@ -18,32 +19,29 @@
 namespace jetmem {
 namespace {
 
-void complain(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
-
 // Includes the files that it names, read with the rights of this user, not those of jetmemd.
 bool check_web_config(const std::string& file) {
   if (file.empty()) return true;
   const auto config = load_web_config(file);
   if (!config) {
-    complain(describe(config.error()));
+    print_error(describe(config.error()));
     return false;
   }
   for (const ConfigError& warning : permission_warnings(*config)) {
-    complain(describe(warning));
+    print_error(describe(warning));
   }
   if (!config->has_tls) return true;
   const auto material = load_tls_material(*config);
   if (!material) {
-    complain(describe(material.error()));
+    print_error(describe(material.error()));
     return false;
   }
   for (const ConfigError& warning : material->warnings) {
-    complain(describe(warning));
+    print_error(describe(warning));
   }
   const std::string problem = validity_error(*material, std::time(nullptr));
   if (!problem.empty()) {
-    std::fprintf(stderr, "%s: the certificate of %s %s\n", printable(file, 4096).c_str(),
-                 material->subject.c_str(), problem.c_str());
+    print_error(file + ": the certificate of " + material->subject + " " + problem);
     return false;
   }
   return true;
@@ -88,7 +86,7 @@ int run_config(const ConfigOptions& options) {
   const std::vector<std::string>& named = options.config.empty() ? options.files : options.config;
   const auto loaded = load_named_or_default(named, known_sources());
   if (loaded) return kRun(options, *loaded);
-  complain(describe(loaded.error()));
+  print_errors(loaded.error());
   return exit_code(settings_error(named));
 }
 

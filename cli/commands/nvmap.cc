@@ -187,7 +187,7 @@ class Maps {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) {
       const FileText file = snapshot_[i];
       std::printf("\n%s\n", title(file.path).c_str());
-      if (!file.ok()) std::printf("  %s\n", file.as_error().message.c_str());
+      if (!file.ok()) std::printf("  %s\n", printable(file.as_error().message, 400).c_str());
       Lines lines(file.text);
       std::string_view line;
       while (lines.next(line)) std::printf("%s\n", printable(line, 400).c_str());

@@ -116,7 +116,7 @@ int read_plan(const PlanOptions& options, plan::Plan& plan) {
   }
   plan::ReadPlan read = plan::parse_plan(name, *text);
   if (!read.errors.empty()) {
-    std::fprintf(stderr, "%s\n", describe(read.errors).c_str());
+    print_errors(read.errors);
     hint_at_model(options);
     return kExitData;
   }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/text/print_error.h"
 #include "base/text/text.h"
 #include "cli/draw/since.h"
 #include "cli/text/events/event_text.h"
@@ -413,7 +414,8 @@ Result<DecodeInput> open_input(const std::string& root, const std::string& file,
   }
   if (file.empty() || file == "-") {
     if (::isatty(STDIN_FILENO) == 1) {
-      std::fprintf(stderr, "jetmem decode %s: reading standard input; Ctrl-D ends it\n", command);
+      print_error("jetmem decode " + std::string(command) +
+                  ": reading standard input; Ctrl-D ends it");
     }
     return DecodeInput{UniqueFd(::dup(STDIN_FILENO)), "standard input"};
   }

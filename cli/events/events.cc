@@ -101,6 +101,8 @@ class EventsCommand {
         needed_.what.empty() || std::find(needed_.what.begin(), needed_.what.end(),
                                           EventWhat::kKernel) != needed_.what.end();
     if (!kernel_too) return fail_with(why);
+    // A captured tree need not have one; what is there and cannot be used is said.
+    if (!options_.root.empty() && why.code != Errc::kAbsent) note(why.message);
     const int status = show_ring_events(options_.ring);
     if (status == kExitOk && options_.root.empty()) {
       note(why.message + "; showing the kernel's ring buffer");
@@ -116,8 +118,10 @@ class EventsCommand {
       return fail_with(span.error());
     }
     if (now->events.empty() && !now->no_events.empty()) {
-      return fail_with({Errc::kAbsent, "the captured answer of that machine's jetmemd has no "
-                                       "events: " + now->no_events});
+      return fail_with({Errc::kAbsent,
+                        "the captured answer of that machine's jetmemd has no "
+                        "events: " +
+                            now->no_events});
     }
     const bool full = now->events.size() >= DeviceNow::kMaxEvents;
     const EventsFound found = wanted_events(now->events, needed_);
@@ -151,7 +155,8 @@ class EventsCommand {
   }
 
   int show(std::unique_ptr<History> history, const HistoryFacts& facts) {
-    if (auto span = find_span(facts.newest.value_or(Nanoseconds(0))); !span) return fail_with(span.error());
+    if (auto span = find_span(facts.newest.value_or(Nanoseconds(0))); !span)
+      return fail_with(span.error());
     // Events to be followed must be in the first page.
     EventFilter first = needed_;
     if (options_.follow) first.limit = std::max(needed_.limit, kFollowed);
@@ -218,8 +223,8 @@ class EventsCommand {
   }
 
   std::string where(const HistoryFacts& facts) const {
-    std::string out = " in the history (" +
-                      printable(displayed_path(options_, facts.location), 200) + ")";
+    std::string out =
+        " in the history (" + printable(displayed_path(options_, facts.location), 200) + ")";
     if (facts.oldest) out += ", which goes back to " + local_time(*facts.oldest);
     return out;
   }
@@ -348,7 +353,8 @@ void add_command(const Command& program, const char* name, const char* help, boo
       "jetmemd, clock steps and marks of the last 60 days. Without a history, and with --ring, "
       "reads /dev/kmsg as far back as the kernel keeps it. --root DIR reads DIR/jetmem/history.db "
       "and DIR/dev/kmsg, records or the text of dmesg; of a bundle of "
-      "another machine, the events in the answer of its jetmemd. Events of one kind from one source are "
+      "another machine, the events in the answer of its jetmemd. Events of one kind from one "
+      "source are "
       "shown once, with their number and end; --json has each. Lines that processes wrote into the "
       "kernel log are counted and ignored. Times are since boot if the wall clock is unknown; ~ "
       "marks a clock that was never synchronised.");

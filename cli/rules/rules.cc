@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 
+#include "base/text/print_error.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "cli/client/alerts_client.h"
@@ -51,7 +52,7 @@ int run_check(const Selection& needed, const Loaded& loaded) {
   if (errors == 0) {
     std::printf("ok: %s\n", count.c_str());
   } else {
-    std::fprintf(stderr, "%s; valid: %s\n", counted(errors, "error").c_str(), count.c_str());
+    print_error(counted(errors, "error") + "; valid: " + count);
   }
   return status_of(needed, loaded);
 }
@@ -138,7 +139,7 @@ int run_rules(const Selection& needed) {
   loaded.settings = std::move(*settings);
   loaded.rules = read_rules(needed.named, loaded.settings.rules, loaded.files);
   const auto& errors = loaded.rules.errors;
-  if (!errors.empty()) std::fprintf(stderr, "%s\n", describe(errors).c_str());
+  print_errors(errors);
   return needed.command->run(needed, loaded);
 }
 
@@ -234,7 +235,7 @@ int no_such_rule(const std::string& name, const NamedRules& named, const ParsedR
       std::find(rules.disabled.begin(), rules.disabled.end(), name) != rules.disabled.end();
   message += is_disabled ? ": it is disabled" : did_you_mean(name, names);
   if (!named.paths.empty() && !parsed.errors.empty()) {
-    std::fprintf(stderr, "%s\n", describe(parsed.errors).c_str());
+    print_errors(parsed.errors);
   } else if (!parsed.errors.empty()) {
     message +=
         "; " + counted(parsed.errors.size(), "error") + " in the rules, see `jetmem rules check`";

@@ -24,6 +24,7 @@
 #include "base/exit_codes.h"
 #include "base/fatal_handler.h"
 #include "base/spawn.h"
+#include "base/text/print_error.h"
 #include "base/text/text.h"
 #include "base/unique_fd.h"
 #include "base/version.h"
@@ -113,7 +114,7 @@ int follow(const Options& options) {
 }
 
 int usage(const std::string& what) {
-  std::fprintf(stderr, "jetmem-journal: %s; see --help\n", what.c_str());
+  print_error("jetmem-journal: " + what + "; see --help");
   return kExitUsage;
 }
 

@@ -20,6 +20,7 @@
 #include "base/fatal_handler.h"
 #include "base/root/root.h"
 #include "base/spawn.h"
+#include "base/text/print_error.h"
 #include "base/version.h"
 #include "collectors/reader/server.h"
 #include "collectors/sampler/registry.h"
@@ -55,7 +56,7 @@ int run(int argc, char** argv) {
       root_directory = argv[++i];
       continue;
     }
-    std::fprintf(stderr, "jetmem-reader: unknown argument '%s'; see --help\n", argv[i]);
+    print_error("jetmem-reader: unknown argument '" + std::string(argument) + "'; see --help");
     return kExitUsage;
   }
   int type = 0;

@@ -4,33 +4,47 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "base/root/bundle_name.h"
+#include "base/root/temporary_folder.h"
 
 namespace jetmem {
 namespace {
 
 constexpr int kMostNames = 1000;
-constexpr std::array<const char*, 3> kParts{".part", ".db-copy", ".db-copy-journal"};
 
 struct Question {
   std::string folder;
   std::string remove_parts_of;
 };
 
+// Of the plain files in a folder that a bundle is written in.
+std::uint64_t bytes_in(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  int checked = 0;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (++checked > kMostNames) break;
+    std::error_code ignored;
+    if (at->symlink_status(ignored).type() != fs::file_type::regular) continue;
+    const std::uintmax_t size = at->file_size(ignored);
+    if (!ignored) bytes += size;
+  }
+  return bytes;
+}
+
 BundleCount::Look snapshot(const Question& question) {
   namespace fs = std::filesystem;
   std::error_code error;
-  for (const char* ending : kParts) {
-    if (!question.remove_parts_of.empty()) fs::remove(question.remove_parts_of + ending, error);
+  if (!question.remove_parts_of.empty()) {
+    (void)remove_abandoned_folder(question.remove_parts_of + std::string(kPartEnding));
   }
   BundlesSeen seen;
-  error.clear();
   int checked = 0;
   for (fs::directory_iterator at(question.folder, error), end; !error && at != end;
        at.increment(error)) {
@@ -43,8 +57,13 @@ BundleCount::Look snapshot(const Question& question) {
       if (errno == ENOENT) continue;  // taken away meanwhile
       return {};
     }
+    if (S_ISDIR(info.st_mode)) {
+      seen.bytes += bytes_in(at->path());
+      continue;
+    }
     seen.bytes += static_cast<std::uint64_t>(info.st_size);
-    if (name.ends_with(".part") || name.find(".db-copy") != std::string::npos) continue;
+    // Copies of the history were left so by older versions.
+    if (name.ends_with(kPartEnding) || name.ends_with(".db-copy")) continue;
     ++seen.bundles;
     seen.written.emplace_back(std::chrono::seconds(info.st_mtime));
   }

@@ -19,9 +19,13 @@
 #include <string>
 #include <vector>
 
+#include "base/text/print_error.h"
+#include "base/text/text.h"
+
 namespace jetmem {
 namespace {
 
+constexpr std::size_t kMostMessage = 16U << 10;
 constexpr const char* kJournalSocket = "/run/systemd/journal/socket";
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
@@ -51,7 +55,9 @@ class SpdlogWriter : public LogWriter {
   }
   bool write(const LogEntry& entry) override {
     ok_ = true;
-    logger_.log(spdlog_level(entry.level), spdlog::string_view_t(entry.message));
+    // On a terminal, and in a journal that prints what it holds.
+    const std::string text = printable(entry.message, kMostMessage);
+    logger_.log(spdlog_level(entry.level), spdlog::string_view_t(text));
     return ok_;
   }
 
@@ -128,7 +134,7 @@ class StderrWriter final : public SpdlogWriter {
     for (const auto& [name, value] : entry.fields) {
       fires |= name == "JETMEM_ALERT_STATE" && value == "firing";
       const char* label = label_of(name);
-      if (label != nullptr && fires) std::fprintf(stderr, "    %s: %s\n", label, value.c_str());
+      if (label != nullptr && fires) print_error(std::string("    ") + label + ": " + value);
     }
     ok = ok && std::ferror(stderr) == 0;
     std::clearerr(stderr);

@@ -10,6 +10,9 @@
 namespace jetmem {
 namespace {
 
+// Files of all versions hold this very text, which check_tables() compares: a change of it, blanks
+// included, needs a new schema and a check by schema.
+//
 // at, first, last, *_until: boot clock in ns. placed: where an event without a time of its own is
 // sorted in. looks: the latest look at the clock for each degree of trust in it.
 constexpr const char* kTables = R"(
@@ -47,8 +50,35 @@ Result<void> drop_values_of_one(sqlite3* db) {
 
 constexpr std::array<SizeStep, 2> kLadder{create_tables, drop_values_of_one};
 
-constexpr std::array<std::string_view, 9> kNames{"facts", "boots",   "looks",    "series", "chunks",
-                                                 "raw",   "minutes", "quarters", "events"};
+constexpr std::int64_t kPageSize = 4096;
+// Of jetmem's tables, indexes of their keys and sqlite_sequence included.
+constexpr std::size_t kMostObjects = 64;
+
+// What a database consists of, in lines.
+Result<std::string> objects_of(sqlite3* db, std::string_view name) {
+  Query query(db, "SELECT type, name, tbl_name, ifnull(sql, ''), rootpage > 0 FROM " +
+                      std::string(name) + ".sqlite_master ORDER BY name LIMIT " +
+                      std::to_string(kMostObjects));
+  std::string out;
+  for (;;) {
+    JETMEM_ASSIGN(const auto row, query.next());
+    if (!row) return out;
+    for (int column = 0; column < 4; ++column) (out += query.text(column)) += '\n';
+    out += query.number(4) != 0 ? "stored\n" : "not stored\n";
+  }
+}
+
+// Those of a file that this jetmem makes: SQLite writes them as it writes them into the file.
+Result<std::string> expected_objects() {
+  sqlite3* opened = nullptr;
+  const int code =
+      sqlite3_open_v2(":memory:", &opened,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const SqliteHandle db(opened);
+  if (code != SQLITE_OK) return tl::unexpected(sqlite_error(opened, "open a database in memory"));
+  JETMEM_TRY(run_sql(opened, kTables));
+  return objects_of(opened, "main");
+}
 
 }  // namespace
 
@@ -75,20 +105,23 @@ Result<bool> climb(sqlite3* db, std::span<const SizeStep> ladder) {
   return true;
 }
 
-Result<void> check_tables(sqlite3* db) {
-  for (const std::string_view name : kNames) {
-    Query query(db,
-                "SELECT 1 FROM sqlite_master WHERE type='table' AND name=? AND rootpage>0 "
-                "AND upper(sql) LIKE 'CREATE TABLE%'");
-    JETMEM_ASSIGN(const auto row, query.bind(name).next());
-    if (!row) return fail(Errc::kMalformed, "no table '" + std::string(name) + "'");
+Result<void> check_tables(sqlite3* db, std::string_view name) {
+  JETMEM_ASSIGN(const auto found, objects_of(db, name));
+  JETMEM_ASSIGN(const auto expected, expected_objects());
+  if (found != expected) {
+    return fail(Errc::kMalformed, "its tables are not exactly those that jetmem makes");
   }
-  // Nothing else that would run by itself.
-  JETMEM_ASSIGN(const auto others,
-                query_number(db,
-                             "SELECT count(*) FROM sqlite_master WHERE type IN ('view',"
-                             "'trigger') OR rootpage IS NULL OR rootpage<=0"));
-  if (others != 0) return fail(Errc::kMalformed, "views or triggers, expected none");
+  const std::string pragma = "PRAGMA " + std::string(name) + ".";
+  JETMEM_ASSIGN(const auto page, query_number(db, pragma + "page_size"));
+  if (page != kPageSize) {
+    return fail(Errc::kMalformed, "pages of " + std::to_string(page) + " bytes, expected " +
+                                      std::to_string(kPageSize));
+  }
+  Query encoding(db, pragma + "encoding");
+  JETMEM_ASSIGN(const auto has_encoding, encoding.next());
+  if (!has_encoding || encoding.text(0) != "UTF-8") {
+    return fail(Errc::kMalformed, "its texts are not UTF-8");
+  }
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/result.h"
 #include "history/history.h"
@@ -23,8 +24,11 @@ std::span<const SizeStep> schema_ladder();
 // Errors: kInvalid where the file is above the ladder.
 Result<bool> climb(sqlite3* db, std::span<const SizeStep> ladder);
 
-// The tables are there, and are tables: a file from elsewhere may hold views of the same names.
-Result<void> check_tables(sqlite3* db);
+// The database `name` of the connection ("main", or as attached) holds the tables that jetmem
+// makes, by their very text, in its page size and encoding, and nothing else: no index, view,
+// trigger or generated column of whoever made the file runs. To be called before anything is asked
+// of it.
+Result<void> check_tables(sqlite3* db, std::string_view name = "main");
 
 // "raw", "minutes", "quarters": where columns of that resolution lie. Their rows are keyed
 // (chunk << 24 | series), so that those of a chunk are neighbours.

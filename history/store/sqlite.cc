@@ -30,7 +30,24 @@ std::string_view store_error_name(int code) {
   }
 }
 
+// Of a text, a blob and a row; a chunk's are some hundred kilobytes at most.
+constexpr int kMostLength = 1 << 20;
+// Of a statement, and of each that made a table of the file.
+constexpr int kMostSql = 16 << 10;
+constexpr int kMostColumns = 64;
+
 }  // namespace
+
+void harden(sqlite3* db) {
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, kMostLength);
+  sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, kMostSql);
+  sqlite3_limit(db, SQLITE_LIMIT_COLUMN, kMostColumns);
+  sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+}
 
 Errc errc_of_sqlite(int code) {
   switch (code & 0xff) {

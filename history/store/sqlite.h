@@ -26,6 +26,10 @@ Errc errc_of_sqlite(int code);
 // "write: disk full (No space left on device)"
 Error sqlite_error(sqlite3* db, std::string_view doing);
 
+// For a file that may be somebody else's: nothing in its schema runs or is written, and no text or
+// row is larger than jetmem's.
+void harden(sqlite3* db);
+
 // A statement, its values bound in order. Texts and blobs are to outlive the step.
 class Query {
  public:

@@ -17,9 +17,6 @@
 namespace jetmem {
 namespace {
 
-// A file that was carried here by somebody is not trusted to be what it says.
-constexpr int kMostLength = 8 << 20;
-
 // SQLite writes into what lies beside a database that is only read, and gives it to the database's
 // owner: where that is another user, it must not be a file of ours under a second name.
 Result<void> check_beside(const std::string& file, uid_t owner) {
@@ -154,14 +151,8 @@ Result<void> HistoryStore::Connection::connect(const std::string& name, int flag
   sqlite3_commit_hook(opened, refuse_after_cut, &cut_mappings_);
   sqlite3_extended_result_codes(opened, 1);
   sqlite3_busy_timeout(opened, 2000);
-  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kMostLength);
+  harden(opened);
   sqlite3_limit(opened, SQLITE_LIMIT_ATTACHED, 0);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-#ifdef SQLITE_DBCONFIG_TRUSTED_SCHEMA
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-#endif
   return run_sql(opened,
                  "PRAGMA cell_size_check=ON; PRAGMA cache_size=-1024; "
                  "PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0");
@@ -228,6 +219,8 @@ Result<void> HistoryStore::Connection::prepare(bool is_new) {
       return fail(Errc::kInvalid, "written by a newer jetmem (schema " + std::to_string(version) +
                                       ", known up to " + std::to_string(kSchema) + ")");
     }
+    // Before anything runs over its rows; tables without a schema number are refused below.
+    if (version > 0) JETMEM_TRY(check_tables(db.get()));
     JETMEM_TRY(quick_check(db.get()));
   } else {
     JETMEM_TRY(run_sql(db.get(), "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"));

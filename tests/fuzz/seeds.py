@@ -4,12 +4,19 @@
 
 The fixture files that its name matches (fuzz_meminfo: every file called meminfo), for rules those that ship, for diagnosis all of the kernel log, for the kernel log's
 targets tests/fixtures/kernel-log/FAMILY.txt, whole and line by line, and the messages of
-JETMEM_CORPUS/kernel-log.jsonl where that is set; and the inputs of corpus/TARGET.inputs."""
+JETMEM_CORPUS/kernel-log.jsonl where that is set; for bundles and histories some hostile ones, made here; and the
+inputs of corpus/TARGET.inputs."""
 
+import contextlib
+import gzip
 import json
 import os
 import pathlib
+import re
+import sqlite3
 import sys
+import tarfile
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "fixtures"))
@@ -51,6 +58,51 @@ def kernel_log_texts(family, folder):
     return [first + text for text in texts if text]
 
 
+def hostile_bundles():
+    """Archives that a library would take hours or gigabytes for."""
+    def member(name, kind=tarfile.REGTYPE, data=b"x", size=None, **pax):
+        info = tarfile.TarInfo(name)
+        info.type, info.size, info.pax_headers = kind, len(data) if size is None else size, pax
+        return info.tobuf(tarfile.PAX_FORMAT) + data + bytes(-len(data) % 512)
+
+    plain = member("top/jetmem/manifest.json", data=b'{"format": 1}')
+    nested = plain
+    for _ in range(5):
+        nested = gzip.compress(nested, mtime=0)
+    sparse = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "h", "GNU.sparse.realsize": "99"}
+    # Of zstd, an empty frame that wants a window of 1 GiB.
+    window = b"\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00"
+    return [plain, gzip.compress(plain, mtime=0), nested, window,
+            member("x", b"x", b"9 path=y\n" * 200) * 40 + plain, member("L", b"L", b"n" * 5000) * 40 + plain,
+            member("x", b"x", size=1 << 50), member("h", data=b"20\n" + b"0\n1\n" * 20, **sparse),
+            gzip.compress(bytes(3 << 20), mtime=0)]
+
+
+def hostile_histories():
+    """jetmem's own tables, and with something in them that runs."""
+    text = (HERE.parents[1] / "history/store/schema.cc").read_text()
+    tables = re.search(r'kTables = R"\((.*?)\)";', text, re.S)[1]
+    slow = "instr(hex(zeroblob(390000)), hex(zeroblob(190000)) || '1')"
+    found = []
+    for old, new in (("", ""), ("summary TEXT NOT NULL", f"summary TEXT AS ({slow})"),
+                     ("wall INTEGER", f"wall INTEGER CHECK(wall > {slow})"), ("CREATE TABLE", "CREATE  TABLE")):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "history.db")
+            with contextlib.closing(sqlite3.connect(file)) as db:
+                db.executescript(f"PRAGMA page_size=4096; {tables} PRAGMA user_version=2;"
+                                 "PRAGMA application_id=1246578253; INSERT INTO boots VALUES(1, 'b', 0, 9, 0, 0);"
+                                 "INSERT INTO events VALUES(1, 1, 0, 'k', 'error', '', '', 's', '{}', 1, 1, 1, 1, 1);")
+                if old:
+                    db.execute("PRAGMA writable_schema=ON")
+                    db.execute("UPDATE sqlite_master SET sql=replace(sql, ?, ?) WHERE name='events'", (old, new))
+                    db.commit()
+            found.append(file.read_bytes())
+    return found
+
+
+MADE = {"bundle": hostile_bundles, "history_file": hostile_histories}
+
+
 def fixture_inputs(target, folder):
     """The bytes of each."""
     found = []
@@ -61,6 +113,8 @@ def fixture_inputs(target, folder):
     for pattern in FILES.get(target, target).split():
         paths = {*folder.rglob(pattern), *folder.rglob(f"{pattern}/**/*")}
         found += [path.read_bytes() for path in sorted(path for path in paths if path.is_file())[:MOST_FILES]]
+    if target in MADE:
+        found += MADE[target]()
     if target.startswith("kernel_log_"):
         found += kernel_log_texts(target[len("kernel_log_"):], folder / "kernel-log")
     return found

@@ -2,16 +2,19 @@
 """A bundle gives the same answers as the device: packed, moved, unpacked and read again. Private data is
 omitted, hostile bundles do no harm, and an interrupted capture leaves no file."""
 
-import gzip
+import bz2
 import contextlib
+import gzip
 import io
 import json
+import lzma
 import os
 import pathlib
 import re
 import resource
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import tarfile
@@ -200,12 +203,10 @@ class Privacy(Bundles):
         self.assertIn("b.tar.gz.part", done.stderr)
         self.assertEqual((part.read_text(), part.stat().st_uid), ("mine", jt.NOBODY))
         part.unlink()
-        other = self.folder / "other"
-        other.write_text("mine")
-        os.link(other, part)
+        part.mkdir(mode=0o777)
+        os.chown(part, jt.NOBODY, jt.NOBODY)
         done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "-o", out, env=self.env)
-        self.assertEqual((done.returncode, other.read_text()), (77, "mine"), done.stderr)
-
+        self.assertEqual((done.returncode, list(part.iterdir())), (77, []), done.stderr)
 
     def test_the_ways_that_a_log_tells_names(self):
         tree = jt.copy_of_fixture(self, "orin-nano-8gb")
@@ -272,6 +273,90 @@ class Hostile(Bundles):
         self.refused(self.bundle({"name": "top/bomb", "data": bytes(520 << 20)}), "unpacks to more than 512 MiB")
         self.refused(self.bundle(*({"name": f"top/f{i}"} for i in range(20_001)), name="many.tar.gz"),
                      "more than 20000 entries")
+
+    def test_a_compression_within_a_compression_is_refused(self):
+        """libarchive undoes one after the other: of some kilobytes it makes terabytes."""
+        inner = self.bundle({"name": "top/proc/meminfo", "data": b"MemTotal: 1000 kB\n"}).read_bytes()
+        nested = self.folder / "nested.tar.gz"
+        nested.write_bytes(gzip.compress(inner))
+        self.refused(nested, "compressed once with zstd or gzip.*more than once")
+        for _ in range(40):
+            inner = gzip.compress(inner + bytes(1 << 16), 1)
+        nested.write_bytes(inner)
+        self.refused(nested, "compressed once with zstd or gzip")
+        for inside, outside in (("zstd", "gzip"), ("gzip", "zstd"), ("zstd", "zstd")):
+            data = gzip.decompress(self.bundle().read_bytes())
+            for tool in (inside, outside):
+                data = gzip.compress(data) if tool == "gzip" else self.zstd(data)
+            nested.write_bytes(data)
+            self.refused(nested, "compressed once with zstd or gzip")
+
+    @staticmethod
+    def zstd(data, *options):
+        return subprocess.run(["zstd", "-q", "-c", *options], input=data, capture_output=True, check=True).stdout
+
+    def test_only_what_capture_writes_is_unpacked(self):
+        tar = gzip.decompress(self.bundle({"name": "top/proc/meminfo", "data": b"MemTotal: 1000 kB\n"}).read_bytes())
+        name = self.folder / "b"
+        for good in (tar, gzip.compress(tar), self.zstd(tar)):
+            name.write_bytes(good)
+            self.assertIn("MemTotal_bytes 1024000", self.look(name).stdout)
+        # Of 1 GiB, for some kilobytes.
+        filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]
+        for other in (lzma.compress(tar, filters=filters), bz2.compress(tar)):
+            name.write_bytes(other)
+            self.refused(name, r"is not a jetmem bundle \(a tar, plain or compressed once with zstd or gzip\)")
+
+    def test_a_large_window_is_refused(self):
+        name = self.folder / "b.tar.zst"
+        name.write_bytes(self.zstd(bytes(1 << 20), "--long=27"))
+        self.refused(name, "memory|window")
+
+    def test_what_stands_before_the_first_entry_is_bounded(self):
+        def headers(kind, count, size):
+            info = tarfile.TarInfo("x")
+            info.type, info.size = kind, size
+            return (info.tobuf(tarfile.USTAR_FORMAT) + b"1" * size + bytes(-size % 512)) * count
+
+        name = self.folder / "headers.tar.gz"
+        for kind, times in ((b"x", 20), (b"L", 20), (b"g", 1), (b"K", 1), (b"V", 1), (b"M", 1)):
+            # Members of a gzip file are read as one.
+            name.write_bytes(gzip.compress(headers(kind, 150, 200_000), 1) * times)
+            with self.subTest(kind=kind):
+                done = self.look(name)
+                self.assertIn(done.returncode, (3, 65), done.stderr)
+                self.no_leftovers()
+        huge = tarfile.TarInfo("x")
+        huge.type, huge.size = b"x", 1 << 40
+        name.write_bytes(gzip.compress(huge.tobuf(tarfile.GNU_FORMAT)) + gzip.compress(bytes(35 << 20), 1) * 20)
+        self.refused(name, "is not a jetmem bundle|unpacks to more than")
+
+    def test_a_file_of_millions_of_holes_is_bounded(self):
+        """Each is an object in libarchive's memory."""
+        holes = b"%d\n" % 4_000_000 + b"0\n1\n" * 4_000_000
+        hole = tarfile.TarInfo("top/hole")
+        hole.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "top/hole",
+                            "GNU.sparse.realsize": "100"}
+        hole.size = len(holes) + -len(holes) % 512
+        name = self.folder / "holes.tar.gz"
+        name.write_bytes(gzip.compress(hole.tobuf(tarfile.PAX_FORMAT) + holes + bytes(-len(holes) % 512 + 1024), 1))
+        self.refused(name, "memory")
+
+    def test_a_history_that_computes_is_not_asked(self):
+        tree = self.folder / "tree"
+        (tree / "jetmem").mkdir(parents=True)
+        history = tree / "jetmem/history.db"
+        subprocess.run([os.environ["JETMEM_HISTORY_MAKER"], history], check=True)
+        with contextlib.closing(sqlite3.connect(history)) as evil:
+            # One step of SQLite's that takes half an hour.
+            evil.execute("PRAGMA writable_schema=ON")
+            evil.execute("UPDATE sqlite_master SET sql=replace(sql, 'summary TEXT NOT NULL', 'summary TEXT AS ("
+                         "instr(hex(zeroblob(3900000)), hex(zeroblob(1900000)) || ''1'')) VIRTUAL')")
+            evil.commit()
+        for command in (["events"], ["doctor"], ["history"], ["diff", "1h"], ["capture", "-o", self.folder / "x.tar"]):
+            done = run("--root", tree, *command, env=self.env, timeout=60)
+            self.assertIn("its tables are not exactly those that jetmem makes",
+                          " ".join((done.stdout + done.stderr).split()), command)
 
     def test_what_is_passed_over_counts_too(self):
         deep = "/".join("d" * 2 for _ in range(28))
@@ -424,19 +509,65 @@ class CutShort(Bundles):
         self.assertIn("File too large", done.stderr)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["tmp"])
 
+    def test_killed_leaves_nothing(self):
+        out = self.folder / "jetmem-capture-1.tar"
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        daemon = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        for sig in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            child = subprocess.Popen([jt.JETMEM, "capture", "--daemon", daemon, "-o", str(out)],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     env={**os.environ, **self.env})
+            jt.wait_for("its folder", lambda: list(self.folder.glob("*.part")))
+            child.send_signal(sig)
+            child.wait(jt.PATIENCE)
+            jt.wait_for("it is gone", lambda: not list(self.folder.glob("*.part")))
+            self.assertFalse(out.exists())
+
     def test_the_size_is_bounded(self):
         out = self.capture("--max-size", "16KiB", root=jt.FIXTURES / "orin-nano-8gb",
                            name="b.tar", status=74)
         self.assertFalse(out.exists())
 
-    def test_killed_leaves_a_part_that_the_next_removes(self):
-        part = self.folder / "jetmem-capture-1.tar.part"
-        part.write_text("half")
-        mine = self.folder / "other.part"
-        mine.write_text("somebody's")
+    def test_what_a_killed_one_left_is_removed_by_the_next_and_nothing_else(self):
+        def left(name, inode=None):
+            folder = self.folder / name
+            folder.mkdir()
+            (folder / "bundle").write_text("half")
+            (folder / ".jetmem-marker").write_text(
+                f"A temporary folder of jetmem, which removes it: {name}\n"
+                f"inode {inode or folder.stat().st_ino}\n")
+            return folder
+
+        of_killed = left("jetmem-capture-1.tar.part")
+        of_others = [left("jetmem-capture-3.tar.part", inode=1), self.folder / "jetmem-capture-4.tar.part",
+                     self.folder / "jetmem-capture-5.tar.db-copy"]
+        for file in of_others[1:]:
+            file.write_text("a browser's")
+        # As old as can be: the time proves nothing.
+        for each in (of_killed, *of_others):
+            os.utime(each, (0, 0))
         self.capture(root=jt.FIXTURES / "thor", name="jetmem-capture-2.tar")
-        self.assertFalse(part.exists())
-        self.assertTrue(mine.exists())
+        self.assertFalse(of_killed.exists())
+        for each in of_others:
+            self.assertTrue(each.exists(), each)
+        # Nor by the command that would write there.
+        done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "-o",
+                   self.folder / "jetmem-capture-4.tar", env=self.env)
+        self.assertEqual((done.returncode, of_others[1].read_text()), (77, "a browser's"), done.stderr)
+
+    def test_folders_with_the_names_of_its_own_stay(self):
+        mine = [self.tmp / f"{prefix}{name}" for prefix in ("jetmem-bundle-", "jetmem-copy-") for name in ("1", "x")]
+        for folder in mine:
+            folder.mkdir()
+            (folder / "thesis").write_text("mine")
+        bundle = self.capture(root=jt.FIXTURES / "thor")
+        self.metrics(bundle)
+        done = subprocess.run([jt.JETMEM, "--root", str(bundle), "capture", "-o", "-"], capture_output=True,
+                              env={**os.environ, **self.env}, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for folder in mine:
+            self.assertEqual((folder / "thesis").read_text(), "mine")
 
     def test_a_killed_reader_of_a_bundle_leaves_no_folder(self):
         out = self.capture(root=jt.FIXTURES / "orin-nano-8gb")

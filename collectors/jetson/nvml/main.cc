@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/exit_codes.h"
+#include "base/text/print_error.h"
 #include "base/text/text.h"
 #include "base/version.h"
 #include "collectors/jetson/nvml/parse.h"
@@ -224,7 +225,8 @@ int run(int argc, char** argv) {
       library = argv[++i];
       continue;
     }
-    std::fprintf(stderr, "jetmem-nvml: unknown or incomplete argument '%s'; see --help\n", argv[i]);
+    print_error("jetmem-nvml: unknown or incomplete argument '" + std::string(argument) +
+                "'; see --help");
     return kExitUsage;
   }
   ::alarm(kLongestRun);

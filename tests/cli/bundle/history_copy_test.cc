@@ -46,7 +46,7 @@ class HistoryCopyTest : public testing::Test {
   }
   std::string file() const { return tree.path() + "/history.db"; }
   Result<HistoryCopy> copy(std::chrono::seconds keep, std::uint64_t most = 8U << 20) {
-    return copy_history({file(), tree.path() + "/jetmem-capture-1.tar.db-copy", true, keep, most});
+    return copy_history({file(), tree.path() + "/copy.db", true, keep, most});
   }
   // Of the copy, under a name again.
   SqliteHandle open(const HistoryCopy& made) {
@@ -109,7 +109,7 @@ TEST_F(HistoryCopyTest, ForeignTablesAreRefused) {
   ASSERT_TRUE(run_sql(raw,
                       "CREATE VIEW events AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT "
                       "i + 1 FROM n) SELECT i FROM n"));
-  EXPECT_FALSE(copy_history({name, tree.path() + "/c.db-copy", false, 24h, 8U << 20}));
+  EXPECT_FALSE(copy_history({name, tree.path() + "/c.db", false, 24h, 8U << 20}));
 }
 
 }  // namespace

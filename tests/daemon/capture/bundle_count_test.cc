@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/root/temporary_folder.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -45,12 +46,37 @@ TEST(BundleCount, CountsBundlesAndWhatKilledOnesLeft) {
 TEST(BundleCount, RemovesWhatAKilledOneLeft) {
   const TempDir dir;
   const std::string bundle = dir.path() + "/jetmem-capture-20260101T000000Z-A.tar.zst";
-  write(bundle + ".part", 5);
-  write(bundle + ".db-copy", 5);
+  {
+    auto folder = TemporaryFolder::make(bundle + ".part", TemporaryFolder::Helper::kNone);
+    ASSERT_TRUE(folder) << folder.error().message;
+    write(bundle + ".part/bundle", 5000);
+    // Its capture still writes.
+    const auto seen = seen_in(dir.path(), bundle);
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->bundles, 0U);
+    EXPECT_GE(seen->bytes, 5000U);
+    EXPECT_LT(seen->bytes, 5300U);
+    // It is killed: the folder stays, and nobody has it locked.
+    std::filesystem::rename(bundle + ".part", bundle + ".kept");
+  }
+  std::filesystem::rename(bundle + ".kept", bundle + ".part");
   const auto seen = seen_in(dir.path(), bundle);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->bytes, 0U);
   EXPECT_FALSE(std::filesystem::exists(bundle + ".part"));
+}
+
+TEST(BundleCount, WhatIsNotOfACaptureIsNotRemoved) {
+  const TempDir dir;
+  const std::string bundle = dir.path() + "/jetmem-capture-20260101T000000Z-A.tar.zst";
+  std::filesystem::create_directory(bundle + ".part");
+  write(bundle + ".part/bundle", 5);
+  write(bundle + ".db-copy", 5);
+  const auto seen = seen_in(dir.path(), bundle);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->bytes, 10U);
+  EXPECT_TRUE(std::filesystem::exists(bundle + ".part/bundle"));
+  EXPECT_TRUE(std::filesystem::exists(bundle + ".db-copy"));
 }
 
 TEST(BundleCount, AFolderThatIsNotThereHasNone) {

@@ -201,10 +201,13 @@ TEST_F(IncidentCaptureTest, WhatFiresMeanwhileIsCounted) {
 
 TEST_F(IncidentCaptureTest, AFailedOneIsTriedAgainAndIsInNobodysWay) {
   options.retry = milliseconds(10);
-  options.program = script("echo x >> " + directory +
-                           "/tries; for a; do case $a in "
-                           "*.tar.zst) mkdir -p ${a%/*}; echo half > $a.part; echo half > "
-                           "$a.db-copy;; esac; done; kill -9 $$\n");
+  options.program =
+      script("echo x >> " + directory +
+             "/tries; for a; do case $a in "
+             "*.tar.zst) mkdir -p ${a%/*} && mkdir $a.part; echo half > $a.part/bundle; "
+             "printf 'A temporary folder of jetmem, which removes it: %s\\ninode %s\\n' "
+             "${a##*/}.part $(stat -c %i $a.part) > $a.part/.jetmem-marker;; "
+             "esac; done; kill -9 $$\n");
   make_and_fire();
   ASSERT_TRUE(comes_to("failed", 3));
   run_for(100);

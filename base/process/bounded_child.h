@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work on what somebody else made, in a child process that the kernel bounds: libraries that read
+// archives and databases can be made to run for hours or to take all memory, within one call.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+
+namespace jetmem {
+
+struct ChildBounds {
+  std::chrono::seconds cpu{10};
+  std::chrono::seconds wall{60};
+  std::uint64_t memory = 256U << 20;      // address space, beyond what this process has
+  std::size_t answer_bytes = 128U << 20;  // beyond it the child is killed
+};
+
+// What `work` returns in a forked child. Of its effects only those outside the process stay. Errors
+// name the bound that was reached, or how it ended: kTooLarge, kTimeout, kMalformed for a crash.
+// To be called from the only thread that holds locks which `work` needs. Sanitizers do without the
+// bound on memory.
+Result<std::string> run_bounded(const ChildBounds& bounds,
+                                const std::function<std::string()>& work);
+
+}  // namespace jetmem

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bit>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "base/process/bounded_child.h"
+#include "history/format/bytes.h"
+#include "history/store/store.h"
+
+namespace jetmem {
+namespace {
+
+// What passes between the two processes. One list of members for both directions.
+template <class Io>
+void members(Io& io, HistoryPoint& v) {
+  io(v.wall, v.boot_time, v.boot, v.wall_trusted, v.resolution, v.count, v.min, v.average, v.max);
+}
+template <class Io>
+void members(Io& io, SeriesPast& v) {
+  io(v.key, v.is_counter, v.points, v.cut, v.problem);
+}
+template <class Io>
+void members(Io& io, SeriesKnown& v) {
+  io(v.key, v.is_counter, v.first, v.last);
+}
+template <class Io>
+void members(Io& io, EventRecord& v) {
+  io(v.id, v.what, v.kind, v.severity, v.origin, v.subject, v.summary, v.fields, v.boot, v.at,
+     v.wall, v.wall_trusted, v.count, v.until);
+}
+template <class Io>
+void members(Io& io, EventsPast& v) {
+  io(v.events, v.more, v.problem);
+}
+template <class Io>
+void members(Io& io, BootKnown& v) {
+  io(v.number, v.boot_id, v.first_wall, v.last_wall, v.wall_trusted);
+}
+template <class Io>
+void members(Io& io, HistoryFacts& v) {
+  io(v.location, v.bytes, v.series, v.events, v.oldest, v.newest, v.raw_step, v.schema, v.boots,
+     v.problem);
+}
+template <class Io>
+void members(Io& io, Error& v) {
+  io(v.code, v.message);
+}
+template <class Io, class A, class B>
+void members(Io& io, std::pair<A, B>& v) {
+  io(v.first, v.second);
+}
+
+constexpr std::uint64_t last_of(EventWhat) { return static_cast<std::uint64_t>(EventWhat::kMark); }
+constexpr std::uint64_t last_of(Resolution) {
+  return static_cast<std::uint64_t>(Resolution::kQuarter);
+}
+constexpr std::uint64_t last_of(Errc) { return static_cast<std::uint64_t>(Errc::kInvalid); }
+
+class Writer {
+ public:
+  template <class... T>
+  void operator()(T&... values) {
+    (one(values), ...);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  template <class T>
+  void one(T& value) {
+    if constexpr (std::is_same_v<T, double>) {
+      put_varint(std::bit_cast<std::uint64_t>(value), out_);
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      put_varint(static_cast<std::uint64_t>(value), out_);
+    } else {
+      members(*this, value);
+    }
+  }
+  void one(Nanoseconds& value) { put_varint(static_cast<std::uint64_t>(value.count()), out_); }
+  void one(std::string& text) {
+    put_varint(text.size(), out_);
+    out_ += text;
+  }
+  template <class T>
+  void one(std::optional<T>& value) {
+    put_varint(value ? 1 : 0, out_);
+    if (value) one(*value);
+  }
+  template <class T>
+  void one(std::vector<T>& values) {
+    put_varint(values.size(), out_);
+    for (T& each : values) one(each);
+  }
+
+  std::string out_;
+};
+
+// Of a child whose libraries somebody may have taken over: no number is trusted.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  template <class... T>
+  void operator()(T&... values) {
+    (one(values), ...);
+  }
+  bool is_whole() const { return !failed_ && bytes_.empty(); }
+
+ private:
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    if (!failed_ && !take_varint(bytes_, value)) failed_ = true;
+    return failed_ ? 0 : value;
+  }
+  template <class T>
+  void one(T& value) {
+    if constexpr (std::is_same_v<T, double>) {
+      value = std::bit_cast<double>(number());
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value = number() != 0;
+    } else if constexpr (std::is_enum_v<T>) {
+      const std::uint64_t raw = number();
+      failed_ = failed_ || raw > last_of(T());
+      if (!failed_) value = static_cast<T>(raw);
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      value = static_cast<T>(number());
+    } else {
+      members(*this, value);
+    }
+  }
+  void one(Nanoseconds& value) { value = Nanoseconds(static_cast<std::int64_t>(number())); }
+  void one(std::string& text) {
+    const std::uint64_t size = number();
+    failed_ = failed_ || size > bytes_.size();
+    if (failed_) return;
+    text = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+  }
+  template <class T>
+  void one(std::optional<T>& value) {
+    if (number() != 0) one(value.emplace());
+  }
+  template <class T>
+  void one(std::vector<T>& values) {
+    // Each takes a byte at least.
+    const std::uint64_t size = number();
+    for (std::uint64_t i = 0; i < size && !failed_ && !bytes_.empty(); ++i) {
+      one(values.emplace_back());
+    }
+    failed_ = failed_ || values.size() != size;
+  }
+
+  std::string_view bytes_;
+  bool failed_ = false;
+};
+
+template <class Answer>
+std::string packed(Result<Answer> answer) {
+  Writer out;
+  bool good = answer.has_value();
+  out(good);
+  if (good) {
+    out(*answer);
+  } else {
+    out(answer.error());
+  }
+  return out.take();
+}
+
+template <class Answer>
+Result<Answer> unpacked(std::string_view bytes) {
+  Reader in(bytes);
+  bool good = false;
+  Answer answer{};
+  Error error;
+  in(good);
+  if (good) {
+    in(answer);
+  } else {
+    in(error);
+  }
+  if (!in.is_whole()) return fail(Errc::kMalformed, "no answer of the process that reads it");
+  if (!good) return tl::unexpected(std::move(error));
+  return answer;
+}
+
+class BoundedHistory final : public History {
+ public:
+  BoundedHistory(std::string file, std::string shown)
+      : file_(std::move(file)), shown_(std::move(shown)) {}
+
+  Result<std::vector<SeriesKnown>> series(std::string_view family) override {
+    return ask([&](History& history) { return history.series(family); });
+  }
+  Result<SeriesPast> past(const SeriesQuery& requested) override {
+    return ask([&](History& history) { return history.past(requested); });
+  }
+  Result<std::vector<std::pair<std::string, double>>> at(Nanoseconds wall,
+                                                         Nanoseconds timeout) override {
+    return ask([&](History& history) { return history.at(wall, timeout); });
+  }
+  Result<EventsPast> events(const EventsQuery& requested) override {
+    return ask([&](History& history) { return history.events(requested); });
+  }
+  Result<HistoryFacts> facts() override {
+    return ask([&](History& history) { return history.facts(); });
+  }
+
+ private:
+  template <class Ask>
+  auto ask(const Ask& ask) -> decltype(ask(std::declval<History&>())) {
+    using Answer = typename decltype(ask(std::declval<History&>()))::value_type;
+    // One file may not cost each of a hundred questions its bound.
+    if (broken_) return tl::unexpected(*broken_);
+    const auto text = run_bounded({}, [&] { return packed(ask(*file_history(file_))); });
+    if (!text) {
+      broken_ = text.error();
+      broken_->message.insert(0, shown_ + ": ");
+      return tl::unexpected(*broken_);
+    }
+    Result<Answer> answer = unpacked<Answer>(*text);
+    if (answer) return answer;
+    std::string& message = answer.error().message;
+    if (const auto at = message.find(file_); at != std::string::npos) {
+      message.replace(at, file_.size(), shown_);
+    }
+    return answer;
+  }
+
+  std::string file_;
+  std::string shown_;
+  std::optional<Error> broken_;
+};
+
+}  // namespace
+
+std::unique_ptr<History> bounded_history(std::string file, std::string shown) {
+  return std::make_unique<BoundedHistory>(std::move(file), std::move(shown));
+}
+
+}  // namespace jetmem

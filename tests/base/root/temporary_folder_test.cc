@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Only what jetmem made is removed, whatever else has such a name.
+#include "base/root/temporary_folder.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TemporaryFolderTest : public testing::Test {
+ protected:
+  std::string at(std::string_view name) const { return around_.file(name); }
+  bool is_there(const std::string& path) const { return fs::exists(fs::symlink_status(path)); }
+  // What a process leaves that is killed together with its helper: no helper at all.
+  std::string left_behind(std::string_view name) const {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      const auto folder = TemporaryFolder::make(at(name), TemporaryFolder::Helper::kNone);
+      if (folder) around_.write(std::string(name) + "/tree/file", "text");
+      ::_exit(folder ? 0 : 1);
+    }
+    int status = 1;
+    ::waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+    return at(name);
+  }
+  static std::string marker_in(const std::string& folder) {
+    return folder + "/" + TemporaryFolder::kMarker;
+  }
+  TempDir around_;
+};
+
+TEST_F(TemporaryFolderTest, GoesWithItsOwner) {
+  std::string path;
+  {
+    const auto folder = TemporaryFolder::make_in(around_.path(), "jetmem-x-");
+    ASSERT_TRUE(folder) << folder.error().message;
+    path = (*folder)->path();
+    struct stat info {};
+    ASSERT_EQ(::stat(path.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777U, 0700U);
+    fs::create_directories(path + "/a/b");
+    // Another jetmem lets it be.
+    remove_abandoned_folders(around_.path(), "jetmem-x-");
+    EXPECT_TRUE(is_there(path + "/a/b"));
+    EXPECT_EQ(TemporaryFolder::make(path).error().code, Errc::kUnavailable);
+  }
+  EXPECT_FALSE(is_there(path));
+}
+
+TEST_F(TemporaryFolderTest, GoesWithAProcessThatIsKilled) {
+  const std::string path = at("jetmem-x-1");
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const auto folder = TemporaryFolder::make(path);
+    around_.write("jetmem-x-1/file", "text");
+    (void)!::write(ready[1], "x", 1);
+    ::pause();
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_TRUE(is_there(path));
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  for (int i = 0; i < 3000 && is_there(path); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(is_there(path));
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_F(TemporaryFolderTest, WhatAKilledOneLeftIsRemovedByTheNext) {
+  const std::string path = left_behind("jetmem-x-1");
+  EXPECT_TRUE(is_there(path + "/tree/file"));
+  const auto again = TemporaryFolder::make(path);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_FALSE(is_there(path + "/tree"));
+  const std::string other = left_behind("jetmem-x-2.part");
+  remove_abandoned_folders(around_.path(), "jetmem-", ".tmp");
+  EXPECT_TRUE(is_there(other));
+  remove_abandoned_folders(around_.path(), "jetmem-", ".part");
+  EXPECT_FALSE(is_there(other));
+}
+
+TEST_F(TemporaryFolderTest, NothingElseIsRemoved) {
+  const struct {
+    const char* what;
+    std::function<void(const std::string& folder)> make;
+  } kinds[] = {
+      {"no marker", [](const std::string& folder) { fs::remove(marker_in(folder)); }},
+      {"an empty one", [](const std::string& folder) { fs::resize_file(marker_in(folder), 0); }},
+      {"a longer one",
+       [](const std::string& folder) {
+         std::ofstream(marker_in(folder), std::ios::app) << "more";
+       }},
+      {"a link",
+       [](const std::string& folder) {
+         fs::rename(marker_in(folder), folder + "/real");
+         fs::create_symlink("real", marker_in(folder));
+       }},
+      {"a second name",
+       [](const std::string& folder) {
+         fs::create_hard_link(marker_in(folder), folder + "/second");
+       }},
+      {"a FIFO",
+       [](const std::string& folder) {
+         fs::remove(marker_in(folder));
+         ASSERT_EQ(::mkfifo(marker_in(folder).c_str(), 0600), 0);
+       }},
+      {"a folder",
+       [](const std::string& folder) {
+         fs::remove(marker_in(folder));
+         fs::create_directory(marker_in(folder));
+       }},
+      {"others may write into it",
+       [](const std::string& folder) { fs::permissions(folder, fs::perms(0777)); }},
+  };
+  int number = 0;
+  for (const auto& kind : kinds) {
+    const std::string path = left_behind("jetmem-x-" + std::to_string(++number));
+    kind.make(path);
+    EXPECT_FALSE(remove_abandoned_folder(path)) << kind.what;
+    remove_abandoned_folders(around_.path(), "jetmem-x-");
+    EXPECT_TRUE(is_there(path + "/tree/file")) << kind.what;
+    EXPECT_EQ(TemporaryFolder::make(path).error().code, Errc::kDenied) << kind.what;
+    EXPECT_TRUE(is_there(path + "/tree/file")) << kind.what;
+  }
+}
+
+TEST_F(TemporaryFolderTest, ACopyAndARenamedOneStay) {
+  const std::string path = left_behind("jetmem-x-1");
+  const std::string copy = at("else/jetmem-x-1");
+  fs::create_directory(at("else"));
+  fs::copy(path, copy, fs::copy_options::recursive);
+  EXPECT_FALSE(remove_abandoned_folder(copy));
+  fs::rename(path, at("jetmem-x-mine"));
+  EXPECT_FALSE(remove_abandoned_folder(at("jetmem-x-mine")));
+  fs::create_directory_symlink("jetmem-x-mine", path);
+  EXPECT_FALSE(remove_abandoned_folder(path));
+  EXPECT_TRUE(is_there(copy + "/tree/file"));
+  EXPECT_TRUE(is_there(at("jetmem-x-mine/tree/file")));
+}
+
+TEST_F(TemporaryFolderTest, NothingOutsideIsRemovedThroughALink) {
+  around_.write("precious/file", "mine");
+  const std::string path = left_behind("jetmem-x-1");
+  fs::create_directory_symlink(at("precious"), path + "/link");
+  EXPECT_TRUE(remove_abandoned_folder(path));
+  EXPECT_FALSE(is_there(path));
+  EXPECT_TRUE(is_there(at("precious/file")));
+}
+
+TEST_F(TemporaryFolderTest, AnotherUsersIsLeftAlone) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to make another user's folder";
+  const std::string path = left_behind("jetmem-x-1");
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(::chown(marker_in(path).c_str(), kNobody, kNobody), 0);
+  EXPECT_FALSE(remove_abandoned_folder(path));
+  ASSERT_EQ(::chown(marker_in(path).c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(path.c_str(), kNobody, kNobody), 0);
+  EXPECT_FALSE(remove_abandoned_folder(path));
+  EXPECT_TRUE(is_there(path));
+}
+
+}  // namespace
+}  // namespace jetmem
