@@ -80,10 +80,11 @@ Result<void> parse_starts(std::string_view text, Starts& out) {
                                       printable(text.substr(0, text.find('\n')), kMaxId) + "'");
   }
   out.boot.assign(line);
+  bool has_count = false;
   while (lines.next(line)) {
     const std::size_t number = lines.number();
     const bool is_since = number == 2 && take_prefix(line, kSince);
-    const bool may_be_count = !is_since && number <= 3 && out.at.empty();
+    const bool may_be_count = !has_count && !is_since && number <= 3 && out.at.empty();
     const bool is_all = may_be_count && take_prefix(line, kAll);
     const bool is_count = is_all || (may_be_count && take_prefix(line, kMore));
     const auto at = take_u64(line);
@@ -96,6 +97,7 @@ Result<void> parse_starts(std::string_view text, Starts& out) {
       if (*at > kMaxCount) return lines.malformed("not a likely number of starts");
       out.count = *at;
       out.is_total = is_all;
+      has_count = true;
       continue;
     }
     if (out.at.size() == Starts::kMost) return lines.malformed("more starts than are kept");
