@@ -24,7 +24,7 @@ bool check_web_config(const std::string& file) {
   if (file.empty()) return true;
   const auto config = load_web_config(file);
   if (!config) {
-    print_error(describe(config.error()));
+    print_errors(config.error());
     return false;
   }
   for (const ConfigError& warning : permission_warnings(*config)) {
@@ -33,7 +33,7 @@ bool check_web_config(const std::string& file) {
   if (!config->has_tls) return true;
   const auto material = load_tls_material(*config);
   if (!material) {
-    print_error(describe(material.error()));
+    print_errors(material.error());
     return false;
   }
   for (const ConfigError& warning : material->warnings) {
