@@ -225,7 +225,7 @@ int run(int argc, char** argv) {
       library = argv[++i];
       continue;
     }
-    print_error("jetmem-nvml: unknown or incomplete argument '" + std::string(argument) +
+    jetmem::print_error("jetmem-nvml: unknown or incomplete argument '" + std::string(argument) +
                 "'; see --help");
     return kExitUsage;
   }

@@ -78,7 +78,7 @@ TEST_F(OutputFileTest, ABundleGoesIntoAFifo) {
     return std::string(std::istreambuf_iterator<char>(in), {});
   });
   {
-    auto writer = BundleWriter::create(fifo, "folder", 1 << 20, 0);
+    auto writer = BundleWriter::create(fifo, "", "folder", 1 << 20, 0);
     ASSERT_TRUE(writer) << writer.error().message;
     ASSERT_TRUE((*writer)->add("/proc/version", "Linux"));
     ASSERT_TRUE((*writer)->finish());
@@ -90,7 +90,9 @@ TEST_F(OutputFileTest, ABundleGoesIntoAFifo) {
 TEST_F(OutputFileTest, ABundleGoesBehindALink) {
   fs::create_directory(at("disk"));
   fs::create_symlink("disk/x.tar", at("link.tar"));
-  auto writer = BundleWriter::create(at("link.tar"), "folder", 1 << 20, 0);
+  fs::create_directory(at("disk/x.tar.part"));
+  auto writer =
+      BundleWriter::create(at("link.tar"), at("disk/x.tar.part"), "folder", 1 << 20, 0);
   ASSERT_TRUE(writer) << writer.error().message;
   ASSERT_TRUE((*writer)->finish());
   EXPECT_TRUE(fs::is_symlink(at("link.tar")));
