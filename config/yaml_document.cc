@@ -175,7 +175,7 @@ std::optional<YamlProblem> check_text(std::string_view text) {
       return YamlProblem{{number, column},
                          "more than " + std::to_string(kMaxYamlOpenBrackets) +
                              " brackets ('[' or '{') are open here; close each one where its list "
-                             "or map ends"};
+                             "or map ends (those in quotes and comments count too)"};
     }
   }
   return std::nullopt;

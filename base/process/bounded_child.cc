@@ -24,19 +24,6 @@
 namespace jetmem {
 namespace {
 
-// Their shadow memory is far larger than any bound.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-#else
-constexpr bool kSanitized = false;
-#endif
-
 using SteadyClock = std::chrono::steady_clock;
 
 std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20U) + " MiB"; }
@@ -57,10 +44,13 @@ void limit(__rlimit_resource what, rlim_t soft, rlim_t hard) {
 }
 
 [[noreturn]] void work_and_end(const ChildBounds& bounds, const std::function<std::string()>& work,
-                               int out) {
+                               int out) noexcept {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // A terminal is put right by the parent, and memory that is refused is reported by it.
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  // SIGBUS stays with whoever survives it (history/store/cut_mapping.h).
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (signal != SIGBUS) ::signal(signal, SIG_DFL);
+  }
   sigset_t none;
   sigemptyset(&none);
   (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -134,7 +124,11 @@ Result<std::string> run_bounded(const ChildBounds& bounds,
   if (WIFEXITED(status) && WEXITSTATUS(status) == kExitNoMemory) {
     return fail(Errc::kTooLarge, "needs more than " + megabytes(bounds.memory) + " of memory");
   }
-  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+    return fail(Errc::kUnavailable,
+                "what reads it was killed (SIGKILL), perhaps by the OOM killer");
+  }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
     return fail(Errc::kTooLarge, "took more than " + std::to_string(bounds.cpu.count()) +
                                      " s of CPU time; given up");
   }

@@ -12,6 +12,19 @@
 
 namespace jetmem {
 
+// Their shadow memory is far larger than any bound.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 struct ChildBounds {
   std::chrono::seconds cpu{10};
   std::chrono::seconds wall{60};
@@ -21,8 +34,8 @@ struct ChildBounds {
 
 // What `work` returns in a forked child. Of its effects only those outside the process stay. Errors
 // name the bound that was reached, or how it ended: kTooLarge, kTimeout, kMalformed for a crash.
-// To be called from the only thread that holds locks which `work` needs. Sanitizers do without the
-// bound on memory.
+// Call it only where no other thread runs: the child has copies of their locks, and nobody to release
+// them. Under a sanitizer memory has no bound.
 Result<std::string> run_bounded(const ChildBounds& bounds,
                                 const std::function<std::string()>& work);
 

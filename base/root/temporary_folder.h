@@ -6,9 +6,11 @@
 //
 // No folder is ever removed because of its name. Only one that holds a marker is: a file of this
 // user that names the folder and its inode, so that a copy or a renamed folder has none, and that
-// the process which made it keeps locked while it lives.
+// the process which made it keeps locked while it lives. It is emptied through its descriptor:
+// whoever renames it, or puts a link in its place, leads nothing elsewhere.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,6 +39,11 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::string& path() const { return path_; }
+  // The folder itself, whatever has its name now: for this process only.
+  std::string inside() const;
+  int descriptor() const { return folder_.get(); }
+  // The files of these names, and the folder. Only async-signal-safe calls.
+  static void remove_now(int folder, const char* path, std::initializer_list<const char*> names);
 
   // The one name in it that is taken.
   static constexpr const char* kMarker = ".jetmem-marker";
@@ -44,6 +51,7 @@ class TemporaryFolder {
  private:
   TemporaryFolder() = default;
   std::string path_;
+  UniqueFd folder_;
   UniqueFd lock_;   // on the marker
   UniqueFd alive_;  // closed with the process, however that ends
 };

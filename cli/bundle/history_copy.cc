@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/process/bounded_child.h"
+#include "base/text/text.h"
 #include "base/text/units.h"
 #include "cli/bundle/redact.h"
 #include "cli/draw/number_text.h"
@@ -49,6 +51,28 @@ std::string uri_of(const HistoryCopyOptions& needed) {
   const bool has_wal = std::filesystem::file_size(needed.file + "-wal", ignored) > 0 && !ignored;
   // SQLite must not create files beside a file that has no writer.
   return out + (needed.live || has_wal ? "?mode=ro" : "?mode=ro&immutable=1");
+}
+
+// The file as it is called now, whatever led to it.
+std::string name_of(int fd) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), ignored).string();
+}
+
+// SQLite opens by name: whether it has the same file, before anything is written.
+bool is_open_twice(int fd) {
+  struct stat ours {};
+  if (::fstat(fd, &ours) != 0) return false;
+  int count = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end;
+       at.increment(error)) {
+    struct stat other {};
+    const bool is_same = ::stat(at->path().c_str(), &other) == 0 && other.st_ino == ours.st_ino &&
+                         other.st_dev == ours.st_dev;
+    if (is_same) ++count;
+  }
+  return count >= 2;
 }
 
 void redact_column(sqlite3_context* context, sqlite3_value* value, bool json) {
@@ -120,24 +144,36 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
     return tl::unexpected(std::move(ok.error()));
   }
   // That it is one of ours, of tables and nothing that would run by itself.
-  if (auto good = HistoryStore::open_to_read(needed.file); !good) {
-    return tl::unexpected(std::move(good.error()));
+  const auto problem = run_bounded({}, [&] {
+    const auto good = HistoryStore::open_to_read(needed.file);
+    return good ? std::string()
+                : std::to_string(static_cast<int>(good.error().code)) + " " + good.error().message;
+  });
+  if (!problem) return tl::unexpected(problem.error());
+  if (!problem->empty()) {
+    std::string_view message = *problem;
+    const auto code = take_u64(message).value_or(static_cast<std::uint64_t>(Errc::kMalformed));
+    skip_blanks(message);
+    return fail(static_cast<Errc>(code), std::string(message));
   }
   HistoryCopy out;
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   out.fd = UniqueFd(::open(needed.beside.c_str(), kFlags, 0600));
-  if (!out.fd.valid()) return tl::unexpected(errno_error("make", needed.beside, errno));
+  if (!out.fd.valid()) return tl::unexpected(errno_error("make", "a copy of the history", errno));
   struct Remove {
     const std::string& name;
     ~Remove() { ::unlink(name.c_str()); }
   } remove{needed.beside};
   sqlite3* raw = nullptr;
   const int opened = sqlite3_open_v2(
-      needed.beside.c_str(), &raw,
+      name_of(out.fd.get()).c_str(), &raw,
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
       nullptr);
   const SqliteHandle db(raw);
   if (opened != SQLITE_OK) return tl::unexpected(sqlite_error(raw, "make a copy of the history"));
+  if (!is_open_twice(out.fd.get())) {
+    return fail(Errc::kDenied, "make a copy of the history: another user moved its folder");
+  }
   sqlite3_busy_timeout(raw, kBusyMs);
   const std::uint64_t pages = std::max<std::uint64_t>(needed.max_bytes / kPage, 64);
   Result<void> ok = run_sql(raw, kSettings);
@@ -163,7 +199,7 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
                                      " of free space, or the disk is full");
   }
   if (::fstat(out.fd.get(), &info) != 0) {
-    return tl::unexpected(errno_error("read", needed.beside, errno));
+    return tl::unexpected(errno_error("read", "a copy of the history", errno));
   }
   out.size = static_cast<std::uint64_t>(info.st_size);
   if (out.size > needed.max_bytes) {

@@ -408,7 +408,7 @@ Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& 
     for (const std::string& remark : remarks) out += printable(remark, kMostMessage) + "\n";
     return out;
   });
-  if (!report) return fail(Errc::kMalformed, file + ": " + report.error().message);
+  if (!report) return fail(report.error().code, file + ": " + report.error().message);
   Lines lines(*report);
   std::string_view line;
   if (!lines.next(line)) return fail(Errc::kMalformed, file + ": no word of what unpacks it");

@@ -288,7 +288,9 @@ Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const
     if (body.error().code == Errc::kUnavailable) {
       addresses += (addresses.empty() ? "" : " or ") + location.text();
     } else {
-      if (is_silent != nullptr && body.error().code != Errc::kDenied) *is_silent = true;
+      // Something is there that takes connections; another program would have answered.
+      const Errc error = body.error().code;
+      if (is_silent != nullptr && (error == Errc::kTimeout || error == Errc::kIo)) *is_silent = true;
       code = problem.empty() ? body.error().code : Errc::kIo;
       problem += (problem.empty() ? "" : "; ") + location.text() + ": " + body.error().message;
     }

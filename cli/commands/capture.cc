@@ -50,10 +50,56 @@ struct CaptureOptions : DeviceClientOptions {
   std::string history_file;
 };
 
+// What a signal's handler removes, as nobody may be there who does it later.
+struct Unfinished {
+  volatile pid_t owner = 0;  // 0: there is none
+  int folder = -1;
+  char path[PATH_MAX];
+};
+Unfinished unfinished;
+
+void remove_unfinished() {
+  // A child process has other descriptors.
+  if (unfinished.owner != ::getpid()) return;
+  TemporaryFolder::remove_now(unfinished.folder, unfinished.path, {"bundle", "history.db"});
+}
+
 void exceed_deadline(int) {
+  remove_unfinished();
   constexpr char kLate[] = "jetmem capture: exceeded its deadline\n";
   (void)!::write(STDERR_FILENO, kLate, sizeof kLate - 1);
   ::_exit(kExitUnavailable);
+}
+
+// The signal is blocked here, and has its usual effect right after.
+void end_early(int sig) {
+  remove_unfinished();
+  ::raise(sig);
+}
+
+void remove_on_signals(const TemporaryFolder& folder) {
+  if (folder.path().size() >= sizeof unfinished.path) return;
+  std::strcpy(unfinished.path, folder.path().c_str());
+  unfinished.folder = folder.descriptor();
+  unfinished.owner = ::getpid();
+  for (const int sig : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    if (::sigaction(sig, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) continue;
+    now = {};
+    now.sa_handler = end_early;
+    now.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigaction(sig, &now, nullptr);
+  }
+}
+
+void remove_now(std::unique_ptr<TemporaryFolder>& folder) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_BLOCK, &all, &before);
+  folder.reset();
+  unfinished.owner = 0;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
 void write_file(const char* path, const char* text) {
@@ -156,7 +202,7 @@ Result<std::unique_ptr<TemporaryFolder>> make_part_folder(BundleOptions& needed,
   auto folder = needed.in_place ? TemporaryFolder::make_in(temporary_directory(), "jetmem-copy-")
                                 : TemporaryFolder::make(file + std::string(kPartEnding), helper);
   if (folder) {
-    needed.part_folder = (*folder)->path();
+    needed.part_folder = (*folder)->inside();
   } else if (folder.error().code == Errc::kAbsent) {
     folder.error().code = Errc::kIo;
   }
@@ -236,11 +282,12 @@ int run_capture(const CaptureOptions& options) {
   }
   auto folder = make_part_folder(needed, options.automatic);
   if (!folder) return failed("capture", folder.error());
+  if (*folder) remove_on_signals(**folder);
   std::signal(SIGALRM, exceed_deadline);
   ::alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(*deadline).count()));
   const auto done = write_bundle(needed, *settings);
   ::alarm(0);
-  folder->reset();
+  remove_now(*folder);
   if (shows) std::fputs("\r\033[K", stderr);
   if (!done) return failed("capture", done.error());
   std::vector<std::string> removed;

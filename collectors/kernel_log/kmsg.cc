@@ -44,14 +44,14 @@ std::string_view type_name(mode_t mode) {
 
 }  // namespace
 
-Result<void> KmsgInput::attach(UniqueFd fd) {
+Result<void> KmsgInput::attach(UniqueFd fd, bool accept_packets) {
   fd_.reset();
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) {
     return tl::unexpected(errno_error("stat", "the kernel log", errno));
   }
   is_file_ = S_ISREG(status.st_mode);
-  is_socket_ = is_packet_socket(fd.get(), status);
+  is_socket_ = accept_packets && is_packet_socket(fd.get(), status);
   if (!is_file_ && !is_socket_ && !is_kmsg(status)) {
     return fail(Errc::kNotRegular, "in place of /dev/kmsg jetmem-reader handed over " +
                                        std::string(type_name(status.st_mode)));

@@ -22,11 +22,12 @@ class KmsgInput {
  public:
   using Emit = std::function<void(std::string_view)>;
 
-  // Takes what jetmem-reader opened: the device, which gives one record for each read; a socket of
-  // packets in its place, one record each; or a plain file of records or of any dmesg's text.
-  // Nothing else is read. A file given again is read on from where it was left; one that was
-  // replaced by another is read from its start, and records seen are passed over.
-  Result<void> attach(UniqueFd fd);
+  // Takes what jetmem-reader opened: the device, which gives one record for each read; or a plain
+  // file of records or of any dmesg's text. A socket of packets in the device's place, one record
+  // each, only where the caller knows who stands in for it. Nothing else is read. A file given
+  // again is read on from where it was left; one that was replaced by another is read from its
+  // start, and records seen are passed over.
+  Result<void> attach(UniqueFd fd, bool accept_packets = false);
   void detach() { fd_.reset(); }
   bool attached() const { return fd_.valid(); }
   bool is_file() const { return is_file_; }
@@ -68,7 +69,9 @@ class KmsgReader {
  public:
   explicit KmsgReader(KernelLog& log) : text_(log) {}
 
-  Result<void> attach(UniqueFd fd) { return input_.attach(std::move(fd)); }
+  Result<void> attach(UniqueFd fd, bool accept_packets = false) {
+    return input_.attach(std::move(fd), accept_packets);
+  }
   bool is_file() const { return input_.is_file(); }
   Result<bool> drain(std::size_t budget) {
     return input_.drain(

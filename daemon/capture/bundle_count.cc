@@ -63,7 +63,7 @@ BundleCount::Look snapshot(const Question& question) {
     }
     seen.bytes += static_cast<std::uint64_t>(info.st_size);
     // Copies of the history were left so by older versions.
-    if (name.ends_with(kPartEnding) || name.ends_with(".db-copy")) continue;
+    if (name.ends_with(kPartEnding) || name.find(".db-copy") != std::string::npos) continue;
     ++seen.bundles;
     seen.written.emplace_back(std::chrono::seconds(info.st_mtime));
   }

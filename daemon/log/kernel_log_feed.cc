@@ -18,9 +18,16 @@ constexpr Nanoseconds kPublishInterval = std::chrono::milliseconds(250);
 constexpr Nanoseconds kLongestBacklog = std::chrono::seconds(30);
 // For a thread to take a descriptor and to look at it, on a busy machine.
 constexpr Nanoseconds kHangTime = std::chrono::seconds(3);
+// Whether the thread still reads; at first sooner, as what was just handed over is least known.
+constexpr Nanoseconds kFirstPing = std::chrono::seconds(1);
+constexpr Nanoseconds kPingPause = std::chrono::seconds(30);
 constexpr Nanoseconds kKeepPause = std::chrono::minutes(1);
 // A wall clock that is slewed must not move every timestamp at each scrape.
 constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
+
+bool is_long_ago(const std::optional<std::chrono::steady_clock::time_point>& since) {
+  return since && std::chrono::steady_clock::now() - *since > kHangTime;
+}
 
 }  // namespace
 
@@ -68,15 +75,17 @@ Result<void> KernelLogFeed::attach(UniqueFd fd) {
   if (!fd.valid()) return fail(Errc::kUnavailable, "jetmem-reader sent no descriptor");
   attaching_since_ = std::chrono::steady_clock::now();
   using Use = KernelLogThread::Use;
-  auto taken = thread_.take(std::move(fd), root_.is_live() ? Use::kDevice : Use::kFile);
+  const Use device = options_.accept_packets ? Use::kPackets : Use::kDevice;
+  auto taken = thread_.take(std::move(fd), root_.is_live() ? device : Use::kFile);
   if (!taken) attaching_since_.reset();
   return taken;
 }
 
 std::optional<Error> KernelLogFeed::hang() const {
-  const auto now = std::chrono::steady_clock::now();
-  const auto is_long_ago = [&](const auto& since) { return since && now - *since > kHangTime; };
-  if (!is_long_ago(thread_.waiting_since()) && !is_long_ago(attaching_since_)) return std::nullopt;
+  if (!is_long_ago(thread_.waiting_since()) && !is_long_ago(thread_.pinged_since()) &&
+      !is_long_ago(attaching_since_)) {
+    return std::nullopt;
+  }
   return Error{Errc::kTimeout,
                "what jetmem-reader handed over as the kernel log does not let itself be read: its "
                "thread hangs in the kernel"};
@@ -120,6 +129,7 @@ void KernelLogFeed::take_device(const KernelLogThread::Batch& batch) {
     log_.begin();
     begun_ = clock_.mono();
     attached_ = true;
+    next_ping_ = std::chrono::steady_clock::now() + kFirstPing;
   }
   batch.each([this](std::string_view text) { text_.take(text, false); });
   if (is_new) {
@@ -197,7 +207,22 @@ void KernelLogFeed::publish_events() {
   if (!log_.holding()) keep();
 }
 
+// Where it hangs, hang() says so until the thread comes back; then the device is asked for anew.
+void KernelLogFeed::check_thread() {
+  if (!attached_ || !root_.is_live()) return;
+  if (is_long_ago(thread_.pinged_since())) {
+    attached_ = false;
+    thread_.drop();
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_ping_) return;
+  next_ping_ = now + kPingPause;
+  thread_.ping();
+}
+
 void KernelLogFeed::cycle() {
+  check_thread();
   report_backlog();
   log_losses();
   events_.flush_due(log_.tally());

@@ -2,7 +2,8 @@
 // Keeps the kernel log followed: has /dev/kmsg, which jetmem-reader opened, read by a thread, hands
 // events to the journal, and keeps what was counted over a restart.
 //
-// An idle machine costs nothing here: no timer runs unless lines of an event are awaited.
+// An idle machine costs next to nothing here: no timer runs unless lines of an event are awaited.
+// Twice a minute the thread is asked to read, as one that hangs and an idle log look the same.
 #pragma once
 
 #include <chrono>
@@ -28,6 +29,9 @@ namespace jetmem {
 struct KernelLogFeedOptions {
   kernel_log::Soc soc = kernel_log::Soc::kUnknown;
   bool accept_user_records = false;
+  // Take a socket of packets in place of /dev/kmsg. Only from a program that the settings name and
+  // nobody but the daemon starts: a reader in wrong hands would feed it, or be silent.
+  bool accept_packets = false;
   // Follow the journal for what NVIDIA's libraries print in other processes.
   bool library_errors = false;
   // Where counts survive a restart of the daemon; empty: nowhere.
@@ -89,6 +93,7 @@ class KernelLogFeed {
   void on_batch(const KernelLogThread::Batch& batch);
   void take_file(const KernelLogThread::Batch& batch);
   void take_device(const KernelLogThread::Batch& batch);
+  void check_thread();
   void caught_up();
   void report_backlog();
   void on_journal_change();
@@ -116,6 +121,7 @@ class KernelLogFeed {
   bool attached_ = false;
   // Nothing came of it yet.
   std::optional<std::chrono::steady_clock::time_point> attaching_since_;
+  std::chrono::steady_clock::time_point next_ping_{};
   Nanoseconds begun_{0};  // mono clock; to read the device from its start
   std::uint64_t new_events_ = 0;              // of the tally's changes, shown
   Nanoseconds last_publish_{-1'000'000'000};  // mono clock

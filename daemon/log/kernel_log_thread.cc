@@ -58,6 +58,8 @@ struct KernelLogThread::Shared : WorkerThread::Shared {
   Use next_use = Use::kClose;
   std::vector<UniqueFd> unread;  // to be closed only
   std::optional<std::chrono::steady_clock::time_point> ordered;
+  // A ping, until something was read after it.
+  std::optional<std::chrono::steady_clock::time_point> pinged;
   bool is_busy = false;
   bool is_full = false;  // `batch` waits for the loop
   Batch batch;
@@ -82,6 +84,7 @@ class KernelLogThread::Worker {
     unread_.clear();
     std::unique_lock lock(shared_.mutex);
     shared_.is_busy = false;
+    shared_.pinged.reset();
     shared_.changed.wait(lock, [&] { return shared_.must_leave(); });
     if (shared_.stopping) return false;
     shared_.ordered.reset();
@@ -98,7 +101,7 @@ class KernelLogThread::Worker {
     if (!fd_.valid() || use_ == Use::kClose) return;
     batch_.clear();
     const bool is_file = use_ == Use::kFile;
-    auto attached = input_.attach(std::move(fd_));
+    auto attached = input_.attach(std::move(fd_), use_ == Use::kPackets);
     if (attached && input_.is_file() != is_file) {
       attached = fail(Errc::kNotRegular, is_file ? "the captured kernel log is no file"
                                                  : "jetmem-reader handed over a file, not /dev/kmsg");
@@ -111,6 +114,7 @@ class KernelLogThread::Worker {
     bool has_drained = false;
     for (;;) {
       const bool more = read_some();
+      answer_ping();
       const bool is_last = batch_.error || (input_.is_file() && batch_.is_drained);
       // That nothing more is there is news once; that an idle device is idle is none.
       const bool is_news = !batch_.bytes.empty() || is_last || (batch_.is_drained && !has_drained);
@@ -137,6 +141,11 @@ class KernelLogThread::Worker {
     return true;
   }
 
+  void answer_ping() {
+    const std::lock_guard lock(shared_.mutex);
+    shared_.pinged.reset();
+  }
+
   // Until there is more to read. False: it is to leave what it reads.
   bool rest(bool more, bool has_drained) {
     const auto now = std::chrono::steady_clock::now();
@@ -155,7 +164,9 @@ class KernelLogThread::Worker {
     if (is_storm) (void)!::poll(polled, 1, static_cast<int>(kPace.count()));
     if (!more && polled[0].revents == 0) (void)!::poll(polled, 2, -1);
     const std::lock_guard lock(shared_.mutex);
-    return !shared_.must_leave();
+    if (shared_.must_leave()) return false;
+    if (polled[0].revents != 0) shared_.wake.clear();  // a ping
+    return true;
   }
 
   // False: nobody wants it any more.
@@ -191,8 +202,7 @@ Result<void> KernelLogThread::start(EventLoop& loop) {
 }
 
 Result<void> KernelLogThread::take(UniqueFd fd, Use use) {
-  const bool is_first = !thread_.is_running();  // without a kernel log there is no thread
-  if (is_first) shared_ = std::make_shared<Shared>();
+  if (!shared_) shared_ = std::make_shared<Shared>();
   {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->next.valid()) shared_->unread.push_back(std::move(shared_->next));
@@ -200,7 +210,13 @@ Result<void> KernelLogThread::take(UniqueFd fd, Use use) {
     shared_->next_use = use;
     order(*shared_);
   }
-  if (!is_first) return {};
+  return thread_.is_running() ? Result<void>() : start_thread();
+}
+
+// Only once there is something to read: without a kernel log there is no thread.
+Result<void> KernelLogThread::start_thread() {
+  if (!shared_->wake.valid()) shared_->wake = EventFd();
+  if (!shared_->ready.valid()) shared_->ready = EventFd();
   Result<void> ok;
   if (!shared_->wake.valid() || !shared_->ready.valid()) {
     ok = fail(Errc::kUnavailable, "no file descriptor is left to follow the kernel log");
@@ -235,6 +251,21 @@ std::optional<std::chrono::steady_clock::time_point> KernelLogThread::waiting_si
   return shared_->ordered;
 }
 
+void KernelLogThread::ping() {
+  if (!thread_.is_running()) return;
+  const std::lock_guard lock(shared_->mutex);
+  if (!shared_->is_busy || shared_->pinged) return;
+  shared_->pinged = std::chrono::steady_clock::now();
+  shared_->wake.signal();
+}
+
+std::optional<std::chrono::steady_clock::time_point> KernelLogThread::pinged_since() const {
+  if (!thread_.is_running()) return std::nullopt;
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->is_full) return std::nullopt;  // it may wait for the loop
+  return shared_->pinged;
+}
+
 bool KernelLogThread::is_busy() const {
   if (!thread_.is_running()) return false;
   const std::lock_guard lock(shared_->mutex);
@@ -248,6 +279,7 @@ void KernelLogThread::on_ready() {
     if (!shared_->is_full) return;
     std::swap(taken_, shared_->batch);
     shared_->is_full = false;
+    if (shared_->pinged) shared_->pinged = std::chrono::steady_clock::now();
     shared_->changed.notify_all();
   }
   on_batch_(taken_);
@@ -256,7 +288,12 @@ void KernelLogThread::on_ready() {
 void KernelLogThread::stop() {
   ready_.stop();
   if (!thread_.is_running()) return;
-  shared_->wake.signal();
+  {
+    // Together, as the thread clears a wake-up that it sees no reason for.
+    const std::lock_guard lock(shared_->mutex);
+    shared_->stopping = true;
+    shared_->wake.signal();
+  }
   thread_.stop(kStopTimeout);
 }
 

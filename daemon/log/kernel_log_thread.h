@@ -46,14 +46,19 @@ class KernelLogThread {
   KernelLogThread& operator=(const KernelLogThread&) = delete;
 
   Result<void> start(EventLoop& loop);
-  // Takes the descriptor in place of the one before.
-  enum class Use { kDevice, kFile, kClose };
+  // Takes the descriptor in place of the one before. Where no thread can be started it is kept, for
+  // the thread of a later call to close. kPackets: the device, or a socket in its place.
+  enum class Use { kDevice, kPackets, kFile, kClose };
   Result<void> take(UniqueFd fd, Use use);
   // Closes what it has.
   void drop();
   // Since when an order has not been taken up: where it is no moment, the descriptor before it
   // hangs.
   std::optional<std::chrono::steady_clock::time_point> waiting_since() const;
+  // Has a device that is followed read once more: a read that hangs shows in no other way.
+  void ping();
+  // Since when that has not been done.
+  std::optional<std::chrono::steady_clock::time_point> pinged_since() const;
   // Whether it reads or closes something, or its last batch is on the way.
   bool is_busy() const;
   void stop();
@@ -62,6 +67,7 @@ class KernelLogThread {
   struct Shared;
   class Worker;
   static void order(Shared& shared);
+  Result<void> start_thread();
   void on_ready();
 
   OnBatch on_batch_;

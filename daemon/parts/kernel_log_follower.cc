@@ -31,6 +31,7 @@ KernelLogFollower::KernelLogFollower(DaemonContext& context, const Settings& set
   const kernel_log::SocFound found = kernel_log::find_soc(context.root);
   options.soc = kernel_log::soc_named(soc).value_or(found.soc);
   options.accept_user_records = settings.kernel_log.accept_user_records;
+  options.accept_packets = !settings.reader.program.empty() && settings.reader.socket.empty();
   const ProcessLines lines = settings.kernel_log.library_errors;
   options.library_errors = is_live && (lines == ProcessLines::kAlways ||
                                        (lines == ProcessLines::kAuto && found.is_tegra));

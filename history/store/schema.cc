@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "history/store/schema.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "base/try.h"
 #include "history/store/sqlite.h"
@@ -54,22 +56,30 @@ constexpr std::int64_t kPageSize = 4096;
 // Of jetmem's tables, indexes of their keys and sqlite_sequence included.
 constexpr std::size_t kMostObjects = 64;
 
-// What a database consists of, in lines.
-Result<std::string> objects_of(sqlite3* db, std::string_view name) {
+struct Object {
+  std::string type;
+  std::string name;
+  std::string rest;
+  bool operator==(const Object&) const = default;
+};
+
+// What a database consists of.
+Result<std::vector<Object>> objects_of(sqlite3* db, std::string_view name) {
   Query query(db, "SELECT type, name, tbl_name, ifnull(sql, ''), rootpage > 0 FROM " +
                       std::string(name) + ".sqlite_master ORDER BY name LIMIT " +
                       std::to_string(kMostObjects));
-  std::string out;
+  std::vector<Object> out;
   for (;;) {
     JETMEM_ASSIGN(const auto row, query.next());
     if (!row) return out;
-    for (int column = 0; column < 4; ++column) (out += query.text(column)) += '\n';
-    out += query.number(4) != 0 ? "stored\n" : "not stored\n";
+    out.push_back({std::string(query.text(0)), std::string(query.text(1)),
+                   std::string(query.text(2)) + '\n' + std::string(query.text(3)) +
+                       (query.number(4) != 0 ? "\nstored" : "\nnot stored")});
   }
 }
 
 // Those of a file that this jetmem makes: SQLite writes them as it writes them into the file.
-Result<std::string> expected_objects() {
+Result<std::vector<Object>> expected_objects() {
   sqlite3* opened = nullptr;
   const int code =
       sqlite3_open_v2(":memory:", &opened,
@@ -78,6 +88,21 @@ Result<std::string> expected_objects() {
   if (code != SQLITE_OK) return tl::unexpected(sqlite_error(opened, "open a database in memory"));
   JETMEM_TRY(run_sql(opened, kTables));
   return objects_of(opened, "main");
+}
+
+Result<void> check_format(sqlite3* db, std::string_view name) {
+  const std::string pragma = "PRAGMA " + std::string(name) + ".";
+  JETMEM_ASSIGN(const auto page, query_number(db, pragma + "page_size"));
+  if (page != kPageSize) {
+    return fail(Errc::kMalformed, "pages of " + std::to_string(page) + " bytes, expected " +
+                                      std::to_string(kPageSize));
+  }
+  Query encoding(db, pragma + "encoding");
+  JETMEM_ASSIGN(const auto has_encoding, encoding.next());
+  if (!has_encoding || encoding.text(0) != "UTF-8") {
+    return fail(Errc::kMalformed, "its texts are not UTF-8");
+  }
+  return {};
 }
 
 }  // namespace
@@ -111,18 +136,30 @@ Result<void> check_tables(sqlite3* db, std::string_view name) {
   if (found != expected) {
     return fail(Errc::kMalformed, "its tables are not exactly those that jetmem makes");
   }
-  const std::string pragma = "PRAGMA " + std::string(name) + ".";
-  JETMEM_ASSIGN(const auto page, query_number(db, pragma + "page_size"));
-  if (page != kPageSize) {
-    return fail(Errc::kMalformed, "pages of " + std::to_string(page) + " bytes, expected " +
-                                      std::to_string(kPageSize));
+  return check_format(db, name);
+}
+
+Result<void> drop_additions(sqlite3* db, std::vector<std::string>& messages) {
+  JETMEM_ASSIGN(const auto found, objects_of(db, "main"));
+  JETMEM_ASSIGN(const auto expected, expected_objects());
+  for (const Object& each : found) {
+    if (std::find(expected.begin(), expected.end(), each) != expected.end()) continue;
+    const bool is_statistics = each.type == "table" && each.name.starts_with("sqlite_stat");
+    const bool has_data = each.type == "table" && !is_statistics;
+    // That of a key goes with its table.
+    if (has_data || each.name.starts_with("sqlite_autoindex_")) continue;
+    std::string quoted;
+    for (const char c : each.name) quoted.append(c == '"' ? 2 : 1, c);
+    JETMEM_TRY(run_sql(db, "DROP " + each.type + " IF EXISTS \"" + quoted + "\""));
+    messages.push_back("the history has jetmem's own tables only: removed the " + each.type + " " +
+                       each.name);
   }
-  Query encoding(db, pragma + "encoding");
-  JETMEM_ASSIGN(const auto has_encoding, encoding.next());
-  if (!has_encoding || encoding.text(0) != "UTF-8") {
-    return fail(Errc::kMalformed, "its texts are not UTF-8");
+  for (const Object& each : expected) {
+    if (std::find(found.begin(), found.end(), each) != found.end()) continue;
+    return fail(Errc::kMalformed,
+                "its " + each.type + " " + each.name + " is not as jetmem makes it");
   }
-  return {};
+  return check_format(db, "main");
 }
 
 const char* columns_table(Resolution resolution) {

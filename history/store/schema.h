@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "history/history.h"
@@ -29,6 +31,10 @@ Result<bool> climb(sqlite3* db, std::span<const SizeStep> ladder);
 // trigger or generated column of whoever made the file runs. To be called before anything is asked
 // of it.
 Result<void> check_tables(sqlite3* db, std::string_view name = "main");
+
+// The same of the file that is written to, where somebody has run ANALYZE or added an index, a view
+// or a trigger: they are removed, with a message each. Further tables stay; none is ever asked.
+Result<void> drop_additions(sqlite3* db, std::vector<std::string>& messages);
 
 // "raw", "minutes", "quarters": where columns of that resolution lie. Their rows are keyed
 // (chunk << 24 | series), so that those of a chunk are neighbours.

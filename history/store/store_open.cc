@@ -219,8 +219,9 @@ Result<void> HistoryStore::Connection::prepare(bool is_new) {
       return fail(Errc::kInvalid, "written by a newer jetmem (schema " + std::to_string(version) +
                                       ", known up to " + std::to_string(kSchema) + ")");
     }
-    // Before anything runs over its rows; tables without a schema number are refused below.
-    if (version > 0) JETMEM_TRY(check_tables(db.get()));
+    // Before anything runs over its rows; tables without a schema number are none of its own.
+    if (version == 0) return fail(Errc::kMalformed, "tables without a schema number");
+    JETMEM_TRY(drop_additions(db.get(), messages));
     JETMEM_TRY(quick_check(db.get()));
   } else {
     JETMEM_TRY(run_sql(db.get(), "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"));
@@ -239,7 +240,7 @@ Result<void> HistoryStore::Connection::prepare(bool is_new) {
   if (climbed && !is_new && !empty) {
     messages.push_back(options.file + ": brought forward to schema " + std::to_string(kSchema));
   }
-  JETMEM_TRY(check_tables(db.get()));
+  JETMEM_TRY(drop_additions(db.get(), messages));
   Query step(db.get(),
              "INSERT INTO facts(name, value) VALUES('raw_step', ?) ON CONFLICT(name) DO "
              "UPDATE SET value=excluded.value WHERE value<>excluded.value");

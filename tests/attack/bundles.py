@@ -24,6 +24,7 @@ import target as attacked  # noqa: E402
 COMMANDS = (("metrics",), ("doctor",), ("events",), ("top",), ("cma",), ("sources",), ("boots",), ("history",), ("status", "--json"))
 ENDS_WITHIN = 30.0
 MAX_RSS_MIB = 256
+OUTSIDE = f"/tmp/jetmem-was-here-{os.getpid()}"
 DECOYS = ("jetmem-bundle-mine", "jetmem-copy-mine", "jetmem-capture-1.part")
 BOARD = "orin-nano-8gb"
 
@@ -116,7 +117,7 @@ class Maker:
                                                                        b"[" * 5000, rng.randbytes(9)))
                 members[at] = (name, bytes(data), tarfile.REGTYPE)
             else:
-                members.append((rng.choice((name, "../" * 9 + "tmp/jetmem-was-here", "/tmp/jetmem-was-here", "a/" * 400 + "b", name + "/x")),
+                members.append((rng.choice((name, "../" * 9 + OUTSIDE[1:], OUTSIDE, "a/" * 400 + "b", name + "/x")),
                                 rng.choice((data, b"/etc/passwd", b"../../..")),
                                 rng.choice((tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE))))
         return members
@@ -179,5 +180,6 @@ def run(programs, report, rng, until, state):
                 report.violation("bundles", f"a folder was left behind ({kind})")
                 for each in left - set(DECOYS):
                     shutil.rmtree(folder / each, ignore_errors=True)
-            if pathlib.Path("/tmp/jetmem-was-here").exists():
+            if pathlib.Path(OUTSIDE).exists():
                 report.violation("bundles", f"something was written outside ({kind})")
+                pathlib.Path(OUTSIDE).unlink()

@@ -3,6 +3,7 @@
 """Stands for jetmem-reader in wrong hands: what it answers, and which descriptors it hands over.
 
     hostile_reader.py MODE [ARGUMENT]     descriptor 3 is the connection, as jetmem-reader's
+    hostile_reader.py listen MODE         descriptor 0 listens, as where systemd starts jetmem-reader
 
 A mode of DESCRIPTORS hands over such a descriptor as the kernel log; one of ANSWERS answers every
 source like that. "random SEED" does another one each time.
@@ -184,6 +185,8 @@ def program(directory, mode, argument=""):
 
 if __name__ == "__main__":
     try:
+        while sys.argv[1] == "listen":
+            serve(socket.socket(fileno=0).accept()[0], sys.argv[2], "")
         serve(socket.socket(fileno=3), sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "")
     except OSError:  # it hung up
         pass

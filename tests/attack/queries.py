@@ -48,7 +48,7 @@ def _client(target, seed, until):
             connection.close()
             connection = None
             continue
-        if answer.status == 503 and path.startswith("/api/v1/"):
+        if answer.status == 503 and path.startswith(("/api/v1/", "/healthz", "/readyz")):
             target.report.count("queries", "503, documented as unknown")
         else:
             target.report.status("queries", answer.status)

@@ -82,6 +82,27 @@ TEST_F(RecorderFailure, DamagedFilesAreSetAside) {
   }
 }
 
+TEST_F(RecorderFailure, WhatAnAdministratorAddedIsTakenAwayAndNothingIsLost) {
+  fill();
+  change(
+      "ANALYZE; CREATE INDEX \"my \"\"index\" ON events(kind); CREATE VIEW v AS SELECT 1;"
+      "CREATE TRIGGER t AFTER INSERT ON events BEGIN SELECT 1; END; CREATE TABLE mine(x);"
+      "INSERT INTO mine VALUES(1)");
+  logged_.clear();
+  open();
+  EXPECT_FALSE(set_aside_);
+  EXPECT_FALSE(fs::exists(file() + ".damaged-1"));
+  EXPECT_GE(logged_.size(), 4U);
+  EXPECT_EQ(points(all_of("x")).size(), 20U * 180U);
+  EXPECT_EQ(store_->check(), "ok");
+  store_.reset();
+  // And once more with nothing to do.
+  logged_.clear();
+  open();
+  EXPECT_FALSE(set_aside_);
+  EXPECT_TRUE(logged_.empty());
+}
+
 TEST_F(RecorderFailure, AReaderSetsNothingAside) {
   fill();
   store_.reset();

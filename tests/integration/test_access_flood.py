@@ -11,6 +11,7 @@ import http.client
 import os
 import pathlib
 import random
+import resource
 import socket
 import ssl
 import sys
@@ -202,6 +203,8 @@ def local(path):
 
 def idle(port):
     """A thousand addresses, two connections each, of which no word ever comes."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     held = []
     for i in range(2000):
         client = socket.socket()
@@ -353,9 +356,10 @@ class UnderAttack(unittest.TestCase):
 
     def test_thousands_of_idle_connections(self):
         daemon = jt.Daemon(self, SETTINGS)
-        Flood(self, "idle", daemon.port)
+        flood = Flood(self, "idle", daemon.port)
         jt.wait_for("all are taken", lambda: len(connections(daemon)) >= 60)
         self.assertLess(self.newcomers(lambda: self.answered(daemon), 30), 5)
+        self.assertIsNone(flood.process.poll())
 
     def test_trickle(self):
         page = self.check(jt.Daemon(self, SETTINGS), "trickle", 7)

@@ -4,6 +4,8 @@ log, the daemon's loop goes on, says what is wrong, and ends at SIGTERM."""
 
 import os
 import pathlib
+import socket
+import subprocess
 import sys
 import time
 import unittest
@@ -16,13 +18,29 @@ import hostile_reader  # noqa: E402
 # Those that could hold a loop; scripts/attack has all.
 MODES = ("fifo", "terminal", "stream", "packets", "zero", "folder", "file", "kmsg", "flood", "never-last", "endless",
          "many-descriptors")
-REFUSED = {"fifo": "a FIFO", "stream": "a socket", "zero": "another device", "folder": "a folder", "file": "a file"}
+REFUSED = {"fifo": "a FIFO", "stream": "a socket", "packets": "a socket", "zero": "another device",
+           "folder": "a folder", "file": "a file"}
 
 
 class HostileReader(unittest.TestCase):
     def start(self, mode):
         program = hostile_reader.program(jt.temp_directory(self), mode, "1")
-        return jt.Daemon(self, f'reader: {{program: "{program}", socket: ""}}\n', wait=False)
+        if mode != "packets":
+            return jt.Daemon(self, f'reader: {{program: "{program}", socket: ""}}\n', wait=False)
+        # Of a program that only the settings name they are taken: tests feed records like this.
+        path = jt.temp_directory(self) / "socket"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(listener.close)
+        listener.bind(str(path))
+        listener.listen()
+        serving = subprocess.Popen(
+            [sys.executable, hostile_reader.__file__, "listen", mode], stdin=listener, preexec_fn=jt.die_with_parent)
+        self.addCleanup(serving.wait)
+        self.addCleanup(serving.kill)
+        return jt.Daemon(self, f'reader: {{program: "{program}", socket: "{path}"}}\n', wait=False)
+
+    def is_not_believed(self, page):
+        return page.state("kernel_log") != "ok" or page.value("jetmem_kernel_log_input", input="journal") == 1
 
     def test_it_does_not_stop_the_loop(self):
         modes = [mode for mode in MODES if mode != "kmsg" or os.access("/dev/kmsg", os.R_OK)]
@@ -36,6 +54,13 @@ class HostileReader(unittest.TestCase):
             with self.subTest(mode):
                 jt.wait_for("it goes on", lambda mode=mode, daemon=daemon: cycles(daemon) >= before[mode] + 2,
                             jt.SOON)
+        # None of them is the log: nobody is to be told that it is read. A hang shows in a few seconds.
+        for mode in set(modes) & {"kmsg"}:
+            with self.subTest(mode):
+                daemons[mode].wait_for_log("hangs in the kernel", jt.SOON)
+        for mode, daemon in daemons.items():
+            with self.subTest(mode):
+                daemon.wait_for_page("its descriptor does not pass for the kernel log", self.is_not_believed, jt.SOON)
         for mode, name in REFUSED.items():
             with self.subTest(mode):
                 self.assertIn(f"jetmem-reader handed over {name}", daemons[mode].log())

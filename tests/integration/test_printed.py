@@ -111,7 +111,7 @@ class Printed(unittest.TestCase):
         for name in ("jetmem-reader", "jetmem-journal", "jetmem-nvml", "jetmem-probe"):
             runs += [[program(name), POISON], [program(name), b"--" + POISON], [program(name), "--library", POISON],
                      [program(name), "--kinds", POISON]]
-        self.assertGreater(self.check(runs), 12)
+        self.assertGreater(self.check(runs), len(runs) // 2)
 
     def test_there_is_one_way_to_stderr(self):
         """A constant may be written directly; whatever has a value comes by print_error()."""

@@ -37,8 +37,9 @@ constexpr std::array kMetrics{
             "Boots of the device since jetmem's history began; kept over reboots. If it grows "
             "although nobody reboots, the device restarts by itself."),
     counter("jetmem_daemon_starts_total",
-            "Starts of jetmemd since its history began; kept over reboots. At least: one that was "
-            "killed before it was kept is missing where there is no runtime directory."),
+            "Starts of jetmemd since its history began; kept over reboots. A lower "
+            "bound where jetmemd has no runtime directory: starts that crash within a minute may "
+            "be missing."),
     counter("jetmem_unclean_shutdowns_total",
             "Unrequested ends since the history began. of=device: the device went down while "
             "jetmem ran; of=jetmem: jetmemd was killed or crashed while the device ran on.",

@@ -18,8 +18,8 @@ struct ClientKey {
 
   Family family = Family::kLocal;  // a Unix socket
   std::array<std::uint8_t, 16> address{};
-  uid_t user = 0;     // of a Unix socket
-  pid_t process = 0;  // of one whose user is not known; 0: it is
+  uid_t user = static_cast<uid_t>(-1);  // of a Unix socket; no user has this number
+  pid_t process = 0;                    // of one whose user is not known; 0: it is
 
   bool is_local() const { return family == Family::kLocal; }
   bool is_root() const { return is_local() && user == 0 && process == 0; }
@@ -28,12 +28,8 @@ struct ClientKey {
   auto operator<=>(const ClientKey&) const = default;
 };
 
-// The daemon itself, for what it does once for all clients; no user has this number.
-inline ClientKey own_client() {
-  ClientKey out;
-  out.user = static_cast<uid_t>(-1);
-  return out;
-}
+// The daemon itself, for what it does once for all clients.
+inline ClientKey own_client() { return {}; }
 
 ClientKey client_key(const sockaddr_storage& peer);
 // The client at the other end of a connected Unix socket. In a user namespace (PrivateUsers= of the

@@ -37,6 +37,7 @@ struct Connection {
   Nanoseconds deadline{0};  // of the phase; kNever: none
   std::uint32_t requests = 0;
   bool is_cut = false;       // by Connections::cut()
+  bool is_evicted = false;   // cut, and counted, for another one
   bool is_reserved = false;  // it has one of root's own places
   // Of the request whose headers are being read: as its first line had it.
   bool in_headers = false;

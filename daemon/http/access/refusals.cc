@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, kRefusalNames.size()> kWhat{
     "got 429 or 503: too many passwords wait to be checked",
     "got 421: its Host header is not a name of this device, as when a web page rebinds its DNS "
     "name here; if it is a name of this device, add it to http.hosts",
-    "sent a request that is malformed, ambiguous or larger than 16 KiB: 400, 414 or 431",
+    "sent a request that is malformed, ambiguous or too large (docs/access.md): 400, 414 or 431",
 };
 
 template <class E>

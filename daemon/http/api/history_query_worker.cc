@@ -38,21 +38,42 @@ bool HistoryQueryWorker::Shared::has_room(const ClientKey& client) const {
   return own < kMostOfClient && jobs.size() < kMostQuestions;
 }
 
-HistoryQueryWorker::Job* HistoryQueryWorker::Shared::next() {
-  const auto answered =
-      std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.is_answered; });
-  if (static_cast<std::size_t>(answered) >= kMostAnswers) return nullptr;
+// What is asked once for all clients has few keys, and no client whose fault it is.
+bool HistoryQueryWorker::Shared::must_fetch(const Asker& asker) const {
+  if (asker.cost == QueryCost::kOwn) return false;
+  const auto own = std::count_if(jobs.begin(), jobs.end(), [&](const Job& job) {
+    return job.is_answered && job.asker.client == asker.client;
+  });
+  return static_cast<std::size_t>(own) >= kMostAnswers;
+}
+
+bool HistoryQueryWorker::Shared::make_room(Time now) {
+  std::size_t answers = 0;
+  auto oldest = jobs.end();
+  for (auto job = jobs.begin(); job != jobs.end(); ++job) {
+    if (!job->is_answered) continue;
+    ++answers;
+    if (job->is_awaited) continue;
+    if (oldest == jobs.end() || job->asked < oldest->asked) oldest = job;
+  }
+  if (answers < kMostAnswersInAll) return true;
+  if (oldest == jobs.end() || now - oldest->asked < kAbandoned) return false;
+  jobs.erase(oldest);
+  return true;
+}
+
+HistoryQueryWorker::Job* HistoryQueryWorker::Shared::next(Time now) {
   Job* out = nullptr;
   Nanoseconds least{0};
   for (Job& job : jobs) {
-    if (job.is_answered) continue;
+    if (job.is_answered || must_fetch(job.asker)) continue;
     const Nanoseconds end =
         budget.used(job.asker.client) + expected[static_cast<std::size_t>(job.asker.cost)];
     if (out != nullptr && end >= least) continue;
     out = &job;
     least = end;
   }
-  return out;
+  return out != nullptr && make_room(now) ? out : nullptr;
 }
 
 void HistoryQueryWorker::Shared::finish(Job& job, std::any answer, Time now) {
@@ -70,13 +91,14 @@ void HistoryQueryWorker::Shared::finish(Job& job, std::any answer, Time now) {
 void HistoryQueryWorker::run(Shared& shared) {
   std::unique_lock lock(shared.mutex);
   while (!shared.stopping) {
-    shared.forget(std::chrono::steady_clock::now());
-    Job* const job = shared.next();
+    const Time now = std::chrono::steady_clock::now();
+    shared.forget(now);
+    Job* const job = shared.next(now);
     if (job == nullptr) {
       if (shared.jobs.empty()) {
         shared.changed.wait(lock);
       } else {
-        shared.changed.wait_for(lock, kForgotten / 4);
+        shared.changed.wait_for(lock, kAbandoned / 4);
       }
       continue;
     }
@@ -130,6 +152,10 @@ HistoryQueryWorker::Reply HistoryQueryWorker::ask(const std::string& key, const 
       added.asker = asker;
       added.question = std::move(question);
       job = &shared_->jobs.emplace_back(std::move(added));
+      shared_->changed.notify_all();
+    } else if (job->question && shared_->must_fetch(job->asker)) {
+      // It does not wait for what another client leaves.
+      job->asker = asker;
       shared_->changed.notify_all();
     }
     job->is_awaited = true;

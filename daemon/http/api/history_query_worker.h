@@ -37,8 +37,12 @@ class HistoryQueryWorker {
   // How long a question is remembered that nobody asks any more: it is not begun then, or its
   // answer is dropped.
   static constexpr Milliseconds kForgotten{1'000};
-  // Answers may be megabytes long: with so many not fetched yet, no question is begun.
+  // Answers may be megabytes long: with so many not fetched yet, no question of their client is
+  // begun.
   static constexpr std::size_t kMostAnswers = 2;
+  // Of all clients: then one that nobody has fetched for so long is dropped for the next question.
+  static constexpr std::size_t kMostAnswersInAll = 4;
+  static constexpr Milliseconds kAbandoned{250};
   // Questions of one client, and of all but for the first one of each client.
   static constexpr std::size_t kMostOfClient = 8;
   static constexpr std::size_t kMostQuestions = 32;
@@ -107,8 +111,12 @@ class HistoryQueryWorker {
     Job* find(const std::string& key);
     void forget(Time now);
     bool has_room(const ClientKey& client) const;
+    // Whether too many answers for it were not fetched.
+    bool must_fetch(const Asker& asker) const;
+    // Makes room for one more answer. False: all are too young to be dropped.
+    bool make_room(Time now);
     // Null: there is none, or too many answers were not fetched.
-    Job* next();
+    Job* next(Time now);
     void finish(Job& job, std::any answer, Time now);
   };
   static void run(Shared& shared);

@@ -4,6 +4,8 @@
 #include <gnutls/abstract.h>
 #include <linux/sockios.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -388,7 +390,9 @@ void HttpPort::begin(MHD_Connection* handle, void** context) {
 
 void HttpPort::end(Connection& connection) {
   const Handshake& handshake = connection.handshake;
-  if (connection.in_handshake() || handshake.client_refused) {
+  if (connection.is_evicted) {
+    // Counted already.
+  } else if (connection.in_handshake() || handshake.client_refused) {
     const auto why = handshake.client_refused               ? HandshakeFailure::kClientCertificate
                      : connection.deadline <= now_of_wait() ? HandshakeFailure::kTimeout
                                                             : HandshakeFailure::kOther;
@@ -438,6 +442,28 @@ void HttpPort::cut(Connection& connection) {
     const linger at_once{1, 0};
     ::setsockopt(connection.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
+  end_socket(connection);
+}
+
+void HttpPort::cut_gently(Connection& connection) {
+  // Its last answer is with the kernel, and whoever reads it has had less time than a request may
+  // take.
+  const bool is_answered = connection.phase == Connection::Phase::kRequest &&
+                           connection.requests > 0 &&
+                           now_of_wait() - connection.since < options_.request_timeout;
+  if (!is_answered) {
+    cut(connection);
+    return;
+  }
+  connections_.cut(connection);
+  // A reader that stands still does not keep it in the kernel for minutes. Not for Unix sockets.
+  const unsigned patience = static_cast<unsigned>(
+      std::chrono::ceil<std::chrono::milliseconds>(options_.request_timeout).count());
+  ::setsockopt(connection.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
+  end_socket(connection);
+}
+
+void HttpPort::end_socket(const Connection& connection) {
   ::shutdown(connection.fd, SHUT_RDWR);
   // libmicrohttpd does not look at it while it sleeps.
   if (const auto found = waiting_of(connection.handle); found != waiting_.end()) wake(*found);
@@ -466,7 +492,8 @@ void HttpPort::evict(const ClientKey* client) {
                       : evicted.is_idle ? Refusal::kIdleEvicted
                                         : Refusal::kBusyEvicted;
   shared_.refusals.refused(why, evicted.connection->client);
-  cut(*evicted.connection);
+  evicted.connection->is_evicted = true;
+  cut_gently(*evicted.connection);
 }
 
 void HttpPort::make_room(const ClientKey& client) {

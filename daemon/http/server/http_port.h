@@ -103,6 +103,9 @@ class HttpPort {
   void refuse_as_too_large(MHD_Connection* handle, Connection& connection);
   // Closes it at the next serve(), without sending the rest of its answer.
   void cut(Connection& connection);
+  // Likewise, but the kernel still sends an answer that it has as a whole.
+  void cut_gently(Connection& connection);
+  void end_socket(const Connection& connection);
   // Cuts one of `client`, or of any if null; it is gone after serve().
   void evict(const ClientKey* client);
   // For one more connection of this client.

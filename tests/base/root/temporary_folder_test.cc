@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,6 +169,80 @@ TEST_F(TemporaryFolderTest, NothingOutsideIsRemovedThroughALink) {
   EXPECT_TRUE(is_there(at("precious/file")));
 }
 
+// Whoever owns the folder around it renames it, and puts something else there.
+TEST_F(TemporaryFolderTest, WhatStandsInItsPlaceStays) {
+  for (const bool is_link : {true, false}) {
+    around_.write("precious/file", "mine");
+    around_.write("precious/sub/file", "mine");
+    const std::string path = at("jetmem-x-1");
+    const std::string moved = at("moved");
+    {
+      const auto folder = TemporaryFolder::make(path);
+      ASSERT_TRUE(folder) << folder.error().message;
+      around_.write("jetmem-x-1/tree/file", "text");
+      fs::rename(path, moved);
+      if (is_link) {
+        fs::create_directory_symlink("precious", path);
+      } else {
+        fs::rename(at("precious"), path);
+      }
+      std::ofstream((*folder)->inside() + "/bundle") << "text";
+      EXPECT_TRUE(is_there(moved + "/bundle"));
+      EXPECT_FALSE(is_there(path + "/bundle"));
+    }
+    EXPECT_TRUE(is_there(path + "/file"));
+    EXPECT_TRUE(is_there(path + "/sub/file"));
+    EXPECT_TRUE(fs::is_empty(moved));
+    // Nor does the helper.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_TRUE(is_there(path + "/file"));
+    fs::remove_all(path);
+    fs::remove(moved);
+  }
+}
+
+// What has the name later is not the helper's.
+TEST_F(TemporaryFolderTest, TheHelperLeavesAfterANormalEnd) {
+  const std::string path = at("jetmem-x-1");
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    auto folder = TemporaryFolder::make(path);
+    folder->reset();
+    ::_exit(!is_there(path) && ::mkdir(path.c_str(), 0700) == 0 ? 0 : 1);
+  }
+  int status = 1;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(is_there(path));
+}
+
+TEST_F(TemporaryFolderTest, TheHelperNeedsFewDescriptors) {
+  const std::string path = at("jetmem-x-1");
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const rlimit few{64, 64};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    const auto folder = TemporaryFolder::make(path);
+    ::_exit(folder ? 0 : 1);  // without its destructor
+  }
+  int status = 1;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+  for (int i = 0; i < 3000 && is_there(path); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(is_there(path));
+}
+
+TEST_F(TemporaryFolderTest, NamesInItAreRemovedByASignalsHandler) {
+  const auto folder = TemporaryFolder::make(at("jetmem-x-1"));
+  ASSERT_TRUE(folder) << folder.error().message;
+  around_.write("jetmem-x-1/bundle", "text");
+  TemporaryFolder::remove_now((*folder)->descriptor(), (*folder)->path().c_str(), {"bundle", "no"});
+  EXPECT_FALSE(is_there(at("jetmem-x-1")));
+}
+
 TEST_F(TemporaryFolderTest, AnotherUsersIsLeftAlone) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to make another user's folder";
   const std::string path = left_behind("jetmem-x-1");
@@ -177,7 +252,10 @@ TEST_F(TemporaryFolderTest, AnotherUsersIsLeftAlone) {
   ASSERT_EQ(::chown(marker_in(path).c_str(), 0, 0), 0);
   ASSERT_EQ(::chown(path.c_str(), kNobody, kNobody), 0);
   EXPECT_FALSE(remove_abandoned_folder(path));
-  EXPECT_TRUE(is_there(path));
+  // Nor what he made look like his own jetmem's: it may hold what he cannot remove himself.
+  ASSERT_EQ(::chown(marker_in(path).c_str(), kNobody, kNobody), 0);
+  EXPECT_FALSE(remove_abandoned_folder(path));
+  EXPECT_TRUE(is_there(path + "/tree/file"));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST_F(KmsgTest, ADeviceGivesARecordForEachRead) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
   const UniqueFd feed(ends[0]);
-  ASSERT_TRUE(kmsg_.attach(UniqueFd(ends[1])));
+  ASSERT_TRUE(kmsg_.attach(UniqueFd(ends[1]), true));
   EXPECT_FALSE(kmsg_.is_file());
   EXPECT_TRUE(kmsg_.drain(10).value());
   for (int i = 0; i < 5; ++i) {
@@ -103,9 +103,18 @@ TEST_F(KmsgTest, ADeviceGivesARecordForEachRead) {
 TEST_F(KmsgTest, ADeviceThatEndsIsAnError) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-  ASSERT_TRUE(kmsg_.attach(UniqueFd(ends[1])));
+  ASSERT_TRUE(kmsg_.attach(UniqueFd(ends[1]), true));
   ::close(ends[0]);
   EXPECT_FALSE(kmsg_.drain(10));
+}
+
+TEST_F(KmsgTest, PacketsOfAnybodyAreNoKernelLog) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+  const UniqueFd feed(ends[0]);
+  const auto attached = kmsg_.attach(UniqueFd(ends[1]));
+  ASSERT_FALSE(attached);
+  EXPECT_NE(attached.error().message.find("handed over a socket"), std::string::npos);
 }
 
 }  // namespace

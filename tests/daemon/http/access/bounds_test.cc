@@ -63,7 +63,9 @@ TEST(AnswerMemoryTest, ThereIsRoomForLocalClientsAndMoreForRoot) {
   ClientKey user;
   user.user = 1000;
   EXPECT_EQ(fill(user), 2);
-  EXPECT_EQ(fill(ClientKey{}), 2);
+  ClientKey root;
+  root.user = 0;
+  EXPECT_EQ(fill(root), 2);
 }
 
 TEST(AnswerMemoryTest, ASharedBodyCountsOnce) {

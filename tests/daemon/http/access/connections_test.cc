@@ -47,6 +47,7 @@ TEST(ClientKeys, AreAddressesOrNetworks) {
   EXPECT_NE(client("fe80::1"), client("fe80::2"));
   EXPECT_EQ(client("fe80::1").text(), "fe80::1");
   EXPECT_TRUE(ClientKey{}.is_local());
+  EXPECT_FALSE(ClientKey{}.is_root());
 }
 
 ClientKey local(uid_t user, pid_t process = 0) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <future>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -50,7 +51,9 @@ TEST(QueryBudgetTest, ManyClientsTogetherHaveABoundThatLightOnesOutlast) {
   }
   EXPECT_EQ(heavy, 4);
   EXPECT_TRUE(budget.may_spend(address(200), QueryCost::kLight, now));
-  EXPECT_TRUE(budget.may_spend(ClientKey{}, QueryCost::kHeavy, now));  // root
+  ClientKey root;
+  root.user = 0;
+  EXPECT_TRUE(budget.may_spend(root, QueryCost::kHeavy, now));
   EXPECT_TRUE(budget.may_spend(own_client(), QueryCost::kOwn, now));
   for (std::uint16_t i = 0; i < 100; ++i) {
     if (!budget.may_spend(address(i + 200), QueryCost::kLight, now)) break;
@@ -107,6 +110,18 @@ class QueryOrderTest : public testing::Test {
     }
     EXPECT_TRUE(keys.empty());
   }
+  // Waits until so many questions have begun.
+  void await_begun(std::size_t count) {
+    const auto end = std::chrono::steady_clock::now() + seconds(30);
+    while (std::chrono::steady_clock::now() < end) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (order_.size() >= count) return;
+      }
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    ADD_FAILURE() << "not begun";
+  }
   std::size_t place_of(const std::string& key) {
     const std::lock_guard lock(mutex_);
     return static_cast<std::size_t>(std::find(order_.begin(), order_.end(), key) - order_.begin());
@@ -118,14 +133,30 @@ class QueryOrderTest : public testing::Test {
 };
 
 TEST_F(QueryOrderTest, ANewcomerWaitsForOneHeavyQuestionOnly) {
-  std::vector<std::string> heavy;
-  for (int i = 0; i < 6; ++i) {
+  // The first one runs until all are queued, and takes much longer than the light one.
+  std::promise<void> all_queued;
+  std::vector<std::string> heavy{"heavy 0"};
+  worker_.ask(
+      heavy.front(), {address(1), QueryCost::kHeavy},
+      [this, queued = all_queued.get_future().share()] {
+        {
+          const std::lock_guard lock(mutex_);
+          order_.emplace_back("heavy 0");
+        }
+        queued.wait_for(seconds(30));
+        std::this_thread::sleep_for(milliseconds(200));
+        return std::any(std::string("heavy 0"));
+      },
+      milliseconds(0));
+  await_begun(1);
+  for (int i = 1; i < 6; ++i) {
     heavy.push_back("heavy " + std::to_string(i));
     EXPECT_EQ(ask(heavy.back(), address(1), QueryCost::kHeavy, milliseconds(100)),
               Worker::State::kRequested);
   }
   EXPECT_EQ(ask("light", address(2), QueryCost::kLight), Worker::State::kRequested);
   EXPECT_EQ(ask("its heavy", address(2), QueryCost::kHeavy), Worker::State::kRequested);
+  all_queued.set_value();
   std::vector<std::string> all = heavy;
   all.insert(all.end(), {"light", "its heavy"});
   finish(all, address(1));
@@ -144,6 +175,52 @@ TEST_F(QueryOrderTest, OneClientHasFewPlacesAndAnotherFindsOne) {
   EXPECT_EQ(ask("other", address(2), QueryCost::kHeavy), Worker::State::kRequested);
   keys.emplace_back("other");
   finish(keys, address(1));
+}
+
+TEST_F(QueryOrderTest, AClientThatLeavesItsAnswersDelaysNobodyElse) {
+  for (std::size_t i = 0; i < Worker::kMostAnswers; ++i) {
+    ask("left " + std::to_string(i), address(1), QueryCost::kHeavy, milliseconds(20));
+  }
+  await_begun(Worker::kMostAnswers);
+  const auto answer = [](std::string key) { return [key] { return std::any(key); }; };
+  for (int i = 0; i < 10; ++i) {
+    const std::string key = std::to_string(i);
+    ask("left again " + key, address(1), QueryCost::kHeavy);
+    EXPECT_EQ(worker_
+                  .ask("other " + key, {address(2), QueryCost::kHeavy}, answer(key),
+                       Worker::kForgotten / 2)
+                  .state,
+              Worker::State::kAnswered);
+  }
+}
+
+TEST_F(QueryOrderTest, AQuestionOfAClientThatLeavesItsAnswersIsAnsweredToAnother) {
+  for (std::size_t i = 0; i < Worker::kMostAnswers; ++i) {
+    ask("left " + std::to_string(i), address(1), QueryCost::kHeavy, milliseconds(20));
+  }
+  await_begun(Worker::kMostAnswers);
+  EXPECT_EQ(ask("shared", address(1), QueryCost::kHeavy), Worker::State::kRequested);
+  // As the web thread does: again and again.
+  auto state = Worker::State::kRequested;
+  for (int i = 0; i < 50 && state != Worker::State::kAnswered; ++i) {
+    state = ask("shared", address(2), QueryCost::kHeavy);
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_EQ(state, Worker::State::kAnswered);
+}
+
+TEST_F(QueryOrderTest, ManyClientsThatLeaveTheirAnswersDelayAnotherLittle) {
+  for (std::uint16_t i = 0; i < Worker::kMostAnswersInAll; ++i) {
+    ask("left " + std::to_string(i), address(static_cast<std::uint16_t>(10 + i)), QueryCost::kHeavy,
+        milliseconds(20));
+  }
+  await_begun(Worker::kMostAnswersInAll);
+  EXPECT_EQ(worker_
+                .ask(
+                    "other", {address(2), QueryCost::kHeavy}, [] { return std::any(1); },
+                    Worker::kForgotten * 3 / 4)
+                .state,
+            Worker::State::kAnswered);
 }
 
 TEST_F(QueryOrderTest, WhatNobodyAsksAnyMoreIsNotBegun) {
