@@ -288,9 +288,10 @@ Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const
     if (body.error().code == Errc::kUnavailable) {
       addresses += (addresses.empty() ? "" : " or ") + location.text();
     } else {
-      // Something is there that takes connections; another program would have answered.
+      // Refused, or for want of a certificate's file not even asked: that is no silence.
       const Errc error = body.error().code;
-      if (is_silent != nullptr && (error == Errc::kTimeout || error == Errc::kIo)) *is_silent = true;
+      const bool has_asked = error != Errc::kDenied && error != Errc::kNotRegular;
+      if (is_silent != nullptr && has_asked) *is_silent = true;
       code = problem.empty() ? body.error().code : Errc::kIo;
       problem += (problem.empty() ? "" : "; ") + location.text() + ": " + body.error().message;
     }

@@ -133,7 +133,7 @@ void BootHistory::count_start() {
   if (starts_) {
     count = starts_->is_total ? std::max(count, starts_->count) : boot.starts + starts_->count;
   }
-  ended_unclean_ = was_killed || (boot.starts > 0 && count > boot.starts + 1);
+  ended_unclean_ = was_killed || count > boot.starts + 1;
   history_.count_starts(count);
   if (!starts_ || (starts_->is_total && starts_->count == count)) return;
   starts_->count = count;

@@ -160,10 +160,8 @@ void History::count_starts(std::uint64_t in_boot) {
   if (boots.empty() || in_boot <= boots.back().starts) return;
   Boot& boot = boots.back();
   const std::uint64_t added = in_boot - boot.starts;
-  // A history that was lost does not know how the runs before ended.
-  const bool is_known = boot.starts > 0;
-  const bool ran = is_known && boot.run == RunEnd::kRunning;
-  const std::uint64_t unclean = !is_known ? 0 : ran ? added : added - 1;
+  const bool ran = boot.starts > 0 && boot.run == RunEnd::kRunning;
+  const std::uint64_t unclean = ran ? added : added - 1;
   boot.starts = in_boot;
   starts += added;
   boot.unclean_runs += unclean;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
@@ -56,10 +58,18 @@ TEST(BundleCount, RemovesWhatAKilledOneLeft) {
     EXPECT_EQ(seen->bundles, 0U);
     EXPECT_GE(seen->bytes, 5000U);
     EXPECT_LT(seen->bytes, 5300U);
-    // It is killed: the folder stays, and nobody has it locked.
-    std::filesystem::rename(bundle + ".part", bundle + ".kept");
   }
-  std::filesystem::rename(bundle + ".kept", bundle + ".part");
+  // It is killed: the folder stays, and nobody has it locked.
+  const pid_t killed = ::fork();
+  if (killed == 0) {
+    const auto folder = TemporaryFolder::make(bundle + ".part", TemporaryFolder::Helper::kNone);
+    if (folder) write(bundle + ".part/bundle", 5000);
+    ::_exit(folder ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(killed, &status, 0), killed);
+  ASSERT_EQ(status, 0);
+  ASSERT_TRUE(std::filesystem::exists(bundle + ".part/bundle"));
   const auto seen = seen_in(dir.path(), bundle);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->bytes, 0U);

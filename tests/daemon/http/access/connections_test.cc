@@ -152,7 +152,7 @@ TEST_F(ConnectionsTest, ANewcomerOutlivesWhatIsOlder) {
   for (int i = 0; i < 20; ++i) {
     all.push_back(&open(("192.0.2." + std::to_string(i)).c_str(), milliseconds(i)));
   }
-  for (int i = 0; i < 19; ++i) {
+  for (std::size_t i = 0; i < 19; ++i) {
     EXPECT_EQ(all_.to_evict(milliseconds(100)).connection, all[i]);
     all_.cut(*all[i]);
   }
