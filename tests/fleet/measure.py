@@ -234,7 +234,9 @@ def main():
     # Prometheus cuts a block of two hours after three, and writes a series' samples of half an hour out of its memory.
     long, short, live = (0.1, 0.1, 1) if quick else (3.2, 0.6, 5)
     if options.devices:
-        few, many = max(1, options.devices // 10), options.devices
+        if options.devices < 10:
+            parser.error("--devices: 10 or more, as a tenth of them is measured too")
+        few, many = options.devices // 10, options.devices
         found = centres.centres({few: long, many: short}, live)
         for kind in ("Prometheus", "VictoriaMetrics"):
             centres.formula(kind, (few, found[kind, few]), (many, found[kind, many]), round(found[kind, many]["series"] / many))
