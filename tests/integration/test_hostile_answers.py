@@ -71,6 +71,8 @@ def each_field(names, commands, run):
         halves(command, wanted[len(wanted) // 2:])
 
     for command in commands:
+        for name in sorted(refused):
+            run(command, {name})
         halves(command, sorted(names - refused))
         run(command, {"<keys>"})
     return refused
@@ -170,7 +172,8 @@ class HostileAnswers(unittest.TestCase):
                 self.check(command, "--root", self.root)
             return not self.refused
 
-        each_field(fields(good), commands, takes)
+        names = fields(good)
+        self.assertLess(len(each_field(names, commands, takes)), max(2, len(names) / 2))
 
     def test_a_bundle_that_somebody_sent(self):
         alerts = self.daemon.request("GET", "/api/v1/alerts")[2]
