@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/sample.h"
 
+#include <algorithm>
+#include <cstring>
 #include <unordered_set>
 #include <utility>
 
@@ -38,16 +40,21 @@ std::string metric_part(std::string_view text) {
   return out.empty() ? "_" : out;
 }
 
+std::string shown(const LabelValue& label) {
+  return label.is_number() ? std::to_string(label.number())
+                           : printable(label.text(), kMaxLabelBytes);
+}
+
 void name_slot(SampleTable::Slot& slot) {
   const Descriptor& d = *slot.descriptor;
   const std::size_t first = d.is_pattern() ? 1 : 0;
   slot.family = std::string(d.name);
-  if (first == 1) slot.family = expand(d.name, metric_part(slot.labels[0].shown()));
+  if (first == 1) slot.family = expand(d.name, metric_part(slot.labels[0]));
   if (slot.is_companion) slot.family = worst_name(slot.family, d.worst);
 
-  std::vector<std::pair<std::string_view, std::string>> labels;
-  for (std::size_t i = first; i < slot.label_count; ++i) {
-    labels.emplace_back(d.labels[i - first], slot.labels[i].shown());
+  std::vector<std::pair<std::string_view, std::string_view>> labels;
+  for (std::size_t i = first; i < slot.labels.size(); ++i) {
+    labels.emplace_back(d.labels[i - first], slot.labels[i]);
   }
   std::sort(labels.begin(), labels.end());
   slot.key = slot.family;
@@ -58,6 +65,66 @@ void name_slot(SampleTable::Slot& slot) {
     slot.key += '"';
   }
   if (!labels.empty()) slot.key += '}';
+}
+
+// One slot in Section::identities; behind it its labels, and bytes up to the next multiple of its
+// alignment. A label is its size and text, or kNumber and the number.
+struct Identity {
+  const Descriptor* descriptor;
+  std::int32_t worst;
+  std::uint32_t size_and_count;  // bytes of all, and in the bits that its alignment leaves, labels
+};
+constexpr std::uint32_t kNumber = UINT32_MAX;
+constexpr std::uint32_t kCountBits = alignof(Identity) - 1;
+static_assert(kMaxLabels <= kCountBits);
+
+template <class T>
+void append_bytes(std::vector<char>& out, const T& value) {
+  const std::size_t at = out.size();
+  out.resize(at + sizeof value);
+  std::memcpy(out.data() + at, &value, sizeof value);
+}
+
+template <class T>
+T take_bytes(const char*& at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  at += sizeof value;
+  return value;
+}
+
+void append_identity(std::vector<char>& out, const Descriptor& descriptor, std::int32_t worst,
+                     const LabelValue* labels, std::size_t count) {
+  const std::size_t begin = out.size();
+  out.resize(begin + sizeof(Identity));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (labels[i].is_number()) {
+      append_bytes(out, kNumber);
+      append_bytes(out, labels[i].number());
+    } else {
+      append_bytes(out, static_cast<std::uint32_t>(labels[i].text().size()));
+      out.insert(out.end(), labels[i].text().begin(), labels[i].text().end());
+    }
+  }
+  out.resize((out.size() + kCountBits) & ~std::size_t{kCountBits});
+  const Identity identity{&descriptor, worst,
+                          static_cast<std::uint32_t>(out.size() - begin + count)};
+  std::memcpy(out.data() + begin, &identity, sizeof identity);
+}
+
+// Whether the labels that begin at `at` are these.
+bool are_labels(const char* at, const LabelValue* labels, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto size = take_bytes<std::uint32_t>(at);
+    if (labels[i].is_number()) {
+      if (size != kNumber || take_bytes<std::int64_t>(at) != labels[i].number()) return false;
+      continue;
+    }
+    const std::string_view text = labels[i].text();
+    if (size != text.size() || text != std::string_view(at, size)) return false;
+    at += size;
+  }
+  return true;
 }
 
 }  // namespace
@@ -90,10 +157,6 @@ void append_label_value(std::string& out, std::string_view text) {
       out += c;
     }
   }
-}
-
-std::string SampleTable::Label::shown() const {
-  return is_number ? std::to_string(number) : printable(text, kMaxLabelBytes);
 }
 
 double SampleTable::WorstWindow::update(Worst worst, Nanoseconds now, double value) {
@@ -129,6 +192,7 @@ void SampleTable::clear(std::size_t index) {
   section.slots.clear();
   section.values.clear();
   section.windows.clear();
+  section.identities.clear();
   section.duplicates = 0;
   ++section.shape_changes;
   ++shape_;
@@ -143,6 +207,24 @@ double SampleTable::value_of(std::string_view key) const {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+void SampleWriter::store(const Descriptor& descriptor, double value, const LabelValue* labels,
+                         std::size_t count) {
+  if (!rebuilding_ && identity_ < section_.identities.size()) {
+    const char* at = section_.identities.data() + identity_;
+    const auto known = take_bytes<Identity>(at);
+    if (known.descriptor == &descriptor && (known.size_and_count & kCountBits) == count &&
+        are_labels(at, labels, count)) {
+      identity_ += known.size_and_count & ~kCountBits;
+      section_.values[cursor_++] = value;
+      if (known.worst < 0) return;
+      section_.values[cursor_++] = section_.windows[static_cast<std::size_t>(known.worst)].update(
+          descriptor.worst, now_, value);
+      return;
+    }
+  }
+  append(descriptor, value, labels, count);
+}
+
 void SampleWriter::cut() {
   rebuilding_ = true;
   const auto from = section_.slots.begin() + static_cast<std::ptrdiff_t>(cursor_);
@@ -150,6 +232,7 @@ void SampleWriter::cut() {
   old_windows_ = section_.windows;
   section_.slots.erase(from, section_.slots.end());
   section_.values.resize(cursor_);
+  section_.identities.resize(identity_);
 }
 
 void SampleWriter::append(const Descriptor& descriptor, double value, const LabelValue* labels,
@@ -165,12 +248,13 @@ void SampleWriter::append(const Descriptor& descriptor, double value, const Labe
   if (!rebuilding_) cut();
   SampleTable::Slot slot;
   slot.descriptor = &descriptor;
-  slot.label_count = static_cast<std::uint8_t>(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    slot.labels[i] = {std::string(labels[i].text()), labels[i].number(), labels[i].is_number()};
-  }
+  for (std::size_t i = 0; i < count; ++i) slot.labels.push_back(shown(labels[i]));
   name_slot(slot);
-  if (descriptor.worst == Worst::kNone) {
+  const bool has_worst = descriptor.worst != Worst::kNone;
+  if (has_worst) slot.worst = static_cast<std::int32_t>(section_.windows.size());
+  append_identity(section_.identities, descriptor, slot.worst, labels, count);
+  identity_ = section_.identities.size();
+  if (!has_worst) {
     section_.slots.push_back(std::move(slot));
     section_.values.push_back(value);
     cursor_ = section_.slots.size();
@@ -178,6 +262,7 @@ void SampleWriter::append(const Descriptor& descriptor, double value, const Labe
   }
   SampleTable::Slot companion = slot;
   companion.is_companion = true;
+  companion.worst = -1;
   name_slot(companion);
   // A series that only moved keeps its last minute.
   SampleTable::WorstWindow window;
@@ -187,7 +272,6 @@ void SampleWriter::append(const Descriptor& descriptor, double value, const Labe
       break;
     }
   }
-  slot.worst = static_cast<std::int32_t>(section_.windows.size());
   section_.windows.push_back(window);
   section_.slots.push_back(std::move(slot));
   section_.slots.push_back(std::move(companion));
@@ -205,10 +289,18 @@ void SampleWriter::finish() {
   std::vector<SampleTable::WorstWindow> windows;
   std::unordered_set<std::string_view> keys;
   section_.duplicates = 0;
+  char* identity = section_.identities.data();
   for (SampleTable::Slot& slot : section_.slots) {
     if (slot.worst >= 0) {
       windows.push_back(section_.windows[static_cast<std::size_t>(slot.worst)]);
       slot.worst = static_cast<std::int32_t>(windows.size() - 1);
+    }
+    if (!slot.is_companion) {
+      Identity known{};
+      std::memcpy(&known, identity, sizeof known);
+      known.worst = slot.worst;
+      std::memcpy(identity, &known, sizeof known);
+      identity += known.size_and_count & ~kCountBits;
     }
     slot.is_duplicate = !keys.insert(slot.key).second;
     if (slot.is_duplicate) ++section_.duplicates;

@@ -7,7 +7,6 @@
 // zone appears) rebuilds the slots from the first difference on, and is counted.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -100,27 +99,15 @@ class SampleTable {
     bool used_ = false;
   };
 
-  struct Label {
-    std::string text;
-    std::int64_t number = 0;
-    bool is_number = false;
-
-    bool operator==(const LabelValue& value) const {
-      return is_number == value.is_number() && number == value.number() && text == value.text();
-    }
-    // As consumers see it: printable and bounded, not yet escaped for any format.
-    std::string shown() const;
-  };
-
   struct Slot {
     const Descriptor* descriptor = nullptr;
-    std::uint8_t label_count = 0;
     // A companion (worst of the last minute) belongs to the slot before it.
     bool is_companion = false;
     // Kept out of every consumer: a second series of the same name and labels.
     bool is_duplicate = false;
     std::int32_t worst = -1;  // index into Section::windows
-    std::array<Label, kMaxLabels> labels;
+    // As consumers see them: printable and bounded, not yet escaped for any format.
+    std::vector<std::string> labels;
     // The family's full name, and the series' durable name: family{sorted labels}.
     std::string family;
     std::string key;
@@ -131,6 +118,9 @@ class SampleTable {
     std::vector<Slot> slots;
     std::vector<double> values;  // one for each slot
     std::vector<WorstWindow> windows;
+    // What a cycle compares, of all slots but companions: beside each other, as a cycle finds cold
+    // caches, and slots are ten times as large.
+    std::vector<char> identities;
     std::uint64_t shape_changes = 0;
     std::uint64_t dropped = 0;     // samples refused in the last cycle: bound exceeded
     std::uint64_t duplicates = 0;  // series hidden in the present shape
@@ -178,29 +168,14 @@ class SampleWriter {
     const std::array<LabelValue, sizeof...(L)> given{LabelValue(labels)...};
     const auto value = static_cast<double>(number);
     if (!std::isfinite(value)) return;
-    if (!rebuilding_ && is_next(descriptor, given)) {
-      const std::int32_t worst = section_.slots[cursor_].worst;
-      section_.values[cursor_++] = value;
-      if (worst >= 0) store_worst(worst, descriptor.worst, value);
-      return;
-    }
-    append(descriptor, value, given.data(), sizeof...(L));
+    store(descriptor, value, given.data(), sizeof...(L));
   }
 
   void finish();
 
  private:
-  // Whether the series of the cycle before that stands here is this one.
-  bool is_next(const Descriptor& descriptor, std::span<const LabelValue> labels) const {
-    if (cursor_ == section_.slots.size()) return false;
-    const SampleTable::Slot& slot = section_.slots[cursor_];
-    return slot.descriptor == &descriptor && slot.label_count == labels.size() &&
-           std::equal(labels.begin(), labels.end(), slot.labels.begin());
-  }
-  void store_worst(std::int32_t window, Worst worst, double value) {
-    section_.values[cursor_++] =
-        section_.windows[static_cast<std::size_t>(window)].update(worst, now_, value);
-  }
+  void store(const Descriptor& descriptor, double value, const LabelValue* labels,
+             std::size_t count);
   void append(const Descriptor& descriptor, double value, const LabelValue* labels,
               std::size_t count);
   void cut();
@@ -208,7 +183,8 @@ class SampleWriter {
   SampleTable& table_;
   SampleTable::Section& section_;
   Nanoseconds now_;
-  std::size_t cursor_ = 0;  // of slots and values
+  std::size_t cursor_ = 0;    // of slots and values
+  std::size_t identity_ = 0;  // of the slot there, in the identities
   bool rebuilding_ = false;
   bool finished_ = false;
   // What stood behind the first difference: its windows are inherited.

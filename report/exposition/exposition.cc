@@ -62,7 +62,7 @@ std::string help_of(const SampleTable::Slot& slot) {
   const Descriptor& d = *slot.descriptor;
   std::string help(d.help);
   if (d.is_pattern()) {
-    const std::string star = slot.labels[0].shown();
+    const std::string star = slot.labels[0];
     for (auto at = help.find('*'); at != std::string::npos; at = help.find('*', at + star.size())) {
       help.replace(at, 1, star);
     }

@@ -10,9 +10,9 @@ namespace {
 Labels labels_of(const SampleTable::Slot& slot) {
   Labels labels;
   const std::size_t first = slot.descriptor->is_pattern() ? 1 : 0;
-  for (std::size_t i = first; i < slot.label_count; ++i) {
-    std::string value = slot.labels[i].shown();
-    if (!value.empty()) labels.emplace_back(slot.descriptor->labels[i - first], std::move(value));
+  for (std::size_t i = first; i < slot.labels.size(); ++i) {
+    const std::string& value = slot.labels[i];
+    if (!value.empty()) labels.emplace_back(slot.descriptor->labels[i - first], value);
   }
   std::sort(labels.begin(), labels.end());
   return labels;

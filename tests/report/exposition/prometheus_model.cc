@@ -14,8 +14,8 @@ prometheus::ClientMetric metric_of(const SampleTable::Slot& slot, double value) 
   prometheus::ClientMetric metric;
   const Descriptor& d = *slot.descriptor;
   const std::size_t first = d.is_pattern() ? 1 : 0;
-  for (std::size_t i = first; i < slot.label_count; ++i) {
-    metric.label.push_back({std::string(d.labels[i - first]), slot.labels[i].shown()});
+  for (std::size_t i = first; i < slot.labels.size(); ++i) {
+    metric.label.push_back({std::string(d.labels[i - first]), slot.labels[i]});
   }
   if (type_of(slot) == MetricType::kCounter) {
     metric.counter.value = value;
