@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "collectors/jetson/tegrastats/source.h"
+#include "collectors/lazy_derived_metric.h"
 #include "collectors/source.h"
 #include "collectors/sysfs/clocks/source.h"
 
@@ -30,7 +31,7 @@ std::optional<double> memory_activity(const TegrastatsLine& line);
 // Absent when the activity is more than that clock can give.
 std::optional<double> memory_saturation(double activity, std::uint64_t highest);
 
-class Bandwidth final : public DerivedMetric {
+class Bandwidth final : public LazyDerivedMetric {
  public:
   std::string_view name() const override { return "bandwidth"; }
   std::span<const std::string_view> sources() const override;

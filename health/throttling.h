@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "collectors/lazy_derived_metric.h"
 #include "collectors/source.h"
 #include "collectors/sysfs/thermal.h"
 #include "collectors/sysfs/throttle.h"
@@ -32,7 +33,7 @@ std::optional<ThrottlingLevel> throttling_level(const Thermal::CoolingDevice& de
 // Either may be null.
 std::optional<ThrottlingLevel> throttling_level(const Throttle* throttle, const Thermal* thermal);
 
-class Throttling final : public DerivedMetric {
+class Throttling final : public LazyDerivedMetric {
  public:
   std::string_view name() const override { return "throttling_level"; }
   std::span<const std::string_view> sources() const override;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text/units.h"
+#include "collectors/lazy_derived_metric.h"
 
 namespace jetmem {
 namespace {
@@ -164,11 +165,15 @@ Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
     entry.status.interval = info.interval;
     entry.status.timeout = info.interval;
     entry.section = table_.add_section(std::string(info.name));
+    entry.is_lazy = std::none_of(info.metrics.begin(), info.metrics.end(),
+                                 [](const Descriptor& d) { return d.worst != Worst::kNone; });
     entries_.push_back(std::move(entry));
   }
   for (std::unique_ptr<DerivedMetric>& derived_metric : derived_metrics) {
     const std::size_t section = table_.add_section(std::string(derived_metric->name()));
-    derived_.push_back({std::move(derived_metric), {}, section});
+    Derived derived{std::move(derived_metric), {}, section};
+    derived.is_lazy = dynamic_cast<LazyDerivedMetric*>(derived.derived_metric.get()) != nullptr;
+    derived_.push_back(std::move(derived));
   }
   own_section_ = table_.add_section("sources");
 }
@@ -260,21 +265,19 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   if (!parsed) {
     // What nobody could look for is not known to be absent.
     const bool absent = parsed.error().code == Errc::kAbsent;
+    // The reading before is overwritten: what the table has is older.
+    if (std::exchange(entry.is_unwritten, false)) entry.status.last_success = entry.written;
     reject(i, absent && unlisted.count > 0 ? unlisted.first.as_error() : std::move(parsed.error()));
     return;
   }
   ++entry.status.reads;
   const Nanoseconds now = clock_.boot();
-  entry.absent.reset();
-  WriteContext context{root_.facts(), readings_, entry.absent, now};
-  {
-    SampleWriter writer(table_, entry.section, now);
-    entry.source->write(writer, context);
-  }
-  if (unlisted.count > 0) entry.absent.add("unreadable", unlisted.count);
-  readings_.set_valid(i, true);
-  derive_ = true;
+  entry.unlisted = unlisted.count;
   entry.status.last_success = now;
+  entry.is_unwritten = true;
+  if (!entry.is_lazy) write(entry);
+  readings_.set_valid(i, true);
+  has_news_ = true;
   entry.status.timeout = entry.status.interval;
   if (entry.source->info().throttled) throttle(entry, now);
   entry.status.work_time = read_time + (clock_.mono() - begin);
@@ -285,6 +288,27 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   if (entry.status.state != SourceState::kOk || was_stale || was_skipped) {
     set_state(entry, SourceState::kOk, {});
   }
+}
+
+void Sampler::write(Entry& entry) {
+  const Nanoseconds now = entry.status.last_success;
+  entry.absent.reset();
+  WriteContext context{root_.facts(), readings_, entry.absent, now};
+  {
+    SampleWriter writer(table_, entry.section, now);
+    entry.source->write(writer, context);
+  }
+  if (entry.unlisted > 0) entry.absent.add("unreadable", entry.unlisted);
+  entry.is_unwritten = false;
+  entry.written = now;
+}
+
+void Sampler::write(Derived& derived, Nanoseconds now) {
+  derived.absent.reset();
+  WriteContext context{root_.facts(), readings_, derived.absent, now};
+  SampleWriter writer(table_, derived.section, now);
+  derived.derived_metric->write(writer, context);
+  derived.is_unwritten = false;
 }
 
 // The shorter of two readings counts: a moment in which everything was slow is no reason to look
@@ -324,6 +348,8 @@ void Sampler::reject(std::size_t i, Error error) {
   }
   ++entry.status.reads;
   entry.status.skipped.clear();
+  // As long as it is not stale.
+  if (entry.is_unwritten) write(entry);
   const SourceState state = state_of(error.code);
   if (state == SourceState::kFailed) {
     ++entry.status.errors[static_cast<std::size_t>(error.code)];
@@ -334,7 +360,7 @@ void Sampler::reject(std::size_t i, Error error) {
     entry.status.last_success = Nanoseconds(-1);
   }
   readings_.set_valid(i, false);
-  derive_ = true;
+  has_news_ = true;
   const bool same = entry.status.state == state && entry.status.error == error.code;
   entry.status.error = error.code;
   if (same) {
@@ -353,12 +379,14 @@ void Sampler::set_state(Entry& entry, SourceState state, std::string reason) {
 
 void Sampler::drop(Entry& entry, std::size_t i) {
   table_.clear(entry.section);
+  entry.is_unwritten = false;
+  entry.written = Nanoseconds(-1);
   entry.absent.reset();
   readings_.set_valid(i, false);
-  derive_ = true;
+  has_news_ = true;
 }
 
-void Sampler::finish_cycle() {
+void Sampler::finish_eager() {
   const Nanoseconds now = clock_.boot();
   for (std::size_t i = 0; options_.with_timing && i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
@@ -370,13 +398,24 @@ void Sampler::finish_cycle() {
     entry.status.stale = true;
     if (on_change_) on_change_(entry.source->info(), entry.status);
   }
-  if (std::exchange(derive_, false)) {
+  if (std::exchange(has_news_, false)) {
     for (Derived& derived : derived_) {
-      derived.absent.reset();
-      WriteContext context{root_.facts(), readings_, derived.absent, now};
-      SampleWriter writer(table_, derived.section, now);
-      derived.derived_metric->write(writer, context);
+      derived.is_unwritten = true;
+      if (!derived.is_lazy) write(derived, now);
     }
+  }
+}
+
+void Sampler::finish_lazy() {
+  const Nanoseconds now = clock_.boot();
+  for (Entry& entry : entries_) {
+    if (!entry.is_unwritten) continue;
+    const Nanoseconds begin = clock_.mono();
+    write(entry);
+    entry.status.work_time += clock_.mono() - begin;
+  }
+  for (Derived& derived : derived_) {
+    if (derived.is_unwritten) write(derived, now);
   }
   write_own_series(now);
 }

@@ -90,8 +90,15 @@ class Sampler {
   // The text was unavailable; Errc::kSkipped is a skip().
   void reject(std::size_t i, Error error);
 
-  // After the sources of a cycle: drops what is stale, derives, writes the sources' own series.
-  void finish_cycle();
+  // After the sources of a cycle: drops what is stale, and writes what needs each cycle: the series
+  // of sources whose worst values of a minute are kept, and what is derived with a memory.
+  void finish_eager();
+  // Everything else, and the sources' own series: before somebody reads the table.
+  void finish_lazy();
+  void finish_cycle() {
+    finish_eager();
+    finish_lazy();
+  }
 
  private:
   struct Entry {
@@ -105,12 +112,15 @@ class Sampler {
     Nanoseconds not_before{0};
     Nanoseconds earlier_read_time{0};
     bool is_throttled = false;
+    bool is_lazy = false;       // no sample of it is needed each cycle
+    bool is_unwritten = false;  // the last reading is not in the table yet
+    std::size_t unlisted = 0;   // folders, of the last reading
+    Nanoseconds written{-1};    // boot clock: of the last reading that is
   };
   bool admit_captured(std::size_t i);
   void throttle(Entry& entry, Nanoseconds now);
   void set_state(Entry& entry, SourceState state, std::string reason);
   void drop(Entry& entry, std::size_t i);
-  void write_own_series(Nanoseconds now);
 
   const Root& root_;
   const Clock& clock_;
@@ -122,11 +132,16 @@ class Sampler {
     std::unique_ptr<DerivedMetric> derived_metric;
     AbsentValues absent;
     std::size_t section = 0;
+    bool is_lazy = false;
+    bool is_unwritten = false;
   };
+  void write(Entry& entry);
+  void write(Derived& derived, Nanoseconds now);
+  void write_own_series(Nanoseconds now);
   std::vector<Derived> derived_;
   std::size_t own_section_ = 0;
   Readings readings_;
-  bool derive_ = false;
+  bool has_news_ = false;  // for the derived metrics
 };
 
 // The metrics that the Sampler itself writes, one set for each source.

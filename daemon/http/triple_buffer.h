@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "report/alerts/alerts_now.h"
-#include "report/exposition/exposition.h"
 
 namespace jetmem {
 
@@ -58,7 +57,6 @@ class TripleBuffer {
   std::atomic<std::uint8_t> between_{2};
 };
 
-using PageBuffer = TripleBuffer<Page, &Page::layout>;
 using AlertsBuffer = TripleBuffer<AlertsNow, &AlertsNow::texts>;
 
 }  // namespace jetmem

@@ -174,6 +174,9 @@ Result<void> Daemon::set_up_events() {
   if (started) started = alerts_.start();
   if (started) started = kernel_log_.start();
   if (started) started = children_.start();
+  if (started) {
+    started = publisher_.watch_requests(context_.loop, [this] { publish_requested_page(); });
+  }
   return started;
 }
 
@@ -246,6 +249,10 @@ void Daemon::cycle(Nanoseconds now) {
   ++counters_.cycles;
   counters_.missed_cycles = timer_.missed();
   counters_.last_cycle_time = context_.clock.mono() - begin;
+  {
+    SampleWriter out(sampling_.table, sampling_.cycle_section, now);
+    write_cycle_metrics(out, counters_);
+  }
   if (timer_.is_rules_due()) alerts_.set_due();
   if (sampling_.is_memory_shrinking_fast()) alerts_.set_early();
   publish(now);
@@ -297,30 +304,52 @@ void Daemon::on_answer(std::string_view source, Result<const Snapshot*> snapshot
   publish(context_.clock.boot());
 }
 
+// jetmem's own series are half of all, and most cycles nobody reads them, nor most others: neither
+// rules nor the history nor a client.
 void Daemon::publish(Nanoseconds now) {
-  sampling_.sampler->finish_cycle();
+  sampling_.sampler->finish_eager();
   source_log_.flush_due();
   children_.log_reader_kind(service_manager_.present());
+  publisher_.begin_page(now);
+  const bool is_step_due = history_ && history_->is_step_due(sampling_.table);
+  const bool is_whole = is_step_due || alerts_.is_due() || publisher_.is_page_due();
+  if (is_whole) complete_table(now);
+  if (alerts_.evaluate(now)) publisher_.publish_alerts(alerts_.evaluator());
+  if (is_whole) alerts_.write(now);
+  if (history_) history_->cycle(sampling_.table);
+  if (is_whole) publish_page(now);
+}
+
+void Daemon::publish_requested_page() {
+  const Nanoseconds now = context_.clock.boot();
+  if (!publisher_.is_page_current()) {
+    complete_table(now);
+    alerts_.write(now);
+    publish_page(now);
+  }
+  publisher_.reply_page();
+}
+
+void Daemon::publish_page(Nanoseconds now) {
+  if (history_) {
+    SampleWriter out(sampling_.table, sampling_.history_section, now);
+    history_->write(out);
+  }
+  counters_.hidden_series = publisher_.publish_page();
+}
+
+void Daemon::complete_table(Nanoseconds now) {
+  sampling_.sampler->finish_lazy();
   children_.fill(counters_);
   counters_.log_written = context_.log.written();
   counters_.log_dropped = context_.log.dropped();
   counters_.log_failed = context_.log.failed();
   counters_.suppressed_log_entries = source_log_.suppressed() + kernel_log_.feed().suppressed() +
                                      alerts_.suppressed() + children_.suppressed();
-  {
-    SampleWriter out(sampling_.table, sampling_.daemon_section, now);
-    write_daemon_metrics(out, counters_);
-    write_state_file_failures(out, kernel_log_.feed().state_file());
-    children_.write(out);
-  }
-  if (alerts_.evaluate(now)) publisher_.publish_alerts(alerts_.evaluator());
-  alerts_.write(now);
-  if (history_) {
-    history_->cycle(sampling_.table);
-    SampleWriter out(sampling_.table, sampling_.history_section, now);
-    history_->write(out);
-  }
-  counters_.hidden_series = publisher_.publish_page(now);
+  SampleWriter out(sampling_.table, sampling_.daemon_section, now);
+  write_daemon_metrics(out, counters_);
+  write_state_file_failures(out, kernel_log_.feed().state_file());
+  children_.write(out);
 }
 
 void Daemon::on_source_change(const SourceInfo& info, const SourceStatus& status) {

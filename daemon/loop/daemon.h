@@ -18,15 +18,15 @@
 #include "base/root/snapshot.h"
 #include "config/settings.h"
 #include "daemon/log/source_log.h"
+#include "daemon/loop/cycle_timer.h"
+#include "daemon/loop/service_manager.h"
 #include "daemon/parts/alerts.h"
 #include "daemon/parts/children.h"
-#include "daemon/loop/cycle_timer.h"
 #include "daemon/parts/daemon_context.h"
 #include "daemon/parts/daemon_metrics.h"
 #include "daemon/parts/kernel_log_follower.h"
 #include "daemon/parts/publisher.h"
 #include "daemon/parts/sampling.h"
-#include "daemon/loop/service_manager.h"
 #include "daemon/state/boot_history.h"
 #include "daemon/state/history_feed.h"
 
@@ -56,6 +56,11 @@ class Daemon {
   void read_source(std::size_t i);
   void on_answer(std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds read_time);
   void publish(Nanoseconds now);
+  // Writes what only somebody who reads the whole table needs.
+  void complete_table(Nanoseconds now);
+  void publish_page(Nanoseconds now);
+  // The page of the last cycle, for who asked for it.
+  void publish_requested_page();
   // A loop that did not run for a while reads what is due before it judges what is stale.
   void run_missed_cycle();
   void on_source_change(const SourceInfo& info, const SourceStatus& status);

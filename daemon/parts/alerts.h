@@ -30,10 +30,11 @@ class Alerts {
   bool apply(const Settings& settings);
   const RuleEvaluator& evaluator() const { return *evaluator_; }
 
-  // The rules' interval is over, or something happens that cannot wait for that: the kernel logged an
-  // event, or memory shrinks fast.
+  // The rules' interval is over, or something happens that cannot wait for that: the kernel logged
+  // an event, or memory shrinks fast.
   void set_due() { is_due_ = true; }
   void set_early() { is_early_ = true; }
+  bool is_due() const { return is_due_ || is_early_; }
   // Evaluates the rules if they are due. True: they were evaluated.
   bool evaluate(Nanoseconds now);
   void write(Nanoseconds now);

@@ -178,16 +178,19 @@ void ProcessUsage::write(SampleWriter& out, const Facts& facts, pid_t pid, std::
   if (const auto fds = count_fds(pid)) out.put(kMetrics[kFds], static_cast<double>(*fds), name);
 }
 
+void write_cycle_metrics(SampleWriter& out, const DaemonCounters& c) {
+  out.put(kMetrics[kCycles], c.cycles);
+  out.put(kMetrics[kCycleTime], to_seconds(c.last_cycle_time));
+  out.put(kMetrics[kCycleLag], to_seconds(c.last_lag));
+  out.put(kMetrics[kMissed], c.missed_cycles);
+}
+
 void write_daemon_metrics(SampleWriter& out, const DaemonCounters& c) {
   const auto put = [&](Metric metric, std::uint64_t value) {
     out.put(kMetrics[metric], static_cast<double>(value));
   };
   out.put(kMetrics[kBuildInfo], 1, kVersion);
   out.put(kMetrics[kMaxFds], static_cast<double>(descriptor_limit().soft), "jetmemd");
-  put(kCycles, c.cycles);
-  out.put(kMetrics[kCycleTime], to_seconds(c.last_cycle_time));
-  out.put(kMetrics[kCycleLag], to_seconds(c.last_lag));
-  put(kMissed, c.missed_cycles);
   out.put(kMetrics[kReaderKind], c.reader_from_socket ? 1 : 0, "socket");
   out.put(kMetrics[kReaderKind], c.reader_spawned ? 1 : 0, "spawned");
   put(kReaderStarts, c.reader_starts);

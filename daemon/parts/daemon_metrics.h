@@ -44,9 +44,11 @@ class ProcessUsage {
   static void write(SampleWriter& out, const Facts& facts, pid_t pid, std::string_view name);
 };
 
+// Of each cycle, as its worst values of a minute are kept.
+void write_cycle_metrics(SampleWriter& out, const DaemonCounters& counters);
 void write_daemon_metrics(SampleWriter& out, const DaemonCounters& counters);
 
-// Every metric that the two above write.
+// Every metric that the three above write.
 std::span<const Descriptor> daemon_metrics();
 
 }  // namespace jetmem

@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint64_t kDescriptorsOfAddress = kSpareConnections + 2;
 // However few descriptors there are: a scraper and a person.
 constexpr unsigned kFewestConnections = 4;
+// Half of the least time after which the loop counts as stuck, less what a cycle may be late.
+constexpr Nanoseconds kPageInterval = std::chrono::milliseconds(4'900);
 
 // So that `jetmem alerts` finds the daemon also where no port is open. Read-only. Where a port is
 // open to everybody any local user may read the same there: hence open to all then, else to the
@@ -49,12 +51,17 @@ void Publisher::publish_alerts(const RuleEvaluator& evaluator) {
   alerts_.publish();
 }
 
-std::size_t Publisher::publish_page(Nanoseconds now) {
+bool Publisher::is_page_due() const {
+  if (published_ < Nanoseconds(0) || !pages_.can_request()) return true;
+  return taken_ - published_ >= context_.at_speed(kPageInterval);
+}
+
+std::size_t Publisher::publish_page() {
   source_states_.notify(*sampling_.sampler);
-  // Numbered by itself, not by the cycle: an answer of the reader makes a new page of the same
-  // cycle, and whoever caches by the number must see it.
   Page& page = pages_.back();
-  fill_page(sampling_.table, now, ++pages_published_, page);
+  published_ = taken_;
+  published_cycle_ = pages_.cycle();
+  fill_page(sampling_.table, published_, published_cycle_, page);
   const std::size_t hidden = page.layout->hidden();
   pages_.publish();
   return hidden;

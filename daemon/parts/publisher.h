@@ -5,10 +5,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "base/process/event_loop.h"
+#include "base/result.h"
 #include "base/root/snapshot.h"
 #include "config/settings.h"
 #include "daemon/alerts/rule_evaluator.h"
+#include "daemon/http/page_buffer.h"
 #include "daemon/http/published_sources.h"
 #include "daemon/http/server/web.h"
 #include "daemon/http/triple_buffer.h"
@@ -39,8 +43,23 @@ class Publisher {
     program_texts_.notify(source, snapshot);
   }
   void publish_alerts(const RuleEvaluator& evaluator);
+  // The table has values of `now`, and jetmem's own series are not among them yet.
+  void begin_page(Nanoseconds now) {
+    taken_ = now;
+    pages_.next_cycle();
+  }
+  // Whether to publish a page although nobody asks: when the loop hangs, the one that is there must
+  // not be old.
+  bool is_page_due() const;
   // Everything that the table has now. Returns how many series have no room on the page.
-  std::size_t publish_page(Nanoseconds now);
+  std::size_t publish_page();
+  // Calls back when somebody asks for a page that begin_page() began; to be answered with
+  // reply_page(), after publish_page().
+  Result<void> watch_requests(EventLoop& loop, EventLoop::Callback callback) {
+    return page_requests_.start(loop, pages_.requests(), std::move(callback));
+  }
+  bool is_page_current() const { return published_cycle_ == pages_.cycle(); }
+  void reply_page() { pages_.reply(); }
   // False: its thread still uses the history.
   bool stop() { return !web_ || web_->stop(); }
 
@@ -51,7 +70,10 @@ class Publisher {
   DaemonContext& context_;
   Sampling& sampling_;
   PageBuffer pages_;
-  std::uint64_t pages_published_ = 0;
+  Watch page_requests_;
+  Nanoseconds taken_{0};
+  Nanoseconds published_{-1};  // taken_ of the newest page; negative: there is none
+  std::uint64_t published_cycle_ = 0;
   AlertsBuffer alerts_;
   std::shared_ptr<const AlertsTexts> alerts_texts_;
   std::uint64_t alerts_texts_read_ = 0;  // RuleEvaluator::times_read() of them

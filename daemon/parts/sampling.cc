@@ -39,6 +39,7 @@ Sampling::Sampling(const DaemonContext& context) {
       sections.begin());
   processes_section = table.add_section("processes of jetmem");
   alerts_section = table.add_section("alerts");
+  cycle_section = table.add_section("cycles");
   daemon_section = table.add_section("jetmemd");
   history_section = table.add_section("history");
 }

@@ -27,11 +27,14 @@ struct Sampling {
   std::size_t boot_index = 0;
   std::unique_ptr<Sampler> sampler;
   // Memory may be gone before the rules are due again.
-  bool is_memory_shrinking_fast() const { return !table.sections()[exhaustion_section].values.empty(); }
+  bool is_memory_shrinking_fast() const {
+    return !table.sections()[exhaustion_section].values.empty();
+  }
 
   std::size_t exhaustion_section = 0;  // of MemoryExhaustion, which writes only while it shrinks
   std::size_t processes_section = 0;
   std::size_t alerts_section = 0;
+  std::size_t cycle_section = 0;
   std::size_t daemon_section = 0;
   std::size_t history_section = 0;
 };

@@ -178,10 +178,12 @@ void HistoryFeed::watch(const SampleTable& table) {
   if (stall < kCalm) was_stalled_ = false;
 }
 
-void HistoryFeed::cycle(const SampleTable& table) {
+bool HistoryFeed::is_step_due(const SampleTable& table) {
   watch(table);
-  recorder_.cycle(table);
+  return recorder_.is_step_due();
 }
+
+void HistoryFeed::cycle(const SampleTable& table) { recorder_.cycle(table); }
 
 void HistoryFeed::finish(const SampleTable& table) {
   recorder_.cycle(table);

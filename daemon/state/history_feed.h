@@ -54,6 +54,9 @@ class HistoryFeed {
   // Whether a time server keeps the machine's clock in step: times are recorded as certain then,
   // for as long as that counts as known.
   void set_clock_synchronized(bool is_synchronized);
+  // Before cycle(): looks for what is urgent in the table. Whether cycle() will record a step of
+  // it, so that all of it must be current.
+  bool is_step_due(const SampleTable& table);
   void cycle(const SampleTable& table);
   void finish(const SampleTable& table);
 

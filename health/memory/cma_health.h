@@ -23,6 +23,7 @@
 #include <optional>
 
 #include "collectors/kernel_log/tally.h"
+#include "collectors/lazy_derived_metric.h"
 #include "collectors/source.h"
 #include "collectors/sysfs/cma.h"
 #include "health/memory/options.h"
@@ -43,7 +44,7 @@ std::uint64_t largest_failed_request(const kernel_log::Tally& tally, const Cma::
 std::uint64_t required_contiguous_bytes(std::uint64_t size, std::uint64_t frame,
                                         std::uint64_t request);
 
-class CmaHealth final : public DerivedMetric {
+class CmaHealth final : public LazyDerivedMetric {
  public:
   // `options` must outlive it, and is read in each cycle.
   explicit CmaHealth(const HealthOptions& options) : options_(options) {}

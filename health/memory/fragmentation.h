@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 
+#include "collectors/lazy_derived_metric.h"
 #include "collectors/proc/buddyinfo.h"
 #include "collectors/source.h"
 
@@ -43,7 +44,7 @@ void without_cma(std::span<std::uint64_t> counts, std::uint64_t free_cma_pages);
 // Combines Buddyinfo and Zoneinfo, zone by zone. Values without CMA are omitted where zoneinfo does
 // not report the free CMA pages, the best of all zones unless it does for each; -1 where none has a
 // block.
-class Fragmentation final : public DerivedMetric {
+class Fragmentation final : public LazyDerivedMetric {
  public:
   std::string_view name() const override { return "fragmentation"; }
   std::span<const std::string_view> sources() const override;

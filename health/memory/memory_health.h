@@ -22,6 +22,7 @@
 #include <optional>
 
 #include "collectors/jetson/nvml/source.h"
+#include "collectors/lazy_derived_metric.h"
 #include "collectors/proc/meminfo.h"
 #include "collectors/source.h"
 
@@ -31,7 +32,7 @@ namespace jetmem {
 std::optional<double> share_of_memory(std::uint64_t part, std::uint64_t total);
 std::optional<double> hidden_share(std::uint64_t available, std::uint64_t free);
 
-class MemoryHealth final : public DerivedMetric {
+class MemoryHealth final : public LazyDerivedMetric {
  public:
   std::string_view name() const override { return "memory_health"; }
   std::span<const std::string_view> sources() const override;

@@ -66,6 +66,7 @@ struct Recorder::State {
   void pushed_out(std::size_t events_lost);
   void notify(LogLevel level, std::string message, std::string_view reason = {});
   void begin_job(std::string_view why, bool with_steps);
+  bool is_step_due(Nanoseconds boot_now);
   void write_if_due(Nanoseconds boot_now);
   void daemon_event(std::string kind, std::string severity, std::string summary);
 
@@ -357,6 +358,11 @@ bool Recorder::State::may_write_early(Nanoseconds boot_now) {
   return failing ? clock.mono() >= retry_at : budget.may(pending, boot_now);
 }
 
+// What is urgent takes along how things are now.
+bool Recorder::State::is_step_due(Nanoseconds boot_now) {
+  return boot_now >= next_step || (boot_now - last_step >= kNearest && may_write_early(boot_now));
+}
+
 void Recorder::State::write_if_due(Nanoseconds boot_now) {
   if (!thread || !thread->runs() || !thread->is_idle()) return;
   if (failing && clock.mono() < retry_at) return;
@@ -413,15 +419,14 @@ void Recorder::start() {
   s.begin_job({}, false);
 }
 
+bool Recorder::is_step_due() { return state_->is_step_due(state_->clock.boot()); }
+
 void Recorder::cycle(const SampleTable& table) {
   State& s = *state_;
   const Nanoseconds now = s.clock.boot();
   s.take_outcome();
   s.check_for_unread();
-  const bool due = now >= s.next_step;
-  // What is urgent takes along how things are now.
-  const bool early = now - s.last_step >= kNearest && s.may_write_early(now);
-  if (due || early) {
+  if (s.is_step_due(now)) {
     s.check_clock(now);
     s.take_step(table, now);
     const Nanoseconds interval = s.options.interval;

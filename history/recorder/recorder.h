@@ -62,6 +62,8 @@ class Recorder {
 
   // Opens the file, on the recorder's thread.
   void start();
+  // Whether cycle() would take a step now: the table is to have everything then.
+  bool is_step_due();
   // After each cycle: takes a step when one is due, writes when enough wait, tells what went wrong.
   void cycle(const SampleTable& table);
   // Gives its number: again() counts one more onto it; 0 where it was not kept. `may_be_recorded`:

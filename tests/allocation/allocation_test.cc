@@ -12,8 +12,8 @@
 #include "collectors/probe/source.h"
 #include "collectors/sampler/registry.h"
 #include "collectors/sampler/sampler.h"
-#include "daemon/http/triple_buffer.h"
 #include "daemon/children/memory_protection.h"
+#include "daemon/http/page_buffer.h"
 #include "daemon/parts/daemon_metrics.h"
 #include "health/registry.h"
 #include "report/exposition/exposition.h"
@@ -54,6 +54,7 @@ class Loop {
     const Nanoseconds now = clock_.boot();
     {
       SampleWriter out(table_, daemon_metrics_section_, now);
+      write_cycle_metrics(out, counters_);
       write_daemon_metrics(out, counters_);
     }
     {

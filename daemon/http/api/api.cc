@@ -80,7 +80,7 @@ ApiAnswer Api::answer(const Endpoint& endpoint, std::span<const Parameter> param
 }
 
 std::array<std::uint64_t, 4> Api::newest() {
-  const Page& page = pages_.latest();
+  const Page& page = pages_.current();
   const std::uint64_t sources = inputs_.sources == nullptr ? 0 : inputs_.sources->latest().changes;
   return {page.cycle, static_cast<std::uint64_t>(page.taken.count()),
           static_cast<std::uint64_t>(alerts_.latest().evaluated.count()), sources};
@@ -158,13 +158,13 @@ Nanoseconds pause_after(Nanoseconds cost, Nanoseconds least) {
 
 std::shared_ptr<const std::string> Api::kept(const CachedBody& body, Nanoseconds rest) {
   const Nanoseconds pause = pause_after(body.cost, rest);
-  const bool is_good = body.components == newest() || clock_.mono() - body.made < pause;
+  const bool is_good = clock_.mono() - body.made < pause || body.components == newest();
   return is_good ? body.text : nullptr;
 }
 
 ApiAnswer Api::keep(CachedBody& body, ApiAnswer answer, Nanoseconds cost) {
   body.text = answer.body;
-  body.components = newest();
+  body.components = now_of_;
   body.made = clock_.mono();
   body.cost = cost;
   return answer;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "daemon/http/api/history_query_worker.h"
 #include "daemon/http/api/parameters.h"
+#include "daemon/http/page_buffer.h"
 #include "daemon/http/published_sources.h"
 #include "daemon/http/triple_buffer.h"
 #include "daemon/readiness.h"
@@ -117,7 +118,7 @@ class Api {
 
  private:
   ApiAnswer view(const Endpoint& endpoint);
-  // What now() is made of: another one when any of it is.
+  // What now() is made of, as it is now: another one when any of it is.
   std::array<std::uint64_t, 4> newest();
   void check_past();
   // Why there is no answer of the history worker; counts it.

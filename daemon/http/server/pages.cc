@@ -119,7 +119,7 @@ Nanoseconds Pages::age(const Page& page) const {
 }
 
 Answer Pages::metrics_page(const Request& request) {
-  const Page& page = buffer_.latest();
+  const Page& page = buffer_.current();
   const bool is_filled = page.taken >= Nanoseconds(0);
   const Nanoseconds age = this->age(page);
   const bool stalled = age > readiness_.timeout();

@@ -14,6 +14,7 @@
 #include "config/web/web_config.h"
 #include "daemon/http/access/client_key.h"
 #include "daemon/http/api/api.h"
+#include "daemon/http/page_buffer.h"
 #include "daemon/http/server/gzip.h"
 #include "daemon/http/server/metrics_body.h"
 #include "daemon/http/server/web_metrics.h"

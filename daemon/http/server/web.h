@@ -21,6 +21,7 @@
 #include "daemon/http/access/cpu_share.h"
 #include "daemon/http/access/refusals.h"
 #include "daemon/http/access/response_memory.h"
+#include "daemon/http/page_buffer.h"
 #include "daemon/http/server/gate.h"
 #include "daemon/http/server/http_port.h"
 #include "daemon/http/server/pages.h"

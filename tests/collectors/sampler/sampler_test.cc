@@ -8,6 +8,7 @@
 
 #include "collectors/jetson/nvmap/source.h"
 #include "collectors/proc/meminfo.h"
+#include "collectors/proc/vmstat.h"
 #include "collectors/sysfs/zram.h"
 #include "tests/temp_dir.h"
 
@@ -77,6 +78,45 @@ TEST_F(SamplerTest, AFailureKeepsTheLastValuesUntilTheyAreStale) {
   EXPECT_EQ(value(kFree), 8192);
   EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 0);
   EXPECT_EQ(changes_, (std::vector<std::string>{"ok", "failed", "stale", "ok"}));
+}
+
+// Only series whose worst values are kept need each cycle.
+TEST_F(SamplerTest, WhatNobodyReadsIsWrittenLater) {
+  std::vector<std::unique_ptr<Source>> sources;
+  sources.push_back(std::make_unique<MeminfoSource>());
+  sources.push_back(std::make_unique<VmstatSource>());
+  SampleTable table;
+  Sampler sampler(root_, clock_, table, std::move(sources), {}, {});
+  constexpr const char* kKills = "jetmem_vmstat_oom_kill_total";
+  constexpr const char* kAge = "jetmem_source_age_seconds{source=\"vmstat\"}";
+  const auto collect = [&](std::string_view vmstat) {
+    clock_.advance(seconds(1));
+    tree_.write("proc/meminfo", "MemFree: 4 kB\n");
+    tree_.write("proc/vmstat", vmstat);
+    sampler.collect(0);
+    sampler.collect(1);
+    sampler.finish_eager();
+  };
+  collect("oom_kill 1\n");
+  EXPECT_EQ(table.value_of(kFree), 4096);
+  EXPECT_TRUE(std::isnan(table.value_of(kKills)));
+  sampler.finish_lazy();
+  EXPECT_EQ(table.value_of(kKills), 1);
+  EXPECT_EQ(table.value_of(kAge), 0);
+
+  collect("oom_kill 2\n");
+  collect("oom_kill 3\n");
+  EXPECT_EQ(table.value_of(kKills), 1);
+  sampler.finish_lazy();
+  EXPECT_EQ(table.value_of(kKills), 3);
+
+  // A reading that failed leaves nothing of the one before: the age is that of what is shown.
+  collect("oom_kill 4\n");
+  collect("garbage\n");
+  sampler.finish_lazy();
+  EXPECT_EQ(table.value_of(kKills), 3);
+  EXPECT_EQ(table.value_of(kAge), 2);
+  EXPECT_EQ(table.value_of("jetmem_source_state{source=\"vmstat\",state=\"failed\"}"), 1);
 }
 
 // A snapshot of a slow machine takes long; what was read first is as good as what was read last.

@@ -6,10 +6,12 @@
 #include <atomic>
 #include <thread>
 
+#include "daemon/http/page_buffer.h"
+
 namespace jetmem {
 namespace {
 
-TEST(PageBuffer, TheNewestPageIsSeenAndOlderOnesAreSkipped) {
+TEST(TripleBuffer, TheNewestPageIsSeenAndOlderOnesAreSkipped) {
   PageBuffer buffer;
   EXPECT_LT(buffer.latest().taken, Nanoseconds(0));
   for (std::uint64_t cycle = 1; cycle <= 3; ++cycle) {
@@ -23,7 +25,7 @@ TEST(PageBuffer, TheNewestPageIsSeenAndOlderOnesAreSkipped) {
   EXPECT_EQ(buffer.latest().cycle, 4U);
 }
 
-TEST(PageBuffer, AChangedShapeIsLaidOutOnce) {
+TEST(TripleBuffer, AChangedShapeIsLaidOutOnce) {
   static constexpr Descriptor kOne{.name = "jetmem_one", .help = "One."};
   SampleTable table;
   const std::size_t section = table.add_section("test");
@@ -42,7 +44,7 @@ TEST(PageBuffer, AChangedShapeIsLaidOutOnce) {
 }
 
 // Run under ThreadSanitizer to mean most.
-TEST(PageBuffer, PagesAreNeverTornAndNeverGoBack) {
+TEST(TripleBuffer, PagesAreNeverTornAndNeverGoBack) {
   constexpr std::uint64_t kCycles = 200'000;
   PageBuffer buffer;
   std::thread producer([&buffer] {

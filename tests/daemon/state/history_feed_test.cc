@@ -38,6 +38,7 @@ struct HistoryFeedTest : testing::Test {
       out.put(kLevel, level);
       out.put(kStall, stall, "memory", "full", "10s");
     }
+    (void)feed->is_step_due(table);
     feed->cycle(table);
     SampleWriter out(table, own, clock.boot());
     feed->write(out);

@@ -4,6 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <thread>
 
 #include "daemon/http/server/gzip.h"
 #include "page/assets.h"
@@ -80,6 +84,45 @@ TEST_F(PagesTest, AStalledPageIsNotServed) {
 
   sample(1);
   EXPECT_THAT(metrics(), HasSubstr("\njetmem_free_bytes 1\n"));
+}
+
+// The newest cycle is shown where the loop answers, and what is there, with its age, where it
+// hangs.
+TEST_F(PagesTest, APageIsFilledForWhoAsks) {
+  sample(1);
+  buffer_.next_cycle();
+  buffer_.next_cycle();
+  clock_.advance(seconds(2));
+  std::atomic<bool> stop{false};
+  std::thread loop([&] {
+    while (!stop) {
+      pollfd request{buffer_.requests(), POLLIN, 0};
+      if (::poll(&request, 1, 10) != 1) continue;
+      SampleWriter(table_, section_, clock_.boot()).put(kFree, 2);
+      fill_page(table_, clock_.boot(), buffer_.cycle(), buffer_.back());
+      buffer_.publish();
+      buffer_.reply();
+    }
+  });
+  // Once, but on a machine that lets the loop wait.
+  std::string page;
+  for (int i = 0; i < 20 && page.find("_bytes 2\n") == std::string::npos; ++i) {
+    buffer_.next_cycle();
+    page = metrics();
+  }
+  stop = true;
+  loop.join();
+  EXPECT_THAT(page, HasSubstr("\njetmem_free_bytes 2\n"));
+  EXPECT_THAT(page, HasSubstr("\njetmem_samples_age_seconds 0\n"));
+
+  buffer_.next_cycle();
+  clock_.advance(seconds(4));
+  EXPECT_THAT(metrics(), HasSubstr("\njetmem_samples_age_seconds 4\n"));
+  clock_.advance(seconds(7));
+  const std::string stalled = metrics();
+  EXPECT_THAT(stalled, HasSubstr("\njetmem_sampling_stalled 1\n"));
+  EXPECT_THAT(stalled, Not(HasSubstr("jetmem_free_bytes")));
+  EXPECT_EQ(get("/healthz").code, 503U);
 }
 
 TEST_F(PagesTest, NoAgeBeforeTheFirstCycle) {

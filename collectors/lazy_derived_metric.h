@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "collectors/source.h"
+
+namespace jetmem {
+
+// A derived metric that remembers nothing, and that nothing but the page, the rules and the history
+// reads: the Sampler has it written only when one of those does.
+class LazyDerivedMetric : public DerivedMetric {};
+
+}  // namespace jetmem

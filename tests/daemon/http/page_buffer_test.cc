@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/page_buffer.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <thread>
+
+namespace jetmem {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+void publish(PageBuffer& buffer) {
+  buffer.back().cycle = buffer.cycle();
+  buffer.publish();
+}
+
+bool is_requested(const PageBuffer& buffer) {
+  pollfd request{buffer.requests(), POLLIN, 0};
+  return ::poll(&request, 1, 0) == 1;
+}
+
+steady_clock::duration time_of(const std::function<void()>& what) {
+  const auto begin = steady_clock::now();
+  what();
+  return steady_clock::now() - begin;
+}
+
+TEST(PageBuffer, WhoAsksGetsThePageOfTheNewestCycle) {
+  PageBuffer buffer;
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> filled{0};
+  std::thread loop([&] {
+    while (!stop) {
+      buffer.next_cycle();
+      pollfd request{buffer.requests(), POLLIN, 0};
+      if (::poll(&request, 1, 1) != 1) continue;
+      publish(buffer);
+      ++filled;
+      buffer.reply();
+    }
+  });
+  std::uint64_t last = 0;
+  int late = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t newest = buffer.cycle();
+    const std::uint64_t shown = buffer.current().cycle;
+    if (shown < newest) ++late;
+    EXPECT_GE(shown, last);
+    last = shown;
+  }
+  EXPECT_LT(late, 20) << "but for a machine that lets the loop wait";
+  std::this_thread::sleep_for(milliseconds(20));
+  const std::uint64_t before = filled;
+  std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_EQ(filled, before) << "cycles that nobody asked for fill no page";
+  stop = true;
+  loop.join();
+}
+
+TEST(PageBuffer, ACurrentPageIsNotAskedForAgain) {
+  PageBuffer buffer;
+  buffer.next_cycle();
+  publish(buffer);
+  EXPECT_EQ(buffer.current().cycle, 1U);
+  EXPECT_FALSE(is_requested(buffer));
+}
+
+TEST(PageBuffer, ALoopThatHangsIsWaitedForOnce) {
+  PageBuffer buffer;
+  buffer.next_cycle();
+  publish(buffer);
+  buffer.next_cycle();
+  std::uint64_t shown = 0;
+  EXPECT_GE(time_of([&] { shown = buffer.current().cycle; }), PageBuffer::kTimeout / 2);
+  EXPECT_EQ(shown, 1U) << "the page that is there";
+  EXPECT_LT(time_of([&] { shown = buffer.current().cycle; }), PageBuffer::kTimeout / 2);
+  EXPECT_EQ(shown, 1U);
+  EXPECT_TRUE(is_requested(buffer));
+  // It answers late.
+  publish(buffer);
+  buffer.reply();
+  EXPECT_EQ(buffer.current().cycle, 2U);
+  // And is asked again from its next cycle on: an old reply is not taken for one to this request.
+  buffer.next_cycle();
+  EXPECT_GE(time_of([&] { shown = buffer.current().cycle; }), PageBuffer::kTimeout / 2);
+  EXPECT_EQ(shown, 2U);
+}
+
+}  // namespace
+}  // namespace jetmem
