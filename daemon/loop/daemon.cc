@@ -14,6 +14,7 @@
 #include "config/schema.h"
 #include "daemon/children/memory_protection.h"
 #include "daemon/loop/system_state.h"
+#include "daemon/loop/unused_memory.h"
 #include "daemon/state_file_metrics.h"
 
 namespace jetmem {
@@ -26,6 +27,9 @@ constexpr Nanoseconds kRetryInterval = std::chrono::minutes(1);
 // is no longer served.
 constexpr int kStallCycles = 5;
 constexpr Nanoseconds kStallLimit = std::chrono::seconds(10);
+// By then all is read that is read once. Later it is what queries, writes and alerts used.
+constexpr Nanoseconds kStartTime = std::chrono::seconds(30);
+constexpr Nanoseconds kReleaseInterval = std::chrono::hours(1);
 // How long a stop may wait for systemd to say whether the system is being shut down.
 constexpr std::chrono::milliseconds kSystemStateTimeout{1000};
 
@@ -192,6 +196,7 @@ int Daemon::run() {
   if (history_) history_->start();
   if (boot_history_) boot_history_->start();
   publisher_.start(settings_, history_.get());
+  release_memory_in(kStartTime);
   cycle(context_.clock.boot());
   update_status_text();
   context_.log.info(service_manager_.status_text());
@@ -258,6 +263,14 @@ void Daemon::cycle(Nanoseconds now) {
   publish(now);
   publisher_.readiness().beat(now);
   service_manager_.progressed(context_.clock.mono());
+  if (now >= release_memory_at_) {
+    release_unused_memory();
+    release_memory_in(kReleaseInterval);
+  }
+}
+
+void Daemon::release_memory_in(Nanoseconds real) {
+  release_memory_at_ = context_.clock.boot() + context_.at_speed(real);
 }
 
 void Daemon::read_source(std::size_t i) {
@@ -407,6 +420,7 @@ void Daemon::update_status_text() {
 }
 
 void Daemon::reload() {
+  release_memory_in(kStartTime);
   service_manager_.reloading(context_.clock.mono());
   publisher_.reload_access();
   run_missed_cycle();

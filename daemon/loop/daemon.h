@@ -66,10 +66,13 @@ class Daemon {
   void on_source_change(const SourceInfo& info, const SourceStatus& status);
   void set_retry_interval(std::size_t i);
   void update_status_text();
+  // What was needed once is released, this much later.
+  void release_memory_in(Nanoseconds real);
 
   DaemonContext context_;
   Settings settings_;
   DaemonCounters counters_;
+  Nanoseconds release_memory_at_{0};  // boot clock
   ServiceManager service_manager_;
   Sampling sampling_;
   SourceLog source_log_;
