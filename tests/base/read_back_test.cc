@@ -60,7 +60,7 @@ TEST(ReadBack, KeysOfTheTable) {
     ASSERT_TRUE(name) << name.error().message;
     EXPECT_EQ(name->family, "jetmem_x_bytes");
     EXPECT_EQ(name->label("zone"), table.sections()[0].slots[0].labels[0]);
-    EXPECT_EQ(name->label("area"), table.sections()[0].slots[0].labels[1].shown());
+    EXPECT_EQ(name->label("area"), table.sections()[0].slots[0].labels[1]);
     EXPECT_EQ(table.value_of(name->key()), 7);
   }
 }
