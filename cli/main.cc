@@ -7,6 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "base/fatal_handler.h"
 #include "base/text/print_error.h"
@@ -19,7 +20,7 @@ namespace {
 // A full disk must not look like a short answer.
 int reported(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  jetmem::print_error(jetmem::errno_error("jetmem: write", "standard output", errno).message);
+  jetmem::print_error("jetmem: cannot write: " + std::generic_category().message(errno));
   return jetmem::kExitIo;
 }
 

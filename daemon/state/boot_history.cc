@@ -130,14 +130,22 @@ void BootHistory::count_start() {
     boot.starts_are_least = history_.starts_are_least = true;
   }
   std::uint64_t count = boot.starts + 1;
+  std::optional<std::uint64_t> stopped;
   if (starts_) {
-    count = starts_->is_total ? std::max(count, starts_->count) : boot.starts + starts_->count;
+    const bool is_total = starts_->is_total || boot.starts == 0;
+    count = is_total ? std::max(count, starts_->count) : boot.starts + starts_->count;
+    if (is_total && count == starts_->count) stopped = starts_->stopped;
   }
-  ended_unclean_ = was_killed || count > boot.starts + 1;
-  history_.count_starts(count);
-  if (!starts_ || (starts_->is_total && starts_->count == count)) return;
-  starts_->count = count;
-  starts_->is_total = true;
+  const std::uint64_t unclean_before = boot.unclean_runs;
+  history_.count_starts(count, stopped);
+  ended_unclean_ = boot.unclean_runs > unclean_before;
+  if (!starts_) return;
+  boot::Starts counted = *starts_;
+  counted.count = count;
+  counted.is_total = true;
+  counted.stopped = count - 1 - std::min(count - 1, boot.unclean_runs);
+  if (counted == *starts_) return;
+  starts_ = std::move(counted);
   keep_starts();
 }
 
@@ -483,6 +491,10 @@ void BootHistory::take_last_marks() {
 }
 
 void BootHistory::finish(RunEnd how) {
+  if (starts_ && starts_->stopped) {
+    ++*starts_->stopped;
+    keep_starts();
+  }
   if (!keeps()) return;
   if (!begun_ && !begin(std::chrono::milliseconds(0))) {
     log_.error("the history of boots could not be read in time: nothing of this run is kept",

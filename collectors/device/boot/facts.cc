@@ -292,7 +292,7 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   // The history on flash does not have the last starts of a crash loop.
   boot::History& history = out.history;
   if (out.starts.is_total && !history.boots.empty() && history.boots.back().id == out.starts.boot) {
-    history.count_starts(out.starts.count);
+    history.count_starts(out.starts.count, out.starts.stopped);
   }
   bool any = !out.reset_reason.empty() || !out.backend.empty() || out.pstore_listed ||
              out.archive_listed || !out.records.empty() || !out.history_error;

@@ -156,12 +156,18 @@ std::string_view device_end_name(DeviceEnd end) {
 std::string_view what_name(What what) { return kWhatNames[static_cast<std::size_t>(what)]; }
 std::string_view what_text(What what) { return kWhatWords[static_cast<std::size_t>(what)]; }
 
-void History::count_starts(std::uint64_t in_boot) {
+void History::count_starts(std::uint64_t in_boot, std::optional<std::uint64_t> stopped) {
   if (boots.empty() || in_boot <= boots.back().starts) return;
   Boot& boot = boots.back();
   const std::uint64_t added = in_boot - boot.starts;
   const bool ran = boot.starts > 0 && boot.run == RunEnd::kRunning;
-  const std::uint64_t unclean = ran ? added : added - 1;
+  std::uint64_t unclean = ran ? added : added - 1;
+  if (stopped) {
+    // This history may have been lost since.
+    const std::uint64_t ended = in_boot - 1;
+    const std::uint64_t all = ended - std::min(ended, *stopped);
+    unclean = std::min(unclean, all - std::min(all, boot.unclean_runs));
+  }
   boot.starts = in_boot;
   starts += added;
   boot.unclean_runs += unclean;

@@ -113,9 +113,9 @@ struct History {
   void clear() { *this = History(); }
   bool operator==(const History&) const = default;
 
-  // So many were made in the present boot. Those that were not known ended uncleanly, but for the
-  // last: a clean stop is kept.
-  void count_starts(std::uint64_t in_boot);
+  // So many were made in the present boot, of whose runs `stopped` ended cleanly. Where that is not
+  // known, those that were not known ended uncleanly, but for the last: a clean stop is kept here.
+  void count_starts(std::uint64_t in_boot, std::optional<std::uint64_t> stopped);
   // The boot before the last, and the change that a kind saw last; null: none.
   const Boot* before() const;
   const Change* last_change(What what) const;

@@ -16,6 +16,7 @@ constexpr std::uint64_t kMaxCount = 1'000'000'000;
 constexpr std::string_view kSince = "since ";
 constexpr std::string_view kAll = "all ";
 constexpr std::string_view kMore = "more ";
+constexpr std::string_view kStopped = "stopped ";
 
 bool is_boot_id(std::string_view text) {
   return std::equal(text.begin(), text.end(), kForm.begin(), kForm.end(), [](char c, char form) {
@@ -37,6 +38,7 @@ void Starts::add(std::string_view boot_id, Nanoseconds boot_now) {
     since = 0;
     count = 0;
     is_total = false;
+    stopped = 0;
   }
   boot = std::move(id);
   ++count;
@@ -49,6 +51,7 @@ void Starts::start_over(std::string_view boot_id, Nanoseconds boot_now) {
   at.clear();
   count = 0;
   is_total = false;
+  stopped = 0;
   since = std::max<std::uint64_t>(seconds_of(boot_now), 1);
 }
 
@@ -63,6 +66,7 @@ std::string to_text(const Starts& starts) {
   std::string text = starts.boot + '\n';
   if (starts.since > 0) text.append(kSince).append(std::to_string(starts.since)).append("\n");
   text.append(starts.is_total ? kAll : kMore).append(std::to_string(starts.count)).append("\n");
+  if (starts.stopped) text.append(kStopped).append(std::to_string(*starts.stopped)).append("\n");
   for (const std::uint64_t one : starts.at) text.append(std::to_string(one)).append("\n");
   return text;
 }
@@ -72,6 +76,7 @@ Result<void> parse_starts(std::string_view text, Starts& out) {
   out.since = 0;
   out.count = 0;
   out.is_total = false;
+  out.stopped.reset();
   out.at.clear();
   Lines lines(text);
   std::string_view line;
@@ -87,6 +92,8 @@ Result<void> parse_starts(std::string_view text, Starts& out) {
     const bool may_be_count = !has_count && !is_since && number <= 3 && out.at.empty();
     const bool is_all = may_be_count && take_prefix(line, kAll);
     const bool is_count = is_all || (may_be_count && take_prefix(line, kMore));
+    const bool is_stopped =
+        has_count && !out.stopped && out.at.empty() && take_prefix(line, kStopped);
     const auto at = take_u64(line);
     if (!at || !line.empty()) return lines.malformed("expected seconds since boot");
     if (is_since) {
@@ -98,6 +105,11 @@ Result<void> parse_starts(std::string_view text, Starts& out) {
       out.count = *at;
       out.is_total = is_all;
       has_count = true;
+      continue;
+    }
+    if (is_stopped) {
+      if (*at > out.count) return lines.malformed("more runs were stopped than started");
+      out.stopped = *at;
       continue;
     }
     if (out.at.size() == Starts::kMost) return lines.malformed("more starts than are kept");

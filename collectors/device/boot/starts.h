@@ -6,6 +6,7 @@
 //   5b0f...      (the boot's ID)
 //   since 4000   (only where starts before it are not known)
 //   all 61       (starts in this boot; "more": in addition to those that the history of boots has)
+//   stopped 12   (of the runs that began with those: ended cleanly; absent: not known)
 //   12
 //   4711         (seconds since boot, one line for each start, oldest first)
 #pragma once
@@ -30,7 +31,8 @@ struct Starts {
   std::uint64_t since = 0;        // starts before this second of the boot are not known
   std::uint64_t count = 0;
   bool is_total = false;          // else of those that the history of boots does not have yet
-  std::vector<std::uint64_t> at;  // the last kMost
+  std::optional<std::uint64_t> stopped;  // of those: runs that ended cleanly
+  std::vector<std::uint64_t> at;         // the last kMost
 
   void add(std::string_view boot_id, Nanoseconds boot_now);
   // Where there was something that could not be read.

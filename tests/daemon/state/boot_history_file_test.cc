@@ -267,6 +267,41 @@ TEST_F(BootHistoryTest, NoStartOfACrashLoopIsLost) {
   EXPECT_FALSE(next.start(directory.path()).view().starts->recent(next.clock.boot()));
 }
 
+TEST_F(BootHistoryTest, CleanStopsAreNoCrashesWhereTheHistoryIsLost) {
+  TempDir run;
+  TestDevice device("5b0f21aa-0c1d-4e2f-8a3b-445566778899");
+  device.runtime_directory = run.path();
+  for (int i = 0; i < 5; ++i) {
+    device.start(directory.path()).finish(RunEnd::kStopped);
+    device.clock.advance(seconds(5));
+  }
+  device.start(directory.path());  // killed
+  ASSERT_EQ(::unlink(directory.file("boots.json").c_str()), 0);
+  BootHistory boot_history = device.start(directory.path());
+  EXPECT_EQ(boot_history.history().boots.back().starts, 7U);
+  EXPECT_EQ(boot_history.history().boots.back().unclean_runs, 1U);
+  kill(boot_history);
+  directory.write("boots.json", "damaged");
+  BootHistory again = device.start(directory.path());
+  EXPECT_EQ(again.history().starts, 8U);
+  EXPECT_EQ(again.history().unclean_runs, 2U);
+}
+
+TEST_F(BootHistoryTest, AStopThatTheDiskDidNotTakeIsClean) {
+  TempDir run;
+  TestDevice device("5b0f21aa-0c1d-4e2f-8a3b-445566778899");
+  device.runtime_directory = run.path();
+  {
+    BootHistory boot_history = device.start(directory.path());
+    boot_history.observe(facts_with("MAINSWRST"));
+    kill(boot_history);
+    ASSERT_EQ(::mkdir(directory.file("boots.json.new").c_str(), 0700), 0);
+    boot_history.finish(RunEnd::kStopped);
+  }
+  ASSERT_EQ(::rmdir(directory.file("boots.json.new").c_str()), 0);
+  EXPECT_EQ(device.start(directory.path()).history().unclean_runs, 0U);
+}
+
 TEST_F(BootHistoryTest, StartsAreKnownWithoutADisk) {
   TempDir run;
   TestDevice device("5b0f21aa-0c1d-4e2f-8a3b-445566778899");

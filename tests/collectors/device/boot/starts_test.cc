@@ -14,7 +14,7 @@ TEST(Starts, TextAndBack) {
   Starts starts;
   starts.add(kBoot, seconds(20));
   starts.add(kBoot, seconds(4711));
-  EXPECT_EQ(to_text(starts), kBoot + "\nmore 2\n20\n4711\n");
+  EXPECT_EQ(to_text(starts), kBoot + "\nmore 2\nstopped 0\n20\n4711\n");
   Starts read;
   ASSERT_TRUE(parse_starts(to_text(starts), read));
   EXPECT_EQ(read, starts);
@@ -27,11 +27,15 @@ TEST(Starts, KnowsAllOfABoot) {
   starts.add(kBoot, seconds(30));
   EXPECT_EQ(starts.count, 62U);
   EXPECT_EQ(to_text(starts), kBoot + "\nall 62\n20\n30\n");
-  // As an older version wrote it: not known.
+  EXPECT_FALSE(starts.stopped) << "as an older version wrote it";
+  ASSERT_TRUE(parse_starts(kBoot + "\nall 61\nstopped 60\n20\n", starts));
+  EXPECT_EQ(starts.stopped, 60U);
+  // As a still older one did: not known.
   ASSERT_TRUE(parse_starts(kBoot + "\n20\n30\n", starts));
   EXPECT_EQ(starts.count, 0U);
   EXPECT_FALSE(starts.is_total);
-  for (const char* bad : {"all x", "all", "all 1\nall 2", "20\nall 3", "all 99999999999"}) {
+  for (const char* bad : {"all x", "all", "all 1\nall 2", "20\nall 3", "all 99999999999", "stopped 1",
+                          "all 1\nstopped 2", "all 3\nstopped 1\nstopped 1", "all 1\n20\nstopped 1"}) {
     EXPECT_FALSE(parse_starts(kBoot + "\n" + bad + "\n", starts)) << bad;
   }
   starts.add("another", seconds(5));
@@ -64,7 +68,7 @@ TEST(Starts, WhatWasBeforeIsNotKnownForAnHour) {
   starts.add(kBoot, seconds(20));
   starts.start_over(kBoot, seconds(4000));
   starts.add(kBoot, seconds(4000));
-  EXPECT_EQ(to_text(starts), kBoot + "\nsince 4000\nmore 1\n4000\n");
+  EXPECT_EQ(to_text(starts), kBoot + "\nsince 4000\nmore 1\nstopped 0\n4000\n");
   Starts read;
   ASSERT_TRUE(parse_starts(to_text(starts), read));
   EXPECT_EQ(read, starts);

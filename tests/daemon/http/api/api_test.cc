@@ -420,7 +420,10 @@ TEST_F(ApiTest, LongEventsMakeMorePages) {
   int pages = 0;
   std::string before = "100000";
   for (; pages < 20; ++pages) {
-    const Answer answer = get("/api/v1/events", {{"limit", "500"}, {"before", before}});
+    const std::vector<Parameter> parameters{{"limit", "500"}, {"before", before}};
+    Request request{.method = "GET", .path = "/api/v1/events", .parameters = parameters};
+    request.timeout.wait = seconds(30);  // sanitizers are slow
+    const Answer answer = pages_->answer(request);
     ASSERT_LE(answer.body->size(), kMaxEventsJson);
     const auto past = parse_events(*answer.body);
     ASSERT_TRUE(past);
