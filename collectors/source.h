@@ -55,6 +55,8 @@ struct SourceInfo {
   // is read less often, so that about a thousandth of the time goes into it; but at least every
   // tenth interval, since what is slow may be what is failing.
   bool throttled = false;
+  // write() also makes what derived metrics read: the Sampler never puts it off.
+  bool write_at_once = false;
   std::span<const Descriptor> metrics{};
   ReadLimits limits{};
   // What patterns cannot name; after the paths.

@@ -89,6 +89,7 @@ const SourceInfo ProcessesSource::kInfo{
     .shortest_interval = std::chrono::seconds(10),
     .grant = "CAP_SYS_PTRACE for jetmem-reader where /proc is mounted with hidepid",
     .throttled = true,
+    .write_at_once = true,  // which groups are shown: their trends are derived
     .metrics = kMetrics,
     .limits = kProcessesLimits,
     .gather = gather_processes,

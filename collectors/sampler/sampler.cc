@@ -165,7 +165,8 @@ Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
     entry.status.interval = info.interval;
     entry.status.timeout = info.interval;
     entry.section = table_.add_section(std::string(info.name));
-    entry.is_lazy = std::none_of(info.metrics.begin(), info.metrics.end(),
+    entry.is_lazy = !info.write_at_once &&
+                    std::none_of(info.metrics.begin(), info.metrics.end(),
                                  [](const Descriptor& d) { return d.worst != Worst::kNone; });
     entries_.push_back(std::move(entry));
   }
