@@ -232,18 +232,18 @@ def main():
     fleet.need("prometheus", "vmagent", "openssl")
     quick = options.quick
     # Prometheus cuts a block of two hours after three, and writes a series' samples of half an hour out of its memory.
-    long, short, live = (0.1, 0.1, 1) if quick else (3.2, 0.6, 5)
+    long, short, live = (0.1, 0.1, 1) if quick else (3.2, 0.6, 2)
     if options.devices:
         if options.devices < 10:
             parser.error("--devices: 10 or more, as a tenth of them is measured too")
-        few, many = options.devices // 10, options.devices
-        found = centres.centres({few: long, many: short}, live)
+        few, many = max(2, min(25, options.devices // 10)), options.devices
+        found = centres.centres({few: long, many: short}, live, quick)
         for kind in ("Prometheus", "VictoriaMetrics"):
             centres.formula(kind, (few, found[kind, few]), (many, found[kind, many]), round(found[kind, many]["series"] / many))
         return
     boards = pages()
     on_disk = centres.disk(4 if quick else 9, quick)
-    found = centres.centres({10: long, 20: long} if quick else {25: long, 100: short}, live)
+    found = centres.centres({10: long, 20: long} if quick else {25: long, 100: short}, live, quick)
     (first, least), (last, most) = ((figures["series"], figures["RSS, MiB"] * 2**20)
                                     for (kind, _), figures in found.items() if kind == "Prometheus")
     extrapolated(boards, agents(options.minutes, quick), on_disk, (most - least) / (last - first))
