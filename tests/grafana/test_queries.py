@@ -18,7 +18,7 @@ from no_data import NO_DATA
 STEP = 2
 # Four scrapes and more.
 RATE_INTERVAL = "16s"
-GONE, DOWN, CRITICAL, WARNING, PARTLY_BLIND, QUIET = 8, 7, 4, 3, 1, 0
+GONE, DOWN, CRITICAL, WARNING, PARTLY_UNKNOWN, QUIET = 8, 7, 4, 3, 1, 0
 OUT = {"nobody", "doomed", lab.REMOVED}
 
 
@@ -35,10 +35,10 @@ class Queries(unittest.TestCase):
 
     def variables(self, device=None):
         span = f"{int(self.lab.end - self.lab.begin)}s"
-        known = {"scheme": "http", "__rate_interval": RATE_INTERVAL, "__interval": f"{STEP}s", "__range": span}
+        known = {"scheme": "http", "site": ".*", "__rate_interval": RATE_INTERVAL, "__interval": f"{STEP}s", "__range": span}
         if device:
             return {**known, "job": "jetmem", "instance": self.lab.instances[device]}
-        for name in ("job", "instance"):
+        for name in ("job", "site", "instance"):
             known[name] = self.chosen_at_first("jetmem-fleet", name, known)
         return known
 
@@ -123,18 +123,18 @@ class Queries(unittest.TestCase):
                     self.assertIn(heading, answer.read().decode())
 
     def test_the_worst_come_first(self):
-        verdicts = self.of_devices("jetmem-fleet / Devices, the worst first / A")
+        verdicts = self.of_devices("jetmem-fleet / Devices by verdict, worst first / A")
         self.assertEqual(set(verdicts), set(self.lab.instances))
         self.assertEqual({name for name, verdict in verdicts.items() if verdict == DOWN}, {"nobody", "doomed"})
         self.assertEqual({name for name, verdict in verdicts.items() if verdict == GONE}, {lab.REMOVED})
-        ((_, (down,)),) = self.ask(self.query("jetmem-fleet / Down / A"))
+        ((_, (down,)),) = self.ask(self.query("jetmem-fleet / Devices down / A"))
         self.assertEqual(down, len(OUT))
         self.assertEqual(verdicts["smmu-storm"], CRITICAL)
         self.assertEqual(verdicts["power-supply"], WARNING)
         self.assertEqual(verdicts["raspberry-pi-5"], QUIET)
         # Read without root: nothing fires, and much cannot be reported.
-        self.assertEqual(verdicts["agx-orin"], PARTLY_BLIND)
-        weights = self.of_devices("jetmem-fleet / Devices, the worst first / B")
+        self.assertEqual(verdicts["agx-orin"], PARTLY_UNKNOWN)
+        weights = self.of_devices("jetmem-fleet / Devices by verdict, worst first / B")
         self.assertEqual(set(weights), set(self.lab.instances))
         order = sorted(weights, key=lambda name: -weights[name])
         self.assertEqual(set(order[: len(OUT)]), OUT)
@@ -147,11 +147,12 @@ class Queries(unittest.TestCase):
 
     def test_who_is_silent(self):
         self.assertEqual(
-            self.of_devices("jetmem-fleet / Silent devices / A"), {"nobody": 0, "doomed": 0, lab.REMOVED: 3}
+            self.of_devices("jetmem-fleet / Devices down, stalled or gone / A"),
+            {"nobody": DOWN, "doomed": DOWN, lab.REMOVED: GONE},
         )
         since = {
             self.names[labels["instance"]]: values
-            for labels, values in self.ask(self.query("jetmem-fleet / Since when they do not answer / A"))
+            for labels, values in self.ask(self.query("jetmem-fleet / Scrapes of devices that are down / A"))
         }
         self.assertEqual(set(since), OUT)
         self.assertEqual(set(since["nobody"]), {0})
@@ -169,16 +170,16 @@ class Queries(unittest.TestCase):
                 self.assertNotIn(labels.get("instance"), others, query.where)
 
     def test_who_runs_out_of_memory(self):
-        first = self.of_devices("jetmem-fleet / Used up first / A")
+        first = self.of_devices("jetmem-fleet / Memory exhausted soonest / A")
         self.assertEqual(set(first), {"slow-leak"})
         self.assertTrue(0 < first["slow-leak"] < 86400, first)
-        ((_, (soon,)),) = self.ask(self.query("jetmem-fleet / Run out soon / A"))
+        ((_, (soon,)),) = self.ask(self.query("jetmem-fleet / Memory exhausted soon / A"))
         self.assertEqual(soon, 1 if first["slow-leak"] < 12 * 3600 else 0)
 
     def test_who_faults(self):
         clients = {
             (self.names[labels["instance"]], labels["client"])
-            for labels, _ in self.ask(self.query("jetmem-fleet / Fault map: SMMU faults since boot, by client / A"))
+            for labels, _ in self.ask(self.query("jetmem-fleet / SMMU faults since boot, by device and client / A"))
         }
         self.assertIn(("orin-nano-8gb", "host1x_ctx1"), clients)
         self.assertIn("smmu-storm", {device for device, _ in clients})
@@ -186,11 +187,11 @@ class Queries(unittest.TestCase):
 
     def test_what_is_not_there_is_absent(self):
         """Never a 0: a board without the thing, and one that may not read it, are in no ranking of it."""
-        taken = self.of_devices("jetmem-fleet / CMA most taken / A")
+        taken = self.of_devices("jetmem-fleet / Highest CMA use / A")
         self.assertIn("orin-nano-8gb", taken)
         for board in ("x86-pc", "agx-orin", "nobody"):
             self.assertNotIn(board, taken)
-            self.assertEqual(self.ask(self.query("jetmem-device / Taken by drivers / A"), board), [])
+            self.assertEqual(self.ask(self.query("jetmem-device / CMA used by drivers / A"), board), [])
         reported = ("jetmem-device / Verdict / A", "jetmem-device / variable / runbooks")
         # Of a device that does not answer nothing is known but that.
         for query in boards.queries(self.boards["jetmem-device"]):
