@@ -31,9 +31,18 @@ class Pusher:
         self._headers = {**remote_write.HEADERS, "Authorization": f"Basic {who}"}
 
     def push(self, message):
-        self._connection.request("POST", "/api/v1/write", remote_write.compressed(message), self._headers)
-        answer = self._connection.getresponse()
-        said = answer.read()
+        """Once more over a new connection where the server has closed this one: VictoriaMetrics does after two minutes."""
+        body = remote_write.compressed(message)
+        for last in (False, True):
+            try:
+                self._connection.request("POST", "/api/v1/write", body, self._headers)
+                answer = self._connection.getresponse()
+                said = answer.read()
+                break
+            except (ConnectionError, http.client.HTTPException):
+                self._connection.close()
+                if last:
+                    raise
         if answer.status != 204:
             raise SystemExit(f"the centre says {answer.status} {said}")
 
@@ -239,14 +248,17 @@ def simulated(kind, count, recording, hours, minutes, longest_settling=150):
     return figures
 
 
-def centres(counts, minutes, quick=False):
-    """{(kind, devices): figures}, told as a table. counts: {devices: hours of each}"""
+KINDS = ("Prometheus", "VictoriaMetrics")
+
+
+def centres(counts, minutes, quick=False, kinds=KINDS):
+    """{(kind, devices): figures}, printed as a table. counts: {devices: hours of each}"""
     fleet.need("victoria-metrics")
     recording = Recording(max(counts.values()))
     title(f"The centre: devices as shipped, {len(recording.series)} series of each ({recording.left_out} that come and go left out), "
           f"some hours pushed as fast as it takes them, then {minutes:g} minutes as they pass; Prometheus with all rules")
     found = {}
-    for kind in ("Prometheus", "VictoriaMetrics"):
+    for kind in kinds:
         for count, hours in counts.items():
             found[kind, count] = simulated(kind, count, recording, hours, minutes, 10 if quick else 150)
             print(f"{kind}, {count} devices, {hours:g} hours", flush=True)

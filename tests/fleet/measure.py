@@ -228,6 +228,7 @@ def main():
     parser.add_argument("minutes", type=float)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--devices", type=int)
+    parser.add_argument("--centre", choices=centres.KINDS)
     options = parser.parse_args()
     fleet.need("prometheus", "vmagent", "openssl")
     quick = options.quick
@@ -235,10 +236,11 @@ def main():
     long, short, live = (0.1, 0.1, 1) if quick else (3.2, 0.6, 2)
     if options.devices:
         if options.devices < 10:
-            parser.error("--devices: 10 or more, as a tenth of them is measured too")
+            parser.error("--devices: 10 or more, as a tenth of them, at most 25, is measured too")
         few, many = max(2, min(25, options.devices // 10)), options.devices
-        found = centres.centres({few: long, many: short}, live, quick)
-        for kind in ("Prometheus", "VictoriaMetrics"):
+        kinds = (options.centre,) if options.centre else centres.KINDS
+        found = centres.centres({few: long, many: short}, live, quick, kinds)
+        for kind in kinds:
             centres.formula(kind, (few, found[kind, few]), (many, found[kind, many]), round(found[kind, many]["series"] / many))
         return
     boards = pages()
