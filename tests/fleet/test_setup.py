@@ -4,6 +4,8 @@ arrives, and that all of it can be undone. As whoever runs the test, without sys
 """
 
 import base64
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
@@ -18,6 +20,7 @@ import jetmem_testing as jt
 
 import access_testing
 import fleet
+import required_series
 import test_alertmanager
 
 PROGRAM = fleet.FLEET / "jetmem-fleet-centre"
@@ -96,6 +99,14 @@ class Setup(unittest.TestCase):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[1]}/api/v2/alerts", timeout=jt.PATIENCE) as answer:
             return {(each["labels"]["alertname"], each["labels"].get("instance", "")): each for each in json.load(answer)}
 
+    def stored_names(self):
+        """Of jetmem's own metrics, by the centre's API, with its password."""
+        server = fleet.Server(self, ["none"], self.ports[0], self.folder, user=(
+            "centre", (self.directory / "centre.password").read_text()),
+            tls=ssl.create_default_context(cafile=str(self.directory / "ca.crt")))
+        self.assertEqual(server.request("GET", "/api/v1/query?query=up", user=("centre", "guessed"))[0], 401)
+        return {name for name in server.api("label/__name__/values") if name.startswith("jetmem_")}
+
     def test_from_nothing_to_an_alert(self):
         webhook = test_alertmanager.Webhook(self)
         process, log = self.start("--heartbeat", f"http://127.0.0.1:{webhook.port}/heartbeat",
@@ -135,6 +146,11 @@ class Setup(unittest.TestCase):
         lines = self.program("devices").splitlines()
         self.assertRegex(lines[1], rf"^lost:{lost} .*does not answer")
         self.assertRegex(lines[2], rf"^orin-7:{port} +hall-2 .* \d+%")
+
+        # It stores what rules and dashboards query, and no more.
+        stored = self.stored_names()
+        self.assertGreater(len(stored), 60)
+        self.assertLessEqual(stored, required_series.kept(fleet.FLEET / "device/agent.yml"))
 
         # Alerts reach Alertmanager, and its receivers.
         jt.wait_for("the heartbeat arrives", lambda: webhook.firing("heartbeat"), 60)
@@ -217,6 +233,22 @@ class Setup(unittest.TestCase):
         shown = jt.run([PROGRAM, "--dir", self.folder / "nowhere", "join", "orin-7"], 60)
         self.assertEqual(shown.returncode, 1)
         self.assertIn("run jetmem-fleet-centre up first", shown.stderr)
+
+    def test_systemd_accepts_its_services(self):
+        if not shutil.which("systemd-analyze"):
+            raise unittest.SkipTest("needs the program systemd-analyze")
+        process, _ = self.start()
+        process.terminate()
+        process.wait(90)
+        loader = importlib.machinery.SourceFileLoader("jetmem_fleet_centre", str(PROGRAM))
+        program = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        loader.exec_module(program)
+        for service, command in program.Centre(self.directory).commands().items():
+            for system in (True, False):
+                unit = self.folder / f"jetmem-fleet-{service}-{system}.service"
+                unit.write_text(program.unit_text(service, command, system))
+                shown = jt.run(["systemd-analyze", "verify", "--man=no", unit], 60)
+                self.assertEqual((shown.returncode, shown.stderr), (0, ""), unit.read_text())
 
     def test_the_script_is_plain_sh(self):
         if not shutil.which("shellcheck"):
