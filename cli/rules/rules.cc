@@ -26,7 +26,8 @@ namespace {
 
 struct RulesCommand;
 
-// What `jetmem rules export --file` prints if it is not given; the others are of prometheus_texts().
+// What `jetmem rules export --file` prints if it is not given; the others are of
+// prometheus_texts().
 constexpr std::string_view kDeviceRules = "jetmem";
 
 struct Selection {
@@ -321,7 +322,9 @@ void add_rules_command(const Command& program) {
                   "NAME, of a folder that holds NAME.md")
           .check(problem_of_runbooks)
           .show_default();
-      command.option("--file", options.file, "FILE", "Which rules: jetmem, dead-man, textfile or fleet")
+      command
+          .option("--file", options.file, "FILE",
+                  "Which rules: jetmem, dead-man, textfile or fleet")
           .one_of({std::string(kDeviceRules), "dead-man", "textfile", "fleet"})
           .show_default();
     }

@@ -11,8 +11,8 @@
 
 namespace jetmem {
 
-// YAML that `promtool check rules` accepts: one group "jetmem" on the grid of `interval`. Each alert
-// has summary, description and runbook_url; `runbooks` is as in runbook_url().
+// YAML that `promtool check rules` accepts: one group "jetmem" on the grid of `interval`. Each
+// alert has summary, description and runbook_url; `runbooks` is as in runbook_url().
 std::string prometheus_rules(const RuleSet& rules, std::chrono::milliseconds interval,
                              std::string_view runbooks);
 
@@ -29,7 +29,6 @@ std::string runbook_url(std::string_view runbooks, std::string_view page);
 std::string problem_of_runbooks(const std::string& runbooks);
 
 // Each device serves its runbooks. Prometheus fills in the address at which it scrapes the device.
-inline constexpr std::string_view kDefaultRunbooks =
-    "http://{{ $labels.instance }}/runbooks/NAME";
+inline constexpr std::string_view kDefaultRunbooks = "http://{{ $labels.instance }}/runbooks/NAME";
 
 }  // namespace jetmem

@@ -102,9 +102,8 @@ std::size_t count(std::string_view text, std::string_view what) {
 TEST(PrometheusRules, EveryAlertOfEveryFileHasItsTextsAndFollowsTheAddress) {
   for (const char* name : {"dead-man", "textfile", "fleet"}) {
     const std::string shipped = prometheus_text_of(name, kDefaultRunbooks);
-    const auto original =
-        std::find_if(prometheus_texts().begin(), prometheus_texts().end(),
-                     [&](const ConfigText& each) { return each.name == name; });
+    const auto original = std::find_if(prometheus_texts().begin(), prometheus_texts().end(),
+                                       [&](const ConfigText& each) { return each.name == name; });
     EXPECT_EQ(shipped, original->text) << name;
     const std::size_t alerts = count(shipped, "      - alert: ");
     EXPECT_GE(alerts, 2U) << name;
