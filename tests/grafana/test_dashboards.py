@@ -75,6 +75,17 @@ class Fresh(unittest.TestCase):
             self.assertIn("${runbooks}${__value.text}.md", text)
             self.assertIn("${runbooks}README.md", text)
 
+    def test_a_site_groups_its_devices_by_another_label(self):
+        for name, text in self.made("--site-label", "cluster").items():
+            self.assertIn("label_values(jetmem_build_info{job=", text, name)
+            self.assertIn(', cluster)"', text, name)
+            self.assertIn('cluster=~\\"$site\\"', text, name)
+            self.assertNotIn("site=~", text, name)
+            self.assertNotIn("by (site", text, name)
+        done, _ = self.generate("--site-label", "job")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "^--site-label job: wanted the name of a label")
+
     def test_a_mistake_is_reported(self):
         for url in ("https://wiki.example.net/jetmem/", "https://NAME.example.net/NAME"):
             done, _ = self.generate("--runbooks", url)
