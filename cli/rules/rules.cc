@@ -26,11 +26,16 @@ namespace {
 
 struct RulesCommand;
 
+// What `jetmem rules export --file` prints if it is not given; the others are of
+// prometheus_texts().
+constexpr std::string_view kDeviceRules = "jetmem";
+
 struct Selection {
   const RulesCommand* command = nullptr;
   NamedRules named;
   std::vector<std::string> config;
   std::string runbooks{kDefaultRunbooks};
+  std::string file{kDeviceRules};
   bool json = false;
 };
 
@@ -59,11 +64,21 @@ int run_check(const Selection& needed, const Loaded& loaded) {
 
 // A part of the rules would pass for all of them: it is all or nothing.
 int run_export(const Selection& needed, const Loaded& loaded) {
+  if (needed.file != kDeviceRules) {
+    if (!needed.named.paths.empty()) {
+      warn("rules export", "--file " + needed.file + " is compiled in and takes no PATH");
+      return kExitUsage;
+    }
+    put(prometheus_text_of(needed.file, needed.runbooks));
+    return kExitOk;
+  }
   if (const std::size_t errors = loaded.rules.errors.size(); errors > 0) {
     warn("rules export", "nothing written: " + counted(errors, "error"));
     return status_of(needed, loaded);
   }
   put(prometheus_rules(loaded.rules.rules, loaded.settings.rules.interval, needed.runbooks));
+  // Once for a Prometheus, however many files of a site's own rules are exported beside them.
+  if (needed.named.paths.empty()) put(prometheus_text_of("records", needed.runbooks));
   return kExitOk;
 }
 
@@ -121,8 +136,15 @@ constexpr RulesCommand kCommands[] = {
     {"list", "List the rules and where each is defined", "Errors are on standard error.",
      "0 if there are no errors", run_list},
     {"export", "Print the rules as a rule file of Prometheus",
-     "For Prometheus 2.42 or later. Prints nothing if there is an error.", "0 if it was written",
-     run_export},
+     "For Prometheus 2.42 or later. Prints nothing if there is an error.\n"
+     "Without PATH the recording rules that the Grafana dashboards query follow the alerts. --file "
+     "prints rules that only Prometheus can evaluate: dead-man, devices that do not answer or no "
+     "longer evaluate their rules; textfile, devices behind a node_exporter; fleet, devices that "
+     "push to a centre.\n"
+     "The default of --runbooks is the page that the device itself serves. Give the address at "
+     "which your people read docs/runbooks where that cannot be reached, such as "
+     "https://wiki.example.org/jetmem/NAME.\n",
+     "0 if it was written", run_export},
     {"catalog", "Print the texts that journalctl -x shows below alerts",
      "The catalog of jetmem's own alerts is installed. For a site's own rules:\n"
      "  jetmem rules catalog /etc/jetmem/rules.d > /etc/systemd/catalog/jetmem-local.catalog\n"
@@ -296,7 +318,14 @@ void add_rules_command(const Command& program) {
     if (each.run == run_export) {
       command
           .option("--runbooks", options.runbooks, "URL",
-                  "Base address of the runbooks, for runbook_url")
+                  "Address of a runbook for runbook_url, with NAME for the page's name; without "
+                  "NAME, of a folder that holds NAME.md")
+          .check(problem_of_runbooks)
+          .show_default();
+      command
+          .option("--file", options.file, "FILE",
+                  "Which rules: jetmem, dead-man, textfile or fleet")
+          .one_of({std::string(kDeviceRules), "dead-man", "textfile", "fleet"})
           .show_default();
     }
     command.footer(each.footer);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the Grafana dashboards out of docs/metrics.md (names, units, meanings) and rules/shipped (thresholds, runbooks).
+"""Makes the Grafana dashboards out of docs/metrics.md (names, units, meanings), rules/shipped (thresholds, runbooks) and
+rules/export/records.yml (recording rules).
 
-    generate.py [--out DIR] [--runbooks URL] [--scheme http|https] [--datasource UID]
+    generate.py [--out DIR] [--runbooks URL] [--scheme http|https] [--datasource UID] [--site-label NAME]
 
 Without options it rewrites the files beside it, which a test holds equal to what this makes. A site that has its
 runbooks elsewhere, or whose devices' pages are behind TLS, makes files of its own: see docs/grafana.md.
@@ -21,12 +22,12 @@ sys.dont_write_bytecode = True
 from generator import device, fleet, incident  # noqa: E402  (beside this file)
 from generator.site import Site  # noqa: E402
 from generator.kit import kit  # noqa: E402
-from generator.query import DEVICE, FLEET  # noqa: E402
+from generator.query import device_scope, fleet_scope  # noqa: E402
 
 
 def dashboards(site, repository=HERE.parents[1]):
     """{file name: text}"""
-    one, all_of_them = kit(repository, DEVICE, site), kit(repository, FLEET, site)
+    one, all_of_them = kit(repository, device_scope(site), site), kit(repository, fleet_scope(site), site)
     made = [device.make(one), fleet.make(all_of_them), incident.make(one)]
     return {f"{each['uid']}.json": json.dumps(each, indent=2, ensure_ascii=False) + "\n" for each in made}
 
@@ -50,6 +51,12 @@ def main():
     )
     parser.add_argument(
         "--datasource", metavar="UID", help="the data source that is chosen at first (default: Grafana's default)"
+    )
+    parser.add_argument(
+        "--site-label",
+        dest="label",
+        metavar="NAME",
+        help="the target label by which devices are grouped, such as cluster (default: site)",
     )
     given = {name: value for name, value in vars(parser.parse_args()).items() if value is not None}
     folder = given.pop("out")

@@ -32,7 +32,59 @@ void line(std::string& out, std::size_t indent, std::string_view key, std::strin
   out.append(indent, ' ').append(key).append(": ").append(value).append("\n");
 }
 
+// As the monitoring mixins have it: one text. The CLI shows its two parts under these words.
+std::string description(const RuleTexts& texts) {
+  std::string out = texts.cause.empty() ? "" : "Cause: " + texts.cause;
+  if (texts.remedy.empty()) return out;
+  return out.append(out.empty() ? "" : " ").append("Remedy: ").append(texts.remedy);
+}
+
+constexpr std::string_view kPageName = "NAME";
+constexpr std::string_view kLink = "          runbook_url: '";
+
 }  // namespace
+
+std::string runbook_url(std::string_view runbooks, std::string_view page) {
+  std::string out(runbooks);
+  if (const std::size_t at = out.find(kPageName); at != std::string::npos) {
+    return out.replace(at, kPageName.size(), page);
+  }
+  while (out.ends_with('/')) out.pop_back();
+  return out.append("/").append(page).append(".md");
+}
+
+std::string problem_of_runbooks(const std::string& runbooks) {
+  for (const std::string_view begin : {"http://", "https://", "{{"}) {
+    if (runbooks.starts_with(begin)) return {};
+  }
+  return "expected an address that begins with http:// or https://";
+}
+
+std::string prometheus_text_of(std::string_view name, std::string_view runbooks) {
+  std::string out;
+  for (const ConfigText& each : prometheus_texts()) {
+    if (each.name != name) continue;
+    // Line by line: in the file each link is the default one.
+    std::string_view rest = each.text;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+      const std::string_view text = rest.substr(0, end);
+      rest.remove_prefix(end);
+      const std::size_t page = text.rfind('/');
+      if (text.starts_with(kLink) && page != std::string_view::npos) {
+        const std::string_view quoted = text.substr(page + 1);
+        const std::string url =
+            runbooks == kDefaultRunbooks
+                ? std::string(text.substr(kLink.size() - 1, text.size() - kLink.size()))
+                : yaml_text(runbook_url(runbooks, quoted.substr(0, quoted.find('\''))));
+        out.append(kLink.substr(0, kLink.size() - 1)).append(url).append("\n");
+      } else {
+        out.append(text);
+      }
+    }
+  }
+  return out;
+}
 
 std::string prometheus_rules(const RuleSet& rules, std::chrono::milliseconds interval,
                              std::string_view runbooks) {
@@ -63,10 +115,10 @@ std::string prometheus_rules(const RuleSet& rules, std::chrono::milliseconds int
     line(out, 10, "severity", severity_name(rule.severity));
     out.append("        annotations:\n");
     annotation("summary", rule.texts.summary);
-    annotation("cause", rule.texts.cause);
-    annotation("remedy", rule.texts.remedy);
-    const std::string page = runbook_page(runbooks, rule);
-    if (!page.empty()) line(out, 10, "runbook_url", yaml_text(page));
+    annotation("description", description(rule.texts));
+    if (!rule.texts.runbook.empty()) {
+      line(out, 10, "runbook_url", yaml_text(runbook_url(runbooks, rule.texts.runbook)));
+    }
   }
   return out;
 }

@@ -6,7 +6,7 @@ check_runbooks.py [ROOT]
 
 Each page has its headings in order; every metric and label in it is in docs/metrics.md, every
 subcommand and option of jetmem in cli/, every source and kind of event in its reference; every rule
-of rules/shipped has its page, with each of its thresholds at the value that ships, and every page its
+of rules/shipped and of the files that only Prometheus evaluates has its page, with each of its thresholds at the value that ships, and every page its
 rule; a page may be of several, and is named for one. docs/health.md may name only metrics that there are.
 
 Exits 1 with a line for each violation.
@@ -110,6 +110,18 @@ class Rules:
                             rule[said.group(1)] = said.group(2)
                         rule["uses"] |= set(re.findall(r":\s*\"?\$(\w+)", line))
 
+    def add_prometheus(self, file):
+        """The alerts of a file that only Prometheus evaluates, by their links."""
+        rule = None
+        for line in file.read_text().splitlines():
+            if start := re.match(r"      - alert: (\w+)", line):
+                rule = self.rules.setdefault(start.group(1), {"file": file.name, "uses": set()})
+            elif rule is not None:
+                if severity := re.match(r"          severity: (\w+)", line):
+                    rule["severity"] = severity.group(1)
+                elif link := re.match(r"          runbook_url: '.*/([\w-]+)'$", line):
+                    rule["runbook"] = link.group(1)
+
     def take_threshold(self, line, threshold):
         if start := re.match(r"  (\w+):\s*(?:\{\s*value:\s*)?([^\s,}]*)", line):
             threshold = start.group(1)
@@ -175,7 +187,7 @@ def problems_of_rule(page, text, rules):
     alert = re.match(r"# (\w+)", text)
     rule = rules.rules.get(alert.group(1)) if alert else None
     if rule is None:
-        yield "there is no such rule in rules/shipped"
+        yield "there is no such rule"
         return
     if rule.get("runbook") != page.stem:
         yield f"its rule points to {rule.get('runbook')}"
@@ -230,6 +242,8 @@ def main():
     sources = set(re.findall(r"^## Source (\w+)$", reference, re.M))
     kinds = set(re.findall(r"^\| `(\w+)` \|", (root / "docs" / "kernel-events.md").read_text(), re.M))
     rules = Rules(sorted((root / "rules" / "shipped").glob("*.yaml")))
+    for name in ("dashboards/prometheus/dead-man", "dashboards/prometheus/textfile", "packaging/fleet/centre/fleet"):
+        rules.add_prometheus(root / f"{name}.rules.yml")
     program = Program(root)
     index = folder / "README.md"
     pages = sorted(set(folder.glob("*.md")) - {index})
@@ -256,7 +270,7 @@ def main():
     found += [f"docs/runbooks/README.md: {each}" for each in problems_of_index(pages, rules, index.read_text())]
     for name, rule in rules.rules.items():
         if not (folder / f"{rule.get('runbook')}.md").exists():
-            found.append(f"rules/shipped/{rule['file']}: {name}: there is no page docs/runbooks/{rule.get('runbook')}.md")
+            found.append(f"{rule['file']}: {name}: there is no page docs/runbooks/{rule.get('runbook')}.md")
     for what, least in (("pages", len(pages)), ("metrics", len(metrics.exact)), ("rules", len(rules.rules)),
                         ("subcommands", len(program.commands)), ("sources", len(sources)), ("kinds", len(kinds))):
         if least < 5:

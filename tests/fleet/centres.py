@@ -16,6 +16,8 @@ import remote_write
 from measuring import LEVELS, Measurement, Played, kept_names, proc_status, row, size_of, title
 
 INTERVAL = 15
+# Scrapes in one request while the past is filled in, as an agent sends them that catches up.
+CATCH_UP = 8
 
 
 class Pusher:
@@ -29,9 +31,18 @@ class Pusher:
         self._headers = {**remote_write.HEADERS, "Authorization": f"Basic {who}"}
 
     def push(self, message):
-        self._connection.request("POST", "/api/v1/write", remote_write.compressed(message), self._headers)
-        answer = self._connection.getresponse()
-        said = answer.read()
+        """Once more over a new connection where the server has closed this one: VictoriaMetrics does after two minutes."""
+        body = remote_write.compressed(message)
+        for last in (False, True):
+            try:
+                self._connection.request("POST", "/api/v1/write", body, self._headers)
+                answer = self._connection.getresponse()
+                said = answer.read()
+                break
+            except (ConnectionError, http.client.HTTPException):
+                self._connection.close()
+                if last:
+                    raise
         if answer.status != 204:
             raise SystemExit(f"the centre says {answer.status} {said}")
 
@@ -47,28 +58,32 @@ def quiet_centre(m, certificates):
 
 
 class Template:
-    """A write request of the same series again and again: only values and the time change."""
+    """A write request of the same series again and again: only values and times change."""
 
-    def __init__(self, wanted):
-        """wanted: encoded labels of each series, in the order of the values."""
+    def __init__(self, wanted, scrapes=1):
+        """wanted: encoded labels of each series, in the order of the values; scrapes: samples of each."""
         time_bytes = len(remote_write.varint(round(time.time() * 1000)))
         self._time = struct.Struct("<d")
-        self._at = []
+        # Per scrape, where each series' sample is.
+        self._at = [[] for _ in range(scrapes)]
         out = bytearray()
+        sample = remote_write.field(2, b"\x09" + bytes(8) + b"\x10" + bytes(time_bytes))
         for labels in wanted:
-            sample = b"\x09" + bytes(8) + b"\x10" + bytes(time_bytes)
-            body = labels + remote_write.field(2, sample)
-            out += remote_write.field(1, body)
-            self._at.append(len(out) - time_bytes - 9)
+            out += remote_write.field(1, labels + sample * scrapes)
+            for scrape, places in enumerate(self._at):
+                places.append(len(out) - (scrapes - 1 - scrape) * len(sample) - time_bytes - 9)
         self._message = out
         self._time_bytes = time_bytes
 
-    def filled(self, milliseconds, values):
-        message, pack, at = self._message, self._time.pack_into, remote_write.varint(milliseconds)
-        assert len(at) == self._time_bytes
-        for place, value in zip(self._at, values):
-            pack(message, place, value)
-            message[place + 9:place + 9 + len(at)] = at
+    def filled(self, *scrapes):
+        """scrapes: (milliseconds, values) of each."""
+        message, pack = self._message, self._time.pack_into
+        for places, (milliseconds, values) in zip(self._at, scrapes):
+            at = remote_write.varint(milliseconds)
+            assert len(at) == self._time_bytes
+            for place, value in zip(places, values):
+                pack(message, place, value)
+                message[place + 9:place + 9 + len(at)] = at
         return bytes(message)
 
 
@@ -101,7 +116,7 @@ def disk(hours, quick):
                 key = (level, tuple(mine))
                 if key not in templates:
                     templates[key] = Template([labels_of(series_of(each), "device") for each in mine])
-                pushers[level].push(templates[key].filled(begin + scrapes * 15000, mine.values()))
+                pushers[level].push(templates[key].filled((begin + scrapes * 15000, mine.values())))
             scrapes += 1
         took = time.monotonic() - start
         time.sleep(5 if quick else 150)  # it looks once a minute for what is to be compacted
@@ -152,13 +167,17 @@ class Devices:
 
     def __init__(self, count, recording):
         self.count, self._values = count, recording.values
-        self._template = Template([labels_of(series_of(key), (self.NAME % 0).decode()) for key in recording.series])
+        self._labels = [labels_of(series_of(key), (self.NAME % 0).decode()) for key in recording.series]
+        self._templates = {}
         self.series = count * len(recording.series)
 
-    def messages(self, scrape, milliseconds):
-        """A write request of each device."""
-        length = len(self._values)
-        played = [self._template.filled(milliseconds, self._values[(scrape + group * length // self.GROUPS) % length])
+    def messages(self, scrape, *milliseconds):
+        """A write request of each device, with so many scrapes from this one on."""
+        if len(milliseconds) not in self._templates:
+            self._templates[len(milliseconds)] = Template(self._labels, len(milliseconds))
+        template, length = self._templates[len(milliseconds)], len(self._values)
+        played = [template.filled(*((at, self._values[(scrape + n + group * length // self.GROUPS) % length])
+                                    for n, at in enumerate(milliseconds)))
                   for group in range(self.GROUPS)]
         for number in range(self.count):
             yield played[number % self.GROUPS].replace(self.NAME % 0, self.NAME % number)
@@ -171,7 +190,20 @@ def told_prometheus(centre):
     return sum(samples for samples, _ in blocks), sum(size for _, size in blocks)
 
 
-def simulated(kind, count, recording, hours, minutes):
+def settle(centre, pid, longest):
+    """Waits until a centre has compacted what it was sent: it looks once a minute, and then works. Until it has used
+    next to no CPU for twenty seconds, after the first minute, but no longer than so many seconds."""
+    begin, idle_since, cpu = time.monotonic(), time.monotonic(), jt.cpu_seconds(pid)
+    while time.monotonic() < begin + longest:
+        time.sleep(2)
+        used, cpu = jt.cpu_seconds(pid) - cpu, jt.cpu_seconds(pid)
+        if used > 0.2:
+            idle_since = time.monotonic()
+        if time.monotonic() > max(begin + 65, idle_since + 20):
+            break
+
+
+def simulated(kind, count, recording, hours, minutes, longest_settling=150):
     """A centre with so many devices: some hours of each, pushed as fast as it takes them; then minutes as they pass, while it
     evaluates all rules if it evaluates any. Figures by name."""
     figures = {}
@@ -180,15 +212,17 @@ def simulated(kind, count, recording, hours, minutes):
         prometheus = kind == "Prometheus"
         centre = quiet_centre(m, certificates) if prometheus else fleet.VictoriaMetrics(m, certificates).start()
         pid, devices, pusher = centre.process.pid, Devices(count, recording), Pusher(centre)
-        empty, scrapes = proc_status(pid, "VmRSS"), round(hours * 3600 / INTERVAL)
-        end, cpu = time.time(), jt.cpu_seconds(pid)
-        for scrape in range(scrapes):
-            for message in devices.messages(scrape, round(1000 * (end - INTERVAL * (scrapes - scrape)))):
+        empty, scrapes = proc_status(pid, "VmRSS"), round(hours * 3600 / INTERVAL / CATCH_UP) * CATCH_UP
+        end = begin = time.time()
+        for scrape in range(0, scrapes, CATCH_UP):
+            for message in devices.messages(scrape, *(round(1000 * (end - INTERVAL * (scrapes - scrape - n)))
+                                                      for n in range(CATCH_UP))):
                 pusher.push(message)
         samples = devices.series * scrapes
         figures["series"] = devices.series
-        figures["fill, CPU s/M samples"] = (jt.cpu_seconds(pid) - cpu) / (samples / 1e6)
-        time.sleep(150)  # each looks once a minute for what it can compact
+        figures["samples a device sent before"] = samples / count
+        figures["filled in, s"] = time.time() - begin
+        settle(centre, pid, longest_settling)
         on_disk = told_prometheus(centre) if prometheus else (samples, size_of(centre.data))
         figures["bytes a sample"] = on_disk[1] / on_disk[0] if on_disk[0] else float("nan")
         if prometheus:
@@ -214,16 +248,19 @@ def simulated(kind, count, recording, hours, minutes):
     return figures
 
 
-def centres(counts, minutes):
-    """{(kind, devices): figures}, told as a table. counts: {devices: hours of each}"""
+KINDS = ("Prometheus", "VictoriaMetrics")
+
+
+def centres(counts, minutes, quick=False, kinds=KINDS):
+    """{(kind, devices): figures}, printed as a table. counts: {devices: hours of each}"""
     fleet.need("victoria-metrics")
     recording = Recording(max(counts.values()))
     title(f"The centre: devices as shipped, {len(recording.series)} series of each ({recording.left_out} that come and go left out), "
           f"some hours pushed as fast as it takes them, then {minutes:g} minutes as they pass; Prometheus with all rules")
     found = {}
-    for kind in ("Prometheus", "VictoriaMetrics"):
+    for kind in kinds:
         for count, hours in counts.items():
-            found[kind, count] = simulated(kind, count, recording, hours, minutes)
+            found[kind, count] = simulated(kind, count, recording, hours, minutes, 10 if quick else 150)
             print(f"{kind}, {count} devices, {hours:g} hours", flush=True)
             for what, figure in found[kind, count].items():
                 row("  " + what, f"{figure:.0f}" if figure >= 100 else f"{figure:.2f}")

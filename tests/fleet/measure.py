@@ -228,22 +228,24 @@ def main():
     parser.add_argument("minutes", type=float)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--devices", type=int)
+    parser.add_argument("--centre", choices=centres.KINDS)
     options = parser.parse_args()
     fleet.need("prometheus", "vmagent", "openssl")
     quick = options.quick
     # Prometheus cuts a block of two hours after three, and writes a series' samples of half an hour out of its memory.
-    long, short, live = (0.1, 0.1, 1) if quick else (3.2, 0.6, 5)
+    long, short, live = (0.1, 0.1, 1) if quick else (3.2, 0.6, 2)
     if options.devices:
         if options.devices < 10:
-            parser.error("--devices: 10 or more, as a tenth of them is measured too")
-        few, many = options.devices // 10, options.devices
-        found = centres.centres({few: long, many: short}, live)
-        for kind in ("Prometheus", "VictoriaMetrics"):
+            parser.error("--devices: 10 or more, as a tenth of them, at most 25, is measured too")
+        few, many = max(2, min(25, options.devices // 10)), options.devices
+        kinds = (options.centre,) if options.centre else centres.KINDS
+        found = centres.centres({few: long, many: short}, live, quick, kinds)
+        for kind in kinds:
             centres.formula(kind, (few, found[kind, few]), (many, found[kind, many]), round(found[kind, many]["series"] / many))
         return
     boards = pages()
     on_disk = centres.disk(4 if quick else 9, quick)
-    found = centres.centres({10: long, 20: long} if quick else {25: long, 100: short}, live)
+    found = centres.centres({10: long, 20: long} if quick else {25: long, 100: short}, live, quick)
     (first, least), (last, most) = ((figures["series"], figures["RSS, MiB"] * 2**20)
                                     for (kind, _), figures in found.items() if kind == "Prometheus")
     extrapolated(boards, agents(options.minutes, quick), on_disk, (most - least) / (last - first))

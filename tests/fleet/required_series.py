@@ -16,7 +16,7 @@ import sys
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 DEVICE = PROJECT / "packaging/fleet/device"
-# What each keeps: all that is asked, or what rules and records ask.
+# What each keeps: all that is asked, or what alerts and the fleet's records ask.
 LISTS = {"agent.yml": "all", "vmagent.yml": "all", "keep-rules-only.yml": "rules"}
 NAME = re.compile(r"\bjetmem_[a-zA-Z0-9_]+")
 LIST = re.compile(r'(regex: "jetmem_\(\\\n)(.*?)(\)"\n *action: keep)', re.S)
@@ -31,11 +31,17 @@ def askers(what="all", *more):
     return sorted({path for folder in folders for pattern in patterns for path in folder.rglob(pattern)})
 
 
-def expressions(path):
+# The group of jetmem.rules.yml that only the dashboards query: it comes last.
+FOR_DASHBOARDS = "  - name: jetmem-records\n"
+
+
+def expressions(path, what="all"):
     """The queries of a file; of a dashboard all its text, which names metrics only in queries."""
     text = path.read_text()
     if path.suffix == ".json":
         return [text]
+    if what == "rules":
+        text = text.partition(FOR_DASHBOARDS)[0]
     # An expr's value: on its line, or in the lines below it that are indented further.
     found = re.findall(r"^( *)expr: *(?:[|>]-?\n((?:\1 +.*\n)+)|(.+)$)", text, re.M)
     return [block or line for _, block, line in found]
@@ -45,7 +51,7 @@ def asked(what="all", *more):
     """The names of all metrics that are asked for."""
     found = set(ALWAYS)
     for path in askers(what, *more):
-        for expression in expressions(path):
+        for expression in expressions(path, what):
             # What a rule records begins with a level: instance:jetmem_...
             found.update(match[0] for match in NAME.finditer(expression)
                          if expression[match.start() - 1:match.start()] != ":")

@@ -4,9 +4,21 @@
 import json
 import pathlib
 import re
+import sys
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = REPOSITORY / "dashboards" / "grafana"
+RECORDS = REPOSITORY / "rules" / "export" / "records.yml"
+# A metric or record in an expression whose texts are taken out.
+NAME = re.compile(r"(?<![\w:])((?:instance:)?jetmem_[\w:]+|up|ALERTS)(?![\w:])")
+
+
+def catalog():
+    """What the generator knows: metrics and records, with their labels."""
+    sys.path.insert(0, str(FOLDER))
+    from generator.catalog import Catalog
+
+    return Catalog(REPOSITORY / "docs" / "metrics.md", RECORDS)
 
 
 def load():
@@ -16,7 +28,7 @@ def load():
 
 
 def panels(board):
-    """All that shows something: rows omitted, what is folded into them not."""
+    """All that shows something, also in folded rows; not the rows."""
     for panel in board["panels"]:
         if panel["type"] != "row":
             yield panel

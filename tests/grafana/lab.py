@@ -42,6 +42,8 @@ BOARDS = ("orin-nano-8gb", "orin", "thor", "agx-orin", "xavier-nx", "raspberry-p
 
 # Not jetmem's: one target of this job answers, one does not. None of it belongs on a dashboard.
 FOREIGN_JOB = "node"
+# The label that a site may give its targets, or not.
+WITHOUT_SITE = "raspberry-pi-5"
 # Scraped for a while, then struck off the list of targets.
 REMOVED = "removed"
 
@@ -70,10 +72,10 @@ class Prometheus(servers.Prometheus):
         super().__init__(test, self._scraping(ports), rules)
 
     def _scraping(self, ports):
-        targets = "".join(
-            f'      - targets: ["127.0.0.1:{port}"]\n        labels: {{site: "lab", device: "{name}"}}\n'
-            for name, port in ports.items()
-        )
+        targets = ""
+        for name, port in ports.items():
+            site = "" if name == WITHOUT_SITE else 'site: "lab", '
+            targets += f'      - targets: ["127.0.0.1:{port}"]\n        labels: {{{site}device: "{name}"}}\n'
         return CONFIG.format(targets=targets, foreign=FOREIGN_JOB, closed=self._closed)
 
     def scrape_from_now_on(self, ports):

@@ -23,7 +23,10 @@ GRID = 24
 # What Grafana itself knows.
 GLOBALS = {"__rate_interval", "__range", "__interval", "__value", "__data", "__field", "__url_time_range", "__all"}
 OF_PROMETHEUS = {"up": set(), "ALERTS": {"alertname", "alertstate", "severity"}}
-TARGET_LABELS = {"job", "instance"}
+TARGET_LABELS = {"job", "instance", "site"}
+# What an editor and a review can take in.
+LONGEST_EXPRESSION = 400
+OPEN_ROWS = 24
 FUNCTIONS_OF_COUNTERS = r"\b(?:rate|irate|increase)\((\w+)"
 
 
@@ -72,6 +75,17 @@ class Fresh(unittest.TestCase):
             self.assertIn("${runbooks}${__value.text}.md", text)
             self.assertIn("${runbooks}README.md", text)
 
+    def test_a_site_groups_its_devices_by_another_label(self):
+        for name, text in self.made("--site-label", "cluster").items():
+            self.assertIn("label_values(jetmem_build_info{job=", text, name)
+            self.assertIn(', cluster)"', text, name)
+            self.assertIn('cluster=~\\"$site\\"', text, name)
+            self.assertNotIn("site=~", text, name)
+            self.assertNotIn("by (site", text, name)
+        done, _ = self.generate("--site-label", "job")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "^--site-label job: wanted the name of a label")
+
     def test_a_mistake_is_reported(self):
         for url in ("https://wiki.example.net/jetmem/", "https://NAME.example.net/NAME"):
             done, _ = self.generate("--runbooks", url)
@@ -82,7 +96,7 @@ class Fresh(unittest.TestCase):
         """The generator with its references, to do harm to."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="jetmem-grafana-"))
         self.addCleanup(shutil.rmtree, folder)
-        for part in ("dashboards/grafana", "rules/shipped"):
+        for part in ("dashboards/grafana", "rules/shipped", "rules/export"):
             shutil.copytree(REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("*.json", "__pycache__"))
         (folder / "docs").mkdir()
         shutil.copy(REPOSITORY / "docs" / "metrics.md", folder / "docs")
@@ -130,12 +144,26 @@ class Fresh(unittest.TestCase):
                 self.assertRegex(done.stderr, words)
 
 
+def shown(board):
+    """All panels and rows, where they are when every row is open."""
+    below = 0
+    for panel in board["panels"]:
+        place = panel["gridPos"]
+        yield {**panel, "gridPos": {**place, "y": place["y"] + below}}
+        for inner in panel.get("panels", []):
+            yield {**inner, "gridPos": {**inner["gridPos"], "y": inner["gridPos"]["y"] + below}}
+        if panel.get("panels"):
+            below += max(each["gridPos"]["y"] + each["gridPos"]["h"] for each in panel["panels"]) - place["y"] - 1
+
+
 class Boards(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.boards = boards.load()
         cls.metrics = check_runbooks.Metrics((REPOSITORY / "docs" / "metrics.md").read_text(encoding="utf-8"))
         cls.rules = check_runbooks.Rules(sorted((REPOSITORY / "rules" / "shipped").glob("*.yaml")))
+        cls.records = {name: each for name, each in boards.catalog().metrics.items() if each.kind == "record"}
+        cls.metrics.exact.update({name: set(each.labels) for name, each in cls.records.items()})
 
     def all_panels(self):
         for uid, board in self.boards.items():
@@ -155,7 +183,7 @@ class Boards(unittest.TestCase):
 
     def test_numbers_and_titles_are_used_once(self):
         for uid, board in self.boards.items():
-            numbers = [panel["id"] for panel in board["panels"]]
+            numbers = [panel["id"] for row in board["panels"] for panel in (row, *row.get("panels", []))]
             self.assertEqual(len(numbers), len(set(numbers)), uid)
             titles = [panel["title"] for panel in boards.panels(board)]
             self.assertEqual(len(titles), len(set(titles)), uid)
@@ -166,13 +194,44 @@ class Boards(unittest.TestCase):
     def test_no_two_are_in_one_place(self):
         for uid, board in self.boards.items():
             taken = {}
-            for panel in board["panels"]:
+            for panel in shown(board):
                 place = panel["gridPos"]
                 self.assertTrue(0 <= place["x"] and place["x"] + place["w"] <= GRID and place["h"] > 0, panel["title"])
                 for x in range(place["x"], place["x"] + place["w"]):
                     for y in range(place["y"], place["y"] + place["h"]):
                         self.assertNotIn((x, y), taken, f"{uid}: {panel['title']} lies on {taken.get((x, y))}")
                         taken[x, y] = panel["title"]
+
+    def test_only_the_overview_is_open(self):
+        rows = [panel for panel in self.boards["jetmem-device"]["panels"] if panel["type"] == "row"]
+        self.assertEqual([each["title"] for each in rows if not each["collapsed"]], ["Overview"])
+        self.assertTrue(all(each["panels"] for each in rows[1:]))
+        places = [panel["gridPos"] for panel in self.boards["jetmem-device"]["panels"]]
+        lowest = max(place["y"] + place["h"] for place, panel in zip(places, self.boards["jetmem-device"]["panels"])
+                     if panel["type"] != "row")
+        self.assertLessEqual(lowest, OPEN_ROWS)
+        # A folded row takes one.
+        self.assertEqual([each["gridPos"]["y"] for each in rows[1:]], list(range(lowest, lowest + len(rows) - 1)))
+
+    def test_no_expression_is_long(self):
+        """What is long is recorded; only what depends on the time shown cannot be."""
+        for query in self.all_queries():
+            if "$__range" not in query.expression:
+                self.assertLessEqual(len(query.expression), LONGEST_EXPRESSION, query.where)
+        self.assertLessEqual(max(len(q.expression) for q in boards.queries(self.boards["jetmem-device"])), LONGEST_EXPRESSION)
+
+    def test_titles_name_what_is_shown(self):
+        """Neither a question nor one word that could stand above anything."""
+        for where, panel in self.all_panels():
+            title = panel["title"]
+            self.assertNotIn("?", title, where)
+            self.assertNotIn(title, {"Answer", "Silent", "Blind", "Events", "Refused", "Trend", "Down", "Critical"}, where)
+
+    def test_every_record_is_drawn_and_every_drawn_one_recorded(self):
+        drawn = {name for query in self.all_queries() for name in boards.NAME.findall(strip_texts(query.expression)) if ":" in name}
+        self.assertEqual(drawn, set(self.records))
+        exported = (REPOSITORY / "dashboards/prometheus/jetmem.rules.yml").read_text(encoding="utf-8")
+        self.assertTrue(exported.endswith(boards.RECORDS.read_text(encoding="utf-8")))
 
     def test_each_says_what_it_is_and_what_nothing_means(self):
         for where, panel in self.all_panels():
@@ -195,7 +254,7 @@ class Boards(unittest.TestCase):
     def test_every_metric_is_declared(self):
         found = set()
         for query in self.all_queries():
-            for name, labels in re.findall(r"\b(jetmem_\w+|up|ALERTS)\{([^}]*)\}", query.expression):
+            for name, labels in re.findall(boards.NAME.pattern + r"\{([^}]*)\}", query.expression):
                 found.add(name)
                 used = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", strip_texts(labels))) - TARGET_LABELS
                 if name in OF_PROMETHEUS:
@@ -204,7 +263,7 @@ class Boards(unittest.TestCase):
                 self.assertIsNone(self.metrics.problem_of(name), query.where)
                 self.assertLessEqual(used, self.metrics.exact.get(name, set()), query.where)
             # None without what the variables choose, but where a variable asks for its own values.
-            bare = re.findall(r"\b(jetmem_\w+|up|ALERTS)\b(?!\{)", strip_texts(query.expression))
+            bare = re.findall(boards.NAME.pattern + r"(?!\{)", strip_texts(query.expression))
             if query.kind != "values":
                 self.assertEqual(bare, [], query.where)
             for name in bare:
@@ -214,7 +273,7 @@ class Boards(unittest.TestCase):
     def test_every_label_is_one_of_its_metrics(self):
         for query in self.all_queries():
             text = query.expression
-            names = re.findall(r"\b(jetmem_\w+|up|ALERTS)\b", strip_texts(text))
+            names = boards.NAME.findall(strip_texts(text))
             known = set(TARGET_LABELS) | set(re.findall(r'label_replace\(.*?"(\w+)", "[^"]*", "\w*"', text))
             for name in names:
                 known |= OF_PROMETHEUS.get(name, self.metrics.exact.get(name, set()))
@@ -234,7 +293,7 @@ class Boards(unittest.TestCase):
     def test_every_variable_is_defined(self):
         for uid, board in self.boards.items():
             defined = {variable["name"] for variable in board["templating"]["list"]}
-            self.assertEqual(defined, {"datasource", "job", "instance", "scheme", "runbooks"}, uid)
+            self.assertEqual(defined, {"datasource", "job", "site", "instance", "scheme", "runbooks"}, uid)
             used = set(re.findall(r"\$\{?([A-Za-z_]\w*)", json.dumps(board)))
             self.assertLessEqual(used, defined | GLOBALS, uid)
             for query in boards.queries(board):

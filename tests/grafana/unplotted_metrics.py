@@ -4,8 +4,8 @@
 NOT_DRAWN = {
     "jetmem_kernel_log_library_errors_followed": "a setting: whether errors of libraries are followed, not a count of errors",
     "jetmem_kernel_recent_memory_errors": "the kernel's, and a part of jetmem_kernel_recent_events",
-    "jetmem_log_suppressed_total": "a flapping source is logged once and shown in Blind",
-    "jetmem_probe_failures_total": "what a probe finds, not a failure of jetmem's own: What failed and Can memory be had?",
+    "jetmem_log_suppressed_total": "a flapping source is logged once and shown in Unreadable sources",
+    "jetmem_probe_failures_total": "what a probe finds, not a failure of jetmem's own: Failed test allocations and Test allocations by kind",
     "jetmem_vmstat_thp_collapse_alloc_failed_total": "the kernel's, and of no harm",
     "jetmem_zram_failed_reads_total": "the kernel's: see docs/metrics.md",
     "jetmem_zram_failed_writes_total": "the kernel's: see docs/metrics.md",

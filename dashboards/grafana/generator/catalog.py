@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics that jetmemd declares: docs/metrics.md, which a test holds equal to the program."""
+"""The metrics that jetmemd declares: docs/metrics.md, which a test holds equal to the program; and what Prometheus records
+of them: rules/export/records.yml."""
 
 import re
 
@@ -10,6 +11,10 @@ FOREIGN = {
 }
 # What Prometheus puts on every series of a target.
 TARGET_LABELS = ("job", "instance")
+
+_RECORD = re.compile(
+    r"((?:^      # .*\n)*)^      - record: ([\w:]+)\n        expr: (.*(?:\n          .*)*)(?:\n        labels: \{(.*)\})?", re.M
+)
 
 _HEADING = re.compile(r"^## (.*)$")
 _ROW = re.compile(r"^\| `(jetmem_[\w*]+)` \| (gauge|counter) \| ([^|]*) \| \d+ \| (.*) \|$")
@@ -46,8 +51,29 @@ class Metric:
 
 
 class Catalog:
-    def __init__(self, path):
+    def __init__(self, path, records):
         self.metrics, self._patterns = {}, []
+        self._read_metrics(path)
+        self._read_records(records)
+
+    def _read_records(self, path):
+        """`without` names the labels that a record has no longer; it keeps all others, and has those of `labels`."""
+        for comment, name, expression, more in _RECORD.findall(path.read_text(encoding="utf-8")):
+            dropped = set(re.findall(r"\w+", " ".join(re.findall(r"without \(([^)]*)\)", expression))))
+            read = set(re.findall(r"\bjetmem_\w+", expression))
+            unknown = read - set(self.metrics)
+            if unknown:
+                raise SystemExit(f"{path}: no metric {', '.join(sorted(unknown))} in docs/metrics.md")
+            labels = {label for metric in read for label in self.metrics[metric].labels} - dropped
+            labels |= set(re.findall(r"(\w+):", re.sub(r"'[^']*'", "", more)))
+            known = self.metrics.get(name)
+            text = re.sub(r"\s*\n?\s*# ", " ", comment).strip()
+            labels = tuple(sorted({*labels, *(known.labels if known else ())}))
+            self.metrics[name] = Metric(name, "record", labels, known.help if known else text, "Records")
+            # What it is made of, for tests: each metric that it reads.
+            self.metrics[name].read = read | (known.read if known else set())
+
+    def _read_metrics(self, path):
         section = ""
         for line in path.read_text(encoding="utf-8").splitlines():
             heading = _HEADING.match(line)

@@ -25,11 +25,15 @@ def variables(site, several):
         "current": {"selected": True, "text": site.datasource, "value": site.datasource},
     }
     jobs = "label_values(jetmem_build_info, job)"
-    devices = 'label_values(up{job=~"$job"}, instance)' if several else 'label_values(up{job="$job"}, instance)'
+    how = "=~" if several else "="
+    sites = f'label_values(jetmem_build_info{{job{how}"$job"}}, {site.label})'
+    devices = f'label_values(up{{{site.label}=~"$site",job{how}"$job"}}, instance)'
     return [
         datasource,
         _queried("job", "Job", "The scrape job of the devices.", jobs, several),
-        _queried("instance", "Device", "The address at which Prometheus scrapes the device.", devices, several),
+        # Also matches devices without this label: where no target has it, the variable has no values and selects all.
+        _queried("site", "Site", f"The target label {site.label}. All includes devices without it.", sites, True, ".*"),
+        _queried("instance", "Device", "The address at which Prometheus scrapes the device, or its name.", devices, several, ".+"),
         {
             "name": "scheme",
             "label": "Device's page",
@@ -47,7 +51,7 @@ def variables(site, several):
     ]
 
 
-def _queried(name, label, about, query, several):
+def _queried(name, label, about, query, several, everything=None):
     variable = {
         "name": name,
         "label": label,
@@ -67,9 +71,9 @@ def _queried(name, label, about, query, several):
         "multi": several,
     }
     if several:
-        # Of devices ".+" is shorter than hundreds of addresses. Of jobs it would be each that the Prometheus has.
-        if name != "job":
-            variable["allValue"] = ".+"
+        # Shorter than hundreds of addresses. Of jobs it would be each that the Prometheus has.
+        if everything:
+            variable["allValue"] = everything
         variable["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
     return variable
 
@@ -102,8 +106,8 @@ BUILT_IN = {
 
 
 def firing_annotations(scope):
-    """What the device says of itself, and what Prometheus evaluates by the exported rules: where the two differ, one of
-    them could not see."""
+    """What the device evaluates itself, and what Prometheus evaluates by the exported rules: where the two differ, one of
+    them lacked data."""
     return [
         annotation(
             "Alerts of the device",
@@ -111,7 +115,7 @@ def firing_annotations(scope):
             "red",
             "{{alert}}",
             tags="severity",
-            text="{{instance}} says so itself ({{severity}})",
+            text="evaluated by {{instance}} itself ({{severity}})",
         ),
         annotation(
             "Alerts of Prometheus",
@@ -119,12 +123,15 @@ def firing_annotations(scope):
             "orange",
             "{{alertname}}",
             tags="severity",
-            text="Prometheus says so of {{instance}} ({{severity}})",
+            text="evaluated by Prometheus for {{instance}} ({{severity}})",
         ),
     ]
 
 
-def dashboard(uid, title, about, site, rows, annotations, links, several=False, since="now-6h", refresh="30s"):
+def dashboard(
+    uid, title, about, site, rows, annotations, links, several=False, since="now-6h", refresh="30s", folded=False
+):
+    """`folded`: only the first row is open."""
     return {
         "uid": uid,
         "title": title,
@@ -145,5 +152,5 @@ def dashboard(uid, title, about, site, rows, annotations, links, several=False, 
         "annotations": {"list": [BUILT_IN, *annotations]},
         "templating": {"list": variables(site, several)},
         "links": links,
-        "panels": place(rows),
+        "panels": place(rows, folded),
     }

@@ -21,9 +21,10 @@ def make(k):
     return dashboard(
         "jetmem-device",
         "jetmem: Device",
-        "One device: memory, contiguous memory, who holds it, faults, heat, probes, and jetmem itself.",
+        "One device: verdict and alerts; memory, contiguous memory and their holders; faults; heat; test allocations; jetmem itself.",
         k.site,
         rows,
         firing_annotations(k.scope),
         [TO_FLEET, TO_INCIDENT, DEVICE_PAGE, runbooks(k.site)],
+        folded=True,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jetmem-incident: one device around a time, in the order in which one asks."""
+"""jetmem-incident: one device around a time, in the order of an investigation."""
 
 from .dashboard import annotation, dashboard, firing_annotations
 from .layout import row
@@ -9,9 +9,9 @@ from .sections import changes, contiguous, faults, heat, holders, jetmem, memory
 
 def make(k):
     rows = [
-        row("What fired", verdict.timeline(k, h=9), verdict.alerts(k, w=24, h=7)),
+        row("Alerts", verdict.timeline(k, h=9), verdict.alerts(k, w=24, h=7)),
         row(
-            "What the kernel said",
+            "Kernel events",
             faults.new_events(k, w=24, h=8),
             faults.in_time(k),
             faults.clients_in_time(k),
@@ -19,10 +19,10 @@ def make(k):
             faults.faults(k),
         ),
         row("Memory", memory.course(k, w=24, h=9), memory.stalls(k), memory.zones(k), memory.work(k), memory.swap(k)),
-        row("Memory in one piece", contiguous.free(k), contiguous.refused(k, h=9), contiguous.heat(k)),
-        row("Who", changes.grew(k), holders.groups(k), holders.nvmap(k), holders.dmabuf(k)),
+        row("Contiguous memory", contiguous.free(k), contiguous.refused(k, h=9), contiguous.heat(k)),
+        row("Memory holders", changes.grew(k), holders.groups(k), holders.nvmap(k), holders.dmabuf(k)),
         row(
-            "Heat and probes",
+            "Heat and test allocations",
             heat.causes(k, h=7),
             heat.margins(k),
             heat.load(k),
@@ -30,7 +30,7 @@ def make(k):
             probes.times(k),
         ),
         changes.section(k),
-        row("Could jetmem see it?", jetmem.blindness(k, h=9), jetmem.losses(k), jetmem.rounds(k, w=24, h=8)),
+        row("Unreadable sources and losses", jetmem.blindness(k, h=9), jetmem.losses(k), jetmem.rounds(k, w=24, h=8)),
     ]
     s = k.s
     annotations = firing_annotations(k.scope) + [
@@ -39,7 +39,7 @@ def make(k):
             f'{s("jetmem_kernel_event_last_seen_timestamp_seconds")} * 1000',
             "purple",
             "{{kind}}",
-            text="last of this kind, by the kernel's log",
+            text="last of this kind in the kernel log",
             value_is_time=True,
         ),
         annotation(
@@ -62,15 +62,15 @@ def make(k):
             f'{s("jetmem_last_change_timestamp_seconds")} * 1000',
             "green",
             "{{what}}",
-            text="changed or noted",
+            text="changed, or a mark",
             value_is_time=True,
         ),
     ]
     return dashboard(
         "jetmem-incident",
         "jetmem: Incident",
-        "One device around a time: what fired, what the kernel said, which memory ran out, who took it, and whether "
-        "jetmem could see it. Set the time to what is asked about.",
+        "One device around a time: alerts, kernel events, the memory that ran out, its holders, and whether jetmem "
+        "could read its sources. Set the time range to the incident.",
         k.site,
         rows,
         annotations,

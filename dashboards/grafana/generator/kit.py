@@ -12,7 +12,10 @@ class Kit:
         self.catalog, self.rules, self.scope, self.site = catalog, rules, scope, site
         self.panels = Panels(catalog, rules, site)
         self.s = Selector(catalog, scope)
+        # By which one device is told from another.
+        self.by = f"{site.label}, job, instance"
 
 
 def kit(repository, scope, site):
-    return Kit(Catalog(repository / "docs" / "metrics.md"), Rules(repository / "rules" / "shipped"), scope, site)
+    catalog = Catalog(repository / "docs" / "metrics.md", repository / "rules" / "export" / "records.yml")
+    return Kit(catalog, Rules(repository / "rules" / "shipped"), scope, site)

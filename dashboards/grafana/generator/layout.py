@@ -8,21 +8,28 @@ def row(title, *panels):
     return {"title": title, "panels": list(panels)}
 
 
-def place(rows):
-    """The flat list that a dashboard has, each with a number and a place. Panels beside each other have one height."""
-    placed, y = [], 0
-    for each in rows:
-        placed.append(
-            {
-                "collapsed": False,
-                "gridPos": {"h": 1, "w": WIDTH, "x": 0, "y": y},
-                "id": len(placed) + 1,
-                "panels": [],
-                "title": each["title"],
-                "type": "row",
-            }
-        )
+# What fits on a screen: the row that is open where the others are folded.
+OPEN_ROWS = 24
+
+
+def place(rows, folded=False):
+    """The list that a dashboard has, each panel with a number and a place. Panels beside each other have one height. A row
+    that is folded holds its panels, placed as they will be when somebody opens it."""
+    placed, y, number = [], 0, 0
+    for index, each in enumerate(rows):
+        number += 1
+        closed = folded and index > 0
+        heading = {
+            "collapsed": closed,
+            "gridPos": {"h": 1, "w": WIDTH, "x": 0, "y": y},
+            "id": number,
+            "panels": [],
+            "title": each["title"],
+            "type": "row",
+        }
+        placed.append(heading)
         y += 1
+        into, top = (heading["panels"] if closed else placed), y
         for line in _lines(each["panels"]):
             x, tallest = 0, line[0]["h"]
             if any(panel["h"] != tallest for panel in line) or sum(panel["w"] for panel in line) != WIDTH:
@@ -33,9 +40,14 @@ def place(rows):
             for panel in line:
                 shape = {"h": panel["h"], "w": panel["w"], "x": x, "y": y}
                 rest = {key: value for key, value in panel.items() if key not in ("w", "h")}
-                placed.append({"id": len(placed) + 1, "gridPos": shape, **rest})
+                number += 1
+                into.append({"id": number, "gridPos": shape, **rest})
                 x += panel["w"]
             y += tallest
+        if closed:
+            y = top
+        elif folded and y > OPEN_ROWS:
+            raise SystemExit(f"{each['title']}: {y} rows are open, more than {OPEN_ROWS}")
     return placed
 
 

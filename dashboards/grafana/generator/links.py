@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links: to the other dashboards, to a device's own page, to runbooks."""
 
-# How one of these dashboards is reported what another one showed.
-SAME_FLEET = "${datasource:queryparam}&${job:queryparam}&${scheme:queryparam}&${runbooks:queryparam}"
+# Passes on what the dashboard shows.
+SAME_FLEET = "${datasource:queryparam}&${job:queryparam}&${site:queryparam}&${scheme:queryparam}&${runbooks:queryparam}"
 SAME_DEVICE = SAME_FLEET + "&${instance:queryparam}"
 # The device of a table's row, and of a series.
 _SAME_SITE = "${__url_time_range}&${datasource:queryparam}&${scheme:queryparam}&${runbooks:queryparam}"

@@ -9,10 +9,10 @@ from .styles import GRAY, GREEN, absent, no_thresholds, thresholds_of, threshold
 from .query import names_in, selects
 
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
-# Ends what an empty panel says where it would state what nobody may have read.
-HEDGE = ", or it could not be read: see Blind"
+# Ends the text of an empty panel that would otherwise state what may not have been read.
+HEDGE = ", or it could not be read: see Unreadable sources"
 # How bars of increase() over $__rate_interval are to be read.
-BARS = "An event is in each bar whose time holds it, up to four where they are close together: do not add them up."
+BARS = "One event appears in every bar whose interval contains it, up to four: do not add bars up."
 # Help texts of more metrics than this would be a page.
 MOST_EXPLAINED = 6
 # Points of a series over time where each costs a look at all devices of a fleet.
@@ -108,7 +108,7 @@ class Panels:
         return metrics[0].unit if metrics else "short"
 
     def _nothing(self, expressions):
-        return "not available here: " + (self._sources(expressions) or "see Sources")
+        return "not available here: " + (self._sources(expressions) or "see Source states")
 
     def _sources(self, expressions):
         names = [

@@ -3,9 +3,15 @@
 
 import re
 
-DEVICE = 'job="$job",instance="$instance"'
-FLEET = 'job=~"$job",instance=~"$instance"'
-NAME = re.compile(r"\b(jetmem_\w+|up|ALERTS)\b(?!\()")
+NAME = re.compile(r"(?<![\w:])((?:instance:)?jetmem_[\w:]+|up|ALERTS)(?![\w:])(?!\()")
+
+
+def device_scope(site):
+    return f'{site.label}=~"$site",job="$job",instance="$instance"'
+
+
+def fleet_scope(site):
+    return f'{site.label}=~"$site",job=~"$job",instance=~"$instance"'
 
 
 class Selector:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a site may set when it makes the dashboards anew: see docs/grafana.md."""
 
+import re
+
 # Each device serves its runbooks; any that answers will do.
 _OF_A_DEVICE = (
     'query_result(topk(1, label_replace(up{job=~"$job"} == 1 and on (job, instance) jetmem_build_info{job=~"$job"}, '
@@ -9,10 +11,13 @@ _OF_A_DEVICE = (
 
 
 class Site:
-    """`runbooks`: a URL with NAME where the name of a page goes, or None for those that the devices serve."""
+    """`runbooks`: a URL with NAME where the name of a page goes, or None for those that the devices serve. `label`: the
+    target label of the variable Site."""
 
-    def __init__(self, runbooks=None, scheme="http", datasource="default"):
-        self.scheme, self.datasource = scheme, datasource
+    def __init__(self, runbooks=None, scheme="http", datasource="default", label="site"):
+        self.scheme, self.datasource, self.label = scheme, datasource, label
+        if not re.fullmatch(r"[a-zA-Z_]\w*", label) or label in ("job", "instance"):
+            raise SystemExit(f"--site-label {label}: wanted the name of a label that groups devices, such as cluster")
         self._base, self._rest = None, ""
         if runbooks is not None:
             if runbooks.count("NAME") != 1:

@@ -83,11 +83,11 @@ def text_words(**shades):
 
 
 YES_NO = words(v0=("no", GREEN), v1=("yes", RED))
-ALERT_STATES = words(vm1=("cannot tell", PURPLE), v0=("quiet", GREEN), v1=("pending", YELLOW), v2=("firing", RED))
-NOT_JUDGED, STALLED, DOWN, GONE = 5, 6, 7, 8
+ALERT_STATES = words(vm1=("unknown", PURPLE), v0=("inactive", GREEN), v1=("pending", YELLOW), v2=("firing", RED))
+NOT_EVALUATED, DOWN, GONE = 5, 7, 8
 VERDICTS = words(
     v0=("nothing fires", GREEN),
-    v1=("nothing fires, partly blind", YELLOW),
+    v1=("nothing fires, some alerts unknown", YELLOW),
     v2=("information", BLUE),
     v3=("warning", ORANGE),
     v4=("critical", RED),
@@ -97,6 +97,6 @@ VERDICTS = words(
     v8=("gone: no longer scraped", DARK_RED),
 )
 PRESSURE_LEVELS = words(
-    v0=("none", GREEN), v1=("reclaims", YELLOW), v2=("programs wait", ORANGE), v3=("hardly works", RED)
+    v0=("none", GREEN), v1=("reclaiming", YELLOW), v2=("tasks stall", ORANGE), v3=("severe", RED)
 )
-THROTTLING_LEVELS = words(v0=("no", GREEN), v1=("slowed", ORANGE), v2=("slowed hard", RED))
+THROTTLING_LEVELS = words(v0=("none", GREEN), v1=("throttled", ORANGE), v2=("throttled hard", RED))

@@ -25,7 +25,8 @@ TEST(PrometheusRules, TheFileOfTheShippedRulesIsFresh) {
   const ParsedRules shipped =
       load_rules(shipped_rules(), MetricCatalog::of_jetmem(), RulesSettings().interval);
   ASSERT_EQ(describe(shipped.errors), "");
-  expect_equals_file(prometheus_rules(shipped.rules, RulesSettings().interval, kDefaultRunbooks),
+  expect_equals_file(prometheus_rules(shipped.rules, RulesSettings().interval, kDefaultRunbooks) +
+                         prometheus_text_of("records", kDefaultRunbooks),
                      std::string(JETMEM_PROMETHEUS) + "/jetmem.rules.yml");
 }
 
@@ -61,8 +62,7 @@ groups:
           severity: critical
         annotations:
           summary: 'It''s {{ $value | humanize1024 }}B of {{ $labels.a }}'
-          cause: 'c: #no comment'
-          remedy: 'r'
+          description: 'Cause: c: #no comment Remedy: r'
           runbook_url: 'https://example.org/books/page.md'
       - alert: Second
         expr: 'jetmem_y == 0'
@@ -70,13 +70,53 @@ groups:
           severity: info
         annotations:
           summary: 's'
-          cause: 'c'
-          remedy: 'r'
+          description: 'Cause: c Remedy: r'
 )"));
 }
 
 TEST(PrometheusRules, NoRulesAreAnEmptyList) {
   EXPECT_THAT(prometheus_rules({}, seconds(15), ""), HasSubstr("    rules: []\n"));
+}
+
+TEST(PrometheusRules, RunbooksAreAnAddressOfASite) {
+  EXPECT_EQ(runbook_url("https://wiki.example.org/NAME?raw", "oom-kill"),
+            "https://wiki.example.org/oom-kill?raw");
+  EXPECT_EQ(runbook_url("https://wiki.example.org/books//", "oom-kill"),
+            "https://wiki.example.org/books/oom-kill.md");
+  EXPECT_EQ(runbook_url(kDefaultRunbooks, "oom-kill"),
+            "http://{{ $labels.instance }}/runbooks/oom-kill");
+  for (const char* good : {"http://a/b", "https://a/NAME", "{{ $externalURL }}/NAME"}) {
+    EXPECT_EQ(problem_of_runbooks(good), "") << good;
+  }
+  for (const char* bad : {"", "file:///usr/share/doc", "wiki.example.org", "javascript:x"}) {
+    EXPECT_NE(problem_of_runbooks(bad), "") << bad;
+  }
+}
+
+std::size_t count(std::string_view text, std::string_view what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+TEST(PrometheusRules, EveryAlertOfEveryFileHasItsTextsAndFollowsTheAddress) {
+  for (const char* name : {"dead-man", "textfile", "fleet"}) {
+    const std::string shipped = prometheus_text_of(name, kDefaultRunbooks);
+    const auto original = std::find_if(prometheus_texts().begin(), prometheus_texts().end(),
+                                       [&](const ConfigText& each) { return each.name == name; });
+    EXPECT_EQ(shipped, original->text) << name;
+    const std::size_t alerts = count(shipped, "      - alert: ");
+    EXPECT_GE(alerts, 2U) << name;
+    for (const char* annotation : {"          summary: '", "          description: '"}) {
+      EXPECT_EQ(count(shipped, annotation), alerts) << name << annotation;
+    }
+    EXPECT_EQ(count(shipped, "          runbook_url: 'http://"), alerts) << name;
+    const std::string moved = prometheus_text_of(name, "https://it's.example.org/NAME.html");
+    EXPECT_EQ(count(moved, "          runbook_url: 'https://it''s.example.org/"), alerts) << name;
+    EXPECT_EQ(count(moved, ".html'\n"), alerts) << name;
+    EXPECT_EQ(count(moved, "http://"), 0U) << name;
+  }
+  EXPECT_EQ(prometheus_text_of("none", kDefaultRunbooks), "");
 }
 
 TEST(RuleWords, EveryFunction) {

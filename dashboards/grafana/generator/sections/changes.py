@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed, and what came before: for an incident."""
+"""What changed before an incident."""
 
 from ..layout import row
 from ..styles import GRAY, GREEN, RED, words
@@ -11,14 +11,14 @@ ANSWERS = words(v0=("does not answer", RED), v1=("answers", GREEN))
 
 
 def section(k):
-    return row("What came before", changed(k), boot(k), answering(k))
+    return row("Changes, boot and scrapes", changed(k), boot(k), answering(k))
 
 
 def changed(k, w=8, h=8):
     return table(
         k.panels,
-        "Changed last",
-        "Kernel, command line, L4T, power mode, jetmem's settings and version; mark: what somebody noted with jetmem mark.",
+        "Latest changes and marks",
+        "Latest change of kernel, command line, L4T, power mode, and jetmem's settings and version; mark: a note made with jetmem mark.",
         [Label("what")],
         [Column("when", f'{now_or_last(k.s("jetmem_last_change_timestamp_seconds"), "max by (what) ")} * 1000')],
         w=w,
@@ -32,13 +32,13 @@ def boot(k, w=16, h=8):
     s = k.s
     return table(
         k.panels,
-        "The boot",
-        "Why the chip was reset before this boot, how long the device was away, and whether the kernel left a record of a crash.",
+        "Last boot and reset reason",
+        "Why the chip was reset before this boot, how long the device was down, and whether the kernel recorded a crash.",
         [Label("reason"), Label("cause"), Label("level", width=70)],
         [
             Column(None, now_or_last(s("jetmem_boot_reset_reason_info"), "max by (reason, cause, level) "), "short"),
             Column("booted", f'{now_or_last(s("jetmem_boot_time_seconds"), "max")} * 1000', "dateTimeFromNow"),
-            Column("was away", now_or_last(s("jetmem_boot_downtime_seconds"), "max")),
+            Column("downtime", now_or_last(s("jetmem_boot_downtime_seconds"), "max")),
             Column(
                 "crash recorded",
                 now_or_last(s("jetmem_boot_crash_recorded"), "max"),
@@ -55,13 +55,13 @@ def boot(k, w=16, h=8):
 
 def answering(k, h=4):
     return k.panels.timeline(
-        "Did it answer Prometheus?",
-        "Gaps in everything else are from then.",
+        "Scrape success",
+        "Whether the device answered Prometheus. Other panels have gaps where it did not.",
         [query(k.s("up"), "{{instance}}")],
         ANSWERS,
         h=h,
         unit="short",
-        nothing="not scraped by Prometheus in this time",
+        nothing="not scraped by Prometheus in this time range",
     )
 
 
@@ -77,16 +77,16 @@ def grew(k, w=24, h=9):
 
     return table(
         k.panels,
-        "Who grew in this time",
-        "What each group of processes has more than at the beginning of the time shown. Those that were not among the largest at "
-        "both ends are not here. Of a device that has died meanwhile the last values count.",
+        "Growth of process groups in the time range",
+        "Growth of each process group since the start of the time range. Only groups that were among the largest at both ends. "
+        "If the device is down, its last values are used.",
         [Label("command"), Label("unit"), Label("container")],
         [
             column("resident", "jetmem_process_group_resident_bytes"),
             column("GPU and camera", "jetmem_process_group_gpu_bytes"),
             column("other DMA-BUFs", "jetmem_process_group_dmabuf_bytes"),
             Column(
-                "resident last",
+                "resident now",
                 named(now_or_last(k.s("jetmem_process_group_resident_bytes"), f"max by ({by}) "), "unit", "container"),
             ),
         ],

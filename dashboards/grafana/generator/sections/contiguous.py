@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory in one piece: CMA areas, and blocks of the page allocator."""
+"""Contiguous memory: CMA areas, and blocks of the page allocator."""
 
 from ..layout import row
 from ..panels import BARS, query
@@ -11,8 +11,8 @@ def cma(k):
 
 def used(k, w=6, h=9):
     return k.panels.bargauge(
-        "Taken by drivers",
-        "Share of each area that drivers have. Programs that borrow the area do not count: they give way.",
+        "CMA used by drivers",
+        "Share of each area that drivers allocated. Pages that programs borrow do not count: the kernel moves them away.",
         f'max by (area) ({k.s("jetmem_cma_used_ratio")})',
         "{{area}}",
         w=w,
@@ -25,9 +25,9 @@ def used(k, w=6, h=9):
 
 def fit(k, w=6, h=9):
     return k.panels.bargauge(
-        "Does a frame fit?",
-        "Largest free piece by what is wanted in one piece: below 100% a camera's frame, or the largest "
-        "request that was refused, cannot be had.",
+        "Largest free CMA block, share of a frame",
+        "Largest free block divided by the largest camera frame or failed request. Below 100% the next such request is "
+        "refused.",
         f'min by (area) ({k.s("jetmem_cma_frame_fit_ratio")})',
         "{{area}}",
         w=w,
@@ -38,16 +38,39 @@ def fit(k, w=6, h=9):
     )
 
 
+def fullest(k, w=4):
+    return k.panels.stat(
+        "CMA used, fullest area",
+        "Share of the fullest contiguous area that drivers allocated.",
+        f'max({k.s("jetmem_cma_used_ratio")})',
+        w=w,
+        bounds=[("JetmemCmaExhausted", "jetmem_cma_used_ratio")],
+        alerts=["JetmemCmaExhausted"],
+    )
+
+
+def tightest(k, w=4):
+    return k.panels.stat(
+        "Free CMA block, share of a frame",
+        "Largest free block of the worst area divided by the largest camera frame or failed request. Below 100% the next "
+        "such request is refused.",
+        f'min({k.s("jetmem_cma_frame_fit_ratio")})',
+        w=w,
+        bounds=[("JetmemCmaFragmented", "jetmem_cma_frame_fit_ratio")],
+        alerts=["JetmemCmaFragmented"],
+    )
+
+
 def free(k, w=12, h=9):
     s = k.s
     return k.panels.timeseries(
-        "Free, and the largest piece of it",
-        "What drivers have left of each area, and the largest run of it, which decides "
-        "whether a buffer can be had. The lowest of each minute.",
+        "CMA free and largest free block",
+        "What drivers can still allocate from each area, and its largest contiguous block, which decides whether a buffer "
+        "fits. The lowest value of each minute.",
         [
             query(s("jetmem_cma_area_bytes"), "{{area}}: size"),
-            query(s("jetmem_cma_available_min_1m_bytes"), "{{area}}: left by drivers"),
-            query(s("jetmem_cma_largest_free_run_min_1m_bytes"), "{{area}}: largest run"),
+            query(s("jetmem_cma_available_min_1m_bytes"), "{{area}}: not used by drivers"),
+            query(s("jetmem_cma_largest_free_run_min_1m_bytes"), "{{area}}: largest free block"),
         ],
         w=w,
         h=h,
@@ -60,10 +83,10 @@ def free(k, w=12, h=9):
 def borrowed(k, w=12):
     s = k.s
     return k.panels.timeseries(
-        "Free by the kernel's count",
-        "CmaFree also falls when programs borrow the area, which is no trouble: it matters only where "
-        "what drivers hold is not known.",
-        [query(s("jetmem_cma_free_ratio"), "free of all areas")],
+        "CMA free (CmaFree)",
+        "CmaFree also falls when programs borrow the area, which is harmless. It matters only where the use by drivers is "
+        "unknown.",
+        [query(s("jetmem_cma_free_ratio"), "free, all areas")],
         w=w,
         low=0,
         high=1,
@@ -76,8 +99,8 @@ def borrowed(k, w=12):
 def refused(k, w=12, h=8):
     s = k.s
     return k.panels.timeseries(
-        "Refused",
-        f"Calls of cma_alloc that got nothing (Linux 5.13 on), and the pages that were asked for in vain. {BARS}",
+        "CMA allocations refused",
+        f"Failed calls of cma_alloc (Linux 5.13 and later), and failed page requests. {BARS}",
         [
             query(f'increase({s("jetmem_vmstat_cma_alloc_fail_total")}[$__rate_interval])', "calls"),
             query(f'increase({s("jetmem_cma_alloc_pages_fail_total")}[$__rate_interval])', "{{area}}: pages"),
@@ -97,9 +120,9 @@ def fragmentation(k):
 
 def heat(k, h=9):
     return k.panels.heatmap(
-        "Free blocks by size, over time",
-        "Memory in free blocks of exactly each order (2^order pages), all zones and CMA together. "
-        "When the upper rows go dark while the lower ones are bright, memory is there and in splinters.",
+        "Free memory by block order",
+        "Memory in free blocks of exactly each order (2^order pages), all zones and CMA together. Dark upper rows with "
+        "bright lower ones mean that memory is free but fragmented.",
         f'sum by (order) ({k.s("jetmem_buddy_free_bytes")})',
         "{{order}}",
         "short",
@@ -110,8 +133,8 @@ def heat(k, h=9):
 
 def best(k, w=4, h=8):
     return k.panels.stat(
-        "Largest free block",
-        "Order of the largest block that a driver is sure to get, from any zone. -1: none at all.",
+        "Largest free block, order",
+        "Order of the largest block outside CMA in any zone, which any driver can allocate. -1: none.",
         k.s("jetmem_buddy_best_order_outside_cma"),
         w=w,
         h=h,
@@ -122,8 +145,8 @@ def best(k, w=4, h=8):
 
 def evidence(k, w=4, h=8):
     return k.panels.stat(
-        "Does it hurt?",
-        "Kinds of evidence within ten minutes that fragmentation hurts: failed compactions, stalls, failed allocations.",
+        "Failures from fragmentation, 10 min",
+        "How many kinds of failure fragmentation caused in 10 min: failed compactions, stalls, failed allocations.",
         k.s("jetmem_fragmentation_evidence"),
         w=w,
         h=h,
@@ -135,7 +158,7 @@ def evidence(k, w=4, h=8):
 def blocks(k, w=8):
     s = k.s
     return k.panels.timeseries(
-        "Largest block by zone",
+        "Largest free block by zone, order",
         "Order of the largest free block of each zone, without free CMA.",
         [query(s("jetmem_buddy_largest_order_outside_cma"), "node {{node}} {{zone}}")],
         w=w,
@@ -148,9 +171,9 @@ def blocks(k, w=8):
 
 def pageblocks(k, w=8):
     return k.panels.timeseries(
-        "Pageblocks by mobility",
-        "Unmovable ones that spread while movable ones shrink are mostly undone only by a reboot. Read every "
-        "five minutes.",
+        "Pageblocks by migrate type",
+        "When unmovable pageblocks spread and movable ones shrink, usually only a reboot reverses it. Read every five "
+        "minutes.",
         [query(f'sum by (migratetype) ({k.s("jetmem_pagetype_pageblocks")})', "{{migratetype}}")],
         w=w,
         stack=True,

@@ -14,9 +14,9 @@ def section(k):
 
 def new_events(k, w=12, h=9):
     return k.panels.timeseries(
-        "Events",
-        f"Events in the kernel's log as they are counted, by kind. {BARS} The first of a kind that a device never had is seen in the "
-        "panel beside this one.",
+        "Kernel events",
+        f"Events in the kernel log as they are counted, by kind. {BARS} The very first event of a kind appears only in Kernel "
+        "events of the last 10 min and in the totals.",
         [query(f'sum by (kind) (increase({k.s("jetmem_kernel_events_total")}[$__rate_interval])) > 0', "{{kind}}")],
         w=w,
         h=h,
@@ -31,15 +31,15 @@ def new_events(k, w=12, h=9):
             "JetmemMemoryControllerError",
             "JetmemDmaAllocationFailing",
         ],
-        nothing="no event in this time",
+        nothing="no event in this time range",
     )
 
 
 def recent(k, w=12, h=9):
     return k.panels.timeseries(
-        "Within the last ten minutes",
-        "Events of the last ten minutes by the time at which they were, also those from before jetmem started. "
-        "What alerts go by.",
+        "Kernel events of the last 10 min",
+        "Number of events in the 10 min before each point, also those from before jetmem started. The alerts use these "
+        "values.",
         [query(f'sum by (kind) ({k.s("jetmem_kernel_recent_events")}) > 0', "{{kind}}")],
         w=w,
         h=h,
@@ -47,22 +47,22 @@ def recent(k, w=12, h=9):
         low=0,
         calcs=("last", "max"),
         alerts=["JetmemCmaAllocationFailing", "JetmemNvmapCap"],
-        nothing="no event in this time",
+        nothing="no event in this time range",
     )
 
 
 def faults(k, w=24):
     return k.panels.timeseries(
-        "SMMU faults a minute",
-        "Accesses to memory that a device must not touch, by the device behind the stream ID. client unknown: the kernel only "
-        "counted them.",
+        "SMMU faults per minute",
+        "Blocked accesses of devices to memory that is not mapped for them, by client. client unknown: the kernel only "
+        "counted these faults.",
         [query(f'sum by (smmu, client) ({k.s("jetmem_smmu_recent_faults")})', "{{client}} at {{smmu}}")],
         w=w,
         style="steps",
         low=0,
         bounds=[("JetmemSmmuFault", "jetmem_smmu_recent_faults"), ("JetmemSmmuStorm", "jetmem_smmu_recent_faults")],
         alerts=["JetmemSmmuFault", "JetmemSmmuStorm", "JetmemSmmuSuppressed"],
-        nothing="no device has faulted",
+        nothing="no device has caused a fault",
     )
 
 
@@ -70,15 +70,15 @@ def since_boot(k, w=12, h=9):
     s = k.s
     return table(
         k.panels,
-        "Events since boot",
-        "By kind, with those that the kernel only counted and those from before jetmem came to read the log.",
+        "Kernel events since boot",
+        "By kind, including events that the kernel rate-limited and those from before jetmem started.",
         [Label("kind")],
         [
             Column(
                 "events", f'sum by (kind) ({s("jetmem_kernel_events_total")}) > 0', bounds=ANY_IS_WARNING, look="text"
             ),
             Column("last", f'max by (kind) ({s("jetmem_kernel_event_last_seen_timestamp_seconds")}) * 1000'),
-            Column("not printed", f'max by (kind) ({s("jetmem_kernel_events_suppressed_total")}) > 0'),
+            Column("rate-limited", f'max by (kind) ({s("jetmem_kernel_events_suppressed_total")}) > 0'),
             Column("before jetmem", f'max by (kind) ({s("jetmem_kernel_events_before_start")}) > 0'),
         ],
         w=w,
@@ -92,7 +92,7 @@ def clients(k, w=12, h=9):
     return table(
         k.panels,
         "SMMU faults since boot",
-        "By SMMU, client, fault and direction.",
+        "Number of faults by SMMU, client, fault and direction.",
         [Label("client"), Label("smmu"), Label("fault"), Label("access")],
         [
             Column(
@@ -113,8 +113,8 @@ def clients(k, w=12, h=9):
 def kills(k, w=12, h=7):
     return table(
         k.panels,
-        "OOM kills, since boot",
-        "Who was killed: by the machine as a whole (machine) or by a control group's own limit (memcg).",
+        "OOM kills since boot",
+        "Killed processes: because the machine ran out of memory (machine), or a control group reached its limit (memcg).",
         [Label("comm", title="process"), Label("scope")],
         [
             Column(
@@ -128,15 +128,15 @@ def kills(k, w=12, h=7):
         h=h,
         sort="-kills",
         alerts=["JetmemOomKill"],
-        nothing="nobody since boot",
+        nothing="no kill since boot",
     )
 
 
 def log(k, w=12, h=7):
     s = k.s
     return k.panels.timeseries(
-        "The log itself",
-        "Records read, and records that were overwritten before jetmem could read them: events among those are not counted.",
+        "Kernel log records read and lost",
+        "Records read, and records overwritten before jetmem could read them. Events among the lost ones are not counted.",
         [
             query(f'increase({s("jetmem_kernel_log_records_total")}[$__rate_interval])', "read"),
             query(f'increase({s("jetmem_kernel_log_lost_records_total", reason="overrun")}[$__rate_interval])', "lost"),
@@ -149,21 +149,21 @@ def log(k, w=12, h=7):
     )
 
 
-# ------------------------------------------------------------------- within the time shown, for an incident
+# ------------------------------------------------------------------- within the time range, for an incident
 
 
 def in_time(k, w=8, h=9):
     total = k.s("jetmem_kernel_events_total")
     return table(
         k.panels,
-        "Events in this time",
-        "By kind; where the device was not scraped at the beginning, all since its boot.",
+        "Kernel events in the time range",
+        "By kind. If the device was not scraped at the start of the range, all events since its boot.",
         [Label("kind")],
         [Column("events", f"sum by (kind) ({grown(total)}) > 0", bounds=ANY_IS_WARNING, look="text")],
         w=w,
         h=h,
         sort="-events",
-        nothing="none in this time",
+        nothing="none in this time range",
     )
 
 
@@ -171,15 +171,15 @@ def clients_in_time(k, w=8, h=9):
     total = k.s("jetmem_smmu_faults_total")
     return table(
         k.panels,
-        "SMMU faults in this time",
-        "By client and fault; where the device was not scraped at the beginning, all since its boot.",
+        "SMMU faults in the time range",
+        "By client and fault. If the device was not scraped at the start of the range, all faults since its boot.",
         [Label("client"), Label("fault"), Label("access")],
         [Column("faults", f"sum by (client, fault, access) ({grown(total)}) > 0", bounds=ANY_IS_WARNING, look="text")],
         w=w,
         h=h,
         sort="-faults",
         alerts=["JetmemSmmuFault", "JetmemSmmuStorm"],
-        nothing="none in this time",
+        nothing="none in this time range",
     )
 
 
@@ -187,13 +187,13 @@ def kills_in_time(k, w=8, h=9):
     total = k.s("jetmem_oom_kills_total")
     return table(
         k.panels,
-        "Killed in this time",
-        "Processes killed by the OOM killer; where the device was not scraped at the beginning, all since its boot.",
+        "OOM kills in the time range",
+        "Processes killed by the OOM killer. If the device was not scraped at the start of the range, all kills since its boot.",
         [Label("comm", title="process"), Label("scope")],
         [Column("kills", f"sum by (comm, scope) ({grown(total)}) > 0", bounds=ANY_IS_WARNING, look="text")],
         w=w,
         h=h,
         sort="-kills",
         alerts=["JetmemOomKill"],
-        nothing="nobody in this time",
+        nothing="no kill in this time range",
     )

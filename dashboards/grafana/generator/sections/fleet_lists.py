@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rankings, faults, blindness and versions of a fleet."""
+"""Rankings, faults, unreadable sources and versions of a fleet."""
 
 from ..links import ROW_LINKS
 from ..layout import row
@@ -9,12 +9,15 @@ from ..tables import Column, Label, table
 from .jetmem import STATES
 from .verdict import ANY_IS_BAD, ANY_IS_WARNING
 
-BY = "job, instance"
 LONGEST = 25
 
 
 def _device(width=None):
     return Label("instance", ROW_LINKS, width=width)
+
+
+def _target(k):
+    return [Label(k.site.label, width=90), Label("job", width=90)]
 
 
 def _ranking(k, title, about, by, expression, rule, metric, sort, column, look="gauge", **more):
@@ -24,7 +27,7 @@ def _ranking(k, title, about, by, expression, rule, metric, sort, column, look="
         k.panels,
         title,
         about,
-        [_device(190), *(Label(name) for name in by.split(", ")[2:]), Label("job", width=90)],
+        [_device(190), *(Label(name) for name in by.split(", ")[3:]), *_target(k)],
         [Column(column, expression, bounds=[(rule, metric)], look=look, **limits)],
         w=8,
         h=10,
@@ -37,27 +40,27 @@ def _ranking(k, title, about, by, expression, rule, metric, sort, column, look="
 def rankings(k):
     s = k.s
     return row(
-        "Who is next",
+        "Nearest to a limit",
         _ranking(
             k,
-            "Used up first",
-            "Time to exhaustion of memory at each device's steady loss.",
-            BY,
-            f'bottomk({LONGEST}, min by ({BY}) ({s("jetmem_trend_exhaustion_seconds", of="MemAvailable")}))',
+            "Memory exhausted soonest",
+            "Time until no memory is available, if it continues to shrink as in the last two hours.",
+            k.by,
+            f'bottomk({LONGEST}, min by ({k.by}) ({s("jetmem_trend_exhaustion_seconds", of="MemAvailable")}))',
             "JetmemMemoryLeak",
             "jetmem_trend_exhaustion_seconds",
-            "used up in",
-            "used up in",
+            "exhausted in",
+            "exhausted in",
             look="text",
             limits={"unit": "dtdurations"},
-            nothing="no device loses memory steadily",
+            nothing="on no device memory shrinks steadily",
         ),
         _ranking(
             k,
             "Least memory available",
-            "Share of memory that programs and GPU can still have.",
-            BY,
-            f'bottomk({LONGEST}, min by ({BY}) ({s("jetmem_memory_available_ratio")}))',
+            "Share of memory that programs and GPU can still allocate.",
+            k.by,
+            f'bottomk({LONGEST}, min by ({k.by}) ({s("jetmem_memory_available_ratio")}))',
             "JetmemMemoryLow",
             "jetmem_memory_available_ratio",
             "available",
@@ -66,47 +69,47 @@ def rankings(k):
         ),
         _ranking(
             k,
-            "CMA most taken",
-            "Share of an area that drivers have.",
-            BY + ", area",
-            f'topk({LONGEST}, max by ({BY}, area) ({s("jetmem_cma_used_ratio")}))',
+            "Highest CMA use",
+            "Share of an area that drivers allocated.",
+            k.by + ", area",
+            f'topk({LONGEST}, max by ({k.by}, area) ({s("jetmem_cma_used_ratio")}))',
             "JetmemCmaExhausted",
             "jetmem_cma_used_ratio",
-            "-taken",
-            "taken",
+            "-used",
+            "used",
             limits={"low": 0, "high": 1},
         ),
         _ranking(
             k,
-            "Frame fits least",
-            "Largest free piece of an area by what is wanted in one piece.",
-            BY + ", area",
-            f'bottomk({LONGEST}, min by ({BY}, area) ({s("jetmem_cma_frame_fit_ratio")}))',
+            "Smallest free CMA block, share of a frame",
+            "Largest free block of an area divided by the largest camera frame or failed request.",
+            k.by + ", area",
+            f'bottomk({LONGEST}, min by ({k.by}, area) ({s("jetmem_cma_frame_fit_ratio")}))',
             "JetmemCmaFragmented",
             "jetmem_cma_frame_fit_ratio",
-            "fits",
-            "fits",
+            "block / frame",
+            "block / frame",
             look="text",
         ),
         _ranking(
             k,
-            "Most orphans",
-            "How fast GPU and camera buffers grow that no program holds.",
-            BY,
-            f'topk({LONGEST}, max by ({BY}) ({s("jetmem_trend_bytes_per_second", of="nvmap_orphans")}))',
+            "Fastest growth of nvmap orphans",
+            "Growth of GPU and camera buffers without an nvmap client.",
+            k.by,
+            f'topk({LONGEST}, max by ({k.by}) ({s("jetmem_trend_bytes_per_second", of="nvmap_orphans")}))',
             "JetmemNvmapOrphansGrowing",
             "jetmem_trend_bytes_per_second",
             "-growth",
             "growth",
             look="text",
-            nothing="nowhere do orphans grow steadily",
+            nothing="on no device orphans grow steadily",
         ),
         _ranking(
             k,
-            "Nearest to its limit of heat",
-            "Degrees to the limit at which the machine warns or switches itself off.",
-            BY,
-            f'bottomk({LONGEST}, min by ({BY}) ({s("jetmem_thermal_margin_celsius", kind="=~hot|critical")}))',
+            "Fewest degrees below a trip point",
+            "Degrees below the trip point at which the machine warns or shuts down.",
+            k.by,
+            f'bottomk({LONGEST}, min by ({k.by}) ({s("jetmem_thermal_margin_celsius", kind="=~hot|critical")}))',
             "JetmemThermalNearTrip",
             "jetmem_thermal_margin_celsius",
             "degrees",
@@ -120,9 +123,9 @@ def faults(k):
     s = k.s
     matrix = table(
         k.panels,
-        "Fault map: SMMU faults since boot, by client",
-        "Which device's accesses to memory were blocked, on which of the fleet. A client that is bad everywhere is a "
-        "driver's or release's fault, one that is bad on one device its own.",
+        "SMMU faults since boot, by device and client",
+        "Blocked memory accesses per client. A client that faults on many devices points at a driver or release; a client that "
+        "faults on one device points at that device.",
         [_device(190)],
         [Column(None, f'topk(500, sum by (instance, client) ({s("jetmem_smmu_faults_total")}) > 0)', "short")],
         w=24,
@@ -140,10 +143,10 @@ def faults(k):
         }
     ]
     matrix["fieldConfig"]["defaults"]["custom"]["cellOptions"] = {"type": "color-text"}
-    # The first column is called after both labels, and its cells do not know the job: no links.
+    # The first column is called after both labels, and its cells lack the job: no links.
     matrix["fieldConfig"]["overrides"] = matrix["fieldConfig"]["overrides"][:1]
     now = k.panels.timeseries(
-        "SMMU faults a minute, by client",
+        "SMMU faults per minute, by client",
         "All devices together.",
         [query(f'sum by (client) ({s("jetmem_smmu_recent_faults")}) > 0', "{{client}}")],
         w=12,
@@ -155,7 +158,7 @@ def faults(k):
         nothing="no faults in this time",
     )
     events = k.panels.timeseries(
-        "Kernel events within ten minutes, by kind",
+        "Kernel events of the last 10 min, by kind",
         "All devices together.",
         [query(f'sum by (kind) ({s("jetmem_kernel_recent_events")}) > 0', "{{kind}}")],
         w=12,
@@ -168,13 +171,13 @@ def faults(k):
     )
     kills = table(
         k.panels,
-        "OOM kills, since boot",
-        "Who was killed where.",
-        [_device(190), Label("comm", title="process"), Label("scope", width=90), Label("job", width=90)],
+        "OOM kills since boot",
+        "Killed processes by device.",
+        [_device(190), Label("comm", title="process"), Label("scope", width=90), *_target(k)],
         [
             Column(
                 "kills",
-                f'topk({LONGEST}, sum by ({BY}, comm, scope) ({s("jetmem_oom_kills_total")}) > 0)',
+                f'topk({LONGEST}, sum by ({k.by}, comm, scope) ({s("jetmem_oom_kills_total")}) > 0)',
                 bounds=ANY_IS_WARNING,
                 look="text",
             )
@@ -183,14 +186,14 @@ def faults(k):
         h=9,
         sort="-kills",
         alerts=["JetmemOomKill"],
-        nothing="nobody since boot",
+        nothing="no kill since boot",
     )
     refused = table(
         k.panels,
-        "Probes refused",
-        "Kinds of memory that jetmem's own probe could not have.",
-        [_device(190), Label("kind"), Label("target"), Label("job", width=90)],
-        [Column(None, f'topk(100, min by ({BY}, kind, target) ({s("jetmem_probe_success")}) == 0)', "short")],
+        "Failed test allocations",
+        "Kinds of memory that jetmem's probe could not allocate.",
+        [_device(190), Label("kind"), Label("target"), *_target(k)],
+        [Column(None, f'topk(100, min by ({k.by}, kind, target) ({s("jetmem_probe_success")}) == 0)', "short")],
         w=12,
         h=9,
         alerts=["JetmemProbeFailing"],
@@ -201,47 +204,45 @@ def faults(k):
 
 def blindness(k):
     s = k.s
-    unread = f'{s("jetmem_source_failing")} == 1 or {s("jetmem_source_state", state="denied")} == 1'
-    reported = f'max by ({BY}, source, state) ({s("jetmem_source_state", state="=~denied|failed")}) == 1'
-    # Blind and not failed: its last good reading is too old.
-    stale = f'max by ({BY}, source) ({s("jetmem_source_failing")}) == 1 unless on ({BY}, source) ({reported})'
-    bad = f'{reported} or label_replace({stale}, "state", "blind", "", "")'
+    unread = s("instance:jetmem_source_unread:max")
+    nothing = "none, or not recorded: load jetmem.rules.yml into Prometheus"
     return row(
-        "Blind",
+        "Unreadable sources",
         table(
             k.panels,
-            "Sources that cannot be read",
-            "Denied, failed, or blind as the last good reading is too old, on which device. Alerts that need them say nothing there.",
-            [_device(190), Label("source"), Label("state", mappings=STATES, width=90), Label("job", width=90)],
-            [Column(None, f"topk(200, {bad})", "short")],
+            "Unreadable sources by device",
+            "Sources that are denied, failed, or stale (the last good reading is too old). Alerts that need them are unknown "
+            "there.",
+            [_device(190), Label("source"), Label("state", mappings=STATES, width=90), *_target(k)],
+            [Column(None, f"topk(200, max by ({k.by}, source, state) ({unread}))", "short")],
             w=14,
             h=10,
             alerts=["JetmemSourceFailing", "JetmemSourceDenied"],
-            nothing="none: all that devices have is read",
+            nothing=nothing,
         ),
         k.panels.bargauge(
-            "By source",
-            "On how many devices each source cannot be read: failed or stale (blind), or denied.",
-            f"sort_desc(sum by (source) (max by ({BY}, source) ({unread})))",
+            "Devices per unreadable source",
+            "On how many devices each source is denied, failed or stale.",
+            f"sort_desc(sum by (source) (max by ({k.by}, source) ({unread})))",
             "{{source}}",
             w=10,
             h=10,
             unit="short",
             bounds=ANY_IS_BAD[:1],
-            nothing="none: all that devices have is read",
+            nothing=nothing,
         ),
     )
 
 
 def inventory(k):
     s = k.s
-    lately = f'bottomk({LONGEST}, min by ({BY}) ({s("jetmem_boot_uptime_seconds")}))'
+    lately = f'bottomk({LONGEST}, min by ({k.by}) ({s("jetmem_boot_uptime_seconds")}))'
     return row(
-        "What runs",
+        "Versions and restarts",
         table(
             k.panels,
             "Versions of jetmem",
-            "By the number of devices.",
+            "Number of devices per version.",
             [Label("version")],
             [Column("devices", f'count by (version) ({s("jetmem_build_info")})', "short")],
             w=6,
@@ -250,8 +251,8 @@ def inventory(k):
         ),
         table(
             k.panels,
-            "Devices and releases",
-            "By the number of devices.",
+            "Models and releases",
+            "Number of devices per model, L4T and kernel release.",
             [Label("model"), Label("soc", width=90), Label("l4t", width=80), Label("kernel")],
             [Column("devices", f'count by (model, soc, l4t, kernel) ({s("jetmem_device_info")})', "short", width=80)],
             w=18,
@@ -260,14 +261,14 @@ def inventory(k):
         ),
         table(
             k.panels,
-            "Restarted lately",
-            "Devices by time since boot, and whether the boot before ended by itself (1: yes).",
-            [_device(190), Label("job", width=90)],
+            "Shortest uptime",
+            "Devices by time since boot, and whether the previous boot ended without a shutdown (1: yes).",
+            [_device(190), *_target(k)],
             [
-                Column("up for", lately, "dtdurations"),
+                Column("uptime", lately, "dtdurations"),
                 Column(
-                    "ended by itself",
-                    f'max by ({BY}) ({s("jetmem_boot_last_shutdown", clean="no")}) and on ({BY}) {lately}',
+                    "unclean shutdown",
+                    f'max by ({k.by}) ({s("jetmem_boot_last_shutdown", clean="no")}) and on ({k.by}) {lately}',
                     "short",
                     bounds=ANY_IS_WARNING,
                     look="text",
@@ -275,25 +276,25 @@ def inventory(k):
             ],
             w=12,
             h=9,
-            sort="up for",
+            sort="uptime",
             alerts=["JetmemDeviceRebootedUncleanly"],
         ),
         table(
             k.panels,
-            "What jetmem itself costs",
-            "Processor time of the last five minutes, as a share of one CPU, and memory, of all its processes.",
-            [_device(190), Label("job", width=90)],
+            "CPU and memory use of jetmem",
+            "CPU time of the last five minutes, as a share of one CPU, and resident memory, of all its processes.",
+            [_device(190), *_target(k)],
             [
                 Column(
-                    "processor",
-                    f'sum by ({BY}) (rate({s("jetmem_process_cpu_seconds_total")}[5m]))',
+                    "CPU",
+                    f'sum by ({k.by}) (rate({s("jetmem_process_cpu_seconds_total")}[5m]))',
                     "percentunit",
                     bounds=no_thresholds("text"),
                 ),
-                Column("memory", f'sum by ({BY}) ({s("jetmem_process_resident_memory_bytes")})'),
+                Column("memory", f'sum by ({k.by}) ({s("jetmem_process_resident_memory_bytes")})'),
             ],
             w=12,
             h=9,
-            sort="-processor",
+            sort="-CPU",
         ),
     )

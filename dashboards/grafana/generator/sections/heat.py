@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Temperatures, what slows the chip down, clocks, power."""
+"""Temperatures, throttling, clocks, power."""
 
 from ..layout import row
 from ..styles import THROTTLING_LEVELS, YES_NO
@@ -10,10 +10,9 @@ from ..tables import Column, Label, table
 def section(k):
     return row(
         "Heat, clocks and power",
-        level(k),
-        margin(k),
-        saturation(k),
-        mode(k),
+        margin(k, w=8),
+        saturation(k, w=8),
+        mode(k, w=8),
         temperatures(k),
         margins(k),
         causes(k),
@@ -25,10 +24,10 @@ def section(k):
     )
 
 
-def level(k, w=6):
+def level(k, w=4):
     return k.panels.stat(
-        "Slowed down",
-        "Whether heat or power limits slow the chip down now.",
+        "Throttling",
+        "Whether heat or power limits throttle the chip now.",
         k.s("jetmem_throttling_level"),
         w=w,
         mappings=THROTTLING_LEVELS,
@@ -40,8 +39,8 @@ def level(k, w=6):
 
 def margin(k, w=6):
     return k.panels.stat(
-        "To the nearest limit",
-        "Degrees to the limit at which the machine warns or switches itself off, of the zone that is nearest to its own.",
+        "Degrees below the nearest trip point",
+        "Distance of the hottest zone to its own hot or critical trip point, where the machine warns or shuts down.",
         f'min({k.s("jetmem_thermal_margin_celsius", kind="=~hot|critical")})',
         w=w,
         bounds=[("JetmemThermalNearTrip", "jetmem_thermal_margin_celsius")],
@@ -52,7 +51,7 @@ def margin(k, w=6):
 def saturation(k, w=6):
     return k.panels.stat(
         "Memory bandwidth used",
-        "Of what the memory gives at the highest clock that the power mode allows.",
+        "Share of the bandwidth at the highest memory clock that the power mode allows.",
         k.s("jetmem_emc_saturation_ratio"),
         w=w,
         bounds=[("JetmemEmcSaturated", "jetmem_emc_saturation_ratio")],
@@ -64,7 +63,7 @@ def mode(k, w=6):
     return table(
         k.panels,
         "Power mode",
-        "What nvpmodel has set: it decides which clocks and CPUs there are.",
+        "Mode set by nvpmodel. It limits clocks and the number of CPUs.",
         [Label("name"), Label("mode", width=70)],
         [Column(None, f'max by (name, mode) ({k.s("jetmem_power_mode_info")})', "short")],
         w=w,
@@ -75,7 +74,7 @@ def mode(k, w=6):
 def temperatures(k, w=12):
     return k.panels.timeseries(
         "Temperatures",
-        "Highest of each minute, by zone.",
+        "Highest value of each minute, by zone.",
         [query(k.s("jetmem_thermal_zone_max_1m_celsius"), "{{zone}} {{index}}")],
         w=w,
     )
@@ -83,8 +82,8 @@ def temperatures(k, w=12):
 
 def margins(k, w=12):
     return k.panels.timeseries(
-        "Degrees to the limit",
-        "Lowest of each minute, to the limits of kind hot (the machine warns) and critical (it switches itself off).",
+        "Degrees below trip points",
+        "Lowest value of each minute, below the trip points hot (the machine warns) and critical (it shuts down).",
         [query(k.s("jetmem_thermal_margin_min_1m_celsius", kind="=~hot|critical"), "{{zone}} {{index}}: {{kind}}")],
         w=w,
         calcs=("last", "min"),
@@ -96,8 +95,8 @@ def margins(k, w=12):
 def causes(k, h=8):
     s = k.s
     return k.panels.timeline(
-        "What slows it down",
-        "Each cause that slows the chip down, or did within the minute.",
+        "Throttling causes",
+        "Each cause that throttled the chip within the minute.",
         [query(f'max by (cause) ({s("jetmem_throttle_active_max_1m")})', "{{cause}}")],
         YES_NO,
         h=h,
@@ -109,11 +108,11 @@ def causes(k, h=8):
 def clocks(k, w=12):
     s = k.s
     return k.panels.timeseries(
-        "Clocks",
-        "Low while idle is normal; low under load is the power mode, a limit or throttling.",
+        "Clock frequencies",
+        "Low clocks are normal while idle. Under load they mean a power mode, a limit or throttling.",
         [
             query(s("jetmem_clock_hertz", domain="=~cpu|gpu|memory"), "{{domain}} {{clock}}"),
-            query(s("jetmem_clock_max_hertz", domain="=~gpu|memory"), "{{domain}} {{clock}}: may go to"),
+            query(s("jetmem_clock_max_hertz", domain="=~gpu|memory"), "{{domain}} {{clock}}: maximum"),
         ],
         w=w,
         low=0,
@@ -123,11 +122,11 @@ def clocks(k, w=12):
 def load(k, w=12):
     s = k.s
     return k.panels.timeseries(
-        "Bandwidth and GPU",
-        "Memory bandwidth: of the highest clock (saturation) and of the clock it had (utilisation). GPU: share of time busy.",
+        "Memory bandwidth and GPU load",
+        "Memory bandwidth as a share of that at the highest clock and at the current clock. GPU: share of time busy.",
         [
-            query(s("jetmem_emc_saturation_ratio"), "bandwidth, of the highest clock"),
-            query(s("jetmem_emc_utilization_max_1m_ratio"), "bandwidth, of the clock now, highest of a minute"),
+            query(s("jetmem_emc_saturation_ratio"), "bandwidth, at the highest clock"),
+            query(s("jetmem_emc_utilization_max_1m_ratio"), "bandwidth, at the current clock, highest of a minute"),
             query(s("jetmem_gpu_load_ratio"), "GPU {{clock}}"),
             query(s("jetmem_nvml_utilization_ratio"), "GPU {{gpu}} by NVML"),
         ],
@@ -144,9 +143,9 @@ def engines(k, w=12):
     kernel = s("jetmem_engine_load_ratio")
     by_tegrastats = s("jetmem_tegrastats_engine_utilization_ratio")
     return k.panels.timeseries(
-        "Engines",
-        "Load of the engines for video, images and optical flow while they are on: from the kernel, or from tegrastats "
-        "where the kernel has none. DLA and PVA show only on (1) or off (0).",
+        "Load of video and image engines",
+        "Load of the engines for video, images and optical flow while they are on, from the kernel or else from tegrastats. "
+        "DLA and PVA show only on (1) or off (0).",
         [
             query(kernel, "{{engine}}"),
             query(f"{by_tegrastats} unless on (job, instance, engine) {kernel}", "{{engine}} (tegrastats)"),
@@ -160,8 +159,8 @@ def engines(k, w=12):
 
 def power(k, w=12):
     return k.panels.timeseries(
-        "Power",
-        "Highest of each minute. Rails overlap (VDD_IN feeds all others): do not add them up.",
+        "Power by rail",
+        "Highest value of each minute. Rails overlap (VDD_IN feeds all others): do not add them up.",
         [query(k.s("jetmem_rail_max_1m_watts"), "{{rail}} {{index}}")],
         w=w,
     )
@@ -169,8 +168,8 @@ def power(k, w=12):
 
 def overcurrent(k, w=12):
     return k.panels.timeseries(
-        "Over-current protection",
-        "Times a second that it steps in: some now and then is normal, all the time means that supply and load do not fit.",
+        "Over-current events",
+        "Events per second. Occasional ones are normal; continuous ones mean that the supply is too weak for the load.",
         [query(f'rate({k.s("jetmem_overcurrent_events_total")}[$__rate_interval])', "{{event}}")],
         w=w,
         unit="cps",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who holds memory: processes, GPU and camera buffers, compressed swap."""
+"""Holders of memory: processes, GPU and camera buffers, compressed swap."""
 
 from ..layout import row
 from ..panels import query
@@ -11,7 +11,7 @@ _GROUP = "command, unit, container"
 
 def section(k):
     return row(
-        "Who holds it", top(k), groups(k), nvmap(k), nvmap_processes(k), dmabuf(k), dmabuf_holders(k), swap(k), gpu(k)
+        "Memory holders", top(k), groups(k), nvmap(k), nvmap_processes(k), dmabuf(k), dmabuf_holders(k), swap(k), gpu(k)
     )
 
 
@@ -23,9 +23,9 @@ def top(k, h=11):
 
     return table(
         k.panels,
-        "Top holders",
-        "The largest groups of processes of one name, unit and container. GPU memory is not part of resident memory. Growth "
-        "is that of the last quarter of an hour; the trend is the slope of two hours, where a line explains them.",
+        "Largest process groups",
+        "The largest groups of processes with the same name, unit and container. Resident memory does not include GPU memory. "
+        "Growth: last 15 min. Trend: slope of two hours, where a straight line fits well.",
         [Label("command"), Label("unit"), Label("container")],
         [
             column("resident", "jetmem_process_group_resident_bytes", look="gauge"),
@@ -46,8 +46,8 @@ def groups(k, w=24, h=9):
     resident = f'sum by ({_GROUP}) ({k.s("jetmem_process_group_resident_bytes")})'
     most = f'sum by ({_GROUP}) (max_over_time({k.s("jetmem_process_group_resident_bytes")}[$__range] @ end()))'
     return k.panels.timeseries(
-        "The largest over time",
-        "Resident memory of the ten groups that had most at any time of that shown.",
+        "Resident memory of the ten largest groups",
+        "The ten process groups with the highest resident memory at any time in the time range.",
         [query(f"{resident} and topk(10, {most})", "{{command}} {{unit}} {{container}}")],
         w=w,
         h=h,
@@ -59,12 +59,12 @@ def nvmap(k, w=12, h=9):
     s = k.s
     return k.panels.timeseries(
         "GPU and camera memory (nvmap)",
-        "By heap, and of that the part without an nvmap client. Growth of that part is a leak that nvmap "
-        "charges to nobody: jetmem nvmap names the holder.",
+        "By heap, and the part without an nvmap client. Growth of that part is a leak that nvmap charges to no process: "
+        "sudo jetmem nvmap names the holder.",
         [
             query(s("jetmem_nvmap_heap_bytes"), "{{heap}}"),
             query(s("jetmem_nvmap_orphan_bytes"), "{{heap}}: without a client"),
-            query(s("jetmem_gpu_available_bytes"), "available, with the page pool"),
+            query(s("jetmem_gpu_available_bytes"), "available, including the page pool"),
         ],
         w=w,
         h=h,
@@ -76,7 +76,7 @@ def nvmap(k, w=12, h=9):
 def nvmap_processes(k, w=12, h=9):
     return k.panels.bargauge(
         "GPU and camera memory by process",
-        "The ten names that have most.",
+        "The ten process names that hold most.",
         f'sort_desc(topk(10, sum by (process) ({k.s("jetmem_nvmap_process_bytes")})))',
         "{{process}}",
         w=w,
@@ -88,11 +88,11 @@ def nvmap_processes(k, w=12, h=9):
 def dmabuf(k, w=12, h=9):
     s = k.s
     return k.panels.timeseries(
-        "DMA-BUFs",
-        "Memory in DMA-BUFs of the whole machine, and by the driver that made them. None of it is in any process's resident memory.",
+        "DMA-BUF memory",
+        "Memory in DMA-BUFs of the whole machine, and by exporting driver. Resident memory of processes does not include it.",
         [
             query(s("jetmem_dmabuf_bytes"), "all ({{origin}})"),
-            query(s("jetmem_dmabuf_exporter_bytes"), "made by {{exporter}}"),
+            query(s("jetmem_dmabuf_exporter_bytes"), "exported by {{exporter}}"),
             query(s("jetmem_dmabuf_held_bytes"), "open in a process"),
         ],
         w=w,
@@ -103,8 +103,8 @@ def dmabuf(k, w=12, h=9):
 
 def dmabuf_holders(k, w=12, h=9):
     return k.panels.bargauge(
-        "DMA-BUFs by holder",
-        "The ten names that have most open; a buffer that two share counts for both.",
+        "DMA-BUF memory by holder",
+        "The ten process names that hold most; a shared buffer counts for each holder.",
         f'sort_desc(topk(10, sum by (command) ({k.s("jetmem_dmabuf_holder_bytes")})))',
         "{{command}}",
         w=w,
@@ -116,11 +116,11 @@ def swap(k, w=12):
     s = k.s
     return k.panels.timeseries(
         "Swap and zram",
-        "What is swapped out, as it was in memory, and the memory that zram takes to hold it.",
+        "Memory that is swapped out, and the memory that zram uses to store it.",
         [
             query(f'sum({s("jetmem_swap_area_used_bytes")})', "swapped out"),
-            query(f'sum({s("jetmem_swap_area_bytes")})', "swap there is"),
-            query(f'sum({s("jetmem_zram_used_bytes")})', "memory that zram takes"),
+            query(f'sum({s("jetmem_swap_area_bytes")})', "swap size"),
+            query(f'sum({s("jetmem_zram_used_bytes")})', "memory used by zram"),
         ],
         w=w,
         low=0,
@@ -132,10 +132,10 @@ def gpu(k, w=12):
     s = k.s
     return k.panels.timeseries(
         "GPU memory by NVML",
-        "Where the GPU's driver is nvidia.ko (Thor, PCs): all its processes' memory, and that of a card.",
+        "With the driver nvidia.ko (Thor, PCs): memory of all processes on the GPU, and used memory of a card.",
         [
             query(s("jetmem_nvml_process_memory_bytes"), "GPU {{gpu}}: all processes"),
-            query(s("jetmem_nvml_memory_used_bytes"), "GPU {{gpu}}: used of its own"),
+            query(s("jetmem_nvml_memory_used_bytes"), "GPU {{gpu}}: used card memory"),
         ],
         w=w,
         low=0,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory that all share: how much there is, where it went, and who waits for it."""
+"""The memory that all share: how much there is, what uses it, and what waits for it."""
 
 from ..layout import row
 from ..styles import PRESSURE_LEVELS
@@ -9,12 +9,8 @@ from ..panels import query
 def section(k):
     return row(
         "Memory",
-        available(k),
-        exhaustion(k),
-        pressure_level(k),
         hidden(k),
         budget(k),
-        course(k),
         trend(k, w=8),
         stalls(k, w=8),
         zones(k, w=8),
@@ -23,10 +19,10 @@ def section(k):
     )
 
 
-def available(k, w=6):
+def available(k, w=4):
     return k.panels.stat(
-        "Available",
-        "Share of memory that programs and the GPU can still have without swapping.",
+        "Memory available",
+        "Share of memory that programs and the GPU can still allocate without swapping.",
         k.s("jetmem_memory_available_ratio"),
         w=w,
         bounds=[("JetmemMemoryLow", "jetmem_memory_available_ratio")],
@@ -34,32 +30,36 @@ def available(k, w=6):
     )
 
 
-def exhaustion(k, w=6):
+def exhaustion(k, w=4):
     return k.panels.stat(
-        "Used up in",
-        "When memory is gone if it goes on falling as in the last two hours.",
+        "Memory exhausted in",
+        "Time until no memory is available if it continues to shrink as in the last two hours.",
         k.s("jetmem_trend_exhaustion_seconds", of="MemAvailable"),
         w=w,
         unit="dtdurations",
         bounds=[("JetmemMemoryLeak", "jetmem_trend_exhaustion_seconds")],
         alerts=["JetmemMemoryLeak"],
-        nothing="no steady loss is seen",
+        nothing="memory does not shrink steadily",
     )
 
 
-def pressure_level(k, w=6):
+def pressure_level(k, w=4):
     return k.panels.stat(
-        "Pressure", "How hard memory is to get now.", k.s("jetmem_memory_pressure_level"), w=w, mappings=PRESSURE_LEVELS
+        "Memory pressure",
+        "What allocations cost now: none; the kernel reclaims; tasks stall; severe.",
+        k.s("jetmem_memory_pressure_level"),
+        w=w,
+        mappings=PRESSURE_LEVELS,
     )
 
 
-def hidden(k, w=6):
+def hidden(k, w=6, h=10):
     return k.panels.stat(
-        "Hidden from CUDA",
-        "Share of the available memory that CUDA does not count as free: it is cache now, and "
-        "is given to whoever asks.",
+        "Available memory that CUDA does not report",
+        "Share of the available memory that CUDA does not report as free: it is page cache, and is freed for any allocation.",
         k.s("jetmem_gpu_free_hidden_ratio"),
         w=w,
+        h=h,
         bounds=[("JetmemGpuFreeHidden", "jetmem_gpu_free_hidden_ratio")],
         alerts=["JetmemGpuFreeHidden"],
     )
@@ -67,12 +67,12 @@ def hidden(k, w=6):
 
 def budget(k):
     return k.panels.bargauge(
-        "Memory budget",
-        "Where the module's memory went before the first program ran: all parts together are the "
-        "module. linux mem_total is what programs share.",
+        "Module memory by owner at boot",
+        "What owned the module's memory before the first program ran; all parts add up to the module. linux mem_total is "
+        "what programs share.",
         f'sort_desc(sum by (kind, part) ({k.s("jetmem_memory_budget_bytes")}))',
         "{{kind}}: {{part}}",
-        w=8,
+        w=18,
         h=10,
     )
 
@@ -81,13 +81,19 @@ def course(k, w=16, h=10):
     s = k.s
     return k.panels.timeseries(
         "Memory",
-        "What Linux has, what is left of it, and what GPU and cameras took. The lowest of each minute "
-        "is shown, so that a short shortage is not missed.",
+        "Memory of Linux, what is available and free, and what nvmap allocated for GPU and cameras. The lowest value of each "
+        "minute, so that a short shortage is visible. nvmap: NvMapMemUsed of /proc/meminfo, or the sum of nvmap's heaps where "
+        "the kernel does not report it there.",
         [
             query(s("jetmem_meminfo_MemTotal_bytes"), "total"),
             query(s("jetmem_meminfo_MemAvailable_min_1m_bytes"), "available, lowest of a minute"),
             query(s("jetmem_meminfo_MemFree_min_1m_bytes"), "free, lowest of a minute"),
-            query(s("jetmem_meminfo_NvMapMemUsed_max_1m_bytes"), "nvmap (GPU, camera), highest of a minute"),
+            # One or the other: most kernels of an Orin have no NvMapMemUsed.
+            query(
+                f'{s("jetmem_meminfo_NvMapMemUsed_max_1m_bytes")}'
+                f' or on (job, instance) {s("jetmem_nvmap_total_max_1m_bytes")}',
+                "nvmap (GPU, camera), highest of a minute",
+            ),
             query(s("jetmem_meminfo_CmaFree_bytes"), "free in CMA"),
         ],
         w=w,
@@ -101,8 +107,8 @@ def course(k, w=16, h=10):
 def trend(k, w=12):
     s = k.s
     return k.panels.timeseries(
-        "Trend",
-        "How fast it grows, below 0 shrinks, by the last two hours. Shown only while a line explains it well.",
+        "Memory growth, last two hours",
+        "Growth per second, below 0 if it shrinks. Shown only while a straight line fits the last two hours well.",
         [query(s("jetmem_trend_bytes_per_second"), "{{of}}")],
         w=w,
         alerts=["JetmemMemoryLeak", "JetmemNvmapOrphansGrowing"],
@@ -113,9 +119,9 @@ def trend(k, w=12):
 def stalls(k, w=12):
     s = k.s
     return k.panels.timeseries(
-        "Waiting for memory",
-        "Share of time in which tasks waited for memory: some, at least one; full, all that could "
-        "have run. The dashed line is the alert's, for full within 60 s.",
+        "Memory stalls (PSI)",
+        "Share of time in which tasks were stalled on memory: some, at least one task; full, all runnable tasks. The dashed "
+        "line is the threshold of the alert, for full within 60 s.",
         [
             query(s("jetmem_pressure_stall_ratio", resource="memory", window="60s"), "{{kind}}, 60 s"),
             query(
@@ -132,9 +138,9 @@ def stalls(k, w=12):
 
 def zones(k, w=12):
     return k.panels.timeseries(
-        "Above the last reserve",
-        "Free memory of each zone above its min watermark, without free CMA, as drivers' "
-        "requests are evaluated. Below 0 they wait or fail.",
+        "Free memory above the min watermark",
+        "Free memory of each zone above its min watermark, without free CMA, as for unmovable requests of drivers. Below 0 "
+        "these requests wait or fail.",
         [
             query(
                 k.s("jetmem_zone_watermark_distance_min_1m_bytes", watermark="min", request="unmovable"),
@@ -157,17 +163,17 @@ def work(k, w=12):
     queries = [
         query(f'rate({s(f"jetmem_vmstat_{name}_total")}[$__rate_interval])', legend)
         for name, legend in (
-            ("allocstall", "allocations stalled"),
-            ("pgscan_direct", "pages scanned by programs"),
-            ("workingset_refault_anon", "program pages back from swap"),
-            ("workingset_refault_file", "file pages read again"),
-            ("compact_stall", "waits for compaction"),
-            ("compact_fail", "compactions in vain"),
+            ("allocstall", "direct-reclaim stalls"),
+            ("pgscan_direct", "pages scanned in direct reclaim"),
+            ("workingset_refault_anon", "anonymous pages refaulted"),
+            ("workingset_refault_file", "file pages refaulted"),
+            ("compact_stall", "compaction stalls"),
+            ("compact_fail", "failed compactions"),
         )
     ]
     return k.panels.timeseries(
         "Reclaim and compaction",
-        "What programs themselves had to do to get memory, a second. All of it is 0 on a healthy " "machine.",
+        "Work per second that tasks do themselves to get memory. All of it is near 0 on a healthy machine.",
         queries,
         w=w,
         unit="cps",
@@ -179,8 +185,8 @@ def work(k, w=12):
 def swap(k, w=12):
     s = k.s
     return k.panels.timeseries(
-        "Swapping",
-        "Pages a second. Those read back while programs wait for memory are what thrashing is made of.",
+        "Swap-in and swap-out",
+        "Pages per second. Many pages read back while tasks stall on memory mean thrashing.",
         [
             query(f'rate({s("jetmem_vmstat_pswpin_total")}[$__rate_interval])', "read"),
             query(f'rate({s("jetmem_vmstat_pswpout_total")}[$__rate_interval])', "written"),

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jetmem-fleet-centre: a centre from nothing, a device that joins it over TLS by the script that it prints, an alert that
+arrives, and that all of it can be undone. As whoever runs the test, without systemd: its units are only checked.
+"""
+
+import base64
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+import urllib.request
+import unittest
+
+import jetmem_testing as jt
+
+import access_testing
+import fleet
+import required_series
+import test_alertmanager
+
+PROGRAM = fleet.FLEET / "jetmem-fleet-centre"
+
+
+def setUpModule():
+    fleet.need("prometheus", "promtool", "prometheus-alertmanager", "amtool", "openssl")
+
+
+class Joined(jt.Daemon):
+    """A jetmemd with the settings that a join script wrote into a folder."""
+
+    def __init__(self, test, etc, authority, password, **options):
+        self._context = ssl.create_default_context(cafile=str(authority))
+        self._password = password
+        settings = "".join(path.read_text() for path in sorted((etc / "conf.d").glob("*.yaml")))
+        super().__init__(test, settings, **options)
+
+    def request(self, method, path, headers=None, seconds=jt.PATIENCE):
+        connection = access_testing.http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=seconds, context=self._context)
+        who = {} if self._password is None else access_testing.basic("centre", self._password)
+        try:
+            connection.request(method, path, headers={**who, **(headers or {})})
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+
+class Setup(unittest.TestCase):
+    def setUp(self):
+        self.folder = jt.temp_directory(self)
+        self.directory = self.folder / "centre"
+        self.ports = (jt.free_port(), jt.free_port())
+
+    def program(self, *words, status=0):
+        shown = jt.run([PROGRAM, "--dir", self.directory, *words], 120)
+        self.assertEqual(shown.returncode, status, shown.stdout + shown.stderr)
+        return shown.stdout if status == 0 else shown.stderr
+
+    def up(self, *words):
+        """The words of `up` that keep clear of this machine's services."""
+        return ["--dir", self.directory, "up", "--foreground", "--name", "centre.example.org",
+                "--port", str(self.ports[0]), "--alertmanager-port", str(self.ports[1]), *words]
+
+    def start(self, *words):
+        log = self.folder / "up.log"
+        with open(log, "wb") as out:
+            process = subprocess.Popen([str(word) for word in [PROGRAM, *self.up(*words)]], stdin=subprocess.DEVNULL,
+                                       stdout=out, stderr=out, preexec_fn=jt.die_with_parent)
+        # Not SIGKILL: it ends what it started.
+        jt.at_end(self, process.wait, 90)
+        jt.at_end(self, process.terminate)
+
+        def ready():
+            if process.poll() is not None:
+                raise AssertionError(f"it ended:\n{log.read_text()}")
+            return "Join a device" in log.read_text()
+        jt.wait_for("the centre is up", ready, 120)
+        return process, log
+
+    def run_script(self, script, etc, *words, status=0, restart="true"):
+        environment = {**os.environ, "JETMEM_ETC": str(etc), "JETMEM": str(jt.JETMEM), "JETMEM_RESTART": restart}
+        shown = subprocess.run(["sh", "-s", *words], input=script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               env=environment, timeout=60)
+        self.assertEqual(shown.returncode, status, shown.stdout)
+        return shown.stdout
+
+    def etc(self, name="etc"):
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def alerts(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[1]}/api/v2/alerts", timeout=jt.PATIENCE) as answer:
+            return {(each["labels"]["alertname"], each["labels"].get("instance", "")): each for each in json.load(answer)}
+
+    def stored_names(self):
+        """Of jetmem's own metrics, by the centre's API, with its password."""
+        server = fleet.Server(self, ["none"], self.ports[0], self.folder, user=(
+            "centre", (self.directory / "centre.password").read_text()),
+            tls=ssl.create_default_context(cafile=str(self.directory / "ca.crt")))
+        self.assertEqual(server.request("GET", "/api/v1/query?query=up", user=("centre", "guessed"))[0], 401)
+        return {name for name in server.api("label/__name__/values") if name.startswith("jetmem_")}
+
+    def test_from_nothing_to_an_alert(self):
+        webhook = test_alertmanager.Webhook(self)
+        process, log = self.start("--heartbeat", f"http://127.0.0.1:{webhook.port}/heartbeat",
+                                  "--webhook", f"http://127.0.0.1:{webhook.port}/devices")
+        # One that never answers: its alert takes a minute.
+        lost = jt.free_port()
+        self.program("join", "lost", "--address", "127.0.0.1", "--port", str(lost))
+        port, etc = jt.free_port(), self.etc()
+        script = self.program("join", "orin-7", "--address", "127.0.0.1", "--port", str(port), "--site", "hall-2",
+                              "--listen", "127.0.0.1")
+        self.assertIn("orin-7 answers", self.run_script(script, etc))
+        self.assertEqual({path.name for path in etc.rglob("*") if path.is_file()},
+                         {"60-fleet.yaml", "fleet.web.yaml", "fleet.crt", "fleet.key"})
+        for path in ("fleet.key", "fleet.web.yaml"):
+            self.assertEqual((etc / path).stat().st_mode & 0o007, 0, path)
+        # The centre keeps neither.
+        self.assertEqual(list(self.directory.glob("device-*")), [])
+        ca = self.directory / "ca.crt"
+        daemon = Joined(self, etc, ca, (self.directory / "scrape.password").read_text(), root=jt.FIXTURES / "orin-nano-8gb",
+                        listen=f"127.0.0.1:{port}")
+        # To nobody else, and not in plain text.
+        stranger = Joined.request
+        daemon._password = "guessed"
+        self.assertEqual(daemon.request("GET", "/metrics")[0], 401)
+        daemon._password = None
+        self.assertEqual(stranger(daemon, "GET", "/metrics")[0], 401)
+        with self.assertRaises(OSError):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=jt.PATIENCE)
+
+        def listed():
+            return {each["instance"]: each for each in json.loads(self.program("devices", "--json"))}
+        jt.wait_for("both are listed", lambda: set(listed()) == {f"orin-7:{port}", f"lost:{lost}"} and
+                    listed()[f"orin-7:{port}"]["verdict"] < 5, 120)
+        found = json.loads(self.program("devices", "--json"))
+        self.assertEqual([each["instance"] for each in found], [f"lost:{lost}", f"orin-7:{port}"])
+        self.assertEqual((found[0]["verdict"], found[1]["site"]), (7, "hall-2"))
+        lines = self.program("devices").splitlines()
+        self.assertRegex(lines[1], rf"^lost:{lost} .*does not answer")
+        self.assertRegex(lines[2], rf"^orin-7:{port} +hall-2 .* \d+%")
+
+        # It stores what rules and dashboards query, and no more.
+        stored = self.stored_names()
+        self.assertGreater(len(stored), 60)
+        self.assertLessEqual(stored, required_series.kept(fleet.FLEET / "device/agent.yml"))
+
+        # Alerts reach Alertmanager, and its receivers.
+        jt.wait_for("the heartbeat arrives", lambda: webhook.firing("heartbeat"), 60)
+        down = ("JetmemDeviceDown", f"lost:{lost}")
+        jt.wait_for("the alert of the device that is down arrives", lambda: down in self.alerts(), 150)
+        annotations = self.alerts()[down]["annotations"]
+        self.assertIn("lost:", annotations["summary"])
+        self.assertRegex(annotations["description"], "^Cause: .* Remedy: ")
+        self.assertEqual(annotations["runbook_url"], f"https://orin-7:{port}/runbooks/device-down")
+        status, _, _ = Joined.request(self.trusted(daemon), "GET", "/runbooks/device-down")
+        self.assertEqual(status, 200)
+
+        # The device leaves: the centre forgets it, and its own files are as before.
+        undo = self.program("leave", "orin-7")
+        self.assertIn("left the fleet", self.run_script(undo, etc))
+        self.assertEqual([path for path in etc.rglob("*") if path.is_file()], [])
+        self.assertIn("is not a device", self.program("leave", "orin-7", status=1))
+        process.terminate()
+        self.assertEqual(process.wait(90), 0, log.read_text())
+        self.program("down", "--purge")
+        self.assertFalse(self.directory.exists())
+
+    def trusted(self, daemon):
+        daemon._password = (self.directory / "scrape.password").read_text()
+        return daemon
+
+    def test_what_is_there_is_kept(self):
+        process, log = self.start("--runbooks", "https://wiki.example.org/NAME.html")
+        rules = "".join(path.read_text() for path in (self.directory / "rules").glob("*.yml"))
+        links = re.findall(r"runbook_url: '(.*)'", rules)
+        self.assertGreater(len(links), 60)
+        self.assertEqual([each for each in links if not re.fullmatch(r"https://wiki\.example\.org/[\w-]+\.html", each)], [])
+        # Another cannot take its ports.
+        other = jt.run([PROGRAM, "--dir", self.folder / "other", *self.up()[2:]], 60)
+        self.assertEqual(other.returncode, 1)
+        self.assertRegex(other.stderr, rf"port {self.ports[0]} is in use .*--port")
+        process.terminate()
+        self.assertEqual(process.wait(90), 0)
+        secrets = {name: (self.directory / name).read_bytes() for name in ("ca.key", "centre.key", "centre.password", "web.yml")}
+        edited = self.directory / "alertmanager.yml"
+        edited.write_text(edited.read_text().replace("group_wait: 90s", "group_wait: 45s"))
+        process, log = self.start()
+        self.assertRegex(log.read_text(), r"(?m)^kept \S*alertmanager\.yml")
+        self.assertIn("group_wait: 45s", edited.read_text())
+        for name, content in secrets.items():
+            self.assertEqual((self.directory / name).read_bytes(), content, name)
+        # Nothing is readable by others.
+        for path in self.directory.rglob("*"):
+            if path.suffix in (".key", ".password", ".yml") and path.parent == self.directory:
+                self.assertEqual(path.stat().st_mode & 0o007, 0, path)
+        # A centre that loses a program says so.
+        for child in jt.children(process.pid, "prometheus-aler"):
+            os.kill(child, signal.SIGKILL)
+        self.assertEqual(process.wait(90), 1)
+        self.assertIn("a program of the centre ended", log.read_text())
+
+    def test_a_join_changes_nothing_that_somebody_configured(self):
+        process, _ = self.start()
+        process.terminate()
+        process.wait(90)
+        etc = self.etc()
+        script = self.program("join", "orin-7", "--paste")
+        packed = re.fullmatch(r"echo (\S+) \| base64 -d \| sudo sh\n", script)[1]
+        script = base64.b64decode(packed).decode()
+        (etc / "jetmem.yaml").write_text("http:\n  web_config: /etc/jetmem/mine.yaml\n")
+        self.assertIn("set already", self.run_script(script, etc, status=1))
+        self.assertEqual([path.name for path in etc.rglob("*")], ["jetmem.yaml"])
+        # Settings that jetmem would refuse.
+        (etc / "jetmem.yaml").write_text("http:\n  no_such_setting: 1\n")
+        self.assertIn("refuses", self.run_script(script, etc, status=1))
+        self.assertEqual(sorted(path.name for path in etc.rglob("*")), ["conf.d", "jetmem.yaml"])
+        # It joins, and joins again: a new certificate.
+        (etc / "jetmem.yaml").unlink()
+        for _ in range(2):
+            self.run_script(script, etc)
+        self.assertTrue((etc / "fleet.key").exists())
+        shown = jt.run([PROGRAM, "--dir", self.directory, "join", "no such name"], 60)
+        self.assertEqual(shown.returncode, 2)
+        self.assertIn("wanted a host name", shown.stderr)
+        shown = jt.run([PROGRAM, "--dir", self.folder / "nowhere", "join", "orin-7"], 60)
+        self.assertEqual(shown.returncode, 1)
+        self.assertIn("run jetmem-fleet-centre up first", shown.stderr)
+
+    def test_systemd_accepts_its_services(self):
+        if not shutil.which("systemd-analyze"):
+            raise unittest.SkipTest("needs the program systemd-analyze")
+        process, _ = self.start()
+        process.terminate()
+        process.wait(90)
+        loader = importlib.machinery.SourceFileLoader("jetmem_fleet_centre", str(PROGRAM))
+        program = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        loader.exec_module(program)
+        for service, command in program.Centre(self.directory).commands().items():
+            for system in (True, False):
+                unit = self.folder / f"jetmem-fleet-{service}-{system}.service"
+                unit.write_text(program.unit_text(service, command, system))
+                shown = jt.run(["systemd-analyze", "verify", "--man=no", unit], 60)
+                self.assertEqual((shown.returncode, shown.stderr), (0, ""), unit.read_text())
+
+    def test_the_script_is_plain_sh(self):
+        if not shutil.which("shellcheck"):
+            raise unittest.SkipTest("needs the program shellcheck")
+        process, _ = self.start()
+        process.terminate()
+        process.wait(90)
+        script = self.folder / "join.sh"
+        script.write_text(self.program("join", "orin-7"))
+        shown = jt.run(["shellcheck", "-s", "sh", script])
+        self.assertEqual(shown.returncode, 0, shown.stdout)
+
+
+if __name__ == "__main__":
+    jt.main()
