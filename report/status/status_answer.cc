@@ -21,6 +21,7 @@ using Answer = StatusAnswer;
 constexpr double kDay = 86'400;
 
 void add_device(Answer& answer, const DeviceNow& now) {
+  answer.host_name = printable(now.host_name, 64);
   const Sample* info = now.samples.find("jetmem_device_info");
   if (info == nullptr) {
     explain(answer.absent, "device", std::nullopt, now.absence_reason("device"));
@@ -647,6 +648,7 @@ static void describe(json::Fields& v, StatusAnswer& answer) {
   v("culprit", answer.culprit);
   v.unless_empty("next_command", answer.next_command);
   v.object("device", [&](json::Fields& w) {
+    w.unless_empty("host_name", answer.host_name);
     w.unless_empty("model", answer.model);
     w.unless_empty("soc", answer.soc);
     w.unless_empty("l4t", answer.l4t);

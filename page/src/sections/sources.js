@@ -22,6 +22,7 @@ export const sources = {
   id: 'sources',
   title: 'Data sources',
   inShort: 'Sources',
+  brief: ({jetmem: {sources_ok: good} = {}}) => [good === undefined ? '' : `${count(good)} read`],
   create(body, page) {
     const itself = el('div');
     fill(body, page, 'now', 30, draw);
