@@ -30,7 +30,7 @@ export function header(page, sections) {
     document.getElementById('icon')?.setAttribute('href', `/page/icon-${level}.svg`);
     document.title = `${WORDS[level]}: ${nameOf(known.status)} - jetmem`;
   };
-  page.device.watch('status', 2, (status) => {
+  page.device.watch('status', 3, (status) => {
     if (!status) return;
     known.status = status;
     const {host_name: host, model} = status.device ?? {};

@@ -183,7 +183,7 @@ function goWithin(event) {
 
 // What a folded section says beside its title.
 function tellBriefs(page, frames) {
-  page.device.watch('status', 2, (status) => {
+  page.device.watch('status', 3, (status) => {
     if (!status) return;
     for (const {say, each} of frames) if (each.brief) say(...each.brief(status));
   });

@@ -2,6 +2,7 @@
 // The runbook of an alert, beside it, with this device's values filled in. The device serves the
 // shipped ones; a rule of the site may name one elsewhere.
 
+import {labelsOf} from './device.js';
 import {el, link, show} from './dom.js';
 import {bytes, celsius, duration, ratio} from './format.js';
 import {readMarkup} from './runbook_markup.js';
@@ -129,16 +130,21 @@ const MOST_SERIES = 3;
 
 // " (now 5.9 MiB)" behind the name of a metric; of the alert's own series, where they are among its.
 function valueOf(word, samples, labels) {
-  if (!/^jetmem_\w+$/.test(word)) return null;
+  const [, metric] = /^(jetmem_\w+)(?:\{.*\})?$/.exec(word) ?? [];
+  if (metric === undefined) return null;
+  const has = (key, wanted) => {
+    const found = labelsOf(key);
+    return Object.entries(wanted).every(([name, value]) => found[name] === value);
+  };
+  const named = labelsOf(word);
   const all = Object.entries(samples).filter(
-    ([key, value]) => (key === word || key.startsWith(`${word}{`)) && typeof value === 'number',
+    ([key, value]) => key.split('{', 1)[0] === metric && typeof value === 'number' && has(key, named),
   );
   if (all.length === 0) return null;
-  const wanted = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  const mine = all.filter(([key]) => wanted.every((each) => key.includes(each)));
+  const mine = all.filter(([key]) => has(key, labels));
   const shown = mine.length > 0 ? mine : all;
   if (shown.length > MOST_SERIES) return null;
-  const text = UNITS.find(([pattern]) => pattern.test(word))?.[1] ?? ((value) => String(Number(value.toPrecision(4))));
+  const text = UNITS.find(([pattern]) => pattern.test(metric))?.[1] ?? ((value) => String(Number(value.toPrecision(4))));
   return el('span', {class: 'here'}, ` (now ${shown.map(([, value]) => text(value)).join(', ')})`);
 }
 

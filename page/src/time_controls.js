@@ -18,7 +18,7 @@ function localText(seconds) {
 }
 
 const SPOKEN = {m: 'minutes', h: 'hours', d: 'days'};
-const spoken = ({name}) => `The last ${parseInt(name, 10)} ${SPOKEN[name.at(-1)]}`;
+const spoken = ({name}) => `${name}: the last ${parseInt(name, 10)} ${SPOKEN[name.at(-1)]}`;
 
 // {node: the row of buttons, panel: the fields for two moments}
 export function timeControls(page) {

@@ -210,6 +210,11 @@ class Tab:
     def command(self, method, **params):
         return self._browser.command(method, self._session, **params)
 
+    @property
+    def context(self):
+        """Of this tab alone: its cookies, cache and permissions."""
+        return self._context
+
     def close(self):
         self._browser.command("Target.disposeBrowserContext", browserContextId=self._context)
         self._browser._tabs.pop(self._session, None)

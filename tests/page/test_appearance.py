@@ -40,7 +40,7 @@ class Look(unittest.TestCase):
         # All at once: they mostly wait.
         cls.tabs = {name: cls.browser.tab() for name in cls.daemons}
         for name, tab in cls.tabs.items():
-            tab.open(f"http://127.0.0.1:{cls.daemons[name].port}/")
+            tab.open(pt.address(cls.daemons[name]))
         cls.incomplete = {}
         for name, tab in cls.tabs.items():
             try:

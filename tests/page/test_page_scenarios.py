@@ -59,7 +59,7 @@ class Incident(unittest.TestCase):
         cls.browser = pt.Chromium(cls)
         cls.story = jt.Story(cls, cls.name, 4)
         cls.tab = cls.browser.tab()
-        cls.tab.open(f"http://127.0.0.1:{cls.story.port}/#?range=10m")
+        cls.tab.open(pt.address(cls.story, range="10m"))
         pt.complete(cls.tab)
         cls.tab.js("window.jetmemSame = true")
 

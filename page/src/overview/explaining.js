@@ -116,6 +116,6 @@ export function explaining(page, place) {
     draw();
   };
   page.device.watch('alerts', 5, begin);
-  page.device.watch('status', 2, begin);
+  page.device.watch('status', 3, begin);
   return place;
 }

@@ -11,8 +11,8 @@ import {short, words} from '../text.js';
 
 import {sparkline} from './sparkline.js';
 
-// Of each: of(status) -> {name, text, note, why, metric (of the sparkline, lowest or highest of its
-// series), most}; about: what an alert on it names.
+// Of each: of(status) -> {name, text, note, why, metric (of the sparkline), labels (of its series; none:
+// the first one), fromZero (whether the sparkline is)}; about: what an alert on it names.
 const TILES = [
   {id: 'memory', about: /MemAvailable|memory_(available|exhaustion)|oom_/, of: memory},
   {id: 'cma', about: /cma_|dma_recent|buddy|fragmentation/, of: block},
@@ -44,7 +44,8 @@ function block({cma = {}, fragmentation = {}, absent}) {
       note: area.wanted_bytes === undefined
         ? `of ${bytes(area.bytes)}`
         : `a frame needs ${bytes(area.wanted_bytes)}`,
-      metric: `jetmem_cma_largest_free_run_bytes{area=${quoted(area.area)}}`,
+      metric: 'jetmem_cma_largest_free_run_bytes',
+      labels: {area: area.area},
       fromZero: true,
     };
   }
@@ -107,14 +108,13 @@ export function tiles(page) {
       return each.node;
     }),
   );
-  page.device.watch('status', 2, (status) => {
+  page.device.watch('status', 3, (status) => {
     if (!status) return;
     const rules = page.device.latest('alerts')?.rules;
     for (const each of all) {
       const shown = each.tile.of(status);
       const isNew = each.metric !== shown.metric;
-      each.metric = shown.metric;
-      each.fromZero = shown.fromZero;
+      Object.assign(each, {metric: shown.metric, labels: shown.labels, fromZero: shown.fromZero});
       each.node.className = `tile ${shown.level || alertLevel(each.tile, rules)}`.trim();
       update(
         each.body,
@@ -131,7 +131,9 @@ export function tiles(page) {
   async function draw(each, range, isCurrent) {
     if (!each.metric) return each.line.clear();
     try {
-      const [found] = await series(page, each.metric, range);
+      const all = await series(page, each.metric, range);
+      const wanted = Object.entries(each.labels ?? {});
+      const found = all.find(({labels}) => wanted.every(([name, value]) => labels[name] === value));
       if (isCurrent()) each.line.fill(found, range, page.device.time(), each.fromZero);
     } catch {
       // The charts report why; a tile has its value without.

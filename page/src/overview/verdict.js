@@ -53,7 +53,7 @@ export const verdict = {
       if (lastLevel && level !== lastLevel) for (const each of ['alerts', 'doctor']) page.device.soon(each);
       lastLevel = level;
     };
-    page.device.watch('status', 2, (status) => {
+    page.device.watch('status', 3, (status) => {
       if (status) last = status;
       draw();
     });

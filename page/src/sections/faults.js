@@ -19,7 +19,7 @@ export const faults = {
     return [day > 0 ? `${count(day)} in 24 h` : 'none in 24 h'];
   },
   create(body, page) {
-    fill(body, page, 'status', 2, draw);
+    fill(body, page, 'status', 3, draw);
     body.append(el('div', {class: 'pictures'}, faultsPicture(page)));
   },
 };

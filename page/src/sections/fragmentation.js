@@ -69,7 +69,7 @@ export const fragmentation = {
     return [size ? `largest block ${size}` : 'not known'];
   },
   create(body, page) {
-    fill(body, page, 'status', 2, draw);
+    fill(body, page, 'status', 3, draw);
     body.append(buddyHeatMap(page));
   },
 };

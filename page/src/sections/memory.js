@@ -27,7 +27,7 @@ export const memory = {
     all.pressure_level >= 3 ? 'critical' : all.pressure_level >= 2 ? 'warning' : '',
   ],
   create(body, page) {
-    fill(body, page, 'status', 2, draw);
+    fill(body, page, 'status', 3, draw);
     body.append(el('div', {class: 'pictures'}, memoryPicture(page), pressurePicture(page)));
   },
 };

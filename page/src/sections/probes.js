@@ -29,7 +29,7 @@ export const probes = {
     return [bad > 0 ? `${count(bad)} failed` : 'all succeeded', bad > 0 ? 'warning' : ''];
   },
   create(body, page) {
-    fill(body, page, 'status', 2, draw);
+    fill(body, page, 'status', 3, draw);
     body.append(el('div', {class: 'pictures'}, probePicture(page)));
   },
 };

@@ -27,7 +27,7 @@ export const sources = {
     const itself = el('div');
     fill(body, page, 'now', 30, draw);
     body.append(itself);
-    fill(itself, page, 'status', 2, (status) => health(status.jetmem ?? {}));
+    fill(itself, page, 'status', 3, (status) => health(status.jetmem ?? {}));
   },
 };
 

@@ -41,7 +41,7 @@ export function buddyHeatMap(page) {
     },
   });
   const choice = el('p', {class: 'choice'}, el('label', {}, 'Zone ', select));
-  page.device.watch('status', 2, (status) => {
+  page.device.watch('status', 3, (status) => {
     if (!status?.fragmentation) return;
     zones = status.fragmentation.zones ?? [];
     pageBytes = status.fragmentation.page_bytes ?? pageBytes;
