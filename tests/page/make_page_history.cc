@@ -4,7 +4,8 @@
 // fewer steps, as minutes and quarters of an hour are all that is kept of them.
 //
 // Its last values are those of the fixture orin-nano-8gb, so that a jetmemd on that tree goes on with
-// them. EVENTS: so many more of the kernel's, within the last six hours, and an alert about them.
+// them. In the last night (UTC), between two and three, memory becomes short for a while. EVENTS: so
+// many of the kernel's in that hour, and an alert about them.
 //
 //   make_page_history FILE [EVENTS]
 
@@ -39,6 +40,22 @@ struct Series {
   double (*value)(double seconds_before_now);
 };
 
+// The last time that it was 02:30, at least half an hour ago; before now.
+Nanoseconds night() {
+  static const Nanoseconds before = [] {
+    const Nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+    const Nanoseconds since_half_past_two = (now + 24h - 150min) % (24h);
+    return since_half_past_two < 31min ? since_half_past_two + 24h : since_half_past_two;
+  }();
+  return before;
+}
+
+// 1 in the middle of that hour, and 0 beyond.
+double shortage(double before) {
+  const double far = (before - std::chrono::duration<double>(night()).count()) / 600;
+  return std::exp(-far * far);
+}
+
 double wave(double seconds, double days) { return std::sin(seconds / kDay / days * 2 * M_PI); }
 
 // The largest run falls from 200 to 36 MiB within the last day.
@@ -70,14 +87,14 @@ const std::vector<Series>& all_series() {
     std::vector<Series> out = {
         {"jetmem_meminfo_MemTotal_bytes", false, [](double) { return 7620 * kMiB; }},
         {"jetmem_meminfo_MemAvailable_bytes", false,
-         [](double t) { return (1573 + 350 * wave(t, 1) + 100 * wave(t, 7)) * kMiB; }},
+         [](double t) { return (1573 + 350 * wave(t, 1) + 100 * wave(t, 7) - 1000 * shortage(t)) * kMiB; }},
         {"jetmem_meminfo_MemFree_bytes", false,
-         [](double t) { return (394 + 150 * wave(t, 1)) * kMiB; }},
+         [](double t) { return (394 + 150 * wave(t, 1) - 200 * shortage(t)) * kMiB; }},
         {"jetmem_meminfo_AnonPages_bytes", false,
-         [](double t) { return (1571 - 250 * wave(t, 1)) * kMiB; }},
+         [](double t) { return (1571 - 250 * wave(t, 1) + 1000 * shortage(t)) * kMiB; }},
         {"jetmem_meminfo_Shmem_bytes", false, [](double) { return 161 * kMiB; }},
         {"jetmem_meminfo_Cached_bytes", false,
-         [](double t) { return (1284 + 150 * wave(t, 1) + 60 * wave(t, 7)) * kMiB; }},
+         [](double t) { return (1284 + 150 * wave(t, 1) + 60 * wave(t, 7) - 750 * shortage(t)) * kMiB; }},
         {"jetmem_meminfo_SReclaimable_bytes", false, [](double) { return 132 * kMiB; }},
         {"jetmem_meminfo_SUnreclaim_bytes", false, [](double) { return 164 * kMiB; }},
         {"jetmem_meminfo_PageTables_bytes", false, [](double) { return 29 * kMiB; }},
@@ -86,7 +103,7 @@ const std::vector<Series>& all_series() {
         {"jetmem_nvmap_total_bytes", false,
          [](double t) { return (3377 - 60 * wave(t, 1)) * kMiB; }},
         {R"(jetmem_pressure_stall_ratio{kind="some",resource="memory",window="10s"})", false,
-         [](double t) { return std::max(0.0, 0.2 * wave(t, 1) - 0.1); }},
+         [](double t) { return std::max(0.0, 0.2 * wave(t, 1) - 0.1) + 0.4 * shortage(t); }},
         {R"(jetmem_cma_area_bytes{area="linux,cma"})", false, [](double) { return 256 * kMiB; }},
         {R"(jetmem_cma_used_bytes{area="linux,cma"})", false,
          [](double t) { return (t < kDay ? 154 - 100 * t / kDay : 54) * kMiB; }},
@@ -106,7 +123,7 @@ const std::vector<Series>& all_series() {
         {R"(jetmem_probe_allocate_seconds{kind="host",target=""})", false,
          [](double t) { return 0.012 + 0.004 * wave(t, 2); }},
         {R"(jetmem_process_group_resident_bytes{command="llama-server",container="",unit=""})",
-         false, [](double t) { return (2100 + 200 * wave(t, 3)) * kMiB; }},
+         false, [](double t) { return (2100 + 200 * wave(t, 3) + 1000 * shortage(t)) * kMiB; }},
         {R"(jetmem_process_group_resident_bytes{command="camera",container="",unit=""})", false,
          partly_known},
         {R"(jetmem_process_group_gpu_bytes{command="camera",container="",unit=""})", false,
@@ -186,7 +203,7 @@ bool write_event(HistoryStore& store, const char* boot_id, Nanoseconds at, const
   return written ? true : failed("write", written.error());
 }
 
-// One alert that fired for two of the last six hours, and so many faults in them.
+// So many faults within an hour of the night, and an alert that fired meanwhile.
 bool write_storm(HistoryStore& store, const char* boot_id, std::size_t count) {
   const auto boot = store.boot_state(boot_id);
   if (!boot || !*boot) return false;
@@ -203,13 +220,16 @@ bool write_storm(HistoryStore& store, const char* boot_id, std::size_t count) {
     event.boot = (*boot)->number;
     event.at = kRestart - before;
   };
-  add(jetmem::EventWhat::kAlert, "firing", "critical", "JetmemSmmuStorm", "A storm of faults", 4h);
+  add(jetmem::EventWhat::kAlert, "firing", "critical", "JetmemSmmuStorm",
+      "vi accesses memory it must not: more than 60 faults a minute", night() + 15min);
   for (std::size_t i = 0; i < count; ++i) {
-    const Nanoseconds before = 6h - (6h - 60s) * static_cast<int>(i) / static_cast<int>(count);
+    const Nanoseconds before =
+        night() + 25min - 50min * static_cast<int>(i) / static_cast<int>(count);
     add(jetmem::EventWhat::kKernel, "smmu_context_fault", "warning", "vi",
         "vi accessed memory it must not (" + std::to_string(i) + ")", before);
   }
-  add(jetmem::EventWhat::kAlert, "resolved", "critical", "JetmemSmmuStorm", "resolved", 2h);
+  add(jetmem::EventWhat::kAlert, "resolved", "critical", "JetmemSmmuStorm", "vi: no more faults",
+      night() - 10min);
   auto written = store.write((*boot)->number, nullptr, events);
   return written ? true : failed("write", written.error());
 }

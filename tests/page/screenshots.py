@@ -18,6 +18,8 @@ from page_testing import jt
 
 DIRECTORY = pathlib.Path()
 MOST_BYTES = 150_000
+DESKTOP = {"width": 1400, "height": 900}
+PHONE = {"width": 390, "height": 844, "mobile": True}
 
 
 def chunk(kind, data):
@@ -48,52 +50,58 @@ class Screenshots(unittest.TestCase):
     def setUpClass(cls):
         cls.browser = pt.Chromium(cls)
 
-    def take(self, tab, name, section=None, height=None, width=None):
-        """What a reader sees, from this section on."""
-        if section:
-            tab.js(f"document.getElementById('{section}').scrollIntoView()")
-        time.sleep(3)  # the pictures near it are drawn
-        if section:
-            tab.js(f"document.getElementById('{section}').scrollIntoView()")
-        tab.js("document.activeElement.blur()")
-        time.sleep(0.5)
+    def take(self, tab, name):
+        """What a reader sees without scrolling."""
+        tab.js("document.activeElement.blur(); scrollTo(0, 0)")
+        tab.wait("the charts are drawn", "document.querySelectorAll('#overview canvas').length >= 2 && "
+                 "!document.querySelector('#overview [aria-busy]')", 120)
+        time.sleep(2)
         path = DIRECTORY / f"{name}.png"
         tab.screenshot(path)
         smaller(path)
         print(f"{path.name}: {path.stat().st_size} bytes", flush=True)
         self.assertLess(path.stat().st_size, MOST_BYTES, name)
 
+    def open(self, daemon, look, **choices):
+        tab = self.browser.tab(**look)
+        tab.open(pt.address(daemon, **{"open": None, **choices}))
+        pt.live(tab)
+        return tab
+
     def test_an_incident(self):
         story = jt.Story(self, "cma-exhaustion", 1)
-        looks = {"incident-dark": {"width": 1100, "height": 860, "theme": "dark"},
-                 "incident-light": {"width": 1000, "height": 760, "theme": "light"},
-                 "phone": {"width": 390, "height": 844, "theme": "light", "mobile": True}}
-        tabs = {}
-        for name, look in looks.items():
-            tabs[name] = self.browser.tab(**look)
-            tabs[name].open(f"http://127.0.0.1:{story.port}/#?range=10m")
         jt.wait_for("the alert, which waits for two minutes", lambda: any(
             rule["alert"] == "JetmemCmaFragmented" and rule["state"] == "firing"
             for rule in pt.ask(story, "alerts")["rules"]), 400)
-        jt.wait_for("the collapse", lambda: pt.level(tabs["phone"]) == "CRITICAL", 40)
-        for tab in tabs.values():
-            tab.js("document.querySelector('#cma').scrollIntoView()")
-        time.sleep(12)  # the next time that pictures are drawn
-        self.take(tabs["incident-dark"], "incident-dark", "cma")
-        tabs["incident-light"].js("scrollTo(0, 0)")
-        self.take(tabs["incident-light"], "incident-light")
-        tabs["phone"].js("scrollTo(0, 0)")
-        self.take(tabs["phone"], "phone")
-        events = tabs["incident-light"]
-        self.take(events, "events", "events")
+        for name, look in {"incident-light": {**DESKTOP, "theme": "light"}, "incident-dark": {**DESKTOP, "theme": "dark"},
+                           "incident-phone": {**PHONE, "theme": "light"}}.items():
+            tab = self.open(story, look, range="10m")
+            tab.wait("the worst", "document.querySelector('#verdict .story') !== null", 90)
+            self.take(tab, name)
+            tab.close()
 
-    def test_a_quiet_device(self):
+    def test_a_healthy_device_and_its_last_night(self):
         state = jt.temp_directory(self)
-        subprocess.run([os.environ["JETMEM_PAST_MAKER"], state / "history.db"], check=True)
-        daemon = jt.Daemon(self, root=jt.FIXTURES / "orin-nano-8gb", environment={"STATE_DIRECTORY": str(state)})
+        subprocess.run([os.environ["JETMEM_PAST_MAKER"], state / "history.db", "80"], check=True)
+        root = jt.copy_of_fixture(self, "orin-nano-8gb")
+        (root / "proc/sys/kernel/hostname").write_text("robot-07\n")
+        daemon = jt.Daemon(self, root=root, environment={"STATE_DIRECTORY": str(state)})
         daemon.wait_until_read()
-        tab = pt.open_page(self.browser, daemon, "#?range=7d", width=1100, height=800, theme="light")
-        self.take(tab, "past-heat-map", "fragmentation")
+        self.take(self.open(daemon, {**DESKTOP, "theme": "light"}, range="24h"), "healthy-light")
+        self.take(self.open(daemon, {**PHONE, "theme": "dark"}, range="24h"), "healthy-phone")
+        two = int(time.time()) // 86400 * 86400 + 2 * 3600
+        two -= 86400 if time.time() - two < 5000 else 0
+        night = self.open(daemon, {**DESKTOP, "theme": "dark"}, **{"from": two, "to": two + 3600})
+        self.take(night, "night-dark")
+        # With the pointer at the worst moment.
+        left, top, width, height = night.js("(() => { const r = document.querySelector('#overview .u-over')"
+                                            ".getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
+        night.command("Input.dispatchMouseEvent", type="mouseMoved", x=left + width / 2, y=top + height / 2)
+        time.sleep(1)
+        path = DIRECTORY / "night-dark.png"
+        night.screenshot(path)
+        smaller(path)
+        self.assertLess(path.stat().st_size, MOST_BYTES)
 
 
 if __name__ == "__main__":
