@@ -64,5 +64,5 @@ export const endOf = (range, now) => range.to ?? now;
 // is, but for what the device corrects later.
 export function refreshSeconds(range) {
   if (range.to !== undefined) return 300;
-  return Math.max(10, Math.min(300, range.seconds / 120));
+  return Math.max(15, Math.min(300, range.seconds / 120));
 }

@@ -26,23 +26,40 @@ def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
+def unfiltered(lines, stride, pixel):
+    """The rows of a picture as they are: PNG stores most as differences to their neighbours."""
+    before = bytearray(stride)
+    for at in range(0, len(lines), stride + 1):
+        kind, row = lines[at], bytearray(lines[at + 1:at + 1 + stride])
+        for i in range(stride if kind else 0):
+            left = row[i - pixel] if i >= pixel else 0
+            corner = before[i - pixel] if i >= pixel else 0
+            if kind == 4:  # Paeth: the neighbour that is nearest to their slope
+                slope = left + before[i] - corner
+                guess = min((left, before[i], corner), key=lambda each: abs(slope - each))
+            else:
+                guess = (0, left, before[i], (left + before[i]) >> 1)[kind]
+            row[i] = (row[i] + guess) & 255
+        yield bytes(row)
+        before = row
+
+
 def smaller(path):
-    """The same picture, its lines compressed better; a page has few colours and repeats itself."""
+    """The same picture, compressed better: a page has few colours and repeats itself."""
     data = path.read_bytes()
-    at, kept, packed = 8, [], b""
+    at, kept, packed = 8, {}, b""
     while at < len(data):
         size, kind = struct.unpack(">I4s", data[at:at + 8])
-        body = data[at + 8:at + 8 + size]
         if kind == b"IDAT":
-            packed += body
-        elif kind in (b"IHDR", b"IEND", b"PLTE", b"tRNS"):
-            kept.append((kind, body))
+            packed += data[at + 8:at + 8 + size]
+        else:
+            kept[kind] = data[at + 8:at + 8 + size]
         at += 12 + size
-    lines = zlib.decompress(packed)
-    best = min((zlib.compress(lines, 9), packed), key=len)
-    end = kept.pop()
-    out = data[:8] + b"".join(chunk(*each) for each in kept) + chunk(b"IDAT", best) + chunk(*end)
-    path.write_bytes(out)
+    width, _, _, colours = struct.unpack(">IIBB", kept[b"IHDR"][:10])
+    pixel = {2: 3, 6: 4}[colours]
+    rows = b"".join(b"\0" + row for row in unfiltered(zlib.decompress(packed), width * pixel, pixel))
+    best = min((zlib.compress(rows, 9), packed), key=len)
+    path.write_bytes(data[:8] + chunk(b"IHDR", kept[b"IHDR"]) + chunk(b"IDAT", best) + chunk(b"IEND", b""))
 
 
 class Screenshots(unittest.TestCase):
@@ -50,12 +67,17 @@ class Screenshots(unittest.TestCase):
     def setUpClass(cls):
         cls.browser = pt.Chromium(cls)
 
-    def take(self, tab, name):
-        """What a reader sees without scrolling."""
+    def take(self, tab, name, at=None):
+        """What a reader sees without scrolling; with the pointer at a part of the first chart's width."""
         tab.js("document.activeElement.blur(); scrollTo(0, 0)")
         tab.wait("the charts are drawn", "document.querySelectorAll('#overview canvas').length >= 2 && "
                  "!document.querySelector('#overview [aria-busy]')", 120)
         time.sleep(2)
+        if at is not None:
+            left, top, width, height = tab.js("(() => { const r = document.querySelector('#overview .u-over')"
+                                              ".getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
+            tab.command("Input.dispatchMouseEvent", type="mouseMoved", x=left + width * at, y=top + height / 2)
+            time.sleep(1)
         path = DIRECTORY / f"{name}.png"
         tab.screenshot(path)
         smaller(path)
@@ -92,16 +114,7 @@ class Screenshots(unittest.TestCase):
         two = int(time.time()) // 86400 * 86400 + 2 * 3600
         two -= 86400 if time.time() - two < 5000 else 0
         night = self.open(daemon, {**DESKTOP, "theme": "dark"}, **{"from": two, "to": two + 3600})
-        self.take(night, "night-dark")
-        # With the pointer at the worst moment.
-        left, top, width, height = night.js("(() => { const r = document.querySelector('#overview .u-over')"
-                                            ".getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
-        night.command("Input.dispatchMouseEvent", type="mouseMoved", x=left + width / 2, y=top + height / 2)
-        time.sleep(1)
-        path = DIRECTORY / "night-dark.png"
-        night.screenshot(path)
-        smaller(path)
-        self.assertLess(path.stat().st_size, MOST_BYTES)
+        self.take(night, "night-dark", at=0.5)
 
 
 if __name__ == "__main__":

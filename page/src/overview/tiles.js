@@ -43,7 +43,7 @@ function block({cma = {}, fragmentation = {}, absent}) {
       text: bytes(area.largest_run_bytes),
       note: area.wanted_bytes === undefined
         ? `of ${bytes(area.bytes)}`
-        : `a frame needs ${bytes(area.wanted_bytes)}`,
+        : `largest wanted: ${bytes(area.wanted_bytes)}`,
       metric: 'jetmem_cma_largest_free_run_bytes',
       labels: {area: area.area},
       fromZero: true,

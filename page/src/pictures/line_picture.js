@@ -163,10 +163,11 @@ function lineView(page, what, unit, lines, names) {
   // The newest values, or those of the moment that the charts point at.
   function values(index) {
     if (index === null) {
-      const {picture: {now, step}, figures: all} = shown;
+      const {picture: {now, to, step}, figures: all} = shown;
       const newest = all.reduce((a, b) => (a && !(b?.latestTime > a.latestTime) ? a : b), null);
+      const isPast = now - to > 60;
       named.tell(
-          newest ? latestText(newest, now, step) : '',
+          !newest ? '' : isPast ? fullTime(newest.latestTime, step) : latestText(newest, now, step),
           all.map((each) => latestOf(each, newest, step)));
       return;
     }

@@ -121,7 +121,7 @@ export const largestRunPicture = (page) => linePicture(page, {
   limits: (device) => areasOf(device).map(({area, wanted_bytes: value}, i, all) => ({
                         value,
                         level: 'critical',
-                        text: `${all.length > 1 ? `${short(area, 40)}: ` : ''}one frame ${bytes(value)}`,
+                        text: `${all.length > 1 ? `${short(area, 40)}: ` : ''}one frame or largest refused request: ${bytes(value)}`,
                       })),
   load: async (ask) =>
       [...ofArea('largest free block', await ask('jetmem_cma_largest_free_run_bytes')),
