@@ -72,7 +72,7 @@ class Incident(OneScreen):
         self.assertIn(status["culprit"]["name"], verdict)
         self.assertRegex(verdict, r"Since \d\d:\d\d:\d\d")
         self.assertEqual(tab.text("#verdict .copyable code"), status["next_command"])
-        # The charts are about what the alert is about, and say what a frame needs.
+        # The charts are about what the alert is about.
         labels = tab.js("[...document.querySelectorAll('#overview [role=img]')].map((e) => e.getAttribute('aria-label'))")
         self.assertTrue(all("CMA" in each for each in labels[:2]), labels)
         self.assertEqual(tab.trouble(), [])
@@ -145,12 +145,11 @@ class Incident(OneScreen):
         requests, before, begin = len(tab.requests), tab.received, time.monotonic()
         time.sleep(60)
         minute = (tab.received - before) * 60 / (time.monotonic() - begin)
-        print(f"\nmeasured: first load {first} bytes; a minute of an incident {minute:.0f} bytes, "
-              f"{len(tab.requests) - requests} requests", flush=True)
+        asked = [url.split("/api/v1/")[-1].split("?")[0] for url, _ in tab.requests[requests:]]
+        print(f"\nmeasured: first load {first} bytes; a minute of an incident {minute:.0f} bytes, {len(asked)} requests: "
+              f"{ {each: asked.count(each) for each in sorted(set(asked))} }", flush=True)
         self.assertLessEqual(first, FIRST_LOAD)
         self.assertLessEqual(minute, A_MINUTE)
-        asked = [url.split("/api/v1/")[-1].split("?")[0] for url, _ in tab.requests[requests:]]
-        print({each: asked.count(each) for each in sorted(set(asked))}, flush=True)
 
 
 class Healthy(OneScreen):

@@ -97,15 +97,27 @@ const ofArea = (what, all) => all.map(({labels, points}) => ({
 
 const areasOf = (device) => device.latest('status')?.cma?.areas ?? [];
 
+// The size of each area, and how much of it may be allocated before a rule fires.
+function cmaLimits(device) {
+  const rules = ruleLimits(device.latest('alerts')?.rules, 'jetmem_cma_used_ratio');
+  return areasOf(device).flatMap(({area, bytes: size}, i, all) => {
+    const of = all.length > 1 ? `${short(area, 40)}: ` : '';
+    return [
+      {value: size, level: 'info', text: `${of}size ${bytes(size)}`},
+      ...rules.map(({value, level, name}) => ({
+                     value: value * size,
+                     level,
+                     text: `${of}${ratio(value)}: ${name}`,
+                   })),
+    ];
+  });
+}
+
 export const cmaPicture = (page) => linePicture(page, {
   title: 'Contiguous memory (CMA) over time',
   unit: 'bytes',
   sources: ['cma', 'meminfo'],
-  limits: (device) => areasOf(device).map(({area, bytes: value}, i, all) => ({
-                        value,
-                        level: 'info',
-                        text: `${all.length > 1 ? `${short(area, 40)}: ` : ''}size ${bytes(value)}`,
-                      })),
+  limits: cmaLimits,
   load: async (ask) =>
       [...ofArea('allocated by drivers', await ask('jetmem_cma_used_bytes')),
        ...ofArea('free for drivers', await ask('jetmem_cma_available_bytes')),
@@ -121,7 +133,7 @@ export const largestRunPicture = (page) => linePicture(page, {
   limits: (device) => areasOf(device).map(({area, wanted_bytes: value}, i, all) => ({
                         value,
                         level: 'critical',
-                        text: `${all.length > 1 ? `${short(area, 40)}: ` : ''}one frame or largest refused request: ${bytes(value)}`,
+                        text: `${all.length > 1 ? `${short(area, 40)}: ` : ''}largest wanted: ${bytes(value)}`,
                       })),
   load: async (ask) =>
       [...ofArea('largest free block', await ask('jetmem_cma_largest_free_run_bytes')),
