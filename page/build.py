@@ -18,6 +18,7 @@ import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
 HTML = "text/html; charset=utf-8"
+ICON_COLOUR = "#2b6cb0"
 # Supported by three-year-old browsers, phones included.
 TARGET = "es2022,chrome110,firefox110,safari16.4"
 
@@ -75,6 +76,19 @@ def runbook_pages(directory):
     return runbooks, pages
 
 
+def icons():
+    """The icon, and one in the colour of each verdict: the page's policy allows no image but a file's."""
+    icon = (HERE / "icon.svg").read_text()
+    theme = (HERE / "style/theme.css").read_text()
+    made = {"/page/icon.svg": icon}
+    for level in ("ok", "warning", "critical", "unknown"):
+        colour = re.search(rf"--{level}: (#[0-9a-f]{{6}});", theme).group(1)
+        made[f"/page/icon-{level}.svg"] = icon.replace(ICON_COLOUR, colour)
+        if made[f"/page/icon-{level}.svg"] == icon:
+            raise SystemExit(f"page/build.py: icon.svg has no {ICON_COLOUR}")
+    return {path: ("image/svg+xml", text.encode()) for path, text in made.items()}
+
+
 def cpp(assets):
     out = ["// Made by page/build.py.\n\n#include \"page/assets.h\"\n\nnamespace jetmem {\nnamespace {\n"]
     rows = []
@@ -99,7 +113,7 @@ def main():
     runbooks, assets = runbook_pages(options.runbooks)
     assets.update(bundle(options, runbooks))
     assets["/"] = (HTML, (HERE / "index.html").read_bytes())
-    assets["/page/icon.svg"] = ("image/svg+xml", (HERE / "icon.svg").read_bytes())
+    assets.update(icons())
     pathlib.Path(options.out).write_text(cpp(assets))
 
 

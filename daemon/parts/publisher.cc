@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/process/descriptor_limit.h"
+#include "base/root/small_file.h"
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {
@@ -30,6 +32,16 @@ void add_api_socket(WebOptions& options, const std::string& directory) {
   if (!address) return;
   if (!options.listen.empty() && options.web_config.empty()) options.open_socket = address->host;
   options.listen.push_back(std::move(*address));
+}
+
+// Empty where the tree has none.
+std::string host_name(const Root& root) {
+  constexpr std::string_view kPath = "/proc/sys/kernel/hostname";
+  int error = 0;
+  const UniqueFd file = root.open_file(kPath, error);
+  if (!file.valid()) return {};
+  const auto text = read_open_file(file.get(), kPath, 256);
+  return text ? std::string(trim(*text)) : std::string();
 }
 
 }  // namespace
@@ -116,6 +128,7 @@ void Publisher::start(const Settings& settings, HistoryFeed* history) {
   reported.texts = &program_texts_;
   if (history != nullptr) reported.history = &history->history();
   reported.boot_id = context_.root.facts().boot_id.value_or("");
+  reported.host_name = host_name(context_.root);
   web_ = std::make_unique<Web>(
       std::move(options), context_.clock, pages_, alerts_, readiness_,
       [this](const ListenAddress& address, const std::optional<Error>& error) {

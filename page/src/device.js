@@ -40,12 +40,13 @@ export class NoAnswer extends Error {
   }
 }
 
-async function ask(path) {
+// `copy`: {etag, answer} of an earlier answer: it is not sent again if it is still the same.
+async function ask(path, copy = null) {
   const leave = await turn(path);
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort(), TIMEOUT);
   try {
-    return await askFor(path, patience.signal, () => {
+    return await askFor(path, copy, patience.signal, () => {
       leave();
       clearTimeout(timer);
       timer = setTimeout(() => patience.abort(), WHOLE_TIMEOUT);
@@ -56,22 +57,28 @@ async function ask(path) {
   }
 }
 
-async function askFor(path, signal, began) {
+async function askFor(path, copy, signal, began) {
   let answer;
+  const headers = copy?.etag ? {'If-None-Match': copy.etag} : {};
   try {
-    answer = await fetch(path, {signal, cache: 'no-store'});
+    answer = await fetch(path, {signal, cache: 'no-store', headers});
   } catch {
     const why = signal.aborted ? `no answer within ${TIMEOUT / 1000} s` : 'the connection failed';
     throw new NoAnswer(0, why);
   }
   began();
+  if (answer.status === 304 && copy) return copy.answer;
   let text;
   try {
     text = await answer.text();
   } catch {
     throw new NoAnswer(0, 'the answer was truncated');
   }
-  if (answer.ok) return readAnswer(answer.status, text);
+  if (answer.ok) {
+    const read = readAnswer(answer.status, text);
+    if (copy) Object.assign(copy, {etag: answer.headers.get('ETag') ?? '', answer: read});
+    return read;
+  }
   if (answer.status === 401) {
     throw new NoAnswer(401, 'user and password required: reload the page');
   }
@@ -124,6 +131,9 @@ export class Device extends EventTarget {
   #lost = -Infinity;
   #status = performance.now();
   #seen = performance.now();
+  // By how many seconds the device's clock is ahead of this one, by its last status.
+  #ahead = 0;
+  #lastTime = 0;
   // The wall-clock time of the last good status, and why there was none since.
   #statusTime = 0;
   #noStatus = '';
@@ -139,13 +149,13 @@ export class Device extends EventTarget {
   }
 
   // Requests /api/v1/NAME at this interval in seconds and calls take(answer), or take(null,
-  // NoAnswer). Watchers of one name share a request, at the shortest interval. After the first
-  // answer it is requested only while one of them wants() it: a part of the page that is not
+  // NoAnswer). Watchers of one name share a request, at the shortest interval.
+  // It is requested only while one of them wants() it: a part of the page that is folded or not
   // visible requests nothing.
   watch(name, seconds, take, wants = () => true) {
     const watched = this.#watched.get(name) ??
         {name, seconds, takers: [], wants: [], due: 0, busy: false, heard: false, failed: 0,
-         isNeeded: false};
+         isNeeded: false, copy: {etag: '', answer: null}};
     this.#watched.set(name, watched);
     watched.seconds = Math.min(watched.seconds, seconds);
     watched.takers.push(take);
@@ -173,15 +183,41 @@ export class Device extends EventTarget {
     this.#tick();
   }
 
-  // All series of a metric (or those with the labels given: 'name{label="value"}') over the last
-  // `seconds`: [{key, labels, counter, points: [{time, boot, count, min, average, max}]}], oldest
+  // The last answer of something watched, or null.
+  latest(name) {
+    return this.#watched.get(name)?.copy.answer ?? null;
+  }
+
+  // The device's time, as far as it is known: its clock may differ from the reader's.
+  time() {
+    return Date.now() / 1000 + this.#ahead;
+  }
+
+  // An answer of /api/v1/NAME, once. Throws NoAnswer.
+  once(name) {
+    return ask(`/api/v1/${name}`);
+  }
+
+  // A page of the device's own, as text. Throws NoAnswer.
+  async page(path) {
+    try {
+      const answer = await fetch(path);
+      if (answer.ok) return await answer.text();
+      throw new NoAnswer(answer.status, `status ${answer.status}`);
+    } catch (error) {
+      throw error instanceof NoAnswer ? error : new NoAnswer(0, 'the connection failed');
+    }
+  }
+
+  // All series of a metric (or those with the labels given: 'name{label="value"}') from `from` to
+  // `to` (seconds since 1970; before now, with a minus; no `to`: now): [{key, labels, counter, points: [{time, boot, count, min, average, max}]}], oldest
   // point first; empty for a metric that this device does not have. `resolution` and `trusted` of a
   // point: its resolution, and whether its clock was ever known to be right. Beside the series:
   // `at`, the device's time of the answer, `leftOut`, the number of series omitted for size, and
   // `trouble`, why part of the history is missing. Throws NoAnswer.
-  past(metric, seconds, step) {
+  past(metric, from, step, to) {
     return this.#inTurn(async () => {
-      const query = new URLSearchParams({metric, from: `-${seconds}`});
+      const query = new URLSearchParams({metric, from, ...(to === undefined ? {} : {to})});
       if (step > 0) query.set('step', step);
       try {
         return readAll(await patiently(`/api/v1/history?${query}`));
@@ -225,7 +261,7 @@ export class Device extends EventTarget {
     const now = performance.now() / 1000;
     for (const watched of this.#watched.values()) {
       if (watched.busy || now < watched.due) continue;
-      if (watched.heard && !watched.isNeeded && !watched.wants.some((wants) => wants())) continue;
+      if (!watched.isNeeded && !watched.wants.some((wants) => wants())) continue;
       watched.isNeeded = false;
       watched.busy = true;
       this.#look(watched).finally(() => {
@@ -252,12 +288,15 @@ export class Device extends EventTarget {
     const asked = performance.now();
     const isStatus = watched.name === 'status';
     try {
-      const answer = await ask(`/api/v1/${watched.name}`);
+      const before = watched.copy.answer;
+      const answer = await ask(`/api/v1/${watched.name}`, watched.copy);
       this.#heard(isStatus);
+      const isKnown = answer === before && watched.failed === 0;
       watched.heard = true;
       watched.failed = 0;
       // Only the status decides whether the device is live.
-      if (isStatus) this.#goodStatus();
+      if (isStatus) this.#goodStatus(answer);
+      if (isKnown) return;
       for (const take of watched.takers) tell(take, answer);
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
@@ -275,7 +314,11 @@ export class Device extends EventTarget {
     else if (this.#state.is === 'silent') this.soon('status');
   }
 
-  #goodStatus() {
+  #goodStatus({from}) {
+    if (Number.isFinite(from?.time) && from.time !== this.#lastTime) {
+      this.#lastTime = from.time;
+      this.#ahead = from.time - Date.now() / 1000;
+    }
     this.#status = performance.now();
     this.#statusTime = Date.now() / 1000;
     this.#noStatus = '';

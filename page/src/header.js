@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's name, its state, the time range of the charts, light or dark.
+// Stays at the top: the verdict, the device's name, its state, and which time the charts show.
 
 import {el, update} from './dom.js';
 import {duration, moment} from './format.js';
-import {RANGES} from './ranges.js';
+import {levelOf, sign} from './level.js';
 import {short} from './text.js';
 import {chooseTheme, theme, THEMES} from './theme.js';
+import {timeControls} from './time_controls.js';
+import {toggle} from './toggle.js';
+
+const WORDS = {ok: 'OK', warning: 'WARNING', critical: 'CRITICAL', unknown: 'UNKNOWN'};
 
 export function header(page, sections) {
+  const word = el('a', {class: 'badge unknown', href: '#verdict'});
   const name = el('h1', {}, 'jetmem');
   const facts = el('dl', {class: 'facts'});
   const known = {};
@@ -18,35 +23,84 @@ export function header(page, sections) {
         .filter(([, text]) => text)
         .map(([key, text]) => el('div', {}, el('dt', {}, key), el('dd', {}, text))),
     );
-  page.device.watch('status', 2, (status) => {
+  const verdict = () => {
+    const level = page.device.state.is === 'live' ? levelOf(known.status?.level) : 'unknown';
+    word.className = `badge ${level}`;
+    update(word, sign(level), WORDS[level]);
+    document.getElementById('icon')?.setAttribute('href', `/page/icon-${level}.svg`);
+    document.title = `${WORDS[level]}: ${nameOf(known.status)} - jetmem`;
+  };
+  page.device.watch('status', 3, (status) => {
     if (!status) return;
     known.status = status;
-    const model = short(status.device?.model || 'Unknown device model', 90);
-    update(name, model);
-    document.title = `${model} - jetmem`;
+    const {host_name: host, model} = status.device ?? {};
+    update(
+      name,
+      el('span', {class: 'host'}, short(host || model || 'Unknown device model', 90)),
+      host ? el('span', {class: 'model'}, ' ', short(model || 'Unknown device model', 90)) : null,
+    );
+    verdict();
     draw();
   });
+  page.device.addEventListener('state', verdict);
   page.device.watch('history?limit=1', 300, (past, error) => {
     // The previous clock notice stays while the request is refused.
     known.past = past ?? known.past;
     known.noPast = error?.why;
     draw();
   });
+  verdict();
+  const more = menu(facts, sections);
+  const times = timeControls(page);
   return [
-    el('div', {class: 'who'}, name, connection(page), facts),
-    el('div', {class: 'choices'}, ranges(page), themes()),
+    el('div', {class: 'who'}, word, name, connection(page), more.button),
+    times.node,
+    more.panel,
+    times.panel,
+  ];
+}
+
+const nameOf = (status) =>
+  short(status?.device?.host_name || status?.device?.model || 'device', 90);
+
+// A button and what it shows: the theme, facts about the device, links to the parts of the page.
+function menu(facts, sections) {
+  const panel = el(
+    'div',
+    {class: 'panel', id: 'menu', hidden: true},
+    themes(),
+    facts,
     el(
       'nav',
       {'aria-label': 'Parts of this page'},
       sections.map((each) => el('a', {href: `#${each.id}`}, each.inShort ?? each.title)),
     ),
-  ];
+  );
+  const button = el(
+    'button',
+    {
+      type: 'button',
+      class: 'plain',
+      'aria-expanded': 'false',
+      'aria-controls': 'menu',
+      onclick: () => toggle(button, panel),
+    },
+    'Menu',
+  );
+  panel.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape') return;
+    toggle(button, panel);
+    button.focus();
+  });
+  panel.addEventListener('click', (event) => event.target.closest('a') && toggle(button, panel));
+  return {button, panel};
 }
 
 function factsOf({status, past, noPast}) {
   if (!status) return [];
   const {device = {}, from = {}} = status;
   return [
+    ['Model', short(device.model || 'not known', 90)],
     ['SoC', short(device.soc || 'not known')],
     ['L4T', short(device.l4t || 'not known')],
     ['Kernel', short(device.kernel || 'not known')],
@@ -88,30 +142,6 @@ function connection(page) {
   page.device.addEventListener('state', (event) => say(event.detail));
   say(page.device.state);
   return state;
-}
-
-function ranges(page) {
-  const buttons = RANGES.map((range) =>
-    el(
-      'button',
-      {
-        type: 'button',
-        onclick: () => page.chooseRange(range),
-      },
-      range.text,
-    ),
-  );
-  const mark = () =>
-    buttons.forEach((button, i) =>
-      button.setAttribute('aria-pressed', String(RANGES[i] === page.range)),
-    );
-  mark();
-  page.addEventListener('range', mark);
-  return el(
-    'div',
-    {class: 'buttons', role: 'group', 'aria-label': 'Time range of the charts'},
-    buttons,
-  );
 }
 
 function themes() {

@@ -26,6 +26,13 @@ export function levelOf(name) {
   return LEVELS[name] ?? 'unknown';
 }
 
+// The severity of an event as it is shown. An alert is as bad as its severity while it fires: that
+// it waits, or has ended, is not.
+export function weightOf({category, kind, severity}) {
+  if (category === 'alert' && kind !== 'firing') return 'info';
+  return ['warning', 'error', 'critical'].includes(severity) ? severity : 'info';
+}
+
 export function sign(name) {
   return svg(
     'svg',

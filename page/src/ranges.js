@@ -1,24 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time ranges of the charts. The step is the time of one point: about 300 points fit a screen and a
-// slow link.
+// What the charts show: the last minutes to days, which moves on with time, or a fixed part of the
+// past. The step is the time of one point: about 300 points fit a screen and a slow link.
+
+import {dayName, clock} from './pictures/time_axis.js';
+
+// `phrase` completes a sentence: "Memory over time, the last 1 hour".
+const live = (name, seconds, step, text) => ({name, seconds, step, text, phrase: `the last ${text}`});
 
 export const RANGES = [
-  {name: '10m', seconds: 600, step: 0, text: '10 min'},
-  {name: '1h', seconds: 3600, step: 20, text: '1 hour'},
-  {name: '6h', seconds: 21600, step: 60, text: '6 hours'},
-  {name: '24h', seconds: 86400, step: 300, text: '24 hours'},
-  {name: '7d', seconds: 7 * 86400, step: 1800, text: '7 days'},
-  {name: '30d', seconds: 30 * 86400, step: 7200, text: '30 days'},
-  {name: '60d', seconds: 60 * 86400, step: 14400, text: '60 days'},
+  live('10m', 600, 0, '10 min'),
+  live('1h', 3600, 20, '1 hour'),
+  live('6h', 21600, 60, '6 hours'),
+  live('24h', 86400, 300, '24 hours'),
+  live('7d', 7 * 86400, 1800, '7 days'),
+  live('30d', 30 * 86400, 7200, '30 days'),
+  live('60d', 60 * 86400, 14400, '60 days'),
 ];
 
 export const DEFAULT_RANGE = RANGES[1];
+export const LONGEST = RANGES.at(-1).seconds;
+export const SHORTEST = 30;
 
 export function rangeNamed(name) {
   return RANGES.find((range) => range.name === name) ?? DEFAULT_RANGE;
 }
 
-// How often charts are redrawn; only one point changes each time.
+const STEPS = [20, 60, 300, 900, 1800, 7200, 14400];
+const MOST_RAW = 1800;
+
+// 26 Nov 02:00 to 03:00; the day again where it is another, seconds where it is short.
+function spanText(from, to) {
+  const fine = to - from < 600 || from % 60 !== 0;
+  const end = dayName(from) === dayName(to) ? '' : `${dayName(to)} `;
+  return `${dayName(from)} ${clock(from, fine)} to ${end}${clock(to, fine)}`;
+}
+
+// From one moment to another, in seconds since 1970. Null where they are none.
+export function fixedRange(from, to) {
+  if (!(Number.isFinite(from) && Number.isFinite(to) && from > 0 && to > from)) return null;
+  const seconds = Math.min(Math.max(SHORTEST, to - from), LONGEST);
+  const step = seconds <= MOST_RAW ? 0 : STEPS.find((each) => seconds / each <= 300) ?? STEPS.at(-1);
+  const text = spanText(to - seconds, to);
+  return {name: `${to - seconds}-${to}`, seconds, step, text, phrase: text, from: to - seconds, to};
+}
+
+const whole = (text) => (/^\d{1,12}$/.test(text ?? '') ? Number(text) : NaN);
+
+// What the address says: from and to, or the name of a live range. `get(name)` -> text or null.
+export function rangeOf(get) {
+  return fixedRange(whole(get('from')), whole(get('to'))) ?? rangeNamed(get('range'));
+}
+
+// What the address has to say for it: {range, from, to}; null: nothing.
+export function placeOf(range) {
+  if (range.to === undefined) return {range: range.name, from: null, to: null};
+  return {range: null, from: String(Math.round(range.from)), to: String(Math.round(range.to))};
+}
+
+// The end of a range, where the device's time is `now`.
+export const endOf = (range, now) => range.to ?? now;
+
+// How often charts are redrawn; only one point changes each time. A part of the past stays as it
+// is, but for what the device corrects later.
 export function refreshSeconds(range) {
-  return Math.max(10, Math.min(300, range.seconds / 120));
+  if (range.to !== undefined) return 300;
+  return Math.max(15, Math.min(300, range.seconds / 120));
 }

@@ -90,6 +90,8 @@ void describe(Fields& v, Answer::Alert& alert, const Answer& answer) {
 void describe(Fields& v, Answer::Condition& condition) {
   v("text", condition.text);
   v("expression", condition.expression);
+  v.unless_empty("comparison", condition.comparison);
+  v("threshold", condition.threshold);
   v("series", condition.series);
   v("matching", condition.holding);
   const auto worst = [&](Fields& w) {

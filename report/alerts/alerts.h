@@ -37,6 +37,8 @@ struct AlertsAnswer {
   struct Condition {
     std::string text;        // "jetmem_cma_used_ratio is at least 95% (cma_used_high)"
     std::string expression;  // its value in PromQL, without the comparison
+    std::string comparison;  // "above", "at_least", ...; empty: none (absent(...))
+    std::optional<double> threshold;
     std::uint64_t series = 0;
     std::uint64_t holding = 0;
     // The value nearest to the threshold or furthest beyond it.

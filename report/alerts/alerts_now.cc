@@ -33,6 +33,10 @@ void put_conditions(const Rule& rule, const AlertsNow::Condition* found, AlertsA
     AlertsAnswer::Condition& to = out.conditions.emplace_back();
     to.text = condition_text(condition);
     to.expression = promql_value(condition);
+    if (condition.comparison) {
+      to.comparison = comparison_name(*condition.comparison);
+      to.threshold = condition.threshold.value;
+    }
     to.series = found->series;
     to.holding = found->holding;
     to.worst = found->worst;

@@ -84,6 +84,7 @@ void describe_now(json::Fields& v, DeviceNow& now, Omit omit) {
   v("by", by);
   v("version", now.version);
   v("boot_id", now.boot_id);
+  v.unless_empty("host_name", now.host_name);
   v.unless_empty("boot", now.boot);
   v("since_boot_seconds", now.since_boot);
   v("time", now.wall);

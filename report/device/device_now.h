@@ -46,6 +46,7 @@ struct DeviceNow {
   std::string from;     // where it came from, for people: "unix:/run/jetmem/api.socket", a path
   std::string version;  // of the jetmem that looked
   std::string boot_id;
+  std::string host_name;  // empty: not known
   std::int64_t boot = 0;  // the recorder's number of this boot, as in EventRecord; 0: it has none
   double since_boot = 0;  // seconds, boot clock; 0 where it is not known
   std::optional<double> wall;  // seconds since 1970, where the clock is plausible

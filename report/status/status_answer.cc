@@ -19,6 +19,7 @@ using Answer = StatusAnswer;
 constexpr double kDay = 86'400;
 
 void add_device(Answer& answer, const DeviceNow& now) {
+  answer.host_name = printable(now.host_name, 64);
   const Sample* info = now.samples.find("jetmem_device_info");
   if (info == nullptr) {
     explain(answer.absent, "device", std::nullopt, now.absence_reason("device"));

@@ -92,6 +92,7 @@ struct StatusAnswer {
   std::optional<Culprit> culprit;
   std::string next_command;  // to type next; "jetmem --all" where nothing is wrong
 
+  std::string host_name;
   std::string model;
   std::string soc;
   std::string l4t;

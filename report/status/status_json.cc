@@ -111,6 +111,7 @@ static void describe(json::Fields& v, StatusAnswer& answer) {
   v("culprit", answer.culprit);
   v.unless_empty("next_command", answer.next_command);
   v.object("device", [&](json::Fields& w) {
+    w.unless_empty("host_name", answer.host_name);
     w.unless_empty("model", answer.model);
     w.unless_empty("soc", answer.soc);
     w.unless_empty("l4t", answer.l4t);

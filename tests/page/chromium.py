@@ -35,7 +35,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-default-apps", "--disable-extensions", "--disable-dev-shm-usage", "--mute-audio",
     "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider",
-    "--hide-scrollbars", "--disable-smooth-scrolling", "--force-color-profile=srgb", "--font-render-hinting=none",
+    "--hide-scrollbars", "--disable-smooth-scrolling", "--disable-lcd-text", "--force-color-profile=srgb", "--font-render-hinting=none",
     # What is not this machine does not exist.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     # A tab that is not in front goes on as if it were.
@@ -209,6 +209,11 @@ class Tab:
 
     def command(self, method, **params):
         return self._browser.command(method, self._session, **params)
+
+    @property
+    def context(self):
+        """Of this tab alone: its cookies, cache and permissions."""
+        return self._context
 
     def close(self):
         self._browser.command("Target.disposeBrowserContext", browserContextId=self._context)

@@ -3,13 +3,18 @@
 // contiguous memory wears out over the last day, with a restart two days ago. The further back, the
 // fewer steps, as minutes and quarters of an hour are all that is kept of them.
 //
-//   make_page_history FILE
+// Its last values are those of the fixture orin-nano-8gb, so that a jetmemd on that tree goes on with
+// them. In the last night (UTC), between two and three, memory becomes short for a while. EVENTS: so
+// many of the kernel's in that hour, and an alert about them.
+//
+//   make_page_history FILE [EVENTS]
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,10 +40,35 @@ struct Series {
   double (*value)(double seconds_before_now);
 };
 
+// The last time that it was 02:30, at least half an hour ago; before now.
+Nanoseconds night() {
+  static const Nanoseconds before = [] {
+    const Nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+    const Nanoseconds since_half_past_two = (now + 24h - 150min) % (24h);
+    return since_half_past_two < 31min ? since_half_past_two + 24h : since_half_past_two;
+  }();
+  return before;
+}
+
+// 1 in the middle of that hour, and 0 beyond.
+double shortage(double before) {
+  const double far = (before - std::chrono::duration<double>(night()).count()) / 600;
+  return std::exp(-far * far);
+}
+
 double wave(double seconds, double days) { return std::sin(seconds / kDay / days * 2 * M_PI); }
 
-// The largest run falls from 200 to 8 MiB within the last day.
-double largest_run(double before) { return std::clamp(before / kDay * 192 + 8, 8.0, 200.0) * kMiB; }
+// The largest run falls from 200 to 36 MiB within the last day.
+double largest_run(double before) {
+  return std::clamp(before / kDay * 164 + 36, 36.0, 200.0) * kMiB;
+}
+
+// The resident memory of a group is not known for an hour, while its GPU memory is.
+constexpr double kPartFrom = 3 * 3600;
+constexpr double kPartTo = 2 * 3600;
+double partly_known(double before) {
+  return before < kPartFrom && before > kPartTo ? NAN : 300 * kMiB;
+}
 
 // Of the larger blocks there are few by day, and none at the worst time of it.
 constexpr int kMostOrder = 10;
@@ -57,19 +87,33 @@ const std::vector<Series>& all_series() {
     std::vector<Series> out = {
         {"jetmem_meminfo_MemTotal_bytes", false, [](double) { return 7620 * kMiB; }},
         {"jetmem_meminfo_MemAvailable_bytes", false,
-         [](double t) { return (3500 + 900 * wave(t, 1) + 300 * wave(t, 7)) * kMiB; }},
+         [](double t) { return (1573 + 350 * wave(t, 1) + 100 * wave(t, 7) - 1000 * shortage(t)) * kMiB; }},
         {"jetmem_meminfo_MemFree_bytes", false,
-         [](double t) { return (900 + 400 * wave(t, 1)) * kMiB; }},
+         [](double t) { return (394 + 150 * wave(t, 1) - 200 * shortage(t)) * kMiB; }},
+        {"jetmem_meminfo_AnonPages_bytes", false,
+         [](double t) { return (1571 - 250 * wave(t, 1) + 1000 * shortage(t)) * kMiB; }},
+        {"jetmem_meminfo_Shmem_bytes", false, [](double) { return 161 * kMiB; }},
+        {"jetmem_meminfo_Cached_bytes", false,
+         [](double t) { return (1284 + 150 * wave(t, 1) + 60 * wave(t, 7) - 750 * shortage(t)) * kMiB; }},
+        {"jetmem_meminfo_SReclaimable_bytes", false, [](double) { return 132 * kMiB; }},
+        {"jetmem_meminfo_SUnreclaim_bytes", false, [](double) { return 164 * kMiB; }},
+        {"jetmem_meminfo_PageTables_bytes", false, [](double) { return 29 * kMiB; }},
+        {R"(jetmem_nvmap_heap_bytes{heap="iovmm"})", false,
+         [](double t) { return (3377 - 60 * wave(t, 1)) * kMiB; }},
+        {"jetmem_nvmap_total_bytes", false,
+         [](double t) { return (3377 - 60 * wave(t, 1)) * kMiB; }},
         {R"(jetmem_pressure_stall_ratio{kind="some",resource="memory",window="10s"})", false,
-         [](double t) { return std::max(0.0, 0.2 * wave(t, 1) - 0.1); }},
+         [](double t) { return std::max(0.0, 0.2 * wave(t, 1) - 0.1) + 0.4 * shortage(t); }},
         {R"(jetmem_cma_area_bytes{area="linux,cma"})", false, [](double) { return 256 * kMiB; }},
         {R"(jetmem_cma_used_bytes{area="linux,cma"})", false,
-         [](double t) { return (t < kDay ? 150 - 100 * t / kDay : 50) * kMiB; }},
+         [](double t) { return (t < kDay ? 154 - 100 * t / kDay : 54) * kMiB; }},
         {R"(jetmem_cma_available_bytes{area="linux,cma"})", false,
-         [](double t) { return (t < kDay ? 106 + 100 * t / kDay : 206) * kMiB; }},
+         [](double t) { return (t < kDay ? 102 + 100 * t / kDay : 202) * kMiB; }},
         {R"(jetmem_cma_largest_free_run_bytes{area="linux,cma"})", false, largest_run},
         {R"(jetmem_thermal_zone_celsius{index="0",zone="cpu-thermal"})", false,
-         [](double t) { return 55 + 12 * wave(t, 1); }},
+         [](double t) { return 71.2 + 9 * wave(t, 1); }},
+        {R"(jetmem_thermal_zone_celsius{index="0",zone="soc1-thermal"})", false,
+         [](double t) { return 71.6 + 7 * wave(t, 1); }},
         {R"(jetmem_buddy_largest_order_outside_cma{node="0",zone="Normal"})", false,
          [](double t) { return std::round(7 + 2 * wave(t, 1)); }},
         {R"(jetmem_throttling_level)", false,
@@ -79,7 +123,13 @@ const std::vector<Series>& all_series() {
         {R"(jetmem_probe_allocate_seconds{kind="host",target=""})", false,
          [](double t) { return 0.012 + 0.004 * wave(t, 2); }},
         {R"(jetmem_process_group_resident_bytes{command="llama-server",container="",unit=""})",
-         false, [](double t) { return (2100 + 200 * wave(t, 3)) * kMiB; }},
+         false, [](double t) { return (2100 + 200 * wave(t, 3) + 1000 * shortage(t)) * kMiB; }},
+        {R"(jetmem_process_group_resident_bytes{command="camera",container="",unit=""})", false,
+         partly_known},
+        {R"(jetmem_process_group_gpu_bytes{command="camera",container="",unit=""})", false,
+         [](double) { return 100 * kMiB; }},
+        {R"(jetmem_process_group_mapped_bytes{command="camera",container="",unit=""})", false,
+         [](double) { return 100 * kMiB; }},
         {R"(jetmem_vmstat_oom_kill_total)", true, [](double t) { return t < kDay ? 1.0 : 0.0; }},
         {R"(jetmem_kernel_events_total{kind="cma_alloc_failure",origin="system"})", true,
          [](double t) { return t < kDay / 4 ? std::floor((kDay / 4 - t) / 600) : 0.0; }},
@@ -153,10 +203,42 @@ bool write_event(HistoryStore& store, const char* boot_id, Nanoseconds at, const
   return written ? true : failed("write", written.error());
 }
 
+// So many faults within an hour of the night, and an alert that fired meanwhile.
+bool write_storm(HistoryStore& store, const char* boot_id, std::size_t count) {
+  const auto boot = store.boot_state(boot_id);
+  if (!boot || !*boot) return false;
+  std::vector<jetmem::EventRecord> events;
+  const auto add = [&](jetmem::EventWhat what, const char* kind, const char* severity,
+                       const char* subject, std::string summary, Nanoseconds before) {
+    jetmem::EventRecord& event = events.emplace_back();
+    event.what = what;
+    event.kind = kind;
+    event.severity = severity;
+    if (what == jetmem::EventWhat::kKernel) event.origin = "system";
+    event.subject = subject;
+    event.summary = std::move(summary);
+    event.boot = (*boot)->number;
+    event.at = kRestart - before;
+  };
+  add(jetmem::EventWhat::kAlert, "firing", "critical", "JetmemSmmuStorm",
+      "vi accesses memory it must not: more than 60 faults a minute", night() + 15min);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Nanoseconds before =
+        night() + 25min - 50min * static_cast<int>(i) / static_cast<int>(count);
+    add(jetmem::EventWhat::kKernel, "smmu_context_fault", "warning", "vi",
+        "vi accessed memory it must not (" + std::to_string(i) + ")", before);
+  }
+  add(jetmem::EventWhat::kAlert, "resolved", "critical", "JetmemSmmuStorm", "vi: no more faults",
+      night() - 10min);
+  auto written = store.write((*boot)->number, nullptr, events);
+  return written ? true : failed("write", written.error());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 2 && argc != 3) return 2;
+  const std::size_t events = argc == 3 ? std::strtoul(argv[2], nullptr, 10) : 0;
   HistoryStore::Options options;
   options.file = argv[1];
   auto opened = HistoryStore::open(options);
@@ -173,6 +255,7 @@ int main(int argc, char** argv) {
                                 "camera_app (pid 4711) was killed") &&
                     write_boot(store, kSecond, now, kRestart, 20s) &&
                     write_event(store, kSecond, kRestart - 1h, "cma_alloc_failure", "error",
-                                "cma: 3038 pages were refused");
+                                "cma: 3038 pages were refused") &&
+                    (events == 0 || write_storm(store, kSecond, events));
   return good ? 0 : 1;
 }

@@ -61,9 +61,16 @@ def drawn(tab, seconds=90):
              "!/not drawn yet/i.test(f.innerText) && f.getAttribute('aria-busy') !== 'true')", seconds)
 
 
-def open_page(browser, daemon, place="", **look):
-    tab = browser.tab(**look)
-    tab.open(f"http://127.0.0.1:{daemon.port}/{place}")
+def address(daemon, **choices):
+    """The page with these choices of its reader; all that folds is open, unless `open` says otherwise."""
+    said = {"open": "all", **choices}
+    return f"http://127.0.0.1:{daemon.port}/#?" + "&".join(f"{k}={v}" for k, v in said.items() if v is not None)
+
+
+def open_page(browser, daemon, look=None, **choices):
+    """One with all sections, once it is complete."""
+    tab = browser.tab(**(look or {}))
+    tab.open(address(daemon, **choices))
     complete(tab)
     return tab
 

@@ -18,29 +18,48 @@ from page_testing import jt
 
 DIRECTORY = pathlib.Path()
 MOST_BYTES = 150_000
+DESKTOP = {"width": 1400, "height": 900}
+PHONE = {"width": 390, "height": 844, "mobile": True}
 
 
 def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
+def unfiltered(lines, stride, pixel):
+    """The rows of a picture as they are: PNG stores most as differences to their neighbours."""
+    before = bytearray(stride)
+    for at in range(0, len(lines), stride + 1):
+        kind, row = lines[at], bytearray(lines[at + 1:at + 1 + stride])
+        for i in range(stride if kind else 0):
+            left = row[i - pixel] if i >= pixel else 0
+            corner = before[i - pixel] if i >= pixel else 0
+            if kind == 4:  # Paeth: the neighbour that is nearest to their slope
+                slope = left + before[i] - corner
+                guess = min((left, before[i], corner), key=lambda each: abs(slope - each))
+            else:
+                guess = (0, left, before[i], (left + before[i]) >> 1)[kind]
+            row[i] = (row[i] + guess) & 255
+        yield bytes(row)
+        before = row
+
+
 def smaller(path):
-    """The same picture, its lines compressed better; a page has few colours and repeats itself."""
+    """The same picture, compressed better: a page has few colours and repeats itself."""
     data = path.read_bytes()
-    at, kept, packed = 8, [], b""
+    at, kept, packed = 8, {}, b""
     while at < len(data):
         size, kind = struct.unpack(">I4s", data[at:at + 8])
-        body = data[at + 8:at + 8 + size]
         if kind == b"IDAT":
-            packed += body
-        elif kind in (b"IHDR", b"IEND", b"PLTE", b"tRNS"):
-            kept.append((kind, body))
+            packed += data[at + 8:at + 8 + size]
+        else:
+            kept[kind] = data[at + 8:at + 8 + size]
         at += 12 + size
-    lines = zlib.decompress(packed)
-    best = min((zlib.compress(lines, 9), packed), key=len)
-    end = kept.pop()
-    out = data[:8] + b"".join(chunk(*each) for each in kept) + chunk(b"IDAT", best) + chunk(*end)
-    path.write_bytes(out)
+    width, _, _, colours = struct.unpack(">IIBB", kept[b"IHDR"][:10])
+    pixel = {2: 3, 6: 4}[colours]
+    rows = b"".join(b"\0" + row for row in unfiltered(zlib.decompress(packed), width * pixel, pixel))
+    best = min((zlib.compress(rows, 9), packed), key=len)
+    path.write_bytes(data[:8] + chunk(b"IHDR", kept[b"IHDR"]) + chunk(b"IDAT", best) + chunk(b"IEND", b""))
 
 
 class Screenshots(unittest.TestCase):
@@ -48,52 +67,54 @@ class Screenshots(unittest.TestCase):
     def setUpClass(cls):
         cls.browser = pt.Chromium(cls)
 
-    def take(self, tab, name, section=None, height=None, width=None):
-        """What a reader sees, from this section on."""
-        if section:
-            tab.js(f"document.getElementById('{section}').scrollIntoView()")
-        time.sleep(3)  # the pictures near it are drawn
-        if section:
-            tab.js(f"document.getElementById('{section}').scrollIntoView()")
-        tab.js("document.activeElement.blur()")
-        time.sleep(0.5)
+    def take(self, tab, name, at=None):
+        """What a reader sees without scrolling; with the pointer at a part of the first chart's width."""
+        tab.js("document.activeElement.blur(); scrollTo(0, 0)")
+        tab.wait("the charts are drawn", "document.querySelectorAll('#overview canvas').length >= 2 && "
+                 "!document.querySelector('#overview [aria-busy]')", 120)
+        time.sleep(2)
+        if at is not None:
+            left, top, width, height = tab.js("(() => { const r = document.querySelector('#overview .u-over')"
+                                              ".getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
+            tab.command("Input.dispatchMouseEvent", type="mouseMoved", x=left + width * at, y=top + height / 2)
+            time.sleep(1)
         path = DIRECTORY / f"{name}.png"
         tab.screenshot(path)
         smaller(path)
         print(f"{path.name}: {path.stat().st_size} bytes", flush=True)
         self.assertLess(path.stat().st_size, MOST_BYTES, name)
 
+    def open(self, daemon, look, **choices):
+        tab = self.browser.tab(**look)
+        tab.open(pt.address(daemon, **{"open": None, **choices}))
+        pt.live(tab)
+        return tab
+
     def test_an_incident(self):
         story = jt.Story(self, "cma-exhaustion", 1)
-        looks = {"incident-dark": {"width": 1100, "height": 860, "theme": "dark"},
-                 "incident-light": {"width": 1000, "height": 760, "theme": "light"},
-                 "phone": {"width": 390, "height": 844, "theme": "light", "mobile": True}}
-        tabs = {}
-        for name, look in looks.items():
-            tabs[name] = self.browser.tab(**look)
-            tabs[name].open(f"http://127.0.0.1:{story.port}/#?range=10m")
         jt.wait_for("the alert, which waits for two minutes", lambda: any(
             rule["alert"] == "JetmemCmaFragmented" and rule["state"] == "firing"
             for rule in pt.ask(story, "alerts")["rules"]), 400)
-        jt.wait_for("the collapse", lambda: pt.level(tabs["phone"]) == "CRITICAL", 40)
-        for tab in tabs.values():
-            tab.js("document.querySelector('#cma').scrollIntoView()")
-        time.sleep(12)  # the next time that pictures are drawn
-        self.take(tabs["incident-dark"], "incident-dark", "cma")
-        tabs["incident-light"].js("scrollTo(0, 0)")
-        self.take(tabs["incident-light"], "incident-light")
-        tabs["phone"].js("scrollTo(0, 0)")
-        self.take(tabs["phone"], "phone")
-        events = tabs["incident-light"]
-        self.take(events, "events", "events")
+        for name, look in {"incident-light": {**DESKTOP, "theme": "light"}, "incident-dark": {**DESKTOP, "theme": "dark"},
+                           "incident-phone": {**PHONE, "theme": "light"}}.items():
+            tab = self.open(story, look, range="10m")
+            tab.wait("the worst", "document.querySelector('#verdict .story') !== null", 90)
+            self.take(tab, name)
+            tab.close()
 
-    def test_a_quiet_device(self):
+    def test_a_healthy_device_and_its_last_night(self):
         state = jt.temp_directory(self)
-        subprocess.run([os.environ["JETMEM_PAST_MAKER"], state / "history.db"], check=True)
-        daemon = jt.Daemon(self, root=jt.FIXTURES / "orin-nano-8gb", environment={"STATE_DIRECTORY": str(state)})
+        subprocess.run([os.environ["JETMEM_PAST_MAKER"], state / "history.db", "80"], check=True)
+        root = jt.copy_of_fixture(self, "orin-nano-8gb")
+        (root / "proc/sys/kernel/hostname").write_text("robot-07\n")
+        daemon = jt.Daemon(self, root=root, environment={"STATE_DIRECTORY": str(state)})
         daemon.wait_until_read()
-        tab = pt.open_page(self.browser, daemon, "#?range=7d", width=1100, height=800, theme="light")
-        self.take(tab, "past-heat-map", "fragmentation")
+        self.take(self.open(daemon, {**DESKTOP, "theme": "light"}, range="24h"), "healthy-light")
+        self.take(self.open(daemon, {**PHONE, "theme": "dark"}, range="24h"), "healthy-phone")
+        two = int(time.time()) // 86400 * 86400 + 2 * 3600
+        two -= 86400 if time.time() - two < 5000 else 0
+        night = self.open(daemon, {**DESKTOP, "theme": "dark"}, **{"from": two, "to": two + 3600})
+        self.take(night, "night-dark", at=0.5)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Look(unittest.TestCase):
         # All at once: they mostly wait.
         cls.tabs = {name: cls.browser.tab() for name in cls.daemons}
         for name, tab in cls.tabs.items():
-            tab.open(f"http://127.0.0.1:{cls.daemons[name].port}/")
+            tab.open(pt.address(cls.daemons[name]))
         cls.incomplete = {}
         for name, tab in cls.tabs.items():
             try:
@@ -88,9 +88,14 @@ class Look(unittest.TestCase):
         return tab.js(f"document.getElementById('{section}').textContent.replace(/\\s+/g, ' ')")
 
     def shows(self, tab, section, *texts):
-        seen = self.seen(tab, section)
-        for text in texts:
-            self.assertIn(" ".join(text.split()), seen, section)
+        # Asked for only while somebody looks at it.
+        tab.js(f"document.getElementById('{section}').scrollIntoView()")
+        wanted = [" ".join(text.split()) for text in texts]
+
+        def missing():
+            seen = self.seen(tab, section)
+            return [text for text in wanted if text not in seen]
+        jt.wait_for(f"{section}: {wanted}", lambda: not missing(), 30)
 
     @on_each
     def test_values_are_the_device_s_own(self, name, daemon, tab):

@@ -75,7 +75,7 @@ class Hostile(unittest.TestCase):
             rule["alert"] == "Hostile" and rule["state"] == "firing" for rule in pt.ask(cls.daemon, "alerts")["rules"]))
         cls.tab = cls.browser.tab()
         cls.tab.command("Page.addScriptToEvaluateOnNewDocument", source="window.hurt = () => { window.isHurt = true; };")
-        cls.tab.open(f"http://127.0.0.1:{cls.daemon.port}/")
+        cls.tab.open(pt.address(cls.daemon))
         pt.complete(cls.tab)
         pt.live(cls.tab)
 

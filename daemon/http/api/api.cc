@@ -93,6 +93,7 @@ const DeviceNow& Api::now() {
   now_.by = SnapshotOrigin::kDaemon;
   now_.version = kVersion;
   now_.boot_id = inputs_.boot_id;
+  now_.host_name = inputs_.host_name;
   // The moment of the samples, not of the question.
   now_.since_boot = to_seconds(page.taken);
   now_.wall = plausible(clock_.wall() - (clock_.boot() - page.taken));
@@ -156,14 +157,16 @@ Nanoseconds pause_after(Nanoseconds cost, Nanoseconds least) {
   return std::max(least, std::min(kPauseForCost * cost, kLongestPause));
 }
 
-std::shared_ptr<const std::string> Api::kept(const CachedBody& body, Nanoseconds rest) {
+std::optional<ApiAnswer> Api::kept(const CachedBody& body, Nanoseconds rest) {
   const Nanoseconds pause = pause_after(body.cost, rest);
   const bool is_good = clock_.mono() - body.made < pause || body.components == newest();
-  return is_good ? body.text : nullptr;
+  if (!is_good || !body.text) return std::nullopt;
+  return ApiAnswer{200, body.text, false, body.generation};
 }
 
 ApiAnswer Api::keep(CachedBody& body, ApiAnswer answer, Nanoseconds cost) {
   body.text = answer.body;
+  answer.generation = ++body.generation;
   body.components = now_of_;
   body.made = clock_.mono();
   body.cost = cost;
@@ -172,7 +175,7 @@ ApiAnswer Api::keep(CachedBody& body, ApiAnswer answer, Nanoseconds cost) {
 
 ApiAnswer Api::view(const Endpoint& endpoint) {
   CachedBody& body = views_[endpoint.path];
-  if (auto text = kept(body, endpoint.rest)) return {200, std::move(text)};
+  if (auto answer = kept(body, endpoint.rest)) return std::move(*answer);
   const Nanoseconds begin = clock_.mono();
   ApiAnswer answer = api_text(endpoint.view(now()));
   return keep(body, std::move(answer), clock_.mono() - begin);

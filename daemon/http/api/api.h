@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,12 +35,16 @@ struct ApiInputs {
   History* history = nullptr;
   std::string no_history = "the history is switched off (history.enabled)";
   std::string boot_id{};
+  std::string host_name{};  // empty: not known
 };
 
 struct ApiAnswer {
   unsigned code = 200;
   std::shared_ptr<const std::string> body;
   bool later = false;  // the history was asked, and there is none yet: ask the same again
+  // Of the body among those that this endpoint has made; 0: the body is not kept. Another body has
+  // another number, so that a client which has this one need not be sent it again.
+  std::uint64_t generation = 0;
 };
 
 // Who asks, and how long it has for what the history is asked.
@@ -53,6 +58,7 @@ struct ApiTimeouts {
 // A body that is expensive to make, and what it was made of.
 struct CachedBody {
   std::shared_ptr<const std::string> text;
+  std::uint64_t generation = 0;  // grows with each text
   std::array<std::uint64_t, 4> components{};
   Nanoseconds made{0};
   Nanoseconds cost{0};
@@ -98,10 +104,10 @@ class Api {
                             std::function<ApiAnswer()> make);
   // How long the last answer of it took there.
   Nanoseconds query_duration() const { return query_duration_; }
-  // Null where `body` is too old to be used again. It is made again when what it is made of
+  // Nothing where `body` is too old to be used again. It is made again when what it is made of
   // changed: at the soonest after `rest`, and after ten times as long as making it took, so that
   // asking often costs the device little.
-  std::shared_ptr<const std::string> kept(const CachedBody& body, Nanoseconds rest);
+  std::optional<ApiAnswer> kept(const CachedBody& body, Nanoseconds rest);
   ApiAnswer keep(CachedBody& body, ApiAnswer answer, Nanoseconds cost);
   // Null: there is none; no_history() says so.
   History* history() { return inputs_.history; }

@@ -9,7 +9,7 @@ namespace jetmem {
 
 ApiAnswer api_doctor(Api& api, const Parameters& /*parameters*/) {
   constexpr Nanoseconds kRest = std::chrono::seconds(1);
-  if (auto text = api.kept(api.doctor_body, kRest)) return {200, std::move(text)};
+  if (auto answer = api.kept(api.doctor_body, kRest)) return std::move(*answer);
   const auto now = std::make_shared<const DeviceNow>(api.now());
   ApiAnswer out = api.on_query_worker(
       "doctor", QueryCost::kOwn,

@@ -157,6 +157,7 @@ bool send(MHD_Connection* connection, const Answer& answer, bool is_last) {
   for (const Answer::Header& header : answer.headers) {
     if (header.name != nullptr) add(header.name, header.value);
   }
+  if (!answer.etag.empty()) add(MHD_HTTP_HEADER_ETAG, answer.etag.c_str());
   if (is_last) add(MHD_HTTP_HEADER_CONNECTION, "close");
   if (answer.more) {
     for (const auto& [name, value] : *answer.more) add(name.c_str(), value.c_str());

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <utility>
 
+#include "base/text/text.h"
 #include "daemon/http/api/alert_engine_problem.h"
 #include "daemon/http/server/content_encoding.h"
 
@@ -29,6 +31,16 @@ constexpr const char* kPolicy =
 bool has_copy(std::string_view if_none_match, std::string_view etag) {
   etag.remove_prefix(2);  // W/
   return if_none_match == "*" || if_none_match.find(etag) != std::string_view::npos;
+}
+
+// Names the body; without one where the client has it already.
+bool send_copy(const Request& request, Answer& answer, std::string etag) {
+  answer.etag = std::move(etag);
+  answer.add("Vary", "Accept-Encoding");
+  if (!has_copy(request.if_none_match, answer.etag)) return false;
+  answer.code = 304;
+  answer.body = std::make_shared<const std::string>();
+  return true;
 }
 
 }  // namespace
@@ -87,13 +99,7 @@ Answer Pages::route(const Request& request) {
 Answer Pages::asset_page(const Asset& asset, const Request& request) {
   Answer out;
   out.add("Cache-Control", "no-cache");
-  out.add("ETag", asset.etag);
-  out.add("Vary", "Accept-Encoding");
-  if (has_copy(request.if_none_match, asset.etag)) {
-    out.code = 304;
-    out.body = std::make_shared<const std::string>();
-    return out;
-  }
+  if (send_copy(request, out, asset.etag)) return out;
   out.add("Content-Type", asset.type);
   out.add("Content-Security-Policy", kPolicy);
   out.add("Referrer-Policy", "no-referrer");
@@ -150,7 +156,18 @@ std::string Pages::sampling_problem() {
   return page.taken < Nanoseconds(0) ? "nothing has been read yet" : std::string();
 }
 
-void Pages::send_json(const Request& request, Answer& answer) {
+std::string Pages::new_run() {
+  std::random_device random;
+  std::string out(16, '0');
+  write_hex(std::uint64_t{random()} << 32 | random(), out);
+  return out;
+}
+
+void Pages::send_json(const Request& request, Answer& answer, std::uint64_t generation) {
+  if (answer.code == 200 && generation > 0 &&
+      send_copy(request, answer, "W/\"" + run_ + "-" + std::to_string(generation) + "\"")) {
+    return;
+  }
   answer.add("Content-Type", kJson);
   answer.add("Vary", "Accept-Encoding");
   if (!answer.body || !prefers_gzip(request.accept_encoding)) return;
@@ -166,7 +183,7 @@ Answer Pages::api_page(const Api::Endpoint& endpoint, const Request& request) {
   out.later = answer.later;
   out.code = answer.code;
   out.body = std::move(answer.body);
-  send_json(request, out);
+  send_json(request, out, answer.generation);
   if (out.code == 429) out.add("Retry-After", "2");
   if (out.code == 503) out.add("Retry-After", "1");
   return out;
@@ -181,14 +198,15 @@ Answer Pages::alerts_page(const Request& request) {
   const AlertsNow& now = alerts_.latest();
   const std::string problem = alert_engine_problem(now, clock_.boot(), readiness_.timeout());
   if (!problem.empty()) return text_answer(503, problem + "\n");
-  if (!alerts_body_ || now.evaluated != alerts_generation_ || now.texts != alerts_texts_) {
+  if (!alerts_body_ || now.evaluated != alerts_evaluated_ || now.texts != alerts_texts_) {
     alerts_body_ = std::make_shared<const std::string>(alerts_json(alerts_answer(now)));
-    alerts_generation_ = now.evaluated;
+    alerts_evaluated_ = now.evaluated;
+    ++alerts_generation_;
     alerts_texts_ = now.texts;
   }
   Answer out;
   out.body = alerts_body_;
-  send_json(request, out);
+  send_json(request, out, alerts_generation_);
   return out;
 }
 

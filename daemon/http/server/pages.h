@@ -50,6 +50,7 @@ struct Answer {
   unsigned code = 200;
   std::shared_ptr<const std::string> body;  // unchanged until the last client has read it
   std::array<Header, 12> headers{};
+  std::string etag;      // of the body; empty: it has none
   bool close = false;    // the connection, after this answer
   bool later = false;    // no answer yet: pass the same request again (ApiAnswer::later)
   bool at_gate = false;  // it waits for its password to be checked
@@ -71,7 +72,8 @@ class Pages {
         alerts_(alerts),
         readiness_(readiness),
         metrics_(metrics),
-        api_(std::move(inputs), clock, buffer, alerts, readiness) {}
+        api_(std::move(inputs), clock, buffer, alerts, readiness),
+        run_(new_run()) {}
 
   Answer answer(const Request& request);
   Api& api() { return api_; }
@@ -80,11 +82,14 @@ class Pages {
   Answer route(const Request& request);
   Answer metrics_page(const Request& request);
   Answer alerts_page(const Request& request);
-  void send_json(const Request& request, Answer& answer);
+  // `generation`: of the body, as in ApiAnswer.
+  void send_json(const Request& request, Answer& answer, std::uint64_t generation);
   Answer api_page(const Api::Endpoint& endpoint, const Request& request);
   Answer asset_page(const Asset& asset, const Request& request);
   Answer health_page();
   Answer readiness_page();
+  // A word that no other run of the daemon has.
+  static std::string new_run();
   // The age of the newest page, or how long there has been none.
   Nanoseconds age(const Page& page) const;
   // Why there are no current samples; empty: there are.
@@ -106,7 +111,10 @@ class Pages {
   // Of a evaluation step, rendered once however often it is asked for.
   std::shared_ptr<const std::string> alerts_body_;
   std::shared_ptr<const AlertsTexts> alerts_texts_;
-  Nanoseconds alerts_generation_{0};
+  Nanoseconds alerts_evaluated_{0};
+  std::uint64_t alerts_generation_ = 0;
+  // Tells this run's bodies from those of an earlier one.
+  const std::string run_;
   // Age counts from here until there is a page.
   const Nanoseconds started_ = clock_.boot();
 };

@@ -127,6 +127,18 @@ function bootsOf(clean) {
   return [...first].map(([boot, time]) => ({boot, time})).sort((a, b) => a.time - b.time).slice(1);
 }
 
+// The index of the time that is nearest; the times ascend.
+export function nearestTo(times, time) {
+  let low = 0;
+  let high = times.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] < time) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && time - times[low - 1] < times[low] - time ? low - 1 : low;
+}
+
 // The index of the value that a line shows at an index of the axis: there, or close by where only
 // other lines have a point. -1: none.
 export function shownAt(times, values, index, step) {

@@ -16,6 +16,7 @@ function read() {
     nothing: of('--nothing') || '#888',
     restart: of('--restart') || '#555',
     lines: Array.from({length: 8}, (_, i) => of(`--line-${i + 1}`) || '#06c'),
+    areas: Array.from({length: 6}, (_, i) => of(`--area-${i + 1}`) || '#9ab'),
     heat: of('--heat').split(/\s+/).filter(Boolean),
     severity: {
       info: of('--quiet') || '#555',

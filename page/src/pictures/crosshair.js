@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A position in a chart that the keyboard moves: left and right in time, Home and End to its ends,
 // Page Up and Down in larger steps, up and down along the chart's rows. It announces the values
-// there.
+// there. Enter marks a place, and Enter again shows what lies between the two.
 
 import {el} from '../dom.js';
 
 // of: {count() -> places along the time, rows?() -> places across, tell(place, row) -> text,
-// leave()}. tell() also shows it in the picture.
+// leave(), zoom(place, place)}. tell() also shows it in the picture.
 export function crosshair(name, of) {
   let place = -1;
   let row = 0;
+  let mark = -1;
   const node = el('div', {
     class: 'crosshair',
     role: 'slider',
@@ -20,7 +21,10 @@ export function crosshair(name, of) {
     'aria-valuenow': '0',
     'aria-valuetext': 'the newest: arrow keys go back in time',
     onkeydown: (event) => move(event),
-    onblur: () => of.leave(),
+    onblur: () => {
+      mark = -1;
+      of.leave();
+    },
     onfocus: () => node.matches(':focus-visible') && place >= 0 && go(place, row),
   });
 
@@ -49,10 +53,28 @@ export function crosshair(name, of) {
       ArrowUp: of.rows ? [at, row - 1] : undefined,
       ArrowDown: of.rows ? [at, row + 1] : undefined,
     }[event.key];
-    if (event.key === 'Escape') return of.leave();
+    if (event.key === 'Escape') {
+      mark = -1;
+      return of.leave();
+    }
+    if (event.key === 'Enter' && last >= 0) {
+      event.preventDefault();
+      return zoom(at);
+    }
     if (!to) return;
     event.preventDefault();
     go(...to);
+  }
+
+  function zoom(at) {
+    if (mark < 0 || mark === at) {
+      mark = at;
+      const begin = of.tell(at, row).split(': ', 1)[0];
+      node.setAttribute('aria-valuetext', `From ${begin}: Enter again at its end zooms in`);
+      return;
+    }
+    of.zoom(Math.min(mark, at), Math.max(mark, at));
+    mark = -1;
   }
 
   return {

@@ -62,6 +62,7 @@ export function frame(page, title, draw) {
     if (near && due?.isCurrent()) now(due.range, due.isCurrent);
   }, {rootMargin: '300px'}).observe(node);
 
+  // Drawn when its section is opened, or when it comes near.
   page.picture((range, isCurrent) => {
     if (near && node.checkVisibility?.() !== false) return now(range, isCurrent);
     due = {range, isCurrent};

@@ -12,8 +12,10 @@ import {
   slownessPicture,
 } from './thermal.js';
 
-export {buddyHeatMap} from './buddy.js';
-export {faultsPicture} from './faults.js';
+export {buddyHeatMap} from './heat/buddy.js';
+export {faultsPicture} from './heat/faults.js';
+export {metricPicture} from './metric.js';
+export {bandwidthPicture, levelPicture, slownessPicture};
 export {
   cmaPicture,
   holdersPicture,

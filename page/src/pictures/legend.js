@@ -21,17 +21,25 @@ function sample(number, band) {
           {x1: 0, x2: 34, y1: 6, y2: 6, 'stroke-dasharray': DASHES[number].join(' ') || null}));
 }
 
-// lines: [{name, band}]. Gives {node, tell(values)}: values are texts, one for each line.
+const area = (number) => el('span', {class: `key area-${number}`, 'aria-hidden': 'true'});
+
+// lines: [{name, band, fills}]. Gives {node, when (a node with their time), tell(when, values)}: values are texts, one for each
+// line, and `when` their time.
 export function legend(lines) {
+  const when = el('p', {class: 'when', 'aria-hidden': 'true'});
   const values = lines.map(() => el('span', {class: 'value'}));
   const node =
       el('ul', {class: 'legend'},
          lines.map(
-             ({name, band}, i) =>
-                 el('li', {}, sample(i, band), el('span', {class: 'name'}, name), ' ', values[i])));
+             ({name, band, fills}, i) =>
+                 el('li', {}, fills ? area(fills) : sample(i, band), el('span', {class: 'name'}, name),
+                    ' ', values[i])));
   return {
     node,
-    tell(texts) {
+    when,
+    tell(time, texts) {
+      const begin = `${time.slice(0, 1).toUpperCase()}${time.slice(1)}`;
+      if (when.textContent !== begin) when.textContent = begin;
       texts.forEach((text, i) => {
         if (values[i].textContent !== text) values[i].textContent = text;
       });

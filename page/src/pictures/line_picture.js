@@ -2,9 +2,12 @@
 // A line chart: lines with names and values, a summary in words, the numbers as a table.
 
 import {el, show} from '../dom.js';
+import {endOf} from '../ranges.js';
+import {weightOf} from '../level.js';
 import {short} from '../text.js';
 
-import {align, shownAt} from './align.js';
+import {align, nearestTo, shownAt} from './align.js';
+import {alertBands, ruleLimits} from './bands.js';
 import {chart} from './chart.js';
 import {crosshair} from './crosshair.js';
 import {frame} from './frame.js';
@@ -14,6 +17,7 @@ import {happened, series} from './history.js';
 import {emptiness} from './reasons.js';
 import {figures, latestText, sentence} from './summary.js';
 import {fullTime} from './time_axis.js';
+import {tooltip} from './tooltip.js';
 import {UNITS} from './units.js';
 
 const MOST_LINES = 8;
@@ -33,9 +37,9 @@ export function greatest(lines) {
 }
 
 // The device's time: its clock may differ from the reader's.
-function endOf(answers) {
+function timeOf(answers, page) {
   const reported = answers.map(({at}) => at).filter(Number.isFinite);
-  return reported.length > 0 ? Math.max(...reported) : Date.now() / 1000;
+  return reported.length > 0 ? Math.max(...reported) : page.device.time();
 }
 
 // Parts of the range in which no line has a point.
@@ -52,7 +56,10 @@ function holes(from, to, times, columns, step) {
 }
 
 // what: {title, unit, sources (of /api/v1/now: the reason if there is no data), stepped, note,
-// nothing (the text then), load(ask, range) -> [{name, points}] where ask(metric) -> its series}.
+// nothing (the text then), load(ask, range) -> [{name, points, fills}] where ask(metric) -> its
+// series; those that fill (the number of a colour) come first and are drawn as areas, each on top of
+// the one before;
+// limits(device) -> [{value, text, level}], drawn beside the thresholds of rules on its metrics}.
 export function linePicture(page, what) {
   const unit = UNITS[what.unit];
   const {node, body} = frame(page, what.title, draw);
@@ -61,10 +68,12 @@ export function linePicture(page, what) {
 
   async function draw(range, isCurrent) {
     const answers = [];
+    const metrics = [];
     const ask = async (metric) => {
       if (!isCurrent()) return [];
       const answer = await series(page, metric, range);
       answers.push(answer);
+      metrics.push(metric);
       return answer;
     };
     const all =
@@ -73,20 +82,38 @@ export function linePicture(page, what) {
     if (!isCurrent()) return;
     const events = all.length > 0 ? await eventsOf(range) : {};
     if (!isCurrent()) return;
-    if (all.length === 0) return nothing();
+    if (all.length === 0) return nothing(range);
     const lines = all.length > MOST_LINES ? greatest(all)(MOST_LINES) : all;
-    const names = lines.map(({name}) => name).join('\n');
+    const names = lines.map(({name, fills}) => `${name} ${fills}`).join('\n');
     if (view?.names !== names) build(lines, names);
+    const now = timeOf(answers, page);
+    const rules = page.device.latest('alerts')?.rules;
     view.fill(lines, {
       range,
-      end: endOf(answers),
+      end: endOf(range, now),
+      now,
       events,
+      bands: alertBands(events.alerts ?? [], rules, range, now),
+      limits: limitsOf(metrics, rules),
       leftOut:
           all.length - lines.length + answers.reduce((sum, {leftOut}) => sum + (leftOut ?? 0), 0),
       trouble: answers.map(({trouble}) => trouble).find(Boolean),
       unset: all.some(
           ({points}) => points.some(({trusted, time}) => trusted === false && time < CLOCK_UNSET)),
     });
+  }
+
+  // A threshold that the chart itself has is not drawn twice.
+  function limitsOf(metrics, rules) {
+    const own = what.limits?.(page.device) ?? [];
+    const ofRules = metrics.flatMap((metric) => ruleLimits(rules, metric))
+                        .map(({value, name, level}) => ({
+                               value,
+                               level,
+                               text: `${name} at ${unit.text(value)}`,
+                             }));
+    return [...own, ...ofRules].filter(({value}) => Number.isFinite(value))
+        .filter(({value}, i, all) => all.findIndex((each) => each.value === value) === i);
   }
 
   // A chart without them is better than none.
@@ -98,27 +125,29 @@ export function linePicture(page, what) {
     }
   }
 
-  function nothing() {
+  function nothing(range) {
     view?.plot.end();
     view = null;
-    empty.say(what.nothing ?? 'Nothing recorded in this time.');
+    empty.say(what.nothing ?? 'Nothing recorded in this time.', {range});
     if (!empty.node.isConnected) body.replaceChildren(empty.node);
   }
 
   function build(lines, names) {
     view?.plot.end();
-    view = lineView(what, unit, lines, names);
+    view = lineView(page, what, unit, lines, names);
     body.replaceChildren(...view.nodes);
   }
+  page.cursor.addEventListener('cursor', () => view?.follow());
   return node;
 }
 
-function lineView(what, unit, lines, names) {
+function lineView(page, what, unit, lines, names) {
   const place = el('div', {class: 'plot', role: 'img'});
   const summary = el('p', {class: 'summary'});
-  const readout = el('p', {class: 'readout', 'aria-hidden': 'true'});
+  const tip = tooltip();
   const notes = el('p', {class: 'notes'});
-  const named = legend(lines.map(({name}) => ({name, band: true})));
+  const named = legend(lines.map(({name, fills}) => ({name, fills, band: !fills})));
+  const me = {};
   let shown = null;  // what is drawn: {lines, picture, figures}
 
   const valueAt = (i, index) => {
@@ -131,19 +160,38 @@ function lineView(what, unit, lines, names) {
     return `${unit.text(average[at])}${span}`;
   };
 
-  function hover(index) {
-    if (!shown) return;
+  // The newest values, or those of the moment that the charts point at.
+  function values(index) {
     if (index === null) {
-      const {picture: {to, step}, figures: all} = shown;
+      const {picture: {now, to, step}, figures: all} = shown;
       const newest = all.reduce((a, b) => (a && !(b?.latestTime > a.latestTime) ? a : b), null);
-      const when = newest ? `${latestText(newest, to, step)}:` : '';
-      readout.textContent = `${when.slice(0, 1).toUpperCase()}${when.slice(1)}`;
-      named.tell(all.map((each) => latestOf(each, newest, step)));
+      const isPast = now - to > 60;
+      named.tell(
+          !newest ? '' : isPast ? fullTime(newest.latestTime, step) : latestText(newest, now, step),
+          all.map((each) => latestOf(each, newest, step)));
       return;
     }
-    readout.textContent =
-        `${fullTime(shown.picture.times[index], shown.picture.step)}: ${eventsAt(index)}`;
-    named.tell(shown.lines.map((each, i) => valueAt(i, index)));
+    named.tell(
+        fullTime(shown.picture.times[index], shown.picture.step),
+        shown.lines.map((each, i) => valueAt(i, index)));
+  }
+
+  // Where the page's cursor is; with the values beside it where the pointer is in this chart.
+  function follow() {
+    if (!shown) return;
+    const {time, by} = page.cursor;
+    const {times, from, to, step} = shown.picture;
+    const isInside = time !== null && time >= from && time <= to && times.length > 0;
+    const index = isInside ? nearestTo(times, time) : null;
+    const x = plot.point(isInside ? time : null);
+    values(index);
+    if (index === null || by !== me) return tip.hide();
+    tip.say(x, {
+      title: fullTime(times[index], step),
+      rows: shown.lines.map(
+          ({name, fills}, i) => ({number: i, name, fills, value: valueAt(i, index)})),
+      notes: notesAt(index),
+    });
   }
 
   // A line that ended before the others shows when.
@@ -153,30 +201,40 @@ function lineView(what, unit, lines, names) {
     return `${unit.text(known.latest)}${ended ? ` (until ${fullTime(known.latestTime, 60)})` : ''}`;
   }
 
-  function eventsAt(index) {
-    const {times, events, from, to} = shown.picture;
+  // What happened about then, and the alerts that fired.
+  function notesAt(index) {
+    const {times, events, bands, from, to} = shown.picture;
     const near = (to - from) / 150;
-    const here = events.filter(({time}) => Math.abs(time - times[index]) <= near);
-    if (here.length === 0) return '';
-    const first = short(here[0].summary ?? '', 600);
-    return `${first}${here.length > 1 ? ` and ${here.length - 1} more` : ''}`;
+    const time = times[index];
+    const here = events.filter((event) => Math.abs(event.time - time) <= near);
+    const out = bands.filter((band) => band.from <= time && band.to >= time)
+                    .map(({alert}) => `${alert} fires`);
+    if (here.length > 0) {
+      const more = here.length > 1 ? ` and ${here.length - 1} more` : '';
+      out.push(`${short(here[0].summary ?? '', 300)}${more}`);
+    }
+    return [...new Set(out)].slice(0, 4);
   }
 
-  const plot = chart(place, {unit, stepped: what.stepped, lines, hover});
+  const plot = chart(place, {
+    unit,
+    stepped: what.stepped,
+    lines,
+    hover: (index) => page.cursor.move(index === null ? null : shown.picture.times[index], me),
+    leave: () => page.cursor.move(null),
+    zoom: (from, to) => page.show(from, to),
+    pan: (seconds) => page.pan(seconds),
+  });
   const cross = crosshair(what.title, {
     count: () => shown?.picture.times.length ?? 0,
     tell(index) {
-      plot.point(index);
-      hover(index);
-      const values = shown.lines.map(({name}, i) => `${name} ${valueAt(i, index)}`).join(', ');
-      const event = eventsAt(index);
-      return `${fullTime(shown.picture.times[index], shown.picture.step)}: ${values}${
-          event ? `; ${event}` : ''}`;
+      page.cursor.move(shown.picture.times[index], me);
+      const all = shown.lines.map(({name}, i) => `${name} ${valueAt(i, index)}`).join(', ');
+      return [`${fullTime(shown.picture.times[index], shown.picture.step)}: ${all}`,
+              ...notesAt(index)].join('; ');
     },
-    leave() {
-      plot.point(null);
-      hover(null);
-    },
+    leave: () => page.cursor.move(null),
+    zoom: (a, b) => page.show(shown.picture.times[a], shown.picture.times[b]),
   });
   const table = numbers(what.title, summary, () => {
     const {times, columns, step} = shown.picture;
@@ -192,34 +250,39 @@ function lineView(what, unit, lines, names) {
     names,
     plot,
     nodes: [
-      el('div', {class: 'stage'}, place, cross.node),
-      readout,
+      el('div', {class: 'stage'}, place, cross.node, tip.node),
+      named.when,
       named.node,
       notes,
       table.node,
     ],
-    fill(next, {range, end, events, leftOut, trouble, unset}) {
+    follow,
+    fill(next, {range, end, now, events, bands, limits, leftOut, trouble, unset}) {
       const from = end - range.seconds;
       const aligned = align(next, range.step);
       const picture = {
         ...aligned,
         from,
         to: end,
+        now,
         events: events.events ?? [],
-        holes: holes(from, end, aligned.times, aligned.columns, aligned.step),
+        bands,
+        limits,
+        holes: holes(from, Math.min(end, now), aligned.times, aligned.columns, aligned.step),
       };
       shown = {lines: next, picture, figures: next.map(({points}) => figures(points))};
       plot.fill(picture);
       cross.renew();
-      hover(null);
+      follow();
       const words =
-          next.map(({name}, i) => sentence(name, shown.figures[i], unit.text, end, picture.step));
-      const label = `${what.title}, the last ${range.text}. ${words.join(' ')}`;
+          next.map(({name}, i) => sentence(name, shown.figures[i], unit.text, now, picture.step));
+      const label = `${what.title}, ${range.phrase}. ${words.join(' ')}`;
       if (place.getAttribute('aria-label') !== label) place.setAttribute('aria-label', label);
       show(summary, words.join(' '));
       show(
           notes,
           notesOf(what, picture, events, {leftOut, trouble, unset}).map((each) => `${each} `));
+      notes.hidden = notes.textContent === '';
       table.renew();
     },
   };
@@ -228,7 +291,7 @@ function lineView(what, unit, lines, names) {
 function eventNotes({events, from}, {more, why}) {
   if (why !== undefined) return [`Events are not drawn: ${why}.`];
   if (events.length === 0) return [];
-  const bad = events.filter(({severity}) => severity === 'critical' || severity === 'error').length;
+  const bad = events.filter((event) => ['critical', 'error'].includes(weightOf(event))).length;
   const oldest = Math.min(...events.map(({time}) => time).filter(Number.isFinite));
   return [
     `${events.length}${more ? ' newest' : ''} ${events.length === 1 ? 'event' : 'events'}${
@@ -239,12 +302,15 @@ function eventNotes({events, from}, {more, why}) {
 }
 
 function notesOf(what, picture, events, {leftOut, trouble, unset}) {
-  const {boots, holes: empty, mixed} = picture;
+  const {boots, holes: empty, mixed, bands} = picture;
+  const firing = [...new Set(bands.map(({alert}) => alert))];
   return [
     leftOut > 0 &&
         `${leftOut} smaller ${leftOut === 1 ? 'line' : 'lines'} omitted.`,
     boots.length > 0 && `${boots.length} ${boots.length === 1 ? 'restart' : 'restarts'} (dashed).`,
     empty.length > 0 && 'Shaded: nothing recorded.',
+    firing.length > 0 && `Bars at the top: ${firing.slice(0, 3).join(', ')}${
+        firing.length > 3 ? ` and ${firing.length - 3} more` : ''} fired.`,
     ...eventNotes(picture, events),
     mixed && 'The clock was set back: values from before and after overlap.',
     unset && 'The clock was never set: times are wrong.',

@@ -2,6 +2,9 @@
 // Why a chart is empty: the device's reason for the source of its data.
 
 import {el, show} from '../dom.js';
+import {duration, moment} from '../format.js';
+
+import {recordedSpan} from './history.js';
 
 const SAYS = {
   absent: 'this device has none',
@@ -34,9 +37,40 @@ function watch(page, tell) {
 export function emptiness(page, names) {
   const text = el('b');
   const why = el('span');
-  const node = el('p', {class: 'unavailable'}, text, why);
+  const when = el('span');
+  const node = el('p', {class: 'unavailable'}, text, why, when);
   let watching = false;
+  let known = null;
+  let asked = 0;
+
+  // When there will be something, or when there was.
+  async function tellWhen(range) {
+    const mine = ++asked;
+    let span = null;
+    try {
+      span = await recordedSpan(page);
+    } catch {
+      // The chart itself reports it.
+    }
+    if (mine === asked) show(when, whenText(span, range, known, page.device.time()));
+  }
+
+  function whenText(span, range, sources, now) {
+    if (!span) return '';
+    const begin = (range.to ?? now) - range.seconds;
+    if (span.oldest > (range.to ?? now))
+      return ` The recording begins at ${moment(span.oldest)}, after this time.`;
+    if (range.to !== undefined && range.to < now - 60) return '';
+    const mine = (sources ?? []).filter(({source, state}) => names.includes(source) && state === 'ok');
+    // What is read and has been recorded for longer than it takes has nothing to record.
+    const every = Math.max(0, ...mine.map(({interval_seconds: each}) => each ?? 0));
+    const due = span.begun + every + 2 * span.step;
+    if (mine.length === 0 || span.begun < begin || due < now) return '';
+    return ` It is read every ${duration(every)}: the first values are due at ${moment(due)}.`;
+  }
+
   function tell(sources) {
+    known = sources;
     const reported = sources.filter(
         ({source, state, stale}) => names.includes(source) && (state !== 'ok' || stale));
     show(
@@ -49,9 +83,11 @@ export function emptiness(page, names) {
   }
   return {
     node,
-    say(what, isSources = true) {
+    say(what, {isSources = true, range}) {
       if (text.textContent !== what) text.textContent = what;
       why.hidden = !isSources;
+      when.hidden = !isSources;
+      if (isSources) tellWhen(range);
       if (!isSources || watching) return;
       watching = true;
       watch(page, {node, tell});

@@ -3,6 +3,8 @@
 
 import {el, show, svg} from '../dom.js';
 
+import {weightOf} from '../level.js';
+
 import {binned} from './marks.js';
 import {fullTime, tickTexts} from './time_axis.js';
 
@@ -12,14 +14,14 @@ const LEFT = 64;
 const LANE = 24;
 const BOTTOM = 20;
 
-function mark(severity, x, y) {
+function mark(severity, x, y, onclick) {
   const weight = ['info', 'warning', 'error', 'critical'].includes(severity) ? severity : 'info';
   if (weight === 'critical' || weight === 'error') {
-    return svg('path', {class: weight, d: `M${x} ${y - 6}L${x + 6} ${y + 5}L${x - 6} ${y + 5}Z`});
+    return svg('path', {class: weight, onclick, d: `M${x} ${y - 6}L${x + 6} ${y + 5}L${x - 6} ${y + 5}Z`});
   }
   if (weight === 'warning')
-    return svg('rect', {class: weight, x: x - 4.5, y: y - 4.5, width: 9, height: 9});
-  return svg('circle', {class: weight, cx: x, cy: y, r: 4});
+    return svg('rect', {class: weight, onclick, x: x - 4.5, y: y - 4.5, width: 9, height: 9});
+  return svg('circle', {class: weight, onclick, cx: x, cy: y, r: 4});
 }
 
 function splits(from, to, most) {
@@ -36,7 +38,9 @@ function splits(from, to, most) {
 }
 
 // Returns {node, fill({from, to, events, more})}. `more`: only the newest events are included.
-export function strip() {
+// jump(event): the reader wants to see the charts of that time; the list has the same for the
+// keyboard.
+export function strip(jump) {
   const place = el('div', {class: 'strip-place'});
   const note = el('p', {class: 'notes'});
   let shown = null;
@@ -80,8 +84,9 @@ export function strip() {
                      }),
                      binned(events.filter((event) => event.category === what), toX, inner)
                          .map(
-                             ({x, severity}) =>
-                                 mark(severity, Math.round(LEFT + x), (i + 0.5) * LANE)),
+                             ({x, severity, events: [first]}) => mark(
+                                 severity, Math.round(LEFT + x), (i + 0.5) * LANE,
+                                 () => jump(first))),
     ]),
             all.map(
                 (at, i) =>
@@ -97,8 +102,7 @@ export function strip() {
     const {events} = shown;
     const each = LANES.map(
         ([what, name]) => `${name}: ${events.filter((event) => event.category === what).length}`);
-    const bad =
-        events.filter(({severity}) => severity === 'critical' || severity === 'error').length;
+    const bad = events.filter((event) => ['critical', 'error'].includes(weightOf(event))).length;
     return `Events over time. ${each.join(', ')}; ${bad} of them errors.` +
         (cut > 0 ? ` Only since ${fullTime(oldest, 60)}: older ones are too many.` : '') +
         ' The list below has them.';

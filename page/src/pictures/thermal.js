@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts of temperatures, throttling, power and probes.
 
+import {celsius} from '../format.js';
+import {words} from '../text.js';
+
 import {linePicture} from './line_picture.js';
 
 // Several of one name differ by index.
@@ -14,12 +17,34 @@ function byLabel(all, label) {
                  }));
 }
 
-export const temperaturePicture = (page) => linePicture(page, {
-  title: 'Temperatures over time',
-  unit: 'celsius',
-  sources: ['thermal'],
-  load: async (ask) => byLabel(await ask('jetmem_thermal_zone_celsius'), 'zone'),
-});
+// Trip points that do something, of all zones; equal ones are one.
+function trips(device) {
+  const out = new Map();
+  for (const {trips: all = []} of device.latest('thermal')?.zones ?? []) {
+    for (const {kind, celsius: value, bound} of all) {
+      if (bound === false || kind === 'active') continue;
+      out.set(`${kind} ${value}`, {
+        value,
+        level: kind === 'critical' || kind === 'hot' ? 'critical' : 'warning',
+        text: `${words(kind)} ${celsius(value)}`,
+      });
+    }
+  }
+  return [...out.values()].sort((a, b) => a.value - b.value);
+}
+
+export function temperaturePicture(page) {
+  const node = linePicture(page, {
+    title: 'Temperatures over time',
+    unit: 'celsius',
+    sources: ['thermal'],
+    limits: trips,
+    load: async (ask) => byLabel(await ask('jetmem_thermal_zone_celsius'), 'zone'),
+  });
+  // For the trip points, which do not change.
+  page.device.watch('thermal', 600, () => {}, () => node.checkVisibility?.() ?? node.isConnected);
+  return node;
+}
 
 const one = (name, all) => all.map(({points}) => ({name, points}));
 

@@ -66,6 +66,7 @@ export const UNITS = {
     increments: DECIMAL,
     range: fromZero(2)
   },
+  number: {text: plain, axis: plain, increments: DECIMAL, range: fromZero(1)},
   level: {
     text: plain,
     axis: plain,

@@ -4,7 +4,7 @@
 import {el} from '../dom.js';
 import {count, duration, many, moment} from '../format.js';
 import {badge} from '../level.js';
-import {runbook} from '../runbook.js';
+import {runbook, runbookButton} from '../runbook.js';
 import {fill} from '../section.js';
 import {table} from '../table.js';
 import {short, words} from '../text.js';
@@ -16,12 +16,20 @@ const MOST_SERIES = 8;
 export const alerts = {
   id: 'alerts',
   title: 'Alerts',
-  create(body, page) {
-    fill(body, page, 'alerts', 5, draw);
+  brief: ({alerts: {firing, pending} = {}}) =>
+    firing === undefined
+      ? ['not known']
+      : [
+          `${count(firing)} firing, ${count(pending ?? 0)} pending`,
+          firing > 0 ? 'warning' : '',
+        ],
+  create(body, page, {unfold}) {
+    fill(body, page, 'alerts', 5, (answer) => draw(answer, page));
+    page.device.watch('alerts', 5, (answer) => answer && unfold(answer.counts?.firing > 0));
   },
 };
 
-function draw(answer) {
+function draw(answer, page) {
   const rules = answer.rules ?? [];
   const of = (state) =>
     rules.filter((rule) => rule.state === state).sort((a, b) => rank(a) - rank(b));
@@ -34,7 +42,7 @@ function draw(answer) {
       ...of('pending'),
       ...of('unknown').filter((rule) => found(rule).length > 0),
       ...other,
-    ].map(card),
+    ].map((rule) => card(rule, page)),
     blind(of('unknown').filter((rule) => found(rule).length === 0)),
     all(rules, answer.omitted?.rules ?? 0),
   ];
@@ -88,7 +96,7 @@ function configErrors({config_errors: all = [], omitted: left = {}}) {
 }
 
 // One rule with all its alerts.
-function card(rule) {
+function card(rule, page) {
   const all = found(rule);
   const worst = all.find((each) => each.state === 'firing') ?? all[0];
   const level =
@@ -104,7 +112,23 @@ function card(rule) {
     worst ? el('p', {class: 'quiet'}, since(worst, rule)) : null,
     worst && rule.unknown_reason ? el('p', {class: 'quiet'}, whyUnknown(rule)) : null,
     all.length > 1 ? series(all, rule) : null,
-    worst ? advice(worst, rule) : el('p', {}, runbook(rule.runbook)),
+    worst ? advice(worst, rule, page) : el('p', {}, runbookButton(page, rule.runbook, rule.alert)),
+    worst?.active_since ? showTime(worst, page) : null,
+  );
+}
+
+// From when its condition became true until now.
+function showTime({active_since: text}, page) {
+  const from = Date.parse(text) / 1000;
+  if (!Number.isFinite(from)) return null;
+  return el(
+    'p',
+    {},
+    el(
+      'button',
+      {type: 'button', class: 'plain', onclick: () => page.jumpTo(from, page.device.time())},
+      'Show this time in the charts',
+    ),
   );
 }
 
@@ -182,14 +206,14 @@ function since(alert, rule) {
 }
 
 // Details of a pending alert, on request.
-function advice(alert, rule) {
+function advice(alert, rule, page) {
   const detail = el(
     'dl',
     {class: 'advice'},
     [
       ['Cause', alert.cause && short(alert.cause, 800)],
       ['Remedy', alert.remedy && short(alert.remedy, 800)],
-      ['Read', runbook(rule.runbook)],
+      ['Read', runbookButton(page, rule.runbook, rule.alert)],
     ]
       .filter(([, what]) => what)
       .map(([name, what]) => [el('dt', {}, name), el('dd', {}, what)]),

@@ -15,6 +15,17 @@ export const cma = {
   id: 'cma',
   title: 'Contiguous memory (CMA)',
   inShort: 'CMA',
+  brief: ({cma: {has_cma: has, areas = []} = {}}) => {
+    if (areas.length === 0) return [has === false ? 'none here' : 'not known'];
+    const [fullest] = [...areas].sort((a, b) => (b.used_ratio ?? 0) - (a.used_ratio ?? 0));
+    const used = ratio(fullest.used_ratio);
+    return [
+      [used && `${used} allocated`, fullest.frame_fit_ratio < 1 && 'the largest request does not fit']
+        .filter(Boolean)
+        .join(', ') || 'not known',
+      fullest.frame_fit_ratio < 1 ? 'warning' : '',
+    ];
+  },
   create(body, page) {
     fill(body, page, 'cma', 5, draw);
     body.append(el('div', {class: 'pictures'}, cmaPicture(page), largestRunPicture(page)));

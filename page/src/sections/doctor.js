@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The doctor's answer: conclusion, timeline, and each step with its evidence.
 
+import {copyable} from '../copyable.js';
 import {el} from '../dom.js';
 import {count, many, moment} from '../format.js';
 import {badge, levelOf} from '../level.js';
-import {runbook} from '../runbook.js';
+import {runbookButton} from '../runbook.js';
 import {fill} from '../section.js';
 import {short, words} from '../text.js';
 
 export const doctor = {
   id: 'doctor',
   title: 'What happened',
-  create(body, page) {
-    fill(body, page, 'doctor', 30, draw);
+  create(body, page, {say}) {
+    fill(body, page, 'doctor', 30, (answer) => draw(answer, page));
+    page.device.watch('doctor', 30, (answer) => {
+      if (!answer) return;
+      const wrong = (answer.steps ?? []).filter((each) => levelOf(each.verdict) !== 'ok').length;
+      say(wrong === 0 ? 'nothing wrong found' : many(wrong, 'finding', 'findings'));
+    });
   },
 };
 
-function draw(answer) {
+function draw(answer, page) {
   const steps = answer.steps ?? [];
   const wrong = steps.filter((each) => levelOf(each.verdict) !== 'ok');
   const fine = steps.filter((each) => levelOf(each.verdict) === 'ok');
@@ -28,21 +34,21 @@ function draw(answer) {
       ' ',
       short(answer.conclusion ?? '', 3000),
     ),
-    timeline(answer.timeline ?? []),
-    wrong.map(step),
+    timeline(answer.timeline ?? [], page),
+    wrong.map((each) => step(each, page)),
     fine.length === 0
       ? null
       : el(
           'details',
           {'data-key': 'fine'},
           el('summary', {}, `${many(fine.length, 'step', 'steps')} found nothing wrong`),
-          fine.map(step),
+          fine.map((each) => step(each, page)),
         ),
     remarks(answer),
   ];
 }
 
-function timeline(all) {
+function timeline(all, page) {
   if (all.length === 0) return null;
   return el(
     'div',
@@ -51,10 +57,27 @@ function timeline(all) {
     el(
       'ol',
       {},
-      all.map((each) => el('li', {}, time(each), short(each.text, 600))),
+      all.map((each) => el('li', {}, jump(each, page), short(each.text, 600))),
     ),
   );
 }
+
+const jump = (each, page) =>
+  each.time === undefined
+    ? null
+    : [
+        el(
+          'button',
+          {
+            type: 'button',
+            class: 'jump',
+            title: 'Show the charts of this time',
+            onclick: () => page.jumpTo(each.time),
+          },
+          moment(each.time),
+        ),
+        ' ',
+      ];
 
 const time = (each) =>
   each.time === undefined ? null : [el('time', {datetime: iso(each.time)}, moment(each.time)), ' '];
@@ -64,7 +87,7 @@ function iso(seconds) {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-function step(each) {
+function step(each, page) {
   return el(
     'details',
     {class: `step ${levelOf(each.verdict)}`, 'data-key': short(each.step, 60)},
@@ -78,7 +101,7 @@ function step(each) {
       short(each.summary ?? '', 800),
     ),
     evidence(each),
-    advice(each),
+    advice(each, page),
   );
 }
 
@@ -92,15 +115,15 @@ function evidence({evidence: all = [], evidence_omitted: left = 0}) {
   );
 }
 
-function advice(each) {
+function advice(each, page) {
   return el(
     'dl',
     {class: 'advice'},
     [
       ['Cause', each.cause && short(each.cause, 800)],
       ['Remedy', each.remedy && short(each.remedy, 800)],
-      ['To confirm', each.confirm && el('code', {}, short(each.confirm, 400))],
-      ['Read', runbook(each.runbook)],
+      ['To confirm', each.confirm && copyable(short(each.confirm, 400))],
+      ['Read', runbookButton(page, each.runbook, each.alerts?.[0]?.alert)],
     ]
       .filter(([, what]) => what)
       .map(([name, what]) => [el('dt', {}, name), el('dd', {}, what)]),

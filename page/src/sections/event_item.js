@@ -3,6 +3,7 @@
 
 import {el} from '../dom.js';
 import {count as countText, duration, moment} from '../format.js';
+import {weightOf} from '../level.js';
 
 const SOURCES = {
   kernel: 'kernel log',
@@ -58,7 +59,8 @@ function fieldsOf(event) {
           .map(([name, text]) => [el('dt', {}, name), el('dd', {}, text)]));
 }
 
-export function eventItem(event) {
+// jump(event): the charts show the time of the event.
+export function eventItem(event, jump) {
   const details =
       el('details', {
         ontoggle: () => {
@@ -67,11 +69,18 @@ export function eventItem(event) {
         }
       },
          el('summary', {}, 'Details'));
-  const weight =
-      ['warning', 'error', 'critical'].includes(event.severity) ? event.severity : 'info';
+  const weight = weightOf(event);
   return el(
-      'li', {class: weight}, timeOf(event), ' ',
+      'li', {class: weight}, jumpTo(event, jump), ' ',
       el('span', {class: 'weight'},
          `${weight}, ${SOURCES[event.category] ?? event.category} (${event.kind.replaceAll('_', ' ')})`),
       el('div', {}, event.summary, often(event)), details);
+}
+
+function jumpTo(event, jump) {
+  if (typeof event.time !== 'number') return timeOf(event);
+  return el(
+      'button',
+      {type: 'button', class: 'jump', title: 'Show the charts of this time', onclick: () => jump(event)},
+      timeOf(event));
 }

@@ -2,10 +2,12 @@
 // Events: marks over time, and a list with all details.
 
 import {el, show} from '../dom.js';
-import {duration} from '../format.js';
+import {weightOf} from '../level.js';
+import {endOf} from '../ranges.js';
 import {frame} from '../pictures/frame.js';
 import {happened} from '../pictures/history.js';
 import {strip} from '../pictures/strip.js';
+import {short} from '../text.js';
 import {choose, chosen} from '../url_state.js';
 
 import {eventItem} from './event_item.js';
@@ -37,8 +39,10 @@ function selection(name, label, options, changed) {
 export const events = {
   id: 'events',
   title: 'Events',
+  brief: ({last_event: last}) => [last?.summary ? `last: ${short(last.summary, 80)}` : ''],
   create(body, page) {
-    const marks = strip();
+    const jump = (event) => page.jumpTo(event.time);
+    const marks = strip(jump);
     const list = el('ul', {class: 'events'});
     const message = el('p', {class: 'notes', role: 'status'});
     const older =
@@ -78,7 +82,7 @@ export const events = {
       const mine = ++run;
       const all = await happened(page, range);
       if (!isCurrent() || mine !== run) return;
-      const end = all.from?.time ?? Date.now() / 1000;
+      const end = endOf(range, all.from?.time ?? page.device.time());
       marks.fill(
           {from: end - range.seconds, to: end, events: all.events ?? [], more: all.more === true});
       offerKinds(all.events ?? []);
@@ -100,7 +104,7 @@ export const events = {
     async function firstPage(range, all) {
       const only = filters();
       if (Object.keys(only).length > 0) {
-        return page.device.events({from: `-${range.seconds}`, limit: PAGE, ...only});
+        return page.device.events({...spanOf(range), limit: PAGE, ...only});
       }
       const newest = (all.events ?? []).slice(0, PAGE);
       const more = all.more === true || (all.events ?? []).length > newest.length;
@@ -122,7 +126,7 @@ export const events = {
       const range = page.range;
       try {
         const more = await page.device.events(
-            {from: `-${range.seconds}`, limit: PAGE, before: next, ...filters()});
+            {...spanOf(range), limit: PAGE, before: next, ...filters()});
         if (mine !== run && range !== page.range) return;
         take(more.events ?? []);
         next = more.more ? more.next : null;
@@ -139,7 +143,7 @@ export const events = {
       for (const event of some) {
         const known = items.get(event.id);
         if (known && known.event.count === event.count) continue;
-        items.set(event.id, {event, node: eventItem(event)});
+        items.set(event.id, {event, node: eventItem(event, jump)});
       }
       items = new Map([...items].sort(([a], [b]) => b - a));
     }
@@ -157,14 +161,13 @@ export const events = {
     function draw(trouble) {
       const least = Math.max(0, WEIGHTS.indexOf(weight.select.value));
       const shown = [...items.values()].filter(
-          ({event}) => Math.max(0, WEIGHTS.indexOf(event.severity)) >= least);
+          ({event}) => WEIGHTS.indexOf(weightOf(event)) >= least);
       place(list, shown.map(({node}) => node));
       older.hidden = next === null;
       const hidden = items.size - shown.length;
       show(
           message,
-          shown.length === 0 ? `Nothing recorded in the last ${
-                                   duration(page.range.seconds)} that is asked for here.` :
+          shown.length === 0 ? `No matching events: ${page.range.phrase}.` :
                                `${shown.length} shown, newest first${
                                    next === null ? '' : '; there are older ones'}.`,
           hidden > 0 ? ` ${hidden} less severe ones hidden.` : '',
@@ -172,6 +175,8 @@ export const events = {
     }
   },
 };
+
+const spanOf = ({seconds, from, to}) => (to === undefined ? {from: -seconds} : {from, to});
 
 // Puts the nodes into this order; a node already in place is not touched.
 function place(list, nodes) {

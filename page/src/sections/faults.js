@@ -13,8 +13,13 @@ import {short, words} from '../text.js';
 export const faults = {
   id: 'faults',
   title: 'Faults',
+  brief: ({faults: all}) => {
+    if (all === undefined) return ['not known'];
+    const day = all.reduce((sum, {last_day: each}) => sum + (each ?? 0), 0);
+    return [day > 0 ? `${count(day)} in 24 h` : 'none in 24 h'];
+  },
   create(body, page) {
-    fill(body, page, 'status', 2, draw);
+    fill(body, page, 'status', 3, draw);
     body.append(el('div', {class: 'pictures'}, faultsPicture(page)));
   },
 };

@@ -64,8 +64,12 @@ function draw(status) {
 export const fragmentation = {
   id: 'fragmentation',
   title: 'Fragmentation',
+  brief: ({fragmentation: of = {}}) => {
+    const size = block(of.best_order_outside_cma, of.best_bytes_outside_cma);
+    return [size ? `largest block ${size}` : 'not known'];
+  },
   create(body, page) {
-    fill(body, page, 'status', 2, draw);
+    fill(body, page, 'status', 3, draw);
     body.append(buddyHeatMap(page));
   },
 };

@@ -14,6 +14,9 @@ export const holders = {
   id: 'holders',
   title: 'Memory holders',
   inShort: 'Holders',
+  brief: ({gpu: {processes: [first] = []} = {}}) => [
+    first ? `${named(first.process)} has ${bytes(first.bytes)} of GPU memory` : '',
+  ],
   create(body, page) {
     const groups = sortable('Processes by name, unit and container', GROUPS, 'Together');
     const nvmap = sortable('Memory of GPU, cameras and codecs (nvmap), by heap', HEAPS, 'Size');

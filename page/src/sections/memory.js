@@ -18,8 +18,16 @@ const PRESSURE = [
 export const memory = {
   id: 'memory',
   title: 'Memory',
+  brief: ({memory: all = {}}) => [
+    all.available_bytes === undefined
+      ? 'not known'
+      : `${bytes(all.available_bytes)} available${
+          all.pressure_level > 0 ? `, pressure ${all.pressure_level} of 3` : ''
+        }`,
+    all.pressure_level >= 3 ? 'critical' : all.pressure_level >= 2 ? 'warning' : '',
+  ],
   create(body, page) {
-    fill(body, page, 'status', 2, draw);
+    fill(body, page, 'status', 3, draw);
     body.append(el('div', {class: 'pictures'}, memoryPicture(page), pressurePicture(page)));
   },
 };

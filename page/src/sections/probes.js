@@ -3,7 +3,7 @@
 
 import {why} from '../absent.js';
 import {el} from '../dom.js';
-import {duration} from '../format.js';
+import {count, duration} from '../format.js';
 import {badge} from '../level.js';
 import {probePicture} from '../pictures/index.js';
 import {fill, unavailable} from '../section.js';
@@ -23,8 +23,13 @@ const LAST = ['ok', 'skipped', 'unsupported'];
 export const probes = {
   id: 'probes',
   title: 'Probes',
+  brief: ({probes: all = []}) => {
+    if (all.length === 0) return ['none yet'];
+    const bad = all.filter(({state}) => FIRST.includes(state)).length;
+    return [bad > 0 ? `${count(bad)} failed` : 'all succeeded', bad > 0 ? 'warning' : ''];
+  },
   create(body, page) {
-    fill(body, page, 'status', 2, draw);
+    fill(body, page, 'status', 3, draw);
     body.append(el('div', {class: 'pictures'}, probePicture(page)));
   },
 };

@@ -22,11 +22,12 @@ export const sources = {
   id: 'sources',
   title: 'Data sources',
   inShort: 'Sources',
+  brief: ({jetmem: {sources_ok: good} = {}}) => [good === undefined ? '' : `${count(good)} read`],
   create(body, page) {
     const itself = el('div');
     fill(body, page, 'now', 30, draw);
     body.append(itself);
-    fill(itself, page, 'status', 2, (status) => health(status.jetmem ?? {}));
+    fill(itself, page, 'status', 3, (status) => health(status.jetmem ?? {}));
   },
 };
 

@@ -21,6 +21,10 @@ const SLOWED_LEVEL = ['ok', 'warning', 'critical'];
 export const thermal = {
   id: 'thermal',
   title: 'Heat and power',
+  brief: ({thermal: {hottest, throttling_level: level} = {}}) => [
+    [celsius(hottest?.celsius), level > 0 && SLOWED[level]].filter(Boolean).join(', ') || 'not known',
+    SLOWED_LEVEL[level] === 'ok' ? '' : (SLOWED_LEVEL[level] ?? ''),
+  ],
   create(body, page) {
     fill(body, page, 'thermal', 3, draw);
     body.append(

@@ -27,9 +27,9 @@ test('labelsOf: what is cut off ends', () => equal(labels('a{b="c",d="e'), {b: '
 async function asked(answer, run) {
   const before = globalThis.fetch;
   const paths = [];
-  globalThis.fetch = async (path) => {
+  globalThis.fetch = async (path, options) => {
     paths.push(path);
-    return answer(path, paths.length);
+    return answer(path, paths.length, options);
   };
   try {
     await run();
@@ -45,7 +45,7 @@ test('past: points by name', async () => {
   const answer = {all_series: [{key: 'm{a="b"}', counter: false,
                                   segments: [{resolution: 'raw', points: [[10, 5, 1, true, 1, 7, 8, 9]]}]}]};
   await asked(() => json(answer), async () => {
-    const [{key, labels, counter, points}, ...others] = await new Device().past('m', 600, 0);
+    const [{key, labels, counter, points}, ...others] = await new Device().past('m', -600, 0);
     equal([key, labels, counter, points.length, others], ['m{a="b"}', {a: 'b'}, false, 1, []]);
     const {time, boot, count, min, average, max} = points[0];
     equal([time, boot, count, min, average, max], [10, 1, 1, 7, 8, 9]);
@@ -62,14 +62,14 @@ test('past: one question after the other', async () => {
     return json({all_series: []});
   };
   const device = new Device();
-  const paths = await asked(slow, () => Promise.all(['a', 'b', 'c'].map((m) => device.past(m, 600, 60))));
+  const paths = await asked(slow, () => Promise.all(['a', 'b', 'c'].map((m) => device.past(m, -600, 60))));
   equal(most, 1);
   equal(paths, ['a', 'b', 'c'].map((m) => `/api/v1/history?metric=${m}&from=-600&step=60`));
 });
 
 test('past: asks again where the device says later, and gives what came then', async () => {
   const answer = (path, time) => (time === 1 ? json({error: 'too many'}, 429) : json({all_series: []}));
-  const paths = await asked(answer, async () => equal((await new Device().past('m', 600)).length, 0));
+  const paths = await asked(answer, async () => equal((await new Device().past('m', -600)).length, 0));
   equal(paths.length, 2);
 });
 
@@ -78,9 +78,9 @@ test('past: a question that failed does not block the next', async () => {
   await asked(answer, async () => {
     const device = new Device();
     let why = '';
-    await device.past('m', 600).catch((error) => (why = error.why));
+    await device.past('m', -600).catch((error) => (why = error.why));
     equal(why, 'broken');
-    equal((await device.past('m', 600)).length, 0);
+    equal((await device.past('m', -600)).length, 0);
   });
 });
 
@@ -207,11 +207,49 @@ test('desk: the status does not wait behind slow questions', async () => {
     return json({all_series: []});
   }, async () => {
     const device = new Device();
-    const slow = [device.past('m', 600), device.events({})];
+    const slow = [device.past('m', -600), device.events({})];
     await soon();
     device.watch('status', 3600, () => {});
     device.again();
     await Promise.all(slow);
   });
   if (!(at['/api/v1/status'] < 2000)) throw new Error(JSON.stringify(at));
+});
+
+test('watch: what is known is not sent again', async () => {
+  const tags = [];
+  const taken = [];
+  const answer = (path, time, {headers}) => {
+    tags.push(headers['If-None-Match'] ?? '');
+    if (time < 3) return new Response(time === 1 ? '{"n":1}' : null, {status: time === 1 ? 200 : 304, headers: {ETag: '"1"'}});
+    return new Response('{"n":2}', {headers: {ETag: '"2"'}});
+  };
+  const device = new Device();
+  await asked(answer, async () => {
+    device.watch('status', 0, ({n}) => taken.push(n));
+    for (let i = 0; i < 3; ++i) {
+      device.again();
+      await new Promise((done) => setTimeout(done, 30));
+    }
+  });
+  equal(tags, ['', '"1"', '"1"']);
+  equal(taken, [1, 2]);
+  equal(device.state.is, 'live');
+  equal(device.latest('status'), {n: 2});
+});
+
+test('watch: nothing is asked that nobody wants', async () => {
+  const device = new Device();
+  let wants = false;
+  const look = async () => {
+    device.again();
+    await new Promise((done) => setTimeout(done, 20));
+  };
+  const paths = await asked(() => json({}), async () => {
+    device.watch('cma', 5, () => {}, () => wants);
+    await look();
+    wants = true;
+    await look();
+  });
+  equal(paths, ['/api/v1/cma']);
 });

@@ -121,12 +121,16 @@ function together() {
   equal(
       found(60, group([60, 3], [120, 3], [180, 3]), group([120, 1])), [[60, 3], [120, 4]],
       'nor where a part has ended, but what was not there yet is no part');
-  equal(found(0, group(), group([60, 1])), [[60, 1]], 'nor is what was never there');
+  equal(found(0, group([60, 1]), group()), [[60, 1]], 'nor is what was never there');
+  equal(found(0, group(), group([60, 1])), [], 'without the first there is none');
+  equal(
+      found(0, group([70, 3]), group([60, 1], [70, 1])), [[70, 4]],
+      'nor before its first point');
   equal(
       found(60, group([60, 3], [70, 5]), group([65, 1], [75, 1])), [[60, 4], [70, 6]],
       'a step that came twice');
   equal(
-      sums([{points: [point(60, 1)]}, {points: [point(61, 2, {boot: 2})]}], 60).length, 2,
+      sums([{points: [point(60, 1), point(61, 2, {boot: 2})]}], 60).length, 2,
       'boots are not added up');
 }
 

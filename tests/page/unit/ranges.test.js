@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-import {choose, chosen} from '../../../page/src/url_state.js';
-import {DEFAULT_RANGE, RANGES, rangeNamed, refreshSeconds} from '../../../page/src/ranges.js';
+import {choose, chosen, goTo, stepsTaken} from '../../../page/src/url_state.js';
+import {
+  DEFAULT_RANGE,
+  endOf,
+  fixedRange,
+  placeOf,
+  RANGES,
+  rangeNamed,
+  rangeOf,
+  refreshSeconds,
+} from '../../../page/src/ranges.js';
 import {equal, test} from './check.js';
 
 test('ranges: from ten minutes to sixty days', () => {
@@ -36,5 +45,43 @@ test('place: what is chosen is behind the # and nowhere else', () => {
   equal([chosen('range'), chosen('fold')], [null, 'a b&c=d']);
   choose('fold', null);
   equal([location.hash, document.cookie, localStorage.length, sessionStorage.length], ['', '', 0, 0]);
+  history.replaceState(null, '', before);
+});
+
+const get = (choices) => (name) => choices[name] ?? null;
+const NIGHT = 1795658400;  // 26 Nov 2026 02:00 UTC
+
+test('ranges: from one moment to another', () => {
+  const night = rangeOf(get({range: '7d', from: String(NIGHT), to: String(NIGHT + 3600)}));
+  equal([night.from, night.to, night.seconds, night.step], [NIGHT, NIGHT + 3600, 3600, 20]);
+  equal(placeOf(night), {range: null, from: String(NIGHT), to: String(NIGHT + 3600)});
+  equal(placeOf(rangeNamed('7d')), {range: '7d', from: null, to: null});
+  equal([endOf(night, 5), endOf(rangeNamed('7d'), 5)], [NIGHT + 3600, 5]);
+});
+
+test('ranges: what is no time is the live range beside it', () => {
+  for (const [from, to] of [['', ''], ['x', '5'], ['10', '5'], ['-5', '5'], ['1e3', '2e3'], ['0', '5'],
+                            ['9'.repeat(20), '9'.repeat(21)], ['NaN', 'Infinity'], ['5', null]])
+    equal(rangeOf(get({range: '6h', from, to})), rangeNamed('6h'));
+});
+
+test('ranges: no part of the past has more points than a screen can show', () => {
+  for (const seconds of [1, 30, 600, 1800, 1801, 7200, 86400, 40 * 86400, 10 * 365 * 86400]) {
+    const range = fixedRange(NIGHT - seconds, NIGHT);
+    const points = range.seconds / (range.step || 5);
+    if (points > 400 || range.seconds < 30) throw new Error(`${seconds}: ${points} points`);
+  }
+});
+
+test('place: a step can be gone back', async () => {
+  const before = location.href;
+  const steps = stepsTaken();
+  goTo({from: '1', to: '2'});
+  equal([chosen('from'), chosen('to'), stepsTaken()], ['1', '2', steps + 1]);
+  await new Promise((done) => {
+    addEventListener('popstate', done, {once: true});
+    history.back();
+  });
+  equal([chosen('from'), stepsTaken()], [null, steps]);
   history.replaceState(null, '', before);
 });

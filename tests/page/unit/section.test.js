@@ -34,6 +34,7 @@ function zones(status) {
   const takers = [];
   const page = new EventTarget();
   page.picture = () => {};
+  page.cursor = new EventTarget();
   page.device = new EventTarget();
   page.device.watch = (name, seconds, take) => takers.push(take);
   fragmentation.create(body.firstChild, page);

@@ -96,6 +96,9 @@ TEST_F(AlertsTest, AnEvaluationAsAnAnswer) {
                 {"firing", 1}, {"pending", 1}, {"unknown", 1}, {"inactive", 0}, {"no_series", 0}}));
   EXPECT_EQ(json["rules"][0]["alerts"][0]["active_since"], "2026-09-21T14:13:35.000Z");
   EXPECT_EQ(json["config_errors"][0]["line"], 3);
+  const auto& condition = json["rules"][0]["conditions"][0];
+  EXPECT_EQ(condition["comparison"], "above");
+  EXPECT_EQ(condition["threshold"], 100);
 }
 
 // Whatever was there before in the place that is filled.

@@ -73,6 +73,7 @@ class ApiTest : public ::testing::Test {
     reported.sources = &sources_;
     if (with_history) reported.history = &history_;
     reported.boot_id = "b0";
+    reported.host_name = "robot-07";
     pages_ = std::make_unique<Pages>(clock_, buffer_, alerts_, readiness_, metrics_,
                                      std::move(reported));
     sample(4096);
@@ -99,6 +100,7 @@ TEST_F(ApiTest, NowIsTheNewestPageAtItsOwnTime) {
   ASSERT_TRUE(now) << now.error().message;
   EXPECT_EQ(now->by, SnapshotOrigin::kDaemon);
   EXPECT_EQ(now->boot_id, "b0");
+  EXPECT_EQ(now->host_name, "robot-07");
   EXPECT_EQ(now->since_boot, 1000);
   EXPECT_EQ(now->wall, 1'790'000'000);
   EXPECT_EQ(now->samples.value("jetmem_free_bytes"), 4096);

@@ -256,7 +256,7 @@ TEST_F(PagesTest, ThePageNeedsNothingButTheDevice) {
 TEST_F(PagesTest, AClientKeepsThePageForAsLongAsItIsRight) {
   const Answer first = get("/page/jetmem.js");
   EXPECT_EQ(header(first, "Cache-Control"), "no-cache");
-  const std::string etag = header(first, "ETag");
+  const std::string etag = first.etag;
   const auto again = [&](std::string_view known) {
     return pages_.answer({.method = "GET", .path = "/page/jetmem.js", .if_none_match = known});
   };
@@ -265,8 +265,43 @@ TEST_F(PagesTest, AClientKeepsThePageForAsLongAsItIsRight) {
   EXPECT_EQ(again(etag.substr(2) + ", \"other\"").code, 304U);
   EXPECT_EQ(again("*").code, 304U);
   EXPECT_TRUE(again(etag).body->empty());
-  EXPECT_EQ(header(again(etag), "ETag"), etag);
+  EXPECT_EQ(again(etag).etag, etag);
   EXPECT_EQ(again("\"other\"").code, 200U);
+}
+
+TEST_F(PagesTest, AClientIsNotSentAnAnswerThatItHas) {
+  sample(4096);
+  const auto again = [&](const Answer& known) {
+    return pages_.answer(
+        {.method = "GET", .path = "/api/v1/cma", .if_none_match = known.etag});
+  };
+  const Answer first = get("/api/v1/cma");
+  ASSERT_EQ(first.code, 200U);
+  EXPECT_EQ(first.etag.substr(0, 3), "W/\"");
+  EXPECT_EQ(again(first).code, 304U);
+  EXPECT_TRUE(again(first).body->empty());
+  EXPECT_EQ(again(first).etag, first.etag);
+  // The encoding makes no difference, and another run of the daemon never has the same tag.
+  EXPECT_EQ(get("/api/v1/cma", "gzip").etag, first.etag);
+  Pages other{clock_, buffer_, alerts_, readiness_, metrics_};
+  EXPECT_NE(other.answer({.method = "GET", .path = "/api/v1/cma"}).etag, first.etag);
+  // New samples make another body.
+  clock_.advance(seconds(2));
+  sample(8192);
+  const Answer second = again(first);
+  EXPECT_EQ(second.code, 200U);
+  EXPECT_NE(second.etag, first.etag);
+  EXPECT_EQ(again(second).code, 304U);
+  // Whoever has a copy hears all the same that it is no longer true.
+  clock_.advance(seconds(3600));
+  EXPECT_EQ(again(second).code, 503U);
+  EXPECT_EQ(again(second).etag, "");
+}
+
+TEST_F(PagesTest, WhatIsNotKeptHasNoTag) {
+  sample(4096);
+  EXPECT_EQ(get("/api/v1/texts").etag, "");
+  EXPECT_EQ(get("/metrics").etag, "");
 }
 
 TEST_F(PagesTest, EveryRunbookIsOnTheDevice) {

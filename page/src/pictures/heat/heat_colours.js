@@ -3,7 +3,7 @@
 // are those of viridis, perceptually uniform also for colour-blind readers; the style sheet orders
 // them for its theme.
 
-import {colours} from './colours.js';
+import {colours} from '../colours.js';
 
 function channels(hex) { return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)); }
 

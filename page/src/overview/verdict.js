@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's state and its reason, first on the page.
+// The device's state, its reason and what to do, first on the page.
 
+import {copyable} from '../copyable.js';
 import {el, update} from '../dom.js';
-import {moment} from '../format.js';
+import {duration, moment} from '../format.js';
 import {levelOf, sign} from '../level.js';
+import {runbookButton} from '../runbook.js';
 import {short} from '../text.js';
 
 const WORDS = {ok: 'OK', warning: 'WARNING', critical: 'CRITICAL', unknown: 'UNKNOWN'};
@@ -12,7 +14,7 @@ export const verdict = {
   id: 'verdict',
   title: 'Verdict',
   create(body, page) {
-    const seen = el('div', {class: 'now'});
+    const seen = el('div', {class: 'hero'});
     // Announced when the level changes, not each time a number in the sentence does.
     const announcement = el('p', {class: 'unseen', role: 'status'});
     body.append(seen, announcement);
@@ -22,11 +24,11 @@ export const verdict = {
 
     const draw = () => {
       const {is} = page.device.state;
-      const level = is === 'live' && last ? wordOf(last.level) : 'unknown';
-      const reason =
-        is === 'live' && last
-          ? short(last.reason || 'No reason reported.', 1000)
-          : withoutAnswer(page.device.state, last);
+      const isKnown = is === 'live' && last;
+      const level = isKnown ? wordOf(last.level) : 'unknown';
+      const reason = isKnown
+        ? short(last.reason || 'No reason reported.', 1000)
+        : withoutAnswer(page.device.state, last);
       update(
         seen,
         el(
@@ -34,24 +36,24 @@ export const verdict = {
           {class: `verdict ${level}`},
           sign(level),
           el(
-            'p',
+            'div',
             {},
-            el('b', {}, WORDS[level]),
-            ' ',
-            reason,
-            is === 'live' && story && tells(level, story)
-              ? [' ', el('span', {class: 'story'}, short(story.conclusion, 1000))]
+            el('p', {}, el('b', {}, WORDS[level]), ' ', reason),
+            isKnown ? since(last) : null,
+            isKnown && story && tells(level, story)
+              ? el('p', {class: 'story'}, short(story.conclusion, 1000))
               : null,
           ),
         ),
-        is === 'live' && last ? rows(last) : null,
+        isKnown ? action(page, last, level) : null,
+        isKnown ? rows(last) : null,
       );
       if (level !== lastLevel) update(announcement, `${WORDS[level]}: ${reason}`);
       // A change of level: fetch the reason at once.
       if (lastLevel && level !== lastLevel) for (const each of ['alerts', 'doctor']) page.device.soon(each);
       lastLevel = level;
     };
-    page.device.watch('status', 2, (status) => {
+    page.device.watch('status', 3, (status) => {
       if (status) last = status;
       draw();
     });
@@ -68,6 +70,37 @@ const tells = (level, story) =>
   level !== 'ok' && level !== 'unknown' && levelOf(story.verdict) === level && story.conclusion;
 
 const wordOf = (level) => (WORDS[level] && level === levelOf(level) ? level : 'unknown');
+
+function since({since_seconds: seconds, culprit, from = {}}) {
+  const parts = [];
+  if (typeof seconds === 'number') {
+    const begin = from.time === undefined ? '' : ` ${moment(from.time - seconds)}`;
+    parts.push(begin ? `Since${begin} (${duration(seconds)})` : `For ${duration(seconds)}`);
+  }
+  if (culprit?.name) parts.push(`culprit: ${short(culprit.name, 80)}`);
+  const text = parts.join('; ');
+  return text ? el('p', {class: 'since'}, `${text.charAt(0).toUpperCase()}${text.slice(1)}.`) : null;
+}
+
+// The remedy of the worst alert, and the command to begin with.
+function action(page, status, level) {
+  const worst = (status.alerts?.alerts ?? []).find(({state}) => state === 'firing');
+  const command = short(status.next_command ?? '', 300);
+  const remedy = worst?.remedy ? short(worst.remedy, 500) : '';
+  if (!command && !remedy) return null;
+  return el(
+    'div',
+    {class: 'action'},
+    el(
+      'div',
+      {class: 'bar-of-action'},
+      el('h3', {}, level === 'ok' ? 'To look closer' : 'Do this'),
+      worst ? runbookButton(page, worst.runbook, worst.alert) : null,
+    ),
+    command ? copyable(command) : null,
+    remedy ? el('p', {}, remedy) : null,
+  );
+}
 
 // The last verdict may be out of date.
 function withoutAnswer(state, last) {

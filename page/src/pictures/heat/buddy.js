@@ -4,13 +4,13 @@
 // A row is the memory free in blocks of at least its size, which can serve a request of that size.
 // The rows of large blocks empty first, while the ones below stay full.
 
-import {el, show} from '../dom.js';
-import {bytes} from '../format.js';
-import {choose, chosen} from '../url_state.js';
+import {el, show} from '../../dom.js';
+import {bytes} from '../../format.js';
+import {choose, chosen} from '../../url_state.js';
 
-import {averages, least, spread} from './buckets.js';
+import {averages, least, spread} from '../buckets.js';
 import {heatPicture} from './heat_picture.js';
-import {latestText} from './summary.js';
+import {latestText} from '../summary.js';
 
 const nameOf = ({node, zone}) => `${zone} (node ${node})`;
 
@@ -41,7 +41,7 @@ export function buddyHeatMap(page) {
     },
   });
   const choice = el('p', {class: 'choice'}, el('label', {}, 'Zone ', select));
-  page.device.watch('status', 2, (status) => {
+  page.device.watch('status', 3, (status) => {
     if (!status?.fragmentation) return;
     zones = status.fragmentation.zones ?? [];
     pageBytes = status.fragmentation.page_bytes ?? pageBytes;

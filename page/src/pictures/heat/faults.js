@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel events over time: how many of each kind.
 
-import {count} from '../format.js';
+import {count} from '../../format.js';
 
-import {stepsOf} from './align.js';
-import {reach} from './buckets.js';
+import {stepsOf} from '../align.js';
+import {reach} from '../buckets.js';
 import {heatPicture} from './heat_picture.js';
-import {increases} from './increases.js';
+import {increases} from '../increases.js';
 
 const MOST_KINDS = 12;
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells on a canvas: rows from top to bottom, time from left to right.
 
-import {colours, onColours} from './colours.js';
+import {colours, faint, onColours} from '../colours.js';
+import {binned, shape} from '../marks.js';
 import {scale} from './heat_colours.js';
-import {tickTexts} from './time_axis.js';
+import {tickTexts} from '../time_axis.js';
 
 const LEAST_LEFT = 72;
 const MOST_LEFT = 132;
 const BOTTOM = 22;
-const TOP = 4;
+const TOP = 8;  // with the bars of alerts
+const BAR = 4;
+const LEAST_DRAG = 6;
 const RIGHT = 10;
 const ROW = 18;
 const FONT = '12px system-ui, sans-serif';
@@ -37,12 +40,14 @@ function ticks(from, to, width) {
   return {increment, splits: out};
 }
 
-// canvas: of the page. of: {hover(column, row)} or hover(-1, -1). fill(picture):
+// canvas: of the page. of: {hover(column, row) or hover(-1, -1), zoom(from, to)}. fill(picture):
 // {pieces, rows: [{name}], values: [row][column], low, high, zeroIsBad, line: [column] -> row or
-// null, boots: [time]}.
+// null, boots: [{time}], bands: [{from, to, severity}], events}.
 export function heatMap(canvas, of) {
   let picture = null;
   let at = [-1, -1];
+  let pointed = -1;  // the column that another chart points at
+  let drag = null;   // {from, to}, in pixels
   let left = LEAST_LEFT;
   const place = canvas.parentElement;
 
@@ -77,8 +82,34 @@ export function heatMap(canvas, of) {
     cells(context, cell);
     line(context, cell);
     restarts(context, width);
+    happened(context, width);
     texts(context, width, height);
     chosen(context, cell);
+    if (!drag) return;
+    context.fillStyle = faint(colours().ink, 0.15);
+    context.fillRect(
+        Math.min(drag.from, drag.to), TOP, Math.abs(drag.to - drag.from), picture.rows.length * ROW);
+  }
+
+  // Alerts as bars above, events as marks along the lower edge.
+  function happened(context, width) {
+    const {bands, events, pieces, rows} = picture;
+    const within = (time) => xOf(Math.max(pieces.from, Math.min(pieces.to, time)), width);
+    for (const {from, to, severity} of bands) {
+      context.fillStyle = colours().severity[severity] ?? colours().quiet;
+      context.fillRect(within(from), 1, Math.max(2, within(to) - within(from)), BAR);
+    }
+    const inner = width - left - RIGHT;
+    const y = TOP + rows.length * ROW - 5;
+    for (const {x, severity} of binned(events, (time) => xOf(time, width) - left, inner)) {
+      const path = new Path2D();
+      shape(path, severity, left + x, y, 3.2);
+      context.fillStyle = colours().severity[severity];
+      context.strokeStyle = colours().paper;
+      context.lineWidth = 2;
+      context.stroke(path);
+      context.fill(path);
+    }
   }
 
   function cells(context, cell) {
@@ -177,6 +208,10 @@ export function heatMap(canvas, of) {
 
   function chosen(context, cell) {
     const [column, row] = at;
+    if (column < 0 && pointed >= 0) {
+      context.fillStyle = colours().ink;
+      context.fillRect(left + (pointed + 0.5) * cell, TOP, 1, picture.rows.length * ROW);
+    }
     if (column < 0) return;
     context.strokeStyle = colours().ink;
     context.lineWidth = 2;
@@ -201,8 +236,39 @@ export function heatMap(canvas, of) {
     draw();
   }
 
-  canvas.addEventListener('pointermove', point);
-  canvas.addEventListener('pointerdown', point);
+  const timeAt = (x) => {
+    const {from, to} = picture.pieces;
+    return from + (x - left) / (sizes().width - left - RIGHT) * (to - from);
+  };
+  const xIn = (event) => {
+    const x = event.clientX - canvas.getBoundingClientRect().left;
+    return Math.max(left, Math.min(sizes().width - RIGHT, x));
+  };
+  canvas.addEventListener('pointermove', (event) => {
+    if (drag) {
+      drag.to = xIn(event);
+      draw();
+    }
+    point(event);
+  });
+  canvas.addEventListener('pointerdown', (event) => {
+    point(event);
+    if (!picture || event.button !== 0) return;
+    drag = {from: xIn(event), to: xIn(event)};
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener('pointerup', () => {
+    const {from, to} = drag ?? {from: 0, to: 0};
+    drag = null;
+    if (Math.abs(to - from) >= LEAST_DRAG)
+      of.zoom(timeAt(Math.min(from, to)), timeAt(Math.max(from, to)));
+    else
+      draw();
+  });
+  // A finger that moves up or down scrolls the page.
+  canvas.addEventListener('pointercancel', () => {
+    drag = null;
+  });
   canvas.addEventListener('pointerleave', () => {
     go(-1, -1);
     of.hover(-1, -1);
@@ -217,5 +283,11 @@ export function heatMap(canvas, of) {
       draw();
     },
     go,
+    // A column that another chart points at; -1: none.
+    point(column) {
+      if (pointed === column) return;
+      pointed = column;
+      draw();
+    },
   };
 }
