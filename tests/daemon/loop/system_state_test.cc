@@ -49,9 +49,7 @@ class Bus {
     auto child = spawner.spawn(request);
     if (!child) return;
     pid_ = child->pid;
-    for (int i = 0; i < 500 && ::access(path_.c_str(), F_OK) != 0; ++i) {
-      std::this_thread::sleep_for(milliseconds(10));
-    }
+    for (int i = 0; i < 500 && !listens(); ++i) std::this_thread::sleep_for(milliseconds(10));
   }
   ~Bus() {
     if (pid_ > 0) ::kill(pid_, SIGKILL);
@@ -62,6 +60,14 @@ class Bus {
   Bus& operator=(const Bus&) = delete;
 
   const std::string& address() const { return address_; }
+  // Its socket is there a moment before.
+  bool listens() const {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    const UniqueFd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return ::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
   void freeze() const { ::kill(pid_, SIGSTOP); }
 
   // False when this could not be done.
