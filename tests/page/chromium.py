@@ -200,6 +200,8 @@ class Tab:
         self.requests = []    # (url, monotonic seconds)
         self.responses = {}   # status by url, the last one
         self.received = 0     # bytes as they came over the wire
+        self.received_of = {}  # the same by url
+        self._urls = {}
         browser._tabs[self._session] = self
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.command(f"{domain}.enable")
@@ -236,10 +238,13 @@ class Tab:
             self._browser.send("Page.handleJavaScriptDialog", self._session, accept=False)
         elif method == "Network.requestWillBeSent":
             self.requests.append((params["request"]["url"], time.monotonic()))
+            self._urls[params["requestId"]] = params["request"]["url"]
         elif method == "Network.responseReceived":
             self.responses[params["response"]["url"]] = params["response"]["status"]
         elif method == "Network.loadingFinished":
+            url = self._urls.pop(params["requestId"], "")
             self.received += params["encodedDataLength"]
+            self.received_of[url] = self.received_of.get(url, 0) + params["encodedDataLength"]
 
     def look(self, width=1280, height=900, theme="light", motion=True, mobile=False, scale=1):
         self.command("Emulation.setDeviceMetricsOverride", width=width, height=height,

@@ -3,9 +3,9 @@
 // contiguous memory wears out over the last day, with a restart two days ago. The further back, the
 // fewer steps, as minutes and quarters of an hour are all that is kept of them.
 //
-// Its last values are those of the fixture orin-nano-8gb, so that a jetmemd on that tree goes on with
-// them. In the last night (UTC), between two and three, memory becomes short for a while. EVENTS: so
-// many of the kernel's in that hour, and an alert about them.
+// Its last values are those of the fixture orin-nano-8gb, so that a jetmemd on that tree goes on
+// with them. In the last night (UTC), between two and three, memory becomes short for a while.
+// EVENTS: so many of the kernel's in that hour, and an alert about them.
 //
 //   make_page_history FILE [EVENTS]
 
@@ -87,14 +87,18 @@ const std::vector<Series>& all_series() {
     std::vector<Series> out = {
         {"jetmem_meminfo_MemTotal_bytes", false, [](double) { return 7620 * kMiB; }},
         {"jetmem_meminfo_MemAvailable_bytes", false,
-         [](double t) { return (1573 + 350 * wave(t, 1) + 100 * wave(t, 7) - 1000 * shortage(t)) * kMiB; }},
+         [](double t) {
+           return (1573 + 350 * wave(t, 1) + 100 * wave(t, 7) - 1000 * shortage(t)) * kMiB;
+         }},
         {"jetmem_meminfo_MemFree_bytes", false,
          [](double t) { return (394 + 150 * wave(t, 1) - 200 * shortage(t)) * kMiB; }},
         {"jetmem_meminfo_AnonPages_bytes", false,
          [](double t) { return (1571 - 250 * wave(t, 1) + 1000 * shortage(t)) * kMiB; }},
         {"jetmem_meminfo_Shmem_bytes", false, [](double) { return 161 * kMiB; }},
         {"jetmem_meminfo_Cached_bytes", false,
-         [](double t) { return (1284 + 150 * wave(t, 1) + 60 * wave(t, 7) - 750 * shortage(t)) * kMiB; }},
+         [](double t) {
+           return (1284 + 150 * wave(t, 1) + 60 * wave(t, 7) - 750 * shortage(t)) * kMiB;
+         }},
         {"jetmem_meminfo_SReclaimable_bytes", false, [](double) { return 132 * kMiB; }},
         {"jetmem_meminfo_SUnreclaim_bytes", false, [](double) { return 164 * kMiB; }},
         {"jetmem_meminfo_PageTables_bytes", false, [](double) { return 29 * kMiB; }},

@@ -18,7 +18,7 @@ from page_testing import jt
 
 DIRECTORY = pathlib.Path()
 MOST_BYTES = 150_000
-DESKTOP = {"width": 1400, "height": 900}
+DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844, "mobile": True}
 
 

@@ -205,9 +205,10 @@ class Time(unittest.TestCase):
         self.assertEqual(tab.js("document.activeElement.id"), "overview")
         self.drawn(tab)
         # Every chart points at it, without a pointer.
-        clock = wanted[11:16]
-        tab.wait("the charts point at it",
-                 f"[...document.querySelectorAll('#overview .when')].some((e) => e.innerText.includes('{clock}'))")
+        # At their points that are nearest to it.
+        minutes = [time.strftime("%H:%M", time.gmtime(at + each)) for each in (-60, 0, 60)]
+        tab.wait("the charts point at it", f"{minutes}.some((each) => "
+                 "[...document.querySelectorAll('#overview .when')].some((e) => e.innerText.includes(each)))")
         self.assertEqual(tab.trouble(), [])
 
     def test_ten_thousand_events(self):

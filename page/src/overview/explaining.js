@@ -5,6 +5,7 @@
 // words what it shows, and which chart belongs beside it. Where no chart knows an alert, the metric of
 // the alert itself is drawn; without an alert, a general view.
 
+import {alertNews} from '../alert_news.js';
 import {levelOf} from '../level.js';
 import {metricOf} from '../pictures/bands.js';
 import {recordedNames} from '../pictures/history.js';
@@ -115,7 +116,7 @@ export function explaining(page, place) {
     }
     draw();
   };
-  page.device.watch('alerts', 5, begin);
+  page.device.watch('alerts', 10, begin, alertNews(page));
   page.device.watch('status', 3, begin);
   return place;
 }

@@ -108,7 +108,8 @@ export function tiles(page) {
       return each.node;
     }),
   );
-  page.device.watch('status', 3, (status) => {
+  const tell = () => {
+    const status = page.device.latest('status');
     if (!status) return;
     const rules = page.device.latest('alerts')?.rules;
     for (const each of all) {
@@ -126,7 +127,9 @@ export function tiles(page) {
       );
       if (isNew) draw(each, page.range, () => each.metric === shown.metric);
     }
-  });
+  };
+  page.device.watch('status', 3, tell);
+  page.device.watch('alerts', 10, tell, () => false);
 
   async function draw(each, range, isCurrent) {
     if (!each.metric) return each.line.clear();

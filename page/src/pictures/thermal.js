@@ -41,8 +41,9 @@ export function temperaturePicture(page) {
     limits: trips,
     load: async (ask) => byLabel(await ask('jetmem_thermal_zone_celsius'), 'zone'),
   });
-  // For the trip points, which do not change.
-  page.device.watch('thermal', 600, () => {}, () => node.checkVisibility?.() ?? node.isConnected);
+  // Once, for the trip points, which do not change.
+  const wants = () => page.device.latest('thermal') === null && node.checkVisibility();
+  page.device.watch('thermal', 600, () => {}, wants);
   return node;
 }
 

@@ -39,7 +39,8 @@ function draw(status) {
   const here = all.filter((each) => each.state !== 'unsupported');
   const none = all.filter((each) => each.state === 'unsupported');
   if (all.length === 0) {
-    return unavailable('Probes', why(status.absent, 'probes') || 'no probe has run yet');
+    return unavailable('Probes', why(status.absent, 'probes') ||
+        'none has run yet; the first runs within a minute after jetmemd starts');
   }
   return [
     status.probe_age_seconds === undefined

@@ -272,8 +272,7 @@ TEST_F(PagesTest, AClientKeepsThePageForAsLongAsItIsRight) {
 TEST_F(PagesTest, AClientIsNotSentAnAnswerThatItHas) {
   sample(4096);
   const auto again = [&](const Answer& known) {
-    return pages_.answer(
-        {.method = "GET", .path = "/api/v1/cma", .if_none_match = known.etag});
+    return pages_.answer({.method = "GET", .path = "/api/v1/cma", .if_none_match = known.etag});
   };
   const Answer first = get("/api/v1/cma");
   ASSERT_EQ(first.code, 200U);
