@@ -78,7 +78,9 @@ int run_export(const Selection& needed, const Loaded& loaded) {
   }
   put(prometheus_rules(loaded.rules.rules, loaded.settings.rules.interval, needed.runbooks));
   // Once for a Prometheus, however many files of a site's own rules are exported beside them.
-  if (needed.named.paths.empty()) put(prometheus_text_of("records", needed.runbooks));
+  if (needed.named.paths.empty() || needed.named.with_shipped) {
+    put(prometheus_text_of("records", needed.runbooks));
+  }
   return kExitOk;
 }
 
@@ -137,7 +139,8 @@ constexpr RulesCommand kCommands[] = {
      "0 if there are no errors", run_list},
     {"export", "Print the rules as a rule file of Prometheus",
      "For Prometheus 2.42 or later. Prints nothing if there is an error.\n"
-     "Without PATH the recording rules that the Grafana dashboards query follow the alerts. --file "
+     "Without PATH or with --with-shipped, the recording rules that the Grafana dashboards query "
+     "follow the alerts. --file "
      "prints rules that only Prometheus can evaluate: dead-man, devices that do not answer or no "
      "longer evaluate their rules; textfile, devices behind a node_exporter; fleet, devices that "
      "push to a centre.\n"

@@ -268,9 +268,12 @@ def centres(counts, minutes, quick=False, kinds=KINDS):
 
 
 def formula(kind, few, many, series_each):
-    """From two sizes: what each series adds; and with that, how much a fleet of any size takes."""
+    """From two sizes: what each series adds; and with that, how much a fleet of any size takes. nan: it cannot be said."""
     (count_a, a), (count_b, b) = few, many
     memory = (b["RSS, MiB"] - a["RSS, MiB"]) * 2**20 / (b["series"] - a["series"])
+    # Where caches and buffers of a fixed size take most of it, two sizes do not give what a series takes.
+    if b["RSS, MiB"] < 2 * a["RSS, MiB"]:
+        memory = float("nan")
     base = a["RSS, MiB"] * 2**20 - memory * a["series"]
     cpu, disk = b["live, CPU s/M samples"] / 1e6, a["bytes a sample"]
     title(f"{kind}, extrapolated from {count_a} and {count_b} devices of {series_each} series (beyond {count_b}: calculated, not measured)")
