@@ -122,7 +122,8 @@ Result<std::string> run_bounded(const ChildBounds& bounds,
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return answer;
   if (WIFEXITED(status) && WEXITSTATUS(status) == kExitNoMemory) {
-    return fail(Errc::kTooLarge, "needs more than " + megabytes(bounds.memory) + " of memory");
+    return fail(Errc::kTooLarge,
+                "out of memory; " + megabytes(bounds.memory) + " at most may be used for it");
   }
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
     return fail(Errc::kUnavailable,

@@ -218,7 +218,10 @@ void Daemon::finish() {
   context_.log.info("stopping");
   alerts_.finish_rules();
   if (boot_history_) boot_history_->take_last_marks();  // which are the recorder's too
-  if (history_) history_->finish(sampling_.table);
+  if (history_) {
+    complete_table(context_.clock.boot());
+    history_->finish(sampling_.table);
+  }
   if (boot_history_ && boot_history_->keeps()) {
     boot_history_->finish(run_end(query_system_state(kSystemStateTimeout)));
   }
@@ -263,7 +266,8 @@ void Daemon::cycle(Nanoseconds now) {
   publish(now);
   publisher_.readiness().beat(now);
   service_manager_.progressed(context_.clock.mono());
-  if (now >= release_memory_at_) {
+  // What is unmapped is evicted first where memory is short, and reading it again may block.
+  if (now >= release_memory_at_ && !sampling_.is_memory_shrinking_fast()) {
     release_unused_memory();
     release_memory_in(kReleaseInterval);
   }
@@ -329,7 +333,7 @@ void Daemon::publish(Nanoseconds now) {
   if (is_whole) complete_table(now);
   if (alerts_.evaluate(now)) publisher_.publish_alerts(alerts_.evaluator());
   if (is_whole) alerts_.write(now);
-  if (history_) history_->cycle(sampling_.table);
+  if (history_) history_->cycle(sampling_.table, is_whole);
   if (is_whole) publish_page(now);
 }
 

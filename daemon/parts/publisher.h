@@ -56,6 +56,7 @@ class Publisher {
   // Calls back when somebody asks for a page that begin_page() began; to be answered with
   // reply_page(), after publish_page().
   Result<void> watch_requests(EventLoop& loop, EventLoop::Callback callback) {
+    if (!pages_.can_request()) return {};
     return page_requests_.start(loop, pages_.requests(), std::move(callback));
   }
   bool is_page_current() const { return published_cycle_ == pages_.cycle(); }

@@ -183,7 +183,9 @@ bool HistoryFeed::is_step_due(const SampleTable& table) {
   return recorder_.is_step_due();
 }
 
-void HistoryFeed::cycle(const SampleTable& table) { recorder_.cycle(table); }
+void HistoryFeed::cycle(const SampleTable& table, bool is_whole) {
+  recorder_.cycle(table, is_whole);
+}
 
 void HistoryFeed::finish(const SampleTable& table) {
   recorder_.cycle(table);

@@ -57,7 +57,7 @@ class HistoryFeed {
   // Before cycle(): looks for what is urgent in the table. Whether cycle() will record a step of
   // it, so that all of it must be current.
   bool is_step_due(const SampleTable& table);
-  void cycle(const SampleTable& table);
+  void cycle(const SampleTable& table, bool is_whole = true);
   void finish(const SampleTable& table);
 
   History& history() { return recorder_.history(); }

@@ -421,12 +421,14 @@ void Recorder::start() {
 
 bool Recorder::is_step_due() { return state_->is_step_due(state_->clock.boot()); }
 
-void Recorder::cycle(const SampleTable& table) {
+void Recorder::cycle(const SampleTable& table, bool is_whole) {
   State& s = *state_;
   const Nanoseconds now = s.clock.boot();
   s.take_outcome();
   s.check_for_unread();
-  if (s.is_step_due(now)) {
+  const bool is_due = s.is_step_due(now);
+  if (is_due && !is_whole) return;
+  if (is_due) {
     s.check_clock(now);
     s.take_step(table, now);
     const Nanoseconds interval = s.options.interval;

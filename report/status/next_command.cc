@@ -14,6 +14,15 @@ constexpr std::array<std::string_view, 13> kLooking{
 
 constexpr std::string_view kEndOfCommand = ",;:.)";
 
+// The rest of a remedy may be a label's, which anybody may have chosen: what a person copies into a
+// shell must mean there what it shows.
+bool is_plain(std::string_view word) {
+  return std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._:,@/+-").find(c) != std::string_view::npos;
+  });
+}
+
 struct Word {
   std::string_view text;
   bool ends = false;  // a punctuation mark follows
@@ -47,8 +56,9 @@ std::string command_in(std::string_view remedy) {
     std::string out = i > 0 && words[i - 1].text == "sudo" && !words[i - 1].ends ? "sudo " : "";
     out.append("jetmem ").append(words[i + 1].text);
     // All options that remedies name have a value.
-    for (std::size_t at = i + 1; !words[at].ends && at + 2 < words.size() &&
-                                 words[at + 1].text.starts_with("--") && !words[at + 1].ends;
+    for (std::size_t at = i + 1;
+         !words[at].ends && at + 2 < words.size() && words[at + 1].text.starts_with("--") &&
+         !words[at + 1].ends && is_plain(words[at + 1].text) && is_plain(words[at + 2].text);
          at += 2) {
       out.append(" ").append(words[at + 1].text).append(" ").append(words[at + 2].text);
     }

@@ -33,6 +33,19 @@ TEST_F(RecorderTest, WritesEachHalfHourAndNotBefore) {
   }
 }
 
+TEST_F(RecorderTest, TakesNoStepOfATableThatIsNotWhole) {
+  begin_up();
+  step(1);
+  const double before = metric("jetmem_history_snapshots_total");
+  clock.advance(seconds(10));
+  EXPECT_TRUE(recorder->is_step_due());
+  recorder->cycle(table, false);
+  EXPECT_TRUE(recorder->is_step_due()) << "it is put off";
+  cycle(2);
+  cycle(2);
+  EXPECT_EQ(metric("jetmem_history_snapshots_total"), before + 1);
+}
+
 TEST_F(RecorderTest, AStopWritesAllAndANewStartFindsIt) {
   begin();
   for (int i = 0; i < 7; ++i) step(i);

@@ -209,6 +209,8 @@ TEST(NextCommand, IsTheFirstThatLooks) {
       {"Not urgent: jetmem restarts it.", ""},
       {"Power it off, then run sudo jetmem probe when it is cool.", ""},
       {"read the manual of jetmem", ""},
+      {"sudo jetmem events --unit `reboot` names it", "sudo jetmem events"},
+      {"jetmem events --unit x|sh --since 1h", "jetmem events"},
       {"", ""}};
   for (const auto& [remedy, command] : remedies) EXPECT_EQ(command_in(remedy), command) << remedy;
 }
