@@ -75,7 +75,7 @@ TEST(BoundedChild, ItsMemoryIsBounded) {
   });
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Errc::kTooLarge);
-  EXPECT_THAT(answer.error().message, HasSubstr("64 MiB of memory"));
+  EXPECT_THAT(answer.error().message, HasSubstr("out of memory; 64 MiB at most"));
 }
 
 TEST(BoundedChild, ItsAnswerIsBounded) {
