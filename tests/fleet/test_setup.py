@@ -183,6 +183,13 @@ class Setup(unittest.TestCase):
         links = re.findall(r"runbook_url: '(.*)'", rules)
         self.assertGreater(len(links), 60)
         self.assertEqual([each for each in links if not re.fullmatch(r"https://wiki\.example\.org/[\w-]+\.html", each)], [])
+        # A device that left fires nothing: the rules of devices that push remember it for a week.
+        alerts = set(re.findall("- alert: (.*)", rules))
+        shipped = set(re.findall("- alert: (.*)", (fleet.FLEET / "centre/fleet.rules.yml").read_text()))
+        self.assertEqual(shipped - alerts, {"JetmemFleetSilent", "JetmemDeviceSilent", "JetmemAlertMissedOffline"})
+        self.assertIn("JetmemDeviceDown", alerts)
+        checked = jt.run(["promtool", "check", "rules", *(self.directory / "rules").glob("*.yml")], 60)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
         # Another cannot take its ports.
         other = jt.run([PROGRAM, "--dir", self.folder / "other", *self.up()[2:]], 60)
         self.assertEqual(other.returncode, 1)
