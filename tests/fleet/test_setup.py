@@ -167,7 +167,10 @@ class Setup(unittest.TestCase):
         undo = self.program("leave", "orin-7")
         self.assertIn("left the fleet", self.run_script(undo, etc))
         self.assertEqual([path for path in etc.rglob("*") if path.is_file()], [])
-        self.assertIn("is not a device", self.program("leave", "orin-7", status=1))
+        # Again, for a device that was not reached the first time.
+        again = jt.run([PROGRAM, "--dir", self.directory, "leave", "orin-7"], 60)
+        self.assertEqual((again.returncode, again.stdout), (0, undo))
+        self.assertIn("is not a device", again.stderr)
         process.terminate()
         self.assertEqual(process.wait(90), 0, log.read_text())
         self.program("down", "--purge")
@@ -220,20 +223,49 @@ class Setup(unittest.TestCase):
         process.wait(90)
         etc = self.etc()
         script = self.program("join", "orin-7", "--paste")
-        packed = re.fullmatch(r"echo (\S+) \| base64 -d \| sudo sh\n", script)[1]
+        packed = re.fullmatch(r" echo (\S+) \| base64 -d \| sudo sh\n", script)[1]
         script = base64.b64decode(packed).decode()
-        (etc / "jetmem.yaml").write_text("http:\n  web_config: /etc/jetmem/mine.yaml\n")
-        self.assertIn("set already", self.run_script(script, etc, status=1))
-        self.assertEqual([path.name for path in etc.rglob("*")], ["jetmem.yaml"])
+
+        def files():
+            return {path.name: path.read_text() for path in etc.rglob("*") if path.is_file()}
+        shipped = (fleet.PROJECT / "config/jetmem.yaml").read_text()
+        for mine in ("http:\n  web_config: /etc/jetmem/mine.yaml\n", "http: {listen: ['127.0.0.1:10743', '10.0.0.1:80']}\n",
+                     '"http":\n  "web_config": /etc/jetmem/mine.yaml\n'):
+            (etc / "jetmem.yaml").write_text(shipped)
+            (etc / "conf.d").mkdir(exist_ok=True)
+            for name in ("50-mine.yaml", "70-mine.yaml"):
+                (etc / "conf.d" / name).write_text(mine)
+                before = files()
+                self.assertRegex(self.run_script(script, etc, status=1), "is set in .*nothing changed")
+                self.assertEqual(files(), before)
+                (etc / "conf.d" / name).unlink()
         # Settings that jetmem would refuse.
-        (etc / "jetmem.yaml").write_text("http:\n  no_such_setting: 1\n")
+        (etc / "conf.d/50-mine.yaml").write_text("http:\n  no_such_setting: 1\n")
+        before = files()
         self.assertIn("refuses", self.run_script(script, etc, status=1))
-        self.assertEqual(sorted(path.name for path in etc.rglob("*")), ["conf.d", "jetmem.yaml"])
-        # It joins, and joins again: a new certificate.
-        (etc / "jetmem.yaml").unlink()
-        for _ in range(2):
-            self.run_script(script, etc)
-        self.assertTrue((etc / "fleet.key").exists())
+        self.assertEqual(files(), before)
+        # It joins beside the shipped settings, and joins again: a new certificate.
+        (etc / "conf.d/50-mine.yaml").unlink()
+        self.run_script(script, etc)
+        before = files()
+        self.assertEqual(set(before), {"jetmem.yaml", "60-fleet.yaml", "fleet.web.yaml", "fleet.crt", "fleet.key"})
+        self.run_script(script, etc)
+        self.assertEqual(files(), before)
+        again = self.program("join", "orin-7", "--listen", "2001:DB8::7")
+        # What refuses it, here a key of another certificate, leaves the join that works.
+        broken = re.sub(r"(?s)(<<'END'\n-----BEGIN CERT.*?\nEND\n)", lambda _: "<<'END'\n" + before["fleet.crt"] + "END\n", again)
+        self.assertNotEqual(broken, again)
+        self.assertIn("refuses", self.run_script(broken, etc, status=1))
+        self.assertEqual(files(), before)
+        self.run_script(again, etc)
+        self.assertNotEqual(files()["fleet.crt"], before["fleet.crt"])
+        self.assertIn('listen: ["[2001:db8::7]:10743"]', files()["60-fleet.yaml"])
+        for words in (("--listen", "$(id)"), ("--listen", "::1%$(id)"), ("--listen", "eth0"), ("--address", "a\nb"),
+                      ("--address", "10.0.0.1,DNS:other"), ("--port", "70000")):
+            shown = jt.run([PROGRAM, "--dir", self.directory, "join", "orin-8", *words], 60)
+            self.assertEqual(shown.returncode, 2, words)
+            self.assertIn("wanted ", shown.stderr)
+        self.assertFalse((self.directory / "devices/orin-8.json").exists())
         shown = jt.run([PROGRAM, "--dir", self.directory, "join", "no such name"], 60)
         self.assertEqual(shown.returncode, 2)
         self.assertIn("wanted a host name", shown.stderr)
