@@ -3,11 +3,16 @@
 arrives, and that all of it can be undone. As whoever runs the test, without systemd: its units are only checked.
 """
 
+import argparse
 import base64
+import contextlib
+import hashlib
 import importlib.machinery
 import importlib.util
+import io
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -28,6 +33,14 @@ PROGRAM = fleet.FLEET / "jetmem-fleet-centre"
 
 def setUpModule():
     fleet.need("prometheus", "promtool", "prometheus-alertmanager", "amtool", "openssl")
+
+
+def load():
+    """The program as a module."""
+    loader = importlib.machinery.SourceFileLoader("jetmem_fleet_centre", str(PROGRAM))
+    program = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(program)
+    return program
 
 
 class Joined(jt.Daemon):
@@ -217,6 +230,136 @@ class Setup(unittest.TestCase):
         self.assertEqual(process.wait(90), 1)
         self.assertIn("a program of the centre ended", log.read_text())
 
+    def make(self, renew=False, **given):
+        """The files of an `up`, without its programs."""
+        program = load()
+        names = ("name", "port", "alertmanager_port", *program.OPTIONS)
+        options = argparse.Namespace(renew=renew, **{"name": "centre.example.org", **dict.fromkeys(names[1:]), **given})
+        centre = program.Centre(self.directory)
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            centre.make(options)
+        centre.check()
+        return out.getvalue()
+
+    def text(self, name):
+        return (self.directory / name).read_text()
+
+    def test_options_are_remembered_and_reach_all_files(self):
+        self.make(webhook="http://hooks.example.org/a", runbooks="https://wiki.example.org/NAME", everything=True)
+        self.assertNotIn("action: keep", self.text("prometheus.yml"))
+        certificate = self.text("centre.crt")
+        self.assertEqual(self.make(port=10890, alertmanager_port=10893, heartbeat="http://hooks.example.org/b"), "")
+        self.assertEqual(re.findall(r"targets: \[(.*)\]", self.text("prometheus.yml")).count('"127.0.0.1:10893"'), 2)
+        self.assertIn('"127.0.0.1:10890"', self.text("prometheus.yml"))
+        self.assertEqual(re.findall(r"url: \"(.*)\"", self.text("alertmanager.yml")),
+                         ["http://hooks.example.org/a", "http://hooks.example.org/b"])
+        self.assertIn("runbook_url: 'https://wiki.example.org/cma-exhausted'", self.text("rules/jetmem.rules.yml"))
+        self.assertNotIn("action: keep", self.text("prometheus.yml"))
+        self.assertEqual(self.text("centre.crt"), certificate)
+        self.make(name="other.example.org", everything=False, webhook="")
+        self.assertIn("server_name: other.example.org", self.text("prometheus.yml"))
+        self.assertIn("action: keep", self.text("prometheus.yml"))
+        self.assertNotIn("hooks.example.org/a", self.text("alertmanager.yml"))
+        self.assertNotEqual(self.text("centre.crt"), certificate)
+        # An upgrade: the file is as an earlier version of the program wrote it.
+        state = json.loads(self.text("centre.json"))
+        current = self.text("prometheus.yml")
+        earlier = current.replace("jetmem_(", "jetmem_(only|", 1)
+        (self.directory / "prometheus.yml").write_text(earlier)
+        state["written"]["prometheus.yml"] = hashlib.sha256(earlier.encode()).hexdigest()
+        (self.directory / "centre.json").write_text(json.dumps(state))
+        self.make(name=None)
+        self.assertEqual(self.text("prometheus.yml"), current)
+
+    def test_an_edited_file_refuses_options_that_would_change_it(self):
+        self.make()
+        mine = self.text("prometheus.yml") + "# mine\n"
+        (self.directory / "prometheus.yml").write_text(mine)
+        before = {path.name: path.read_bytes() for path in self.directory.rglob("*") if path.is_file()}
+        for words in (("--everything",), ("--alertmanager-port", "10893")):
+            shown = jt.run([PROGRAM, "--dir", self.directory, "up", "--foreground", *words], 60)
+            self.assertEqual(shown.returncode, 1)
+            self.assertRegex(shown.stderr, r"prometheus\.yml .*was edited.*--renew")
+        self.assertEqual({path.name: path.read_bytes() for path in self.directory.rglob("*") if path.is_file()}, before)
+        # This one changes another file.
+        self.assertRegex(self.make(webhook="http://hooks.example.org/a"), r"^kept \S*prometheus\.yml, which was edited\n$")
+        self.assertIn("hooks.example.org/a", self.text("alertmanager.yml"))
+        self.make(renew=True, everything=True)
+        self.assertNotIn("# mine", self.text("prometheus.yml"))
+        self.assertEqual(self.text("prometheus.yml.old"), mine)
+        self.assertIn("hooks.example.org/a", self.text("alertmanager.yml"))
+
+    def test_only_its_own_directory_and_files(self):
+        self.directory.mkdir()
+        (self.directory / "mine").write_text("mine")
+        self.assertIn("no centre.json", self.program("up", "--foreground", status=1))
+        self.assertIn("no centre in", self.program("down", "--purge", status=1))
+        self.assertEqual([path.name for path in self.directory.iterdir()], ["mine"])
+        (self.directory / "mine").unlink()
+        self.make()
+        (self.directory / "mine").write_text("mine")
+        (self.directory / "rules/mine.yml").write_text("mine")
+        (self.directory / "data/wal").mkdir()
+        program = load()
+        units = self.folder / "units"
+        units.mkdir()
+        program.unit_path = lambda service: units / f"jetmem-fleet-{service}.service"
+        asked = []
+        program.systemctl = lambda *words: asked.append(words)
+        for service, command in program.Centre(self.directory).commands().items():
+            program.unit_path(service).write_text(program.unit_text(service, command, True))
+        other = program.Centre(self.folder / "other")
+        with self.assertRaisesRegex(SystemExit, f"runs the centre in {self.directory}:"):
+            program.down(other, argparse.Namespace(purge=False))
+        self.assertEqual(asked, [])
+        if os.geteuid() == 0:
+            program.own(program.Centre(self.directory), "nobody")
+            uid = pwd.getpwnam("nobody").pw_uid
+            theirs = {str(path.relative_to(self.directory)) for path in self.directory.rglob("*") if path.stat().st_uid == uid}
+            self.assertEqual(theirs, {"data", "data/wal", "alertmanager"})
+            self.assertEqual(self.directory.stat().st_mode & 0o777, 0o750)
+            key = (self.directory / "ca.key").stat()
+            self.assertEqual((key.st_uid, key.st_gid, key.st_mode & 0o777), (0, 0, 0o600))
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            program.down(program.Centre(self.directory), argparse.Namespace(purge=True))
+        self.assertEqual(len(asked), 4)
+        self.assertIn(f"{self.directory}/rules/mine.yml", out.getvalue())
+        self.assertEqual({path.name for path in self.directory.rglob("*")}, {"mine", "rules", "mine.yml"})
+
+    def test_an_interrupted_up_is_repaired_and_certificates_are_renewed(self):
+        self.make()
+        authority, certificate = self.text("ca.crt"), self.text("centre.crt")
+        self.make()
+        self.assertEqual((self.text("ca.crt"), self.text("centre.crt")), (authority, certificate))
+        # Ends while the next one is made; the key does not belong to the certificate.
+        stray = self.text("centre.key")
+        (self.directory / "centre.crt").unlink()
+        self.make()
+        self.assertNotEqual(self.text("centre.crt"), certificate)
+        (self.directory / "centre.key").write_text(stray)
+        self.make()
+        program = load()
+        program.CERTIFICATE_DAYS = 80
+        program.Centre(self.directory).issue("centre", "centre.example.org", ["centre.example.org"])
+        certificate = self.text("centre.crt")
+        with contextlib.redirect_stderr(io.StringIO()) as told:
+            self.program("join", "orin-7")
+            soon = json.loads(self.text("devices/orin-7.json"))
+            soon[0]["labels"][program.EXPIRY] = "2020-01-01"
+            (self.directory / "devices/orin-7.json").write_text(json.dumps(soon))
+            program.warn_of_certificates(program.Centre(self.directory))
+        self.assertRegex(told.getvalue(), r"^The certificate of orin-7 ends on 2020-01-01: .*\ncentre\.crt ends within 90 days: .*\n$")
+        self.make()
+        self.assertNotEqual(self.text("centre.crt"), certificate)
+        # Ends before the authority is complete.
+        (self.directory / "ca.crt").unlink()
+        for name in ("centre.crt", "centre.key", "centre.json", "prometheus.yml"):
+            (self.directory / name).unlink()
+        (self.directory / "centre.json").write_text('{"name": "centre.example.org"}')
+        self.make()
+        shown = jt.run(["openssl", "verify", "-CAfile", self.directory / "ca.crt", self.directory / "centre.crt"], 60)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+
     def test_a_join_changes_nothing_that_somebody_configured(self):
         process, _ = self.start()
         process.terminate()
@@ -279,9 +422,7 @@ class Setup(unittest.TestCase):
         process, _ = self.start()
         process.terminate()
         process.wait(90)
-        loader = importlib.machinery.SourceFileLoader("jetmem_fleet_centre", str(PROGRAM))
-        program = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-        loader.exec_module(program)
+        program = load()
         for service, command in program.Centre(self.directory).commands().items():
             for system in (True, False):
                 unit = self.folder / f"jetmem-fleet-{service}-{system}.service"
