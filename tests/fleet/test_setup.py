@@ -348,7 +348,8 @@ class Setup(unittest.TestCase):
             soon[0]["labels"][program.EXPIRY] = "2020-01-01"
             (self.directory / "devices/orin-7.json").write_text(json.dumps(soon))
             program.warn_of_certificates(program.Centre(self.directory))
-        self.assertRegex(told.getvalue(), r"^The certificate of orin-7 ends on 2020-01-01: .*\ncentre\.crt ends within 90 days: .*\n$")
+        self.assertRegex(told.getvalue(),
+                         r"^The certificate of orin-7 ends on 2020-01-01: .*\ncentre\.crt ends within 90 days: .*\n$")
         self.make()
         self.assertNotEqual(self.text("centre.crt"), certificate)
         # Ends before the authority is complete.
