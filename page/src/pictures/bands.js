@@ -3,29 +3,40 @@
 
 import {short} from '../text.js';
 
-// [{alert, severity, from, to, isOpen}], the earliest first. `changes`: events of alerts, newest
-// first, some perhaps from before what is shown; `rules`: of /api/v1/alerts, where now is shown.
-// Without its end an alert that does not fire now ended with its boot.
-export function alertBands(changes, rules, range, now) {
+// Kinds of events that end an alert: its condition ended, nobody sees it, another one covers it, or its
+// rule was removed.
+const ENDS = new Set(['resolved', 'unknown', 'inhibited', 'withdrawn']);
+
+// What alertBands() has to know; 'start' (of jetmemd) begins a boot at the latest.
+export const BAND_KINDS = new Set(['firing', ...ENDS, 'start']);
+
+// [{alert, severity, from, to}], the earliest first. `alerts`: events of BAND_KINDS, newest first,
+// some perhaps from before what is shown; `rules`: of /api/v1/alerts, known before the events were
+// asked for, and evaluated at `rulesAt`. Without its end an alert ended with its boot. One that does
+// not fire now though its end was lost is drawn where it is known to have fired: when it began.
+export function alertBands({alerts = [], rules, rulesAt = Infinity}, range, now) {
   const to = Math.min(range.to ?? now, now);
   const from = (range.to ?? now) - range.seconds;
   const open = new Map();
   const bands = [];
-  const end = (key, time, isOpen = false) => {
+  const end = (key, time) => {
     const band = open.get(key);
     open.delete(key);
-    if (band) bands.push({...band, to: time, isOpen});
+    if (band) bands.push({...band, to: Math.max(band.from, time)});
   };
   let boot = null;
-  for (const event of [...changes].reverse()) {
-    if (!Number.isFinite(event.time)) continue;
-    const key = `${event.subject} ${JSON.stringify(event.fields?.labels ?? {})}`;
+  let last = -Infinity;
+  for (const event of [...alerts].reverse()) {
+    const isTimed = Number.isFinite(event.time);
+    const time = isTimed ? event.time : last;
     if (boot !== null && event.boot !== boot) {
-      for (const [other, band] of [...open]) if (band.boot !== event.boot) end(other, event.time);
+      for (const [key, band] of [...open]) if (band.boot !== event.boot) end(key, time);
     }
     boot = event.boot;
-    if (event.kind === 'resolved') end(key, event.time);
-    if (event.kind !== 'firing' || open.has(key)) continue;
+    last = time;
+    const key = `${event.subject} ${JSON.stringify(event.fields?.labels ?? {})}`;
+    if (ENDS.has(event.kind)) end(key, time);
+    if (event.kind !== 'firing' || !isTimed || open.has(key)) continue;
     open.set(key, {
       alert: short(event.subject ?? '', 120),
       severity: event.severity,
@@ -33,8 +44,12 @@ export function alertBands(changes, rules, range, now) {
       from: event.time,
     });
   }
-  const firing = new Set((rules ?? []).filter(({state}) => state === 'firing').map(({alert}) => alert));
-  for (const [key, {alert}] of [...open]) end(key, to, firing.has(alert));
+  const firing = new Set(
+      (rules ?? []).filter(({state}) => state === 'firing').map(({alert}) => short(alert ?? '', 120)));
+  // The rules say nothing about what began after their evaluation, and about a past before it.
+  const isSaid = rules && (range.to === undefined || rulesAt <= range.to);
+  const isOver = (band) => isSaid && !firing.has(band.alert) && band.from <= rulesAt;
+  for (const [key, band] of [...open]) end(key, isOver(band) ? band.from : to);
   const shown = bands.filter((band) => band.to >= from && band.from <= (range.to ?? now));
   return merged(shown.sort((a, b) => a.from - b.from));
 }
@@ -46,7 +61,6 @@ function merged(bands) {
     const last = out.findLast(({alert}) => alert === band.alert);
     if (last && band.from <= last.to) {
       last.to = Math.max(last.to, band.to);
-      last.isOpen ||= band.isOpen;
     } else {
       out.push({...band});
     }

@@ -4,6 +4,8 @@
 
 import {endOf, refreshSeconds} from '../ranges.js';
 
+import {BAND_KINDS} from './bands.js';
+
 const MOST_EVENTS = 500;
 // Alerts that began so long before what is shown may still fire within it.
 const ALERTS_BEFORE = 30 * 86400;
@@ -139,11 +141,14 @@ function withNews(known, fresh, begin) {
   return {...fresh, events, more: known.more || all.size > MOST_EVENTS, looks: known.looks + 1};
 }
 
-// Events in the range: {events (newest first), more: whether older ones are omitted, alerts: changes
-// of alerts, also before the range, newest first}.
+// Events in the range: {events (newest first), more: whether older ones are omitted, alerts: those of
+// BAND_KINDS, also before the range, newest first, rules, rulesAt: the rules as they were known before,
+// for alertBands()}.
 export function happened(page, range) {
   return once(`${range.name} events`, refreshSeconds(range) / 2, async (known) => {
     const to = range.to === undefined ? {} : {to: range.to};
+    const {rules, evaluated} = page.device.latest('alerts') ?? {};
+    const before = {rules, rulesAt: evaluated?.unix_seconds ?? undefined};
     const newest = known?.events.find(({time}) => Number.isFinite(time))?.time;
     const isWhole = range.to !== undefined || !(newest > 0) || known.looks >= WHOLE_EVERY;
     if (!isWhole) {
@@ -153,9 +158,9 @@ export function happened(page, range) {
       if (fresh.more !== true) {
         const begin = (fresh.from?.time ?? page.device.time()) - range.seconds;
         const all = withNews(known, {...fresh, events: fresh.events ?? []}, begin);
-        const changes = all.events.filter(({category}) => category === 'alert');
+        const changes = all.events.filter(({kind}) => BAND_KINDS.has(kind));
         const alerts = new Map([...known.alerts, ...changes].map((event) => [event.id, event]));
-        return {...all, alerts: [...alerts.values()].sort((a, b) => b.id - a.id)};
+        return {...all, ...before, alerts: [...alerts.values()].sort((a, b) => b.id - a.id)};
       }
     }
     const all =
@@ -164,10 +169,9 @@ export function happened(page, range) {
     const {events: alerts = []} = await page.device.events({
       from: Math.max(1, Math.floor(begin - ALERTS_BEFORE)),
       ...to,
-      category: 'alert',
-      kind: 'firing,resolved',
+      kind: [...BAND_KINDS].join(','),
       limit: MOST_EVENTS,
     });
-    return {...all, events: all.events ?? [], alerts, looks: 0};
+    return {...all, ...before, events: all.events ?? [], alerts, looks: 0};
   });
 }

@@ -93,7 +93,7 @@ export function linePicture(page, what) {
       end: endOf(range, now),
       now,
       events,
-      bands: alertBands(events.alerts ?? [], rules, range, now),
+      bands: alertBands(events, range, now),
       limits: limitsOf(metrics, rules),
       leftOut:
           all.length - lines.length + answers.reduce((sum, {leftOut}) => sum + (leftOut ?? 0), 0),

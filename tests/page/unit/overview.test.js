@@ -56,29 +56,53 @@ test('limits: the thresholds of the first conditions', () => {
 const change = (id, kind, time, more = {}) =>
     ({id, kind, time, boot: 1, category: 'alert', severity: 'warning', subject: 'A', ...more});
 const RANGE = {seconds: 100, from: 100, to: 200};
-const spans = (changes, rules = [], range = RANGE, now = 1000) =>
-    alertBands(changes, rules, range, now).map(({from, to, isOpen}) => [from, to, isOpen]);
+const spans = (alerts, {rules, rulesAt} = {}, range = RANGE, now = 1000) =>
+    alertBands({alerts, rules, rulesAt}, range, now).map(({from, to}) => [from, to]);
 
 test('bands: from firing to resolved', () => {
-  equal(spans([change(2, 'resolved', 150), change(1, 'firing', 120)]), [[120, 150, false]]);
-  equal(spans([change(2, 'resolved', 150), change(1, 'firing', 20)]), [[20, 150, false]], 'before');
+  equal(spans([change(2, 'resolved', 150), change(1, 'firing', 120)]), [[120, 150]]);
+  equal(spans([change(2, 'resolved', 150), change(1, 'firing', 20)]), [[20, 150]], 'before');
   equal(spans([change(2, 'resolved', 50), change(1, 'firing', 20)]), []);
   equal(spans([change(1, 'pending', 120)]), []);
 });
 
+test('bands: what nobody sees, is covered or has no rule any more does not fire', () => {
+  for (const kind of ['unknown', 'inhibited', 'withdrawn']) {
+    equal(spans([change(2, kind, 150), change(1, 'firing', 120)]), [[120, 150]], kind);
+  }
+  equal(spans([change(4, 'resolved', 190), change(3, 'firing', 170), change(2, 'unknown', 150),
+               change(1, 'firing', 120)]),
+        [[120, 150], [170, 190]]);
+});
+
 test('bands: without an end until now, or until its boot ended', () => {
+  const start = {category: 'daemon', subject: undefined};
+  const fired = change(1, 'firing', 120);
+  equal(spans([change(2, 'firing', 170, {subject: 'B', boot: 2}), fired]), [[120, 170], [170, 200]]);
+  equal(spans([change(2, 'start', 160, {...start, boot: 2}), fired]), [[120, 160]]);
+  equal(spans([change(2, 'start', 160, start), fired]), [[120, 200]], 'the daemon, not the board');
+  // A clock that is not set yet, or was set back.
+  equal(spans([change(2, 'start', undefined, {...start, boot: 2}), fired]), [[120, 120]]);
+  equal(spans([change(2, 'start', 10, {...start, boot: 2}), fired]), [[120, 120]]);
+});
+
+test('bands: an end that was lost', () => {
   const live = {seconds: 100};
-  equal(spans([change(1, 'firing', 150)], [{alert: 'A', state: 'firing'}], live, 180),
-        [[150, 180, true]]);
-  equal(spans([change(2, 'firing', 170, {subject: 'B', boot: 2}), change(1, 'firing', 120)]),
-        [[120, 170, false], [170, 200, false]]);
+  const fired = [change(1, 'firing', 150)];
+  const known = (state, rulesAt) => ({rules: [{alert: 'A', state}], rulesAt});
+  equal(spans(fired, known('firing', 175), live, 180), [[150, 180]]);
+  equal(spans(fired, known('inactive', 175), live, 180), [[150, 150]]);
+  equal(spans(fired, {rules: [], rulesAt: 175}, live, 180), [[150, 150]], 'no such rule');
+  equal(spans(fired, {}, live, 180), [[150, 180]], 'the rules are not known');
+  equal(spans(fired, known('inactive', 140), live, 180), [[150, 180]], 'fired after they were');
+  equal(spans(fired, known('inactive', 900)), [[150, 200]], 'of a past they say nothing');
 });
 
 test('bands: series of one alert are one', () => {
   const of = (value) => ({fields: {labels: {area: value}}});
   equal(spans([change(4, 'resolved', 190, of('b')), change(3, 'resolved', 150, of('a')),
                change(2, 'firing', 140, of('b')), change(1, 'firing', 110, of('a'))]),
-        [[110, 190, false]]);
+        [[110, 190]]);
 });
 
 test('events: what waits or has ended is not red', () => {

@@ -56,8 +56,7 @@ export function heatPicture(page, what) {
       body.replaceChildren(...view.nodes);
     }
     const {boots} = align([{points: picture.points}], range.step);
-    const bands =
-        alertBands(events.alerts ?? [], page.device.latest('alerts')?.rules, range, time());
+    const bands = alertBands(events, range, time());
     view.fill(
         {...picture, zeroIsBad: what.zeroIsBad, boots, bands, events: events.events ?? []}, range);
   }
