@@ -41,12 +41,13 @@ export class NoAnswer extends Error {
 }
 
 // `copy`: {etag, answer} of an earlier answer: it is not sent again if it is still the same.
-async function ask(path, copy = null) {
+// read(status, text) -> the answer.
+async function ask(path, copy = null, read = readAnswer) {
   const leave = await turn(path);
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort(), TIMEOUT);
   try {
-    return await askFor(path, copy, patience.signal, () => {
+    return await askFor(path, copy, read, patience.signal, () => {
       leave();
       clearTimeout(timer);
       timer = setTimeout(() => patience.abort(), WHOLE_TIMEOUT);
@@ -57,7 +58,7 @@ async function ask(path, copy = null) {
   }
 }
 
-async function askFor(path, copy, signal, began) {
+async function askFor(path, copy, read, signal, began) {
   let answer;
   const headers = copy?.etag ? {'If-None-Match': copy.etag} : {};
   try {
@@ -75,9 +76,9 @@ async function askFor(path, copy, signal, began) {
     throw new NoAnswer(0, 'the answer was truncated');
   }
   if (answer.ok) {
-    const read = readAnswer(answer.status, text);
-    if (copy) Object.assign(copy, {etag: answer.headers.get('ETag') ?? '', answer: read});
-    return read;
+    const found = read(answer.status, text);
+    if (copy) Object.assign(copy, {etag: answer.headers.get('ETag') ?? '', answer: found});
+    return found;
   }
   if (answer.status === 401) {
     throw new NoAnswer(401, 'user and password required: reload the page');
@@ -199,14 +200,8 @@ export class Device extends EventTarget {
   }
 
   // A page of the device's own, as text. Throws NoAnswer.
-  async page(path) {
-    try {
-      const answer = await fetch(path);
-      if (answer.ok) return await answer.text();
-      throw new NoAnswer(answer.status, `status ${answer.status}`);
-    } catch (error) {
-      throw error instanceof NoAnswer ? error : new NoAnswer(0, 'the connection failed');
-    }
+  page(path) {
+    return ask(path, null, (status, text) => text);
   }
 
   // All series of a metric (or those with the labels given: 'name{label="value"}') from `from` to

@@ -253,3 +253,16 @@ test('watch: nothing is asked that nobody wants', async () => {
   });
   equal(paths, ['/api/v1/cma']);
 });
+
+test('page: as text, and not waited for without end', async () => {
+  const device = new Device();
+  let signal = null;
+  await asked((path, time, options) => {
+    signal = options.signal;
+    return path.includes('none') ? new Response('no such page\n', {status: 404}) : new Response('<main>');
+  }, async () => {
+    equal(await device.page('/runbooks/a'), '<main>');
+    equal(await device.page('/runbooks/none').catch(({status, why}) => [status, why]), [404, 'no such page']);
+  });
+  equal(signal instanceof AbortSignal, true);
+});
