@@ -155,7 +155,7 @@ export class Device extends EventTarget {
   // visible requests nothing.
   watch(name, seconds, take, wants = () => true) {
     const watched = this.#watched.get(name) ??
-        {name, seconds, takers: [], wants: [], due: 0, busy: false, heard: false, failed: 0,
+        {name, seconds, takers: [], wants: [], due: 0, busy: false, heard: 0, failed: 0,
          isNeeded: false, copy: {etag: '', answer: null}};
     this.#watched.set(name, watched);
     watched.seconds = Math.min(watched.seconds, seconds);
@@ -187,6 +187,12 @@ export class Device extends EventTarget {
   // The last answer of something watched, or null.
   latest(name) {
     return this.#watched.get(name)?.copy.answer ?? null;
+  }
+
+  // When the device last answered it, changed or not, in seconds since 1970 on the reader's clock; 0:
+  // never.
+  heard(name) {
+    return this.#watched.get(name)?.heard ?? 0;
   }
 
   // The device's time, as far as it is known: its clock may differ from the reader's.
@@ -287,7 +293,7 @@ export class Device extends EventTarget {
       const answer = await ask(`/api/v1/${watched.name}`, watched.copy);
       this.#heard(isStatus);
       const isKnown = answer === before && watched.failed === 0;
-      watched.heard = true;
+      watched.heard = Date.now() / 1000;
       watched.failed = 0;
       // Only the status decides whether the device is live.
       if (isStatus) this.#goodStatus(answer);
@@ -335,7 +341,7 @@ export class Device extends EventTarget {
     const lost = this.#lost;
     this.#lost = now;
     const [other] = [...this.#watched.values()]
-        .filter(({name, heard}) => heard && name !== 'status')
+        .filter(({name, heard}) => heard > 0 && name !== 'status')
         .sort((a, b) => a.failed - b.failed || a.seconds - b.seconds);
     if (!other || now - asked > LONG) return this.#answered < asked;
     other.due = 0;

@@ -111,21 +111,26 @@ export function nearby(body) {
 export function fill(body, page, name, seconds, draw) {
   const trouble = el('div', {class: 'trouble'});
   const now = el('div', {class: 'now'});
+  // When what is shown was last heard; that is the device's last answer, if that could be drawn.
   let heard = 0;
+  let isLast = false;
   let waiting = null;
   body.append(trouble, now);
   // What is folded is drawn when it is opened.
   const fold = body.closest('details');
   const take = (answer, error) => {
-    waiting = fold && !fold.open ? [answer, error] : null;
-    if (answer) heard = Date.now() / 1000;
+    waiting = fold && !fold.open ? [answer ?? waiting?.[0], error] : null;
     if (waiting) return;
     if (answer) {
+      isLast = false;
       update(now, draw(answer));
+      isLast = true;
+      heard = page.device.heard(name);
       update(trouble);
-      return;
     }
+    if (!error) return;
     const why = short(error.why, 500);
+    if (isLast) heard = page.device.heard(name);
     const asOf = heard > 0 ? ` (as of ${moment(heard)})` : '';
     if (now.childElementCount === 0) update(trouble, el('p', {class: 'unavailable'}, why));
     else update(trouble, el('p', {}, `Not current: ${why}${asOf}`));

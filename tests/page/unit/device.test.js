@@ -238,6 +238,23 @@ test('watch: what is known is not sent again', async () => {
   equal(device.latest('status'), {n: 2});
 });
 
+test('watch: the same answer again is heard, too', async () => {
+  const device = new Device();
+  equal(device.heard('cma'), 0);
+  const heard = [];
+  await asked((path, time) => (time === 1 ? new Response('{}', {headers: {ETag: '"1"'}}) :
+                               time === 2 ? new Response(null, {status: 304}) : json({}, 500)),
+              async () => {
+    device.watch('cma', 0, () => {});
+    for (let i = 0; i < 3; ++i) {
+      device.again();
+      await new Promise((done) => setTimeout(done, 30));
+      heard.push(device.heard('cma'));
+    }
+  });
+  equal([heard[1] > heard[0], heard[2] === heard[1]], [true, true]);
+});
+
 test('watch: nothing is asked that nobody wants', async () => {
   const device = new Device();
   let wants = false;

@@ -6,15 +6,24 @@ import {fill} from '../../../page/src/section.js';
 import {fragmentation} from '../../../page/src/sections/fragmentation.js';
 import {equal, test} from './check.js';
 
-// What a part of the page looks like after these answers; an error is {status, why}.
+// What a part of the page looks like after these answers, each a minute after the one before; an error
+// is {status, why}, {same: true} the answer before again, which no taker hears of.
 function filled(answers, draw = ({text}) => el('p', {}, text)) {
   const body = el('div');
+  const begin = new Date().setHours(0, 0, 0, 0) / 1000;
+  let heard = 0;
   let take = null;
-  fill(body, {device: {watch: (name, seconds, taker) => (take = taker)}}, 'thermal', 3, draw);
-  return answers.map((each) => {
-    if (each.why) take(null, each);
-    else take(each);
-    return body.textContent.replace(/\d\d:\d\d:\d\d/, 'HH:MM:SS');
+  const device = {watch: (name, seconds, taker) => (take = taker), heard: () => heard};
+  fill(body, {device}, 'thermal', 3, draw);
+  return answers.map((each, i) => {
+    if (!each.why) heard = begin + 60 * i;
+    try {
+      if (each.why) take(null, each);
+      else if (!each.same) take(each);
+    } catch (error) {
+      take(null, {status: -1, why: error.message});
+    }
+    return body.textContent;
   });
 }
 
@@ -23,10 +32,22 @@ test('fill: old content is marked, whatever failed', () => {
   equal(filled([lost, {text: 'hot'}, lost, {status: 429, why: 'too many'}, {text: 'cold'}]), [
     'the connection failed',
     'hot',
-    'Not current: the connection failed (as of HH:MM:SS)hot',
-    'Not current: too many (as of HH:MM:SS)hot',
+    'Not current: the connection failed (as of 00:01:00)hot',
+    'Not current: too many (as of 00:01:00)hot',
     'cold',
   ]);
+});
+
+test('fill: old content is as old as the last answer that confirmed it', () => {
+  const lost = {status: 0, why: 'lost'};
+  equal(filled([{text: 'hot'}, {same: true}, {same: true}, lost]).at(-1), 'Not current: lost (as of 00:02:00)hot');
+  const draw = ({text}) => {
+    if (!text) throw new Error('odd');
+    return el('p', {}, text);
+  };
+  equal(filled([{text: 'hot'}, {}, {same: true}, lost], draw).slice(1),
+        ['Not current: odd (as of 00:00:00)hot', 'Not current: odd (as of 00:00:00)hot',
+         'Not current: lost (as of 00:00:00)hot']);
 });
 
 function zones(status) {
@@ -37,6 +58,7 @@ function zones(status) {
   page.cursor = new EventTarget();
   page.device = new EventTarget();
   page.device.watch = (name, seconds, take) => takers.push(take);
+  page.device.heard = () => 0;
   fragmentation.create(body.firstChild, page);
   for (const take of takers) take(status);
   return body;
