@@ -95,7 +95,7 @@ function action(page, status, level) {
       'div',
       {class: 'bar-of-action'},
       el('h3', {}, level === 'ok' ? 'To look closer' : 'Do this'),
-      worst ? runbookButton(page, worst.runbook, worst.alert) : null,
+      worst ? runbookButton(page, worst.runbook, worst) : null,
     ),
     command ? copyable(command) : null,
     remedy ? el('p', {}, remedy) : null,

@@ -113,7 +113,7 @@ function card(rule, page) {
     worst ? el('p', {class: 'quiet'}, since(worst, rule)) : null,
     worst && rule.unknown_reason ? el('p', {class: 'quiet'}, whyUnknown(rule)) : null,
     all.length > 1 ? series(all, rule) : null,
-    worst ? advice(worst, rule, page) : el('p', {}, runbookButton(page, rule.runbook, rule.alert)),
+    worst ? advice(worst, rule, page) : el('p', {}, runbookButton(page, rule.runbook, {alert: rule.alert})),
     worst?.active_since ? showTime(worst, page) : null,
   );
 }
@@ -214,7 +214,7 @@ function advice(alert, rule, page) {
     [
       ['Cause', alert.cause && short(alert.cause, 800)],
       ['Remedy', alert.remedy && short(alert.remedy, 800)],
-      ['Read', runbookButton(page, rule.runbook, rule.alert)],
+      ['Read', runbookButton(page, rule.runbook, {alert: rule.alert, labels: alert.labels})],
     ]
       .filter(([, what]) => what)
       .map(([name, what]) => [el('dt', {}, name), el('dd', {}, what)]),

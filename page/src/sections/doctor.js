@@ -123,7 +123,7 @@ function advice(each, page) {
       ['Cause', each.cause && short(each.cause, 800)],
       ['Remedy', each.remedy && short(each.remedy, 800)],
       ['To confirm', each.confirm && copyable(short(each.confirm, 400))],
-      ['Read', runbookButton(page, each.runbook, each.alerts?.[0]?.alert)],
+      ['Read', runbookButton(page, each.runbook, each.alerts?.[0])],
     ]
       .filter(([, what]) => what)
       .map(([name, what]) => [el('dt', {}, name), el('dd', {}, what)]),
