@@ -29,6 +29,9 @@ const isRefusal = ({status}) => status === 429 || status === 503;
 // The list of recorded series rarely changes: metrics that a device does not have are not queried,
 // because it would report an error.
 const RECORDED_SECONDS = 120;
+// Of a recording that has just begun it is asked for again sooner: not every source has been read.
+const YOUNG_SECONDS = 300;
+const YOUNG_RECORDED_SECONDS = 15;
 // What is kept of ranges that were shown.
 const MOST_KEPT = 60;
 
@@ -101,8 +104,7 @@ export function joined(known, fresh, from, begin) {
 
 // The series of a metric over the range, as returned by Device.past().
 export async function series(page, metric, range) {
-  const recorded = await once('recorded', RECORDED_SECONDS, () => page.device.recorded());
-  if (!recorded.has(metric.split('{', 1)[0])) return [];
+  if (!(await recordedNames(page)).has(metric.split('{', 1)[0])) return [];
   const {step} = range;
   return once(`${range.name} ${metric}`, refreshSeconds(range) / 2, async (known) => {
     if (range.to !== undefined) return page.device.past(metric, range.from, step, range.to);
@@ -117,8 +119,12 @@ export async function series(page, metric, range) {
 }
 
 // The names of all metrics that are recorded.
-export const recordedNames = (page) =>
-    once('recorded', RECORDED_SECONDS, () => page.device.recorded());
+export async function recordedNames(page) {
+  const {begun} = await recordedSpan(page);
+  const isOld = page.device.time() - begun >= YOUNG_SECONDS;
+  return once('recorded', isOld ? RECORDED_SECONDS : YOUNG_RECORDED_SECONDS,
+              () => page.device.recorded());
+}
 
 // What the history holds: {oldest, begun (when this boot's recording began), step (seconds between
 // two points)}, times in seconds since 1970.

@@ -13,7 +13,8 @@ test('past: what is refused to one picture is not asked for by the next', async 
     ++asked;
     throw new NoAnswer(503, 'the history is switched off');
   };
-  const page = {device: {recorded: refuse, past: refuse, events: refuse}};
+  const device = {latest: () => null, once: refuse, recorded: refuse, past: refuse, events: refuse};
+  const page = {device};
   const range = rangeNamed('1h');
   const found = [];
   for (const ask of [() => series(page, 'a', range), () => series(page, 'b', range),
