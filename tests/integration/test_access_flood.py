@@ -363,7 +363,9 @@ class UnderAttack(unittest.TestCase):
 
     def test_trickle(self):
         page = self.check(jt.Daemon(self, SETTINGS), "trickle", 7)
-        self.assertGreater(self.refused(page, "slow_request") + self.refused(page, "idle_evicted"), 50)
+        # Which of them depends on how soon the flood comes back.
+        self.assertGreater(sum(self.refused(page, reason) for reason in (
+            "slow_request", "idle_evicted", "busy_evicted")), 50)
 
     def test_connections(self):
         page = self.check(jt.Daemon(self, SETTINGS), "connections")

@@ -132,7 +132,9 @@ Connections::Eviction Connections::to_evict(Nanoseconds now, const ClientKey* cl
     const std::tuple rank(std::max(of_client(each->client), kFew), -static_cast<int>(loss),
                           now - begin);
     if (out.connection != nullptr && rank <= best) continue;
-    out = {each.get(), loss == Loss::kIdle};
+    const bool has_grace = loss >= Loss::kNew && of_client(each->client) <= kFew;
+    out = {each.get(), loss == Loss::kIdle,
+           has_grace ? std::max(Nanoseconds(0), each->opened + kGrace - now) : Nanoseconds(0)};
     best = rank;
   }
   return out;

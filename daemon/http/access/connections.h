@@ -3,7 +3,8 @@
 // one is closed for another when all are taken. The web thread's own; the caller cuts them.
 //
 // A newcomer always gets in: it takes the place of a connection of the client that holds most,
-// whatever that connection does. Root has a few places of its own on Unix sockets.
+// whatever that connection does. It has a moment to send its request: in a storm of newcomers the
+// next one waits for that. Root has a few places of its own on Unix sockets.
 #pragma once
 
 #include <chrono>
@@ -59,6 +60,8 @@ class Connections {
   // Idle, and evicted first: without a request for so long, or reading an answer for so long.
   static constexpr Nanoseconds kMayClose = std::chrono::milliseconds(500);
   static constexpr Nanoseconds kReaderMayExit = std::chrono::seconds(3);
+  // Every connection has this time from its opening, unless its client has more than kFew.
+  static constexpr Nanoseconds kGrace = std::chrono::milliseconds(100);
   // A connection that is this old, or has had so many requests, ends with its next answer.
   static constexpr Nanoseconds kMaxKept = std::chrono::hours(1);
   static constexpr std::uint32_t kMostRequests = 10'000;
@@ -101,6 +104,7 @@ class Connections {
   struct Eviction {
     Connection* connection = nullptr;  // null: all are reserved, or of other clients
     bool is_idle = false;
+    Nanoseconds grace{0};  // what is left of its time
   };
   // The one to evict: of the client that holds most, the one that loses least by it. With `client`
   // only among its connections.

@@ -613,8 +613,18 @@ Nanoseconds HttpPort::timeout(Nanoseconds now) const {
   return out;
 }
 
+Nanoseconds HttpPort::storm_pause() const {
+  // On a Unix socket root need not wait.
+  if (is_unix() || connections_.unreserved() < options_.max_connections) return Nanoseconds(0);
+  return connections_.to_evict(now_of_wait()).grace;
+}
+
 bool HttpPort::accept_waiting(Nanoseconds now) {
   for (int i = 0; i < kAcceptAtOnce && !is_full(); ++i) {
+    if (const Nanoseconds pause = storm_pause(); pause > Nanoseconds(0)) {
+      accept_again_ = now + pause;
+      return true;
+    }
     sockaddr_storage from{};
     socklen_t length = sizeof from;
     const int fd = ::accept4(listener_.fd(), reinterpret_cast<sockaddr*>(&from), &length,

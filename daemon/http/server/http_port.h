@@ -59,7 +59,8 @@ class HttpPort {
   // Call serve() after this long even without input; negative: no need.
   Nanoseconds timeout(Nanoseconds now) const;
 
-  // Accepts waiting connections. False: out of descriptors or memory; it pauses for a second.
+  // Accepts waiting connections. False: out of descriptors or memory; it pauses for a second. In a
+  // storm of newcomers it pauses until the first of them has had its time.
   bool accept_waiting(Nanoseconds now);
   // Connections closed unanswered since the last call, out of memory.
   unsigned take_unanswered() { return std::exchange(unanswered_, 0); }
@@ -111,6 +112,7 @@ class HttpPort {
   // For one more connection of this client.
   void make_room(const ClientKey& client);
   bool is_full() const;
+  Nanoseconds storm_pause() const;
   // False: the connection cannot be answered and must be closed.
   bool answer(MHD_Connection* handle, Connection& connection, Request& request);
   bool send_answer(MHD_Connection* handle, Connection& connection, const Answer& answer);

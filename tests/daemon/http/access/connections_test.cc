@@ -158,6 +158,24 @@ TEST_F(ConnectionsTest, ANewcomerOutlivesWhatIsOlder) {
   }
 }
 
+TEST_F(ConnectionsTest, ANewcomerHasAMomentForItsRequest) {
+  Connection& young = open("192.0.2.1", milliseconds(1000));
+  EXPECT_EQ(all_.to_evict(milliseconds(1020)).grace, milliseconds(80));
+  EXPECT_EQ(all_.to_evict(milliseconds(1100)).grace, milliseconds(0));
+  // Also while its answer is made and read, but not after it.
+  all_.requested(young, milliseconds(1010));
+  EXPECT_EQ(all_.to_evict(milliseconds(1020)).grace, milliseconds(80));
+  all_.answered(young, 100, milliseconds(1011));
+  EXPECT_EQ(all_.to_evict(milliseconds(1020)).grace, milliseconds(80));
+  all_.finished(young, milliseconds(1012));
+  EXPECT_EQ(all_.to_evict(milliseconds(1020)).grace, milliseconds(0));
+  // A client with many has none.
+  for (std::size_t i = 0; i <= Connections::kFew; ++i) open("192.0.2.2", milliseconds(1015));
+  const auto evicted = all_.to_evict(milliseconds(1020));
+  EXPECT_EQ(evicted.connection->client, client("192.0.2.2"));
+  EXPECT_EQ(evicted.grace, milliseconds(0));
+}
+
 TEST_F(ConnectionsTest, RootHasPlacesThatNobodyTakes) {
   for (std::size_t i = 0; i < Connections::kReserved; ++i) {
     EXPECT_TRUE(all_.has_reserved(local(0)));
