@@ -59,10 +59,11 @@ std::string name_of(int fd) {
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), ignored).string();
 }
 
-// SQLite opens by name: whether it has the same file, before anything is written.
-bool is_open_twice(int fd) {
+// SQLite opens by name: that it has the same file, before anything is written.
+Result<void> check_open_twice(int fd) {
   struct stat ours {};
-  if (::fstat(fd, &ours) != 0) return false;
+  if (::fstat(fd, &ours) != 0)
+    return tl::unexpected(errno_error("make", "a copy of the history", errno));
   int count = 0;
   std::error_code error;
   for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end;
@@ -72,7 +73,9 @@ bool is_open_twice(int fd) {
                          other.st_dev == ours.st_dev;
     if (is_same) ++count;
   }
-  return count >= 2;
+  if (error) return tl::unexpected(errno_error("list", "/proc/self/fd", error.value()));
+  if (count >= 2) return {};
+  return fail(Errc::kDenied, "make a copy of the history: another user moved its folder");
 }
 
 void redact_column(sqlite3_context* context, sqlite3_value* value, bool json) {
@@ -171,9 +174,7 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
       nullptr);
   const SqliteHandle db(raw);
   if (opened != SQLITE_OK) return tl::unexpected(sqlite_error(raw, "make a copy of the history"));
-  if (!is_open_twice(out.fd.get())) {
-    return fail(Errc::kDenied, "make a copy of the history: another user moved its folder");
-  }
+  if (auto ok = check_open_twice(out.fd.get()); !ok) return tl::unexpected(std::move(ok.error()));
   sqlite3_busy_timeout(raw, kBusyMs);
   const std::uint64_t pages = std::max<std::uint64_t>(needed.max_bytes / kPage, 64);
   Result<void> ok = run_sql(raw, kSettings);
