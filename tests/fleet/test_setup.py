@@ -112,6 +112,13 @@ class Setup(unittest.TestCase):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[1]}/api/v2/alerts", timeout=jt.PATIENCE) as answer:
             return {(each["labels"]["alertname"], each["labels"].get("instance", "")): each for each in json.load(answer)}
 
+    def wait_for(self, what, condition, seconds):
+        try:
+            jt.wait_for(what, condition, seconds)
+        except AssertionError as error:
+            logs = "\n".join(f"{path.name}:\n{path.read_text()[-6000:]}" for path in self.directory.glob("*.log"))
+            raise AssertionError(f"{error}\nAlertmanager has {self.alerts().keys()}\n{logs}") from None
+
     def stored_names(self):
         """Of jetmem's own metrics, by the centre's API, with its password."""
         server = fleet.Server(self, ["none"], self.ports[0], self.folder, user=(
@@ -151,7 +158,7 @@ class Setup(unittest.TestCase):
 
         def listed():
             return {each["instance"]: each for each in json.loads(self.program("devices", "--json"))}
-        jt.wait_for("both are listed", lambda: set(listed()) == {f"orin-7:{port}", f"lost:{lost}"} and
+        self.wait_for("both are listed", lambda: set(listed()) == {f"orin-7:{port}", f"lost:{lost}"} and
                     listed()[f"orin-7:{port}"]["verdict"] < 5, 120)
         found = json.loads(self.program("devices", "--json"))
         self.assertEqual([each["instance"] for each in found], [f"lost:{lost}", f"orin-7:{port}"])
@@ -166,9 +173,9 @@ class Setup(unittest.TestCase):
         self.assertLessEqual(stored, required_series.kept(fleet.FLEET / "device/agent.yml"))
 
         # Alerts reach Alertmanager, and its receivers.
-        jt.wait_for("the heartbeat arrives", lambda: webhook.firing("heartbeat"), 150)
+        self.wait_for("the heartbeat arrives", lambda: webhook.firing("heartbeat"), 150)
         down = ("JetmemDeviceDown", f"lost:{lost}")
-        jt.wait_for("the alert of the device that is down arrives", lambda: down in self.alerts(), 150)
+        self.wait_for("the alert of the device that is down arrives", lambda: down in self.alerts(), 150)
         annotations = self.alerts()[down]["annotations"]
         self.assertIn("lost:", annotations["summary"])
         self.assertRegex(annotations["description"], "^Cause: .* Remedy: ")
