@@ -158,6 +158,7 @@ void count_allocations(Bench& bench) {
   };
   for (int i = 0; i < kAllocationRounds; ++i) bench.collect();
   print("allocations collect", since());
+  bench.cycle();  // makes the layout
   before = allocations_of_this_thread();
   for (int i = 0; i < kAllocationRounds; ++i) bench.cycle();
   print("allocations round", since());

@@ -30,7 +30,7 @@ def sampling(table, build):
     table.row("heap allocations a round", figures["allocations round"][1] * 1000, target=0, digits=2)
 
 
-def allocations(table, build, directory, settle=45, seconds=75):
+def allocations(table, build, directory, settle=90, seconds=75):
     """Of the real daemon's loop, after the first probe has run: as long as it takes to meet all that it does
     once a minute or more often."""
     shim = os.path.join(build, "tests/bench/count_malloc.so")
