@@ -17,9 +17,9 @@ MEASURED = re.compile(r"^jetmem_(pressure|vmstat|thermal|zone|buddy)")
 STEADY = re.compile(r"jetmem_(meminfo_(MemTotal|CmaTotal|SwapTotal)_|zone_(present|managed)_|device_)")
 # Which of two sources is read first differs from run to run, and these say what is known then: the
 # ratio goes by the camera's frame until the kernel's log is read, as its help says, and refusals of
-# that log have no series before.
+# that log have no series before, nor incidents before the lines of processes are read too.
 RACES = {"jetmem_cma_frame_fit_ratio", "jetmem_cma_largest_request_bytes", "jetmem_dma_recent_refusals",
-         "jetmem_buddy_free_cma_known"}
+         "jetmem_buddy_free_cma_known", "jetmem_kernel_incidents_total"}
 # What may be there in place of a value, where the log says why: SMMU faults under their number instead
 # of their client's name.
 EXPLAINED = [(re.compile("unknown SoC: "), re.compile("jetmem_smmu_"))]
