@@ -200,9 +200,11 @@ class DaemonScenario:
     def tell(self):
         self.start()
         # A port that could not be had is tried again after ten seconds.
-        if self.until(self.serves, 2 if not self.fault else 2.5):
+        if self.until(self.serves, 2.5 if self.fault else PATIENCE):
             self.control.phase(1)
             self.steady()
+            if not self.fault:
+                self.see_all()
         elif self.alive():
             self.until(self.serves, 12)  # late: which is no word of what failed
             self.control.phase(1)
@@ -232,6 +234,15 @@ class DaemonScenario:
             page = self.scrape()
             return page and (before is None or page.value("jetmem_sample_cycles_total") > before)
         self.out.sampled = bool(self.until(more, 3)) or not self.alive()
+
+    def see_all(self):
+        """Until no series has been added for a second: what came later would be new to the runs with faults."""
+        known, since = 0, time.monotonic()
+        while self.alive() and time.monotonic() - since < 1:
+            page = self.scrape()
+            if page and len(page.samples) > known:
+                known, since = len(page.samples), time.monotonic()
+            time.sleep(0.1)
 
     def seen(self):
         return self.out
