@@ -159,7 +159,7 @@ class Setup(unittest.TestCase):
         def listed():
             return {each["instance"]: each for each in json.loads(self.program("devices", "--json"))}
         self.wait_for("both are listed", lambda: set(listed()) == {f"orin-7:{port}", f"lost:{lost}"} and
-                    listed()[f"orin-7:{port}"]["verdict"] < 5, 120)
+                      listed()[f"orin-7:{port}"]["verdict"] < 5, 120)
         found = json.loads(self.program("devices", "--json"))
         self.assertEqual([each["instance"] for each in found], [f"lost:{lost}", f"orin-7:{port}"])
         self.assertEqual((found[0]["verdict"], found[1]["site"]), (7, "hall-2"))
