@@ -60,7 +60,8 @@ class Connections {
   // Idle, and evicted first: without a request for so long, or reading an answer for so long.
   static constexpr Nanoseconds kMayClose = std::chrono::milliseconds(500);
   static constexpr Nanoseconds kReaderMayExit = std::chrono::seconds(3);
-  // Every connection has this time from its opening, unless its client has more than kFew.
+  // On a port none is closed for another client's before it has been open for so long, unless its
+  // own client has more than kFew.
   static constexpr Nanoseconds kGrace = std::chrono::milliseconds(100);
   // A connection that is this old, or has had so many requests, ends with its next answer.
   static constexpr Nanoseconds kMaxKept = std::chrono::hours(1);
@@ -104,7 +105,7 @@ class Connections {
   struct Eviction {
     Connection* connection = nullptr;  // null: all are reserved, or of other clients
     bool is_idle = false;
-    Nanoseconds grace{0};  // what is left of its time
+    Nanoseconds grace{0};  // what it has left of kGrace
   };
   // The one to evict: of the client that holds most, the one that loses least by it. With `client`
   // only among its connections.
