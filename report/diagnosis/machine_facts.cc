@@ -66,11 +66,11 @@ std::optional<double> mebibytes_before(std::string_view text, std::size_t unit) 
   if (!number || *number > (1U << 24)) return std::nullopt;
   double value = static_cast<double>(*number);
   if (point != std::string_view::npos) {
-    double unit = 0.1;
+    double place = 0.1;
     for (const char c : digits.substr(point + 1)) {
       if (!is_digit(c)) return std::nullopt;
-      value += unit * (c - '0');
-      unit /= 10;
+      value += place * (c - '0');
+      place /= 10;
     }
   }
   return value * (1 << 20);
