@@ -36,6 +36,7 @@
 
 #include "collectors/kernel_log/source.h"
 #include "collectors/kernel_log/tally.h"
+#include "collectors/lazy_derived_metric.h"
 #include "collectors/source.h"
 #include "health/memory/options.h"
 
@@ -84,7 +85,7 @@ class RecentCulprits {
   std::optional<Nanoseconds> looked_;
 };
 
-class RecentEvents final : public DerivedMetric {
+class RecentEvents final : public LazyDerivedMetric {
  public:
   explicit RecentEvents(const HealthOptions& options = kDefaultHealthOptions);
 

@@ -9,13 +9,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "collectors/lazy_derived_metric.h"
 #include "collectors/processes/group/groups.h"
 #include "collectors/source.h"
 #include "health/trend.h"
 
 namespace jetmem {
 
-class Trends final : public DerivedMetric {
+class Trends final : public LazyDerivedMetric {
  public:
   Trends();
 

@@ -94,6 +94,7 @@ const SourceInfo BuddyinfoSource::kInfo{
     .name = "buddyinfo",
     .what = "free blocks by zone and order: how contiguous free memory is",
     .paths = kBuddyinfoPaths,
+    .interval = std::chrono::seconds(5),
     .metrics = kBuddyinfoMetrics,
 };
 

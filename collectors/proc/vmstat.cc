@@ -238,6 +238,7 @@ const SourceInfo VmstatSource::kInfo{
     .name = "vmstat",
     .what = "reclaim, compaction, swapping, OOM kills and CMA calls since boot",
     .paths = kVmstatPaths,
+    .interval = std::chrono::seconds(5),
     .metrics = kVmstatMetrics,
 };
 

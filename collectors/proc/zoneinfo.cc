@@ -323,6 +323,7 @@ const SourceInfo ZoneinfoSource::kInfo{
     .name = "zoneinfo",
     .what = "free memory, CMA and watermarks of each zone",
     .paths = kZoneinfoPaths,
+    .interval = std::chrono::seconds(5),
     .metrics = kZoneinfoMetrics,
 };
 

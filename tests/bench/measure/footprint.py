@@ -66,7 +66,7 @@ def rows(table, jetmemd, rivals, watched, rate, seconds):
     def total(each, kind):
         return sum(m[kind] for m in memory[each])
     cpu, wakes, written = rate[jetmemd]
-    table.section(f"Whole daemons beside each other for {seconds} s, at 1 Hz on the same sources, all processes of each")
+    table.section(f"Whole daemons beside each other for {seconds} s, all processes of each")
     table.row("CPU a minute", cpu * MINUTE / 1000, "ms", target=5)
     for each in rivals:
         table.row(f"  against {each.name}", cpu * MINUTE / 1000, "ms", rate[each][0] * MINUTE / 1000)
