@@ -54,8 +54,9 @@ std::string release_in_words(std::string_view text) {
   return {};
 }
 
-// "(128MB)", "64 MiB", "120.44 MiB": the number before the unit.
+// "(128MB)", "64 MiB", "120.44 MiB": the number before the unit, which may be missing (npos).
 std::optional<double> mebibytes_before(std::string_view text, std::size_t unit) {
+  if (unit == std::string_view::npos) return std::nullopt;
   std::size_t end = unit;
   while (end > 0 && is_blank(text[end - 1])) --end;
   std::size_t begin = end;
