@@ -64,6 +64,14 @@ TEST(KernelLogMemoryReport, HarmlessAndCut) {
             "");
 }
 
+TEST(KernelLogMemoryReport, CountsBehindOtherWordsAreNotOfIt) {
+  constexpr std::string_view kHead = "Total swap = 4096kB\n";
+  const auto of = [&](std::string_view line) { return decoded(std::string(kHead).append(line)); };
+  EXPECT_EQ(of("dce: a slab_unreclaimable:614 Queue\n"), of(""));
+  EXPECT_NE(of(" slab_reclaimable:9012 slab_unreclaimable:41100\n"), of(""));
+  EXPECT_NE(of(" free:22123 slab_reclaimable:9012 slab_unreclaimable:41100\n"), of(""));
+}
+
 TEST(KernelLogMemoryReport, Sentence) {
   EXPECT_EQ(sentence_of("Node 0 Normal free:2048kB min:4096kB low:1kB\n"),
             "the kernel printed a memory report; zone Normal had 2 MiB free, below its min "

@@ -59,8 +59,8 @@ Piece zone_line(std::string_view text, Event& event) {
   return {};
 }
 
-// " slab_reclaimable:9012 slab_unreclaimable:41100", " mapped:812 shmem:5121 pagetables:1 ...":
-// pages.
+// " slab_reclaimable:9012 slab_unreclaimable:41100", " free:22123 free_pcp:81 free_cma:11", on old
+// kernels " free:22123 slab_reclaimable:9012 slab_unreclaimable:41100": pages.
 Piece counts_line(std::string_view text, Event& event) {
   event.reset(EventKind::kMemoryReport);
   const auto set = [&](std::string_view name, std::string_view key) {
@@ -72,10 +72,12 @@ Piece counts_line(std::string_view text, Event& event) {
     }
     return true;
   };
-  const bool slab = set("slab_unreclaimable_pages", " slab_unreclaimable:");
   Scan scan(text);
   scan.blanks();
-  const bool free = scan.literal("free:") && text.find(" free_cma:") != std::string_view::npos;
+  const bool opens_free = scan.literal("free:");
+  if (!opens_free && !scan.literal("slab_reclaimable:")) return {};
+  const bool slab = set("slab_unreclaimable_pages", " slab_unreclaimable:");
+  const bool free = opens_free && text.find(" free_cma:") != std::string_view::npos;
   if (!slab && !free) return {};
   if (!slab) set("free_pages", "free:");
   return event.size() > 0 ? line_of_report(false) : Piece{};
