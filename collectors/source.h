@@ -203,7 +203,7 @@ class ParsedSource : public SourceOf<Self, R> {
 
 // Readings put together into something that no single file says (health/). Written after the
 // sources of a cycle, whenever one of them was read: so up to every second, and as often for a
-// reading that did not change.
+// reading that did not change. LazyDerivedMetric: less often.
 class DerivedMetric {
  public:
   virtual ~DerivedMetric() = default;

@@ -37,8 +37,9 @@ enum TrendMetric : std::size_t { kSlope, kFit, kExhaustion, kGroupSlope };
 constexpr std::array<std::string_view, 3> kTrendsSources{"meminfo", "nvmap", "processes"};
 constexpr std::array<std::string_view, 3> kOf{"MemAvailable", "NvMapMemUsed", "nvmap_orphans"};
 constexpr double kFurthest = 30 * 86400.0;
-// One per second, so that no cycle takes long.
+// One for each second that has passed, so that no cycle takes long.
 constexpr Nanoseconds kEach = std::chrono::seconds(1);
+constexpr std::int64_t kMostAtOnce = 16;  // after a pause
 
 constexpr std::string_view kTooFew = "too_few_values";
 constexpr std::string_view kNoFit = "no_steady_trend";
@@ -113,7 +114,7 @@ Trends::Group& Trends::group_of(const ProcessKey& key) {
 }
 
 void Trends::compute(Nanoseconds now) {
-  std::int64_t most = 1 + (now - computed_) / kEach;
+  std::int64_t most = std::min(1 + (now - computed_) / kEach, kMostAtOnce);
   computed_ = now;
   const std::size_t all = kStatistics + kGroups;
   for (std::size_t n = 0; n < all && most > 0; ++n) {

@@ -91,7 +91,7 @@ class Sampler {
   void reject(std::size_t i, Error error);
 
   // After the sources of a cycle: drops what is stale, and writes what needs each cycle: the series
-  // of sources whose worst values of a minute are kept, and what is derived with a memory.
+  // of sources whose worst values of a minute are kept, and each derived metric that is not lazy.
   void finish_eager();
   // Everything else, and the sources' own series: before somebody reads the table.
   void finish_lazy();

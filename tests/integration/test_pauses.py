@@ -13,7 +13,8 @@ class Pauses(unittest.TestCase):
     def test_a_pause_makes_nothing_stale_that_is_read_right_after_it(self):
         for reload in (False, True):
             with self.subTest(reload=reload):
-                daemon = jt.Daemon(self, root=jt.FIXTURES / "orin-nano-8gb")
+                daemon = jt.Daemon(self, "sources: {zoneinfo: {interval: 1s}, buddyinfo: {interval: 1s}, "
+                                   "vmstat: {interval: 1s}}\n", root=jt.FIXTURES / "orin-nano-8gb")
                 daemon.wait_until_read()
                 before = daemon.log()
                 os.kill(daemon.pid, signal.SIGSTOP)

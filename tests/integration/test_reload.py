@@ -75,7 +75,7 @@ class Reload(unittest.TestCase):
         self.assertEqual(page.state("vmstat"), "disabled")
         self.assertEqual(page.families("jetmem_vmstat_"), [])
         # Settings removed from the file are at their defaults again.
-        self.assertEqual(page.value("jetmem_source_interval_seconds", source="zoneinfo"), 1)
+        self.assertEqual(page.value("jetmem_source_interval_seconds", source="zoneinfo"), 5)
         daemon.wait_for_log("settings reloaded")
         daemon.wait_for_log("source vmstat: disabled")
 

@@ -10,6 +10,8 @@ namespace {
 constexpr int kLevel = 1;
 // Deflate, no name, no time, made to be fast, by a system that does not matter (RFC 1952, 2.3).
 constexpr std::string_view kHeader("\x1f\x8b\x08\0\0\0\0\0\x04\xff", 10);
+// Kept from one text to the next: a page needs less.
+constexpr std::size_t kMostSpace = 256U << 10;
 // So little text becomes one block: no version of libdeflate ends one before 5,000 bytes.
 constexpr std::size_t kPiece = 9'000;
 
@@ -86,6 +88,10 @@ bool Gzip::compress(const Beginning& beginning, std::string_view text, std::stri
   out.assign(kHeader).append(beginning.deflate).append(packed);
   append_number(libdeflate_crc32(beginning.crc, rest.data(), rest.size()), out);
   append_number(static_cast<std::uint32_t>(text.size()), out);
+  if (space_size_ > kMostSpace) {
+    space_.reset();
+    space_size_ = 0;
+  }
   return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The body of /metrics: the page, rendered at most once a cycle and only when requested, and after
-// it the web thread's own series, which change with each scrape. Of the page first the families
-// whose values rarely change: what was rendered and compressed of these is used again.
+// it the web thread's own series, which change with each scrape. Families that rarely change come
+// first; their text and compressed form are reused.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ class MetricsBody {
 
  private:
   using Text = std::shared_ptr<std::string>;
+  static constexpr std::uint64_t kNothing = UINT64_MAX;
 
   void render(const Page& page);
 
@@ -42,8 +43,8 @@ class MetricsBody {
   bool has_settled_ = false;      // whether plain_ begins with the text of these
   std::size_t settled_size_ = 0;  // its size
   std::optional<Gzip::Beginning> settled_gzip_;
-  std::size_t page_size_ = 0;         // how much of plain_ is the page
-  std::uint64_t cycle_ = UINT64_MAX;  // of that page; 0: there is none
+  std::size_t page_size_ = 0;       // how much of plain_ is the page
+  std::uint64_t cycle_ = kNothing;  // of that page; 0: there is none
   Text compressed_ = std::make_shared<std::string>();
 };
 

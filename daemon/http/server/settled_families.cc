@@ -22,11 +22,13 @@ void SettledFamilies::take_layout(std::shared_ptr<const Layout> layout) {
     if (before < known.size() && layout_->name(known[before]) == name)
       changed[f] = changed_[before];
   }
+  std::vector<bool> settled(families.size());
+  std::vector<double> values(layout->series().size());
+  // From here on nothing is allocated: all of it is the new layout's, or none.
   layout_ = std::move(layout);
   changed_ = std::move(changed);
-  settled_.resize(families.size());
-  values_.resize(layout_->series().size());
-  for (double& value : values_) value = 0;
+  settled_ = std::move(settled);
+  values_ = std::move(values);
 }
 
 bool SettledFamilies::take_values(const Page& page, std::size_t family) {
@@ -35,7 +37,7 @@ bool SettledFamilies::take_values(const Page& page, std::size_t family) {
   bool changed = false;
   for (std::size_t i = first; i < layout_->families()[family].end; ++i) {
     const double& value = page.values[series[i].value];
-    // By its bits: NaN is no other value than NaN.
+    // By its bits: NaN equals NaN here.
     if (std::memcmp(&values_[i], &value, sizeof value) == 0) continue;
     values_[i] = value;
     changed = true;

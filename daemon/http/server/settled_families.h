@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which families of the page have values that rarely change: three of four do not between two
-// scrapes. Their text and its compressed form are kept from one scrape to the next.
+// Which families of the page rarely change. Between two scrapes three of four keep their values:
+// their text and its compressed form are used again.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace jetmem {
 
 class SettledFamilies {
  public:
-  // Takes a filled page in. True: all_settled() is not what it was, or one of the settled has
-  // another value, so that their text is no longer true.
+  // Takes a filled page in. True: flags() changed, or a value of a settled family did, so that the
+  // text of the settled ones is outdated.
   bool update(const Page& page);
 
   // One for each of the page's families.

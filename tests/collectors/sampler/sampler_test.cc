@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "collectors/jetson/nvmap/source.h"
+#include "collectors/lazy_derived_metric.h"
 #include "collectors/proc/meminfo.h"
 #include "collectors/proc/vmstat.h"
 #include "collectors/sysfs/zram.h"
@@ -78,6 +79,52 @@ TEST_F(SamplerTest, AFailureKeepsTheLastValuesUntilTheyAreStale) {
   EXPECT_EQ(value(kFree), 8192);
   EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 0);
   EXPECT_EQ(changes_, (std::vector<std::string>{"ok", "failed", "stale", "ok"}));
+}
+
+// Counts how often it was written.
+template <class Base>
+class Counting final : public Base {
+ public:
+  explicit Counting(int& times) : times_(times) {}
+  std::string_view name() const override { return "counting"; }
+  std::span<const std::string_view> sources() const override { return {}; }
+  std::span<const Descriptor> metrics() const override { return {}; }
+  void write(SampleWriter& /*out*/, WriteContext& /*context*/) override { ++times_; }
+
+ private:
+  int& times_;
+};
+
+TEST_F(SamplerTest, ALazyDerivedMetricIsWrittenForReadersOnly) {
+  std::vector<std::unique_ptr<Source>> sources;
+  sources.push_back(std::make_unique<MeminfoSource>());
+  int eager = 0;
+  int lazy = 0;
+  std::vector<std::unique_ptr<DerivedMetric>> derived;
+  derived.push_back(std::make_unique<Counting<DerivedMetric>>(eager));
+  derived.push_back(std::make_unique<Counting<LazyDerivedMetric>>(lazy));
+  SampleTable table;
+  Sampler sampler(root_, clock_, table, std::move(sources), std::move(derived), {});
+  const auto cycle = [&](std::string_view meminfo) {
+    clock_.advance(seconds(1));
+    tree_.write("proc/meminfo", meminfo);
+    sampler.collect(0);
+    sampler.finish_eager();
+  };
+  cycle("MemFree: 4 kB\n");
+  cycle("MemFree: 5 kB\n");
+  EXPECT_EQ(eager, 2);
+  EXPECT_EQ(lazy, 0);
+  sampler.finish_lazy();
+  EXPECT_EQ(lazy, 1);
+  // Nothing was read since.
+  sampler.finish_cycle();
+  EXPECT_EQ(eager, 2);
+  EXPECT_EQ(lazy, 1);
+  cycle("MemFree: 6 kB\n");
+  sampler.finish_lazy();
+  EXPECT_EQ(eager, 3);
+  EXPECT_EQ(lazy, 2);
 }
 
 // Only series whose worst values are kept need each cycle.
