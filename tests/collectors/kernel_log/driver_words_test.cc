@@ -218,7 +218,10 @@ TEST(KernelLogDriverWords, ADriveWithoutItsInterruptDidNotFail) {
         "Buffer I/O error on dev loop3, logical block 0"}) {
     EXPECT_EQ(kinds_in(line), "") << line;
   }
-  EXPECT_EQ(kinds_in("I/O error, dev sda, sector 0"), "storage_error");
+  for (const char* before : {"", "blk_update_request: ", "end_request: ", "print_req_error: "}) {
+    EXPECT_EQ(kinds_in(std::string(before) + "I/O error, dev sda, sector 0"), "storage_error");
+  }
+  EXPECT_EQ(kinds_in("he wrote \"I/O error, dev sda, sector 0\""), "");
 }
 
 TEST(KernelLogDriverWords, ReservationsOfTheDeviceTree) {

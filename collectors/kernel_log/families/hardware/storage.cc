@@ -45,12 +45,11 @@ bool is_removable(std::string_view dev) {
 // logical block 0"
 Piece block(std::string_view text, Event& event) {
   Scan scan(text);
-  scan.literal("blk_update_request: ");
-  scan.literal("print_req_error: ");
-  const std::size_t kind = scan.rest().find("I/O error");
-  constexpr std::size_t kMostBefore = 24;
-  if (kind > kMostBefore) return {};  // or it is not there
-  if (!scan.past("I/O error")) return {};
+  const auto before = scan.until("I/O error");
+  if (!before) return {};
+  // The kernel's function, on old kernels, or "Buffer"; other words quote such a line.
+  const bool named = before->ends_with(": ") && is_c_name(before->substr(0, before->size() - 2));
+  if (!before->empty() && *before != "Buffer " && !named) return {};
   if (!scan.literal(", dev ") && !scan.literal(" on dev ") && !scan.literal(" on device ")) {
     return {};
   }
