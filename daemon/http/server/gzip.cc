@@ -8,11 +8,11 @@ namespace {
 
 // The fastest level: a page is mostly repetition, and the device has other things to do.
 constexpr int kLevel = 1;
-// Deflate, no name, no time, made to be fast, by a system that does not matter (RFC 1952, 2.3).
+// Method deflate, no flags, no time, fastest compression, unknown system (RFC 1952, 2.3).
 constexpr std::string_view kHeader("\x1f\x8b\x08\0\0\0\0\0\x04\xff", 10);
 // Kept from one text to the next: a page needs less.
 constexpr std::size_t kMostSpace = 256U << 10;
-// So little text becomes one block: no version of libdeflate ends one before 5,000 bytes.
+// So little text becomes one block. Where it does not, append_open() refuses it.
 constexpr std::size_t kPiece = 9'000;
 
 using Decompressor =

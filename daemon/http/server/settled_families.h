@@ -21,7 +21,7 @@ class SettledFamilies {
   const std::vector<bool>& flags() const { return settled_; }
 
  private:
-  // A family that changed is not settled for so many pages: two hours of scrapes.
+  // A family that changed is not settled for so many pages: two hours of a scrape every 15 s.
   static constexpr std::uint64_t kPages = 480;
 
   void take_layout(std::shared_ptr<const Layout> layout);
