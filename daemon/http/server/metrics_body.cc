@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/server/metrics_body.h"
 
-#include <utility>
-
 namespace jetmem {
 
 // Behind the text of the settled families, which is renewed where it has to be.
@@ -20,13 +18,7 @@ MetricsBody::Body MetricsBody::plain(const Page* page, std::string_view tail) {
   // Cycles begin at 1.
   const std::uint64_t cycle = page == nullptr ? 0 : page->cycle;
   const bool is_rendered = cycle == cycle_;
-  if (page == nullptr) has_settled_ = false;
-  if (!is_rendered && page != nullptr) {
-    // Memory may run out at any of the next steps: until they are done nothing is rendered.
-    cycle_ = kNothing;
-    const bool had_settled = std::exchange(has_settled_, false);
-    has_settled_ = !settled_.update(*page) && had_settled;
-  }
+  if (page == nullptr || (!is_rendered && settled_.update(*page))) has_settled_ = false;
   if (plain_.use_count() > 1) {
     const std::size_t kept = is_rendered ? page_size_ : has_settled_ ? settled_size_ : 0;
     plain_ = std::make_shared<std::string>(*plain_, 0, kept);

@@ -22,13 +22,10 @@ void SettledFamilies::take_layout(std::shared_ptr<const Layout> layout) {
     if (before < known.size() && layout_->name(known[before]) == name)
       changed[f] = changed_[before];
   }
-  std::vector<bool> settled(families.size());
-  std::vector<double> values(layout->series().size());
-  // From here on nothing is allocated: all of it is the new layout's, or none.
+  settled_.assign(families.size(), false);
+  values_.assign(layout->series().size(), 0);
   layout_ = std::move(layout);
   changed_ = std::move(changed);
-  settled_ = std::move(settled);
-  values_ = std::move(values);
 }
 
 bool SettledFamilies::take_values(const Page& page, std::size_t family) {

@@ -111,6 +111,22 @@ class Earlyoom(Rival):
         self.start(["--dryrun", "-r", "0", "-m", "1", "-s", "1"])
 
 
+class SameBytes(Rival):
+    """Answers as `server` did, with bytes that are ready: what is left is the kernel's work."""
+    name = "a C loop that sends the same bytes"
+
+    def __init__(self, build, directory, server, gzipped):
+        client = Client(server.address, gzipped)
+        client.scrape(keep=False)
+        answer = os.path.join(directory, "answer")
+        with open(answer, "wb") as f:
+            f.write(client.body)
+        self.address = ("127.0.0.1", free_port())
+        self.process = subprocess.Popen([os.path.join(build, "tests/bench/bench_floor_server"), str(self.address[1]),
+                                         answer])
+        wait_for_port(self)
+
+
 class PrometheusServer(Rival):
     """On a folder with a configuration and perhaps data."""
     name = program = "prometheus"

@@ -10,7 +10,7 @@ import time
 
 from measure.accounting import read
 from measure.jetmemd import Jetmemd, every
-from measure.rivals import NodeExporter
+from measure.rivals import NodeExporter, SameBytes
 from measure.scraper import Client, percentile, scrape_block, series_of
 
 BLOCKS = 5
@@ -56,31 +56,33 @@ def honest_scraping(table, build, directory):
     """Back to back, scrapes between two rounds share the rendered page. So: a round for each scrape."""
     table.section("Scrape: one a round, every 100 ms; jetmem's sampling is inside its figure")
     jetmemd = Jetmemd(build, directory, every("100ms"))
-    rivals = []
+    exporter = None
     try:
-        rivals.append(NodeExporter())
-        rival = rivals[0]
-        ours, theirs = series_of(jetmemd.address), series_of(rival.address)
+        exporter = NodeExporter()
+        ours, theirs = series_of(jetmemd.address), series_of(exporter.address)
+        thread = jetmemd.thread("jetmem-web")
         for gzipped in (False, True):
-            cpu = ([], [])
+            floor = SameBytes(build, directory, jetmemd, gzipped)
+            cpu = ([], [], [])
             web = []
-            thread = jetmemd.thread("jetmem-web")
             for _ in range(BLOCKS):
-                for i, server in enumerate((jetmemd, rival)):
+                for i, server in enumerate((jetmemd, exporter, floor)):
                     before = int(read(thread + "/schedstat").split()[0])
                     spent, _ = scrape_block(server, 20, gzipped, True, pause=0.1)
                     cpu[i].append(spent)
                     if i == 0:
                         web.append((int(read(thread + "/schedstat").split()[0]) - before) / 21e3)
+            floor.stop()
             name = "gzip" if gzipped else "plain"
-            rival_cpu = statistics.median(cpu[1])
-            table.row(f"{name}: a scrape and a round", statistics.median(cpu[0]), "us", rival_cpu)
+            whole, exporter_cpu, floor_cpu = map(statistics.median, cpu)
+            table.row(f"{name}: a scrape and a round", whole, "us", exporter_cpu)
             table.row(f"{name}: of it the web thread, which renders and sends the page", statistics.median(web), "us",
-                      rival_cpu, 300 if gzipped else 120)
+                      exporter_cpu, 300 if gzipped else 120)
+            table.row(f"{name}: of it the web thread, against {floor.name}", statistics.median(web), "us", floor_cpu)
             table.row(f"{name}: the web thread's part of a series", statistics.median(web) / ours * 1000, "ns",
-                      rival_cpu / theirs * 1000, 0.1, "ratio", digits=0)
+                      exporter_cpu / theirs * 1000, 0.1, "ratio", digits=0)
     finally:
-        for server in [jetmemd] + rivals:
+        for server in filter(None, (jetmemd, exporter)):
             server.stop()
 
 
