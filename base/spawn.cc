@@ -16,14 +16,21 @@
 
 namespace jetmem {
 
-void give_up_oom_protection() {
-  const int fd = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
-  char sign = 0;
-  if (fd >= 0 && ::read(fd, &sign, 1) == 1 && sign == '-') (void)!::pwrite(fd, "0", 1, 0);
-  if (fd >= 0) ::close(fd);
-}
-
 namespace {
+
+// Sets a score of this process that the OOM killer spares to 0. Returns an errno where it may work
+// later. A sandbox that forbids it leaves the child as it is.
+int give_up_oom_protection() {
+  const int fd = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+  int error = fd < 0 ? errno : 0;
+  char sign = 0;
+  if (error == 0 && ::read(fd, &sign, 1) < 0) error = errno;
+  if (error == 0 && sign == '-' && ::pwrite(fd, "0", 1, 0) < 0) error = errno;
+  if (fd >= 0) ::close(fd);
+  const bool is_forbidden =
+      error == ENOENT || error == EACCES || error == EPERM || error == EROFS;
+  return is_forbidden ? 0 : error;
+}
 
 // Runs in the child between fork and exec: only async-signal-safe calls from here on. Returns an
 // errno when something failed.
@@ -35,8 +42,8 @@ int become_child(const SpawnRequest& request, char* const* argv, char* const* en
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   if (::getppid() != parent) ::_exit(0);  // it died before the line above
-  // Whoever may not do one of these goes on as it is.
-  give_up_oom_protection();
+  if (const int error = give_up_oom_protection(); error != 0) return error;
+  // Whoever may not goes on as it is.
   if (request.own_process_group) ::setpgid(0, 0);
   int moved[16];
   const std::size_t count = std::min<std::size_t>(request.descriptors.size(), 16);

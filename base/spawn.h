@@ -58,9 +58,6 @@ UniqueFd open_pidfd(pid_t pid);
 // The kernel's PID_MAX_LIMIT on 64-bit machines: no process has this number or one above.
 inline constexpr std::uint64_t kPidLimit = 1U << 22;
 
-// Lets a score of this process that the OOM killer spares be 0. Only async-signal-safe calls.
-void give_up_oom_protection();
-
 // Closes every descriptor from `first` on.
 void close_from(int first);
 

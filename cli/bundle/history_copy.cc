@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 
 #include "base/process/bounded_child.h"
 #include "base/text/text.h"
@@ -54,9 +55,12 @@ std::string uri_of(const HistoryCopyOptions& needed) {
 }
 
 // The file as it is called now, whatever led to it.
-std::string name_of(int fd) {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), ignored).string();
+Result<std::string> name_of(int fd) {
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  std::error_code error;
+  std::string name = std::filesystem::read_symlink(link, error).string();
+  if (error) return tl::unexpected(errno_error("read link", link, error.value()));
+  return name;
 }
 
 // SQLite opens by name: that it has the same file, before anything is written.
@@ -65,16 +69,20 @@ Result<void> check_open_twice(int fd) {
   if (::fstat(fd, &ours) != 0)
     return tl::unexpected(errno_error("make", "a copy of the history", errno));
   int count = 0;
+  std::optional<Error> unknown;
   std::error_code error;
   for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end;
        at.increment(error)) {
     struct stat other {};
-    const bool is_same = ::stat(at->path().c_str(), &other) == 0 && other.st_ino == ours.st_ino &&
-                         other.st_dev == ours.st_dev;
-    if (is_same) ++count;
+    if (::stat(at->path().c_str(), &other) != 0) {
+      unknown = errno_error("look at", at->path().string(), errno);
+    } else if (other.st_ino == ours.st_ino && other.st_dev == ours.st_dev) {
+      ++count;
+    }
   }
   if (error) return tl::unexpected(errno_error("list", "/proc/self/fd", error.value()));
   if (count >= 2) return {};
+  if (unknown) return tl::unexpected(std::move(*unknown));
   return fail(Errc::kDenied, "make a copy of the history: another user moved its folder");
 }
 
@@ -167,9 +175,11 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
     const std::string& name;
     ~Remove() { ::unlink(name.c_str()); }
   } remove{needed.beside};
+  const auto name = name_of(out.fd.get());
+  if (!name) return tl::unexpected(name.error());
   sqlite3* raw = nullptr;
   const int opened = sqlite3_open_v2(
-      name_of(out.fd.get()).c_str(), &raw,
+      name->c_str(), &raw,
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
       nullptr);
   const SqliteHandle db(raw);

@@ -47,7 +47,12 @@ std::string host_name(const Root& root) {
 }  // namespace
 
 Publisher::Publisher(DaemonContext& context, Sampling& sampling)
-    : context_(context), sampling_(sampling), program_texts_(*sampling.sampler) {}
+    : context_(context), sampling_(sampling), program_texts_(*sampling.sampler) {
+  if (pages_.can_request()) return;
+  context_.log.warning(
+      "no file descriptor left with which /metrics asks for its page: the page is made every cycle "
+      "instead, which costs CPU");
+}
 
 void Publisher::publish_alerts(const RuleEvaluator& evaluator) {
   const RuleEngine* engine = evaluator.engine();

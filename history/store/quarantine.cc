@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/try.h"
+
 namespace jetmem {
 namespace {
 
@@ -52,6 +54,12 @@ bool file_exists(const std::string& file) {
   return ::lstat(file.c_str(), &status) == 0;
 }
 
+Result<bool> remove_if_there(const std::string& file) {
+  if (::unlink(file.c_str()) == 0) return true;
+  if (errno == ENOENT) return false;
+  return tl::unexpected(errno_error("remove", file, errno));
+}
+
 std::uint64_t file_bytes(const std::string& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
@@ -76,12 +84,12 @@ Result<std::string> quarantine(const std::string& file, QuarantineReason why,
                                     "move them away");
   }
   // The WAL first: a database is never left with another's.
-  ::unlink((name + "-wal").c_str());
+  JETMEM_TRY(remove_if_there(name + "-wal"));
   if (file_exists(file + "-wal") &&
       ::rename((file + "-wal").c_str(), (name + "-wal").c_str()) != 0) {
     return tl::unexpected(errno_error("quarantine", file + "-wal", errno));
   }
-  ::unlink((file + "-shm").c_str());
+  JETMEM_TRY(remove_if_there(file + "-shm"));
   if (::rename(file.c_str(), name.c_str()) != 0) {
     const int error = errno;
     ::rename((name + "-wal").c_str(), (file + "-wal").c_str());

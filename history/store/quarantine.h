@@ -27,6 +27,9 @@ void limit_quarantine(const std::string& file, std::uint64_t most,
 
 // True for a link too, wherever it leads.
 bool file_exists(const std::string& file);
+// Whether it was there. A file without the database that it belongs to would be taken for the next
+// one's: that it stays is an error.
+Result<bool> remove_if_there(const std::string& file);
 // 0 where there is none.
 std::uint64_t file_bytes(const std::string& file);
 

@@ -130,9 +130,12 @@ Result<HistoryStore::Connection::Identity> HistoryStore::Connection::snapshot() 
     identity.changed = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
     identity.bytes = static_cast<std::uint64_t>(status.st_size);
   }
-  if (::lstat((options.file + "-wal").c_str(), &status) == 0) {
+  const std::string wal = options.file + "-wal";
+  if (::lstat(wal.c_str(), &status) == 0) {
     identity.wal = status.st_ino;
     if (immutable_) identity.wal_bytes = static_cast<std::uint64_t>(status.st_size);
+  } else if (errno != ENOENT) {
+    return tl::unexpected(errno_error("open", wal, errno));
   }
   return identity;
 }
@@ -185,12 +188,14 @@ Result<void> HistoryStore::Connection::open_to_write() {
 Result<void> HistoryStore::Connection::open_once() {
   JETMEM_ASSIGN(const auto identity, snapshot());
   const bool is_new = identity.file == 0;
-  if (is_new && file_exists(options.file + "-wal")) {
-    ::unlink((options.file + "-wal").c_str());
-    messages.push_back(options.file +
-                       "-wal was left without its database and is of no use: removed");
+  if (is_new) {
+    JETMEM_ASSIGN(const bool had_wal, remove_if_there(options.file + "-wal"));
+    if (had_wal) {
+      messages.push_back(options.file +
+                         "-wal was left without its database and is of no use: removed");
+    }
+    JETMEM_TRY(remove_if_there(options.file + "-shm"));
   }
-  if (is_new) ::unlink((options.file + "-shm").c_str());
   limit_quarantine(options.file, options.max_bytes / 4 * 3, messages);
   share_out();
   if (max_pages < 128) {
@@ -338,8 +343,8 @@ Result<void> HistoryStore::Connection::ready() {
     damaged_ = true;
     close();
     if (now.wal != 0 && now.wal == identity_.wal) {
-      ::unlink((options.file + "-wal").c_str());
-      ::unlink((options.file + "-shm").c_str());
+      JETMEM_TRY(remove_if_there(options.file + "-wal"));
+      JETMEM_TRY(remove_if_there(options.file + "-shm"));
     }
   } else if (damaged_) {
     close();

@@ -12,6 +12,7 @@ import resource
 import subprocess
 import tarfile
 import tempfile
+import time
 import zlib
 
 import jetmem_testing as jt
@@ -155,7 +156,8 @@ class CommandScenario:
 
     @classmethod
     def line(cls, text):
-        return OF_ITS_OWN.sub("N", text) if cls.fixed else plain(text)
+        # A column is as wide as its widest figure, or narrower where libsmartcols had no memory to align it.
+        return re.sub(" +", " ", OF_ITS_OWN.sub("N", text) if cls.fixed else plain(text))
 
     @classmethod
     def says_so(cls, reference, seen):
@@ -238,7 +240,12 @@ class Capture(tree_of("capture")):
         # Where a file cannot be removed, what is left is the next capture's.
         may_leave = self.fault and self.fault[0].kind == "unlink"
         bundle = self.directory / "bundle.tar.gz"
-        there = sorted(path.name for path in self.directory.iterdir())
+        # Its helper process, which deletes the folder, ends a moment after it.
+        deadline = time.monotonic() + PATIENCE
+        while (there := sorted(path.name for path in self.directory.iterdir())) not in ([], [bundle.name]):
+            if may_leave or time.monotonic() > deadline:
+                break
+            time.sleep(0.02)
         if not bundle.exists():
             if self.out.status == 0:
                 self.out.trouble.append("ended with status 0 and wrote no bundle")

@@ -271,6 +271,22 @@ TEST_F(RecorderFailure, WalWithoutItsDatabase) {
   expect_usable();
 }
 
+// SQLite would take it for the new database's.
+TEST_F(RecorderFailure, WalWithoutItsDatabaseThatCannotBeRemoved) {
+  for (const char* end : {"-wal", "-shm"}) {
+    fs::create_directory(file() + end);
+    HistoryStore::Options options;
+    options.file = file();
+    const auto opened = HistoryStore::open(options);
+    ASSERT_FALSE(opened) << end;
+    EXPECT_NE(opened.error().message.find("remove " + file() + end), std::string::npos)
+        << opened.error().message;
+    fs::remove(file() + end);
+  }
+  open();
+  expect_usable();
+}
+
 TEST_F(RecorderFailure, WhatIsNoFileIsLeftAlone) {
   fs::create_directory(dir_.file("directory"));
   ASSERT_EQ(::mkfifo(dir_.file("fifo").c_str(), 0600), 0);
