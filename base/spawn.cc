@@ -18,8 +18,8 @@ namespace jetmem {
 
 namespace {
 
-// Sets a score of this process that the OOM killer spares to 0. Returns an errno where it may work
-// later. A sandbox that forbids it leaves the child as it is.
+// Raises a negative oom_score_adj of this process to 0. Returns an errno if that failed for a reason
+// that may pass; where a sandbox forbids it, the child runs with the score that it has.
 int give_up_oom_protection() {
   const int fd = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
   int error = fd < 0 ? errno : 0;
@@ -43,7 +43,7 @@ int become_child(const SpawnRequest& request, char* const* argv, char* const* en
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   if (::getppid() != parent) ::_exit(0);  // it died before the line above
   if (const int error = give_up_oom_protection(); error != 0) return error;
-  // Whoever may not goes on as it is.
+  // Failing is harmless: then it stays in its parent's group.
   if (request.own_process_group) ::setpgid(0, 0);
   int moved[16];
   const std::size_t count = std::min<std::size_t>(request.descriptors.size(), 16);

@@ -75,14 +75,17 @@ Result<void> check_open_twice(int fd) {
        at.increment(error)) {
     struct stat other {};
     if (::stat(at->path().c_str(), &other) != 0) {
-      unknown = errno_error("look at", at->path().string(), errno);
+      if (errno != ENOENT) unknown = errno_error("look at", at->path().string(), errno);
     } else if (other.st_ino == ours.st_ino && other.st_dev == ours.st_dev) {
       ++count;
     }
   }
   if (error) return tl::unexpected(errno_error("list", "/proc/self/fd", error.value()));
   if (count >= 2) return {};
-  if (unknown) return tl::unexpected(std::move(*unknown));
+  if (unknown) {
+    return tl::unexpected(
+        std::move(*unknown).within("cannot tell whether another user moved the folder"));
+  }
   return fail(Errc::kDenied, "make a copy of the history: another user moved its folder");
 }
 

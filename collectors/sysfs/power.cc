@@ -126,7 +126,7 @@ void gather_hwmon(Gatherer& gatherer) {
   if (gatherer.list(power::kHwmon, names) != 0) return;  // the record of the pattern has the error
   for (const std::string& name : names) {
     if (!gatherer.has_room()) return;
-    const std::string folder = std::string(power::kHwmon) + "/" + name + "/";
+    const std::string folder = std::string(power::kHwmon).append("/").append(name).append("/");
     const std::string_view chip = gatherer.read(folder + "name").text;
     const bool is_triple = power::is_ina3221(chip);
     const bool is_other = power::is_other_monitor(chip);

@@ -156,8 +156,6 @@ void Daemon::block_signals() {
   sigemptyset(&signals);
   for (const int s : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, s);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  // nohup leaves it ignored, and no reload would ever arrive.
-  ::signal(SIGHUP, SIG_DFL);
 }
 
 Result<void> Daemon::set_up_events() {

@@ -50,8 +50,8 @@ Publisher::Publisher(DaemonContext& context, Sampling& sampling)
     : context_(context), sampling_(sampling), program_texts_(*sampling.sampler) {
   if (pages_.can_request()) return;
   context_.log.warning(
-      "no file descriptor left with which /metrics asks for its page: the page is made every cycle "
-      "instead, which costs CPU");
+      "cannot create an eventfd: /metrics is rendered every cycle instead of on request, which costs "
+      "CPU");
 }
 
 void Publisher::publish_alerts(const RuleEvaluator& evaluator) {

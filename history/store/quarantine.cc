@@ -51,10 +51,12 @@ std::optional<std::string> oldest_damaged(const std::string& file) {
 
 bool file_exists(const std::string& file) {
   struct stat status {};
-  return ::lstat(file.c_str(), &status) == 0;
+  return ::lstat(file.c_str(), &status) == 0 || errno != ENOENT;
 }
 
 Result<bool> remove_if_there(const std::string& file) {
+  // A disk that is read-only refuses to remove also what is not there.
+  if (!file_exists(file)) return false;
   if (::unlink(file.c_str()) == 0) return true;
   if (errno == ENOENT) return false;
   return tl::unexpected(errno_error("remove", file, errno));
@@ -83,13 +85,11 @@ Result<std::string> quarantine(const std::string& file, QuarantineReason why,
                                     " is of a newer jetmem, and two such are quarantined already: "
                                     "move them away");
   }
+  JETMEM_TRY(remove_if_there(file + "-shm"));
   // The WAL first: a database is never left with another's.
   JETMEM_TRY(remove_if_there(name + "-wal"));
-  if (file_exists(file + "-wal") &&
-      ::rename((file + "-wal").c_str(), (name + "-wal").c_str()) != 0) {
+  if (::rename((file + "-wal").c_str(), (name + "-wal").c_str()) != 0 && errno != ENOENT)
     return tl::unexpected(errno_error("quarantine", file + "-wal", errno));
-  }
-  JETMEM_TRY(remove_if_there(file + "-shm"));
   if (::rename(file.c_str(), name.c_str()) != 0) {
     const int error = errno;
     ::rename((name + "-wal").c_str(), (file + "-wal").c_str());

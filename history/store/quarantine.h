@@ -25,10 +25,10 @@ std::uint64_t quarantined_bytes(const std::string& file);
 void limit_quarantine(const std::string& file, std::uint64_t most,
                       std::vector<std::string>& messages);
 
-// True for a link too, wherever it leads.
+// True for a link too, wherever it leads, and where the kernel does not say.
 bool file_exists(const std::string& file);
-// Whether it was there. A file without the database that it belongs to would be taken for the next
-// one's: that it stays is an error.
+// True if the file existed. Fails if it cannot be removed: SQLite would take it for the next
+// database's.
 Result<bool> remove_if_there(const std::string& file);
 // 0 where there is none.
 std::uint64_t file_bytes(const std::string& file);

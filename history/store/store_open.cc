@@ -189,12 +189,12 @@ Result<void> HistoryStore::Connection::open_once() {
   JETMEM_ASSIGN(const auto identity, snapshot());
   const bool is_new = identity.file == 0;
   if (is_new) {
+    JETMEM_TRY(remove_if_there(options.file + "-shm"));
     JETMEM_ASSIGN(const bool had_wal, remove_if_there(options.file + "-wal"));
     if (had_wal) {
       messages.push_back(options.file +
                          "-wal was left without its database and is of no use: removed");
     }
-    JETMEM_TRY(remove_if_there(options.file + "-shm"));
   }
   limit_quarantine(options.file, options.max_bytes / 4 * 3, messages);
   share_out();
@@ -333,18 +333,20 @@ Result<void> HistoryStore::Connection::ready() {
   }
   const bool same = now.device == identity_.device && now.file == identity_.file;
   if (db && same && !damaged_) return {};
-  if (db && !same) {
-    messages.push_back(options.file + (now.file == 0 ? " was deleted: a new one begun"
-                                                     : " was replaced: the one there now is used"));
-  }
   if (!same) {
+    const bool was_open = db != nullptr;
     // Its checkpoint would go to a file that nobody sees, and a WAL left behind would be taken for
     // the new one's.
     damaged_ = true;
     close();
+    damaged_ = false;
     if (now.wal != 0 && now.wal == identity_.wal) {
-      JETMEM_TRY(remove_if_there(options.file + "-wal"));
       JETMEM_TRY(remove_if_there(options.file + "-shm"));
+      JETMEM_TRY(remove_if_there(options.file + "-wal"));
+    }
+    if (was_open) {
+      messages.push_back(options.file + (now.file == 0 ? " was deleted: a new one begun"
+                                                       : " was replaced: the one there now is used"));
     }
   } else if (damaged_) {
     close();

@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import resource
+import selectors
 import socket
 import ssl
 import sys
@@ -216,9 +217,38 @@ def idle(port):
     time.sleep(1000)
 
 
+def expiring(port):
+    """Forty connections that are silent after one answer, and that close as soon as the daemon ends them for that:
+    many in the same moment, while others ask without a pause."""
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    def ask():
+        while True:
+            with contextlib.suppress(OSError):
+                with at.raw(port, "127.0.9.1", 2) as client:
+                    client.sendall(request)
+                    while client.recv(4000):
+                        client.sendall(request)
+    for _ in range(3):
+        threading.Thread(target=ask, daemon=True).start()
+    silent = selectors.DefaultSelector()
+    while True:
+        while len(silent.get_map()) < 40:
+            with contextlib.suppress(OSError):
+                client = at.raw(port, f"127.0.8.{len(silent.get_map()) + 1}", 2)
+                client.sendall(request)
+                client.recv(4000)
+                silent.register(client, selectors.EVENT_READ)
+        for key, _ in silent.select():
+            silent.unregister(key.fileobj)
+            with contextlib.suppress(OSError):
+                key.fileobj.send(b"x")
+            key.fileobj.close()
+
+
 FLOODS = {each.__name__: each
           for each in (trickle, connections, handshakes, requests, readers, passwords, nonsense, busy,
-                       crowd, local, idle)}
+                       crowd, local, idle, expiring)}
 
 
 class Flood:
@@ -370,6 +400,11 @@ class UnderAttack(unittest.TestCase):
     def test_connections(self):
         page = self.check(jt.Daemon(self, SETTINGS), "connections")
         self.assertGreater(self.refused(page, "client_connections"), 10)
+
+    def test_expiring(self):
+        # libmicrohttpd freed connections in the middle of a walk over them.
+        page = self.check(jt.Daemon(self, jt.FAST + "http: {idle_timeout: 1s}\n"), "expiring", 7)
+        self.assertGreater(page.value("jetmem_http_requests_total", path="/healthz", code="200"), 100)
 
     def test_handshakes(self):
         daemon = at.SecureDaemon(self, TLS, at.Authority(self), user=None, settings=SETTINGS)

@@ -127,16 +127,6 @@ class Reload(unittest.TestCase):
         daemon.wait_for_log("info settings reloaded")
         self.assertEqual(daemon.stop()[0], 0)
 
-    def test_started_by_nohup(self):
-        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        try:
-            daemon = jt.Daemon(self, root=jt.FIXTURES / "nano-4gb")
-        finally:
-            signal.signal(signal.SIGHUP, before)
-        daemon.reload()
-        daemon.wait_for_log("info settings reloaded")
-        self.assertEqual(daemon.stop()[0], 0)
-
     def test_storm(self):
         daemon = jt.Daemon(self, jt.FAST, root=jt.FIXTURES / "orin-nano-8gb")
         before = daemon.wait_until_read()

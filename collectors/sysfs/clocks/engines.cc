@@ -83,18 +83,20 @@ std::size_t gather_engines(Gatherer& files, const std::vector<std::string>& scal
       continue;
     }
     kinds.push_back(kind);
-    const std::string folder = std::string(kPlatform) + "/" + device;
+    const std::string folder = std::string(kPlatform).append("/").append(device);
     const FileText status = read_if_any(files, folder + "/power/runtime_status");
     // Of an engine that is off nothing else is read: see source.h.
     if (!status.ok() || one_value(status.text) != "active") continue;
     const EngineName engine{kind, number};
     if (read_if_any(files, folder + "/load").error == ENOENT) {
-      read_if_any(files, std::string(kActmon) + "/" + std::string(engine.write(name, false)) +
-                             "/module0/usage");
+      read_if_any(
+          files,
+          std::string(kActmon).append("/").append(engine.write(name, false)).append("/module0/usage"));
     }
     if (std::find(scaled.begin(), scaled.end(), device) == scaled.end()) {
-      read_if_any(files, std::string(kDebugClocks) + "/" + std::string(clock_of(engine, name)) +
-                             "/clk_rate");
+      read_if_any(
+          files,
+          std::string(kDebugClocks).append("/").append(clock_of(engine, name)).append("/clk_rate"));
     }
   }
   return omitted;

@@ -91,6 +91,8 @@ class Connections {
 
   // Whether any TLS handshake is in progress.
   bool has_handshake() const;
+  // All, those that are cut included.
+  std::size_t size() const { return all_.size(); }
   // Those that are not cut: all but the reserved ones, and of one client.
   std::size_t unreserved() const { return unreserved_; }
   std::size_t of_client(const ClientKey& client) const;

@@ -574,9 +574,9 @@ bool HttpPort::wake_waiting(bool has_changes) {
   return woken;
 }
 
-unsigned HttpPort::connections() const {
-  return MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
-}
+// Not libmicrohttpd's own count: whoever asks for that makes it free the connections that have
+// ended, and MHD_run(), which is calling us, may be about to look at them.
+unsigned HttpPort::connections() const { return static_cast<unsigned>(connections_.size()); }
 
 bool HttpPort::is_full() const {
   return connections() >= options_.max_connections + kSpareConnections;

@@ -56,13 +56,15 @@ def honest_scraping(table, build, directory):
     """Back to back, scrapes between two rounds share the rendered page. So: a round for each scrape."""
     table.section("Scrape: one a round, every 100 ms; jetmem's sampling is inside its figure")
     jetmemd = Jetmemd(build, directory, every("100ms"))
-    exporter = None
+    rivals = []
     try:
         exporter = NodeExporter()
+        rivals.append(exporter)
         ours, theirs = series_of(jetmemd.address), series_of(exporter.address)
         thread = jetmemd.thread("jetmem-web")
         for gzipped in (False, True):
             floor = SameBytes(build, directory, jetmemd, gzipped)
+            rivals.append(floor)
             cpu = ([], [], [])
             web = []
             for _ in range(BLOCKS):
@@ -72,17 +74,16 @@ def honest_scraping(table, build, directory):
                     cpu[i].append(spent)
                     if i == 0:
                         web.append((int(read(thread + "/schedstat").split()[0]) - before) / 21e3)
-            floor.stop()
             name = "gzip" if gzipped else "plain"
             whole, exporter_cpu, floor_cpu = map(statistics.median, cpu)
             table.row(f"{name}: a scrape and a round", whole, "us", exporter_cpu)
             table.row(f"{name}: of it the web thread, which renders and sends the page", statistics.median(web), "us",
                       exporter_cpu, 300 if gzipped else 120)
-            table.row(f"{name}: of it the web thread, against {floor.name}", statistics.median(web), "us", floor_cpu)
+            table.row(f"{name}: the same, against {floor.name}", statistics.median(web), "us", floor_cpu)
             table.row(f"{name}: the web thread's part of a series", statistics.median(web) / ours * 1000, "ns",
                       exporter_cpu / theirs * 1000, 0.1, "ratio", digits=0)
     finally:
-        for server in filter(None, (jetmemd, exporter)):
+        for server in [jetmemd] + rivals:
             server.stop()
 
 
