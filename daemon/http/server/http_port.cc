@@ -390,6 +390,9 @@ void HttpPort::begin(MHD_Connection* handle, void** context) {
 }
 
 void HttpPort::end(Connection& connection) {
+  // Where libmicrohttpd gave it up without ending its request.
+  if (const auto found = waiting_of(connection.handle); found != waiting_.end())
+    waiting_.erase(found);
   const Handshake& handshake = connection.handshake;
   if (connection.is_evicted) {
     // Counted already.

@@ -85,8 +85,10 @@ def rows(table, jetmemd, rivals, watched, rate, seconds):
                   "MiB", digits=2)
     for each in rivals:
         table.row(f"  all processes, against {each.name}", total(jetmemd, "Pss"), "MiB", total(each, "Pss"), digits=2)
-    table.row("given to the disk in a day, at this rate", written * DAY / 2**20, "MiB", digits=1)
-    for each in rivals:
+    # In a shorter time the history may write once or not at all.
+    if seconds >= 3600:
+        table.row("given to the disk in a day, at this rate", written * DAY / 2**20, "MiB", digits=1)
+    for each in rivals if seconds >= 3600 else []:
         if rate[each][2]:
             table.row(f"  against {each.name}", written * DAY / 2**20, "MiB", rate[each][2] * DAY / 2**20)
     table.row("threads", len(list(threads(watched[jetmemd]))), digits=0)
