@@ -2,10 +2,12 @@
 #include "daemon/parts/publisher.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/process/descriptor_limit.h"
 #include "base/root/small_file.h"
+#include "base/root/snapshot.h"
 #include "base/text/text.h"
 
 namespace jetmem {
@@ -35,13 +37,15 @@ void add_api_socket(WebOptions& options, const std::string& directory) {
 }
 
 // Empty where the tree has none.
-std::string host_name(const Root& root) {
+Result<std::string> host_name(const Root& root) {
   constexpr std::string_view kPath = "/proc/sys/kernel/hostname";
   int error = 0;
   const UniqueFd file = root.open_file(kPath, error);
-  if (!file.valid()) return {};
+  if (!file.valid() && error == ENOENT) return std::string();
+  if (!file.valid()) return tl::unexpected(FileText{kPath, {}, error}.as_error());
   const auto text = read_open_file(file.get(), kPath, 256);
-  return text ? std::string(trim(*text)) : std::string();
+  if (!text) return tl::unexpected(text.error());
+  return std::string(trim(*text));
 }
 
 }  // namespace
@@ -133,7 +137,11 @@ void Publisher::start(const Settings& settings, HistoryFeed* history) {
   reported.texts = &program_texts_;
   if (history != nullptr) reported.history = &history->history();
   reported.boot_id = context_.root.facts().boot_id.value_or("");
-  reported.host_name = host_name(context_.root);
+  if (auto name = host_name(context_.root)) {
+    reported.host_name = std::move(*name);
+  } else {
+    context_.log.warning("answers do not name this host: " + name.error().message);
+  }
   web_ = std::make_unique<Web>(
       std::move(options), context_.clock, pages_, alerts_, readiness_,
       [this](const ListenAddress& address, const std::optional<Error>& error) {

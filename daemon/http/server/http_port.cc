@@ -644,12 +644,15 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
     make_room(accepted_);
     sockaddr_storage peer{};
     peer.ss_family = is_unix() ? AF_UNIX : AF_INET;
+    const std::size_t before = connections_.size();
     // Closes the socket when it fails.
     if (MHD_add_connection(daemon_, fd, reinterpret_cast<sockaddr*>(&peer), sizeof(sockaddr)) !=
         MHD_YES) {
       accept_again_ = now + kAcceptPause;
       return false;
     }
+    // libmicrohttpd 1.0 has only queued it. It must count, as its client's, before the next one.
+    if (connections_.size() == before) MHD_run(daemon_);
   }
   return true;
 }

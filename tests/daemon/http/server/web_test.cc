@@ -236,7 +236,10 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
         std::string("GET /healthz HTTP/1.1\r\n\r\n"), "GET /a b" + rest}) {
     HttpClient client(address_);
     client.send(line + second);
-    EXPECT_EQ(client.receive().code, 400) << line;
+    const int code = client.receive().code;
+    // Without an answer libmicrohttpd 1.0 closes a connection with a NUL in its first line.
+    const bool has_nul = line.find('\0') != std::string::npos;
+    EXPECT_TRUE(code == 400 || (code == 0 && has_nul)) << line;
     EXPECT_TRUE(client.closes_within(2000)) << line;
   }
   EXPECT_TRUE(
