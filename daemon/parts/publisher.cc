@@ -140,7 +140,7 @@ void Publisher::start(const Settings& settings, HistoryFeed* history) {
   if (auto name = host_name(context_.root)) {
     reported.host_name = std::move(*name);
   } else {
-    context_.log.warning("answers do not name this host: " + name.error().message);
+    context_.log.warning("cannot read the host name, API answers omit it: " + name.error().message);
   }
   web_ = std::make_unique<Web>(
       std::move(options), context_.clock, pages_, alerts_, readiness_,

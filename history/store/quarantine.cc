@@ -51,12 +51,13 @@ std::optional<std::string> oldest_damaged(const std::string& file) {
 
 bool file_exists(const std::string& file) {
   struct stat status {};
-  return ::lstat(file.c_str(), &status) == 0 || errno != ENOENT;
+  return ::lstat(file.c_str(), &status) == 0;
 }
 
 Result<bool> remove_if_there(const std::string& file) {
+  struct stat status {};
   // A disk that is read-only refuses to remove also what is not there.
-  if (!file_exists(file)) return false;
+  if (::lstat(file.c_str(), &status) != 0 && errno == ENOENT) return false;
   if (::unlink(file.c_str()) == 0) return true;
   if (errno == ENOENT) return false;
   return tl::unexpected(errno_error("remove", file, errno));
@@ -72,12 +73,17 @@ Result<std::string> quarantine(const std::string& file, QuarantineReason why,
                                std::vector<std::string>& messages) {
   std::string name;
   for (const int slot : kSlots) {
-    if (const std::string each = slot_name(file, why, slot); name.empty() && !file_exists(each)) {
-      name = each;
-    }
+    const std::string each = slot_name(file, why, slot);
+    struct stat status {};
+    if (::lstat(each.c_str(), &status) == 0) continue;
+    if (errno != ENOENT) return tl::unexpected(errno_error("look at", each, errno));
+    name = each;
+    break;
   }
   if (name.empty() && why == QuarantineReason::kDamaged) {
-    name = *oldest_damaged(file);
+    const auto oldest = oldest_damaged(file);
+    if (!oldest) return fail(Errc::kIo, "cannot tell which quarantined " + file + " is the oldest");
+    name = *oldest;
     take_away(name, messages);
   }
   if (name.empty()) {

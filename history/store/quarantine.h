@@ -25,7 +25,7 @@ std::uint64_t quarantined_bytes(const std::string& file);
 void limit_quarantine(const std::string& file, std::uint64_t most,
                       std::vector<std::string>& messages);
 
-// True for a link too, wherever it leads, and where the kernel does not say.
+// True for a link too, wherever it leads.
 bool file_exists(const std::string& file);
 // True if the file existed. Fails if it cannot be removed: SQLite would take it for the next
 // database's.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/text/text.h"
 #include "base/try.h"
@@ -334,7 +335,10 @@ Result<void> HistoryStore::Connection::ready() {
   const bool same = now.device == identity_.device && now.file == identity_.file;
   if (db && same && !damaged_) return {};
   if (!same) {
-    const bool was_open = db != nullptr;
+    if (db) {
+      lost_ = now.file == 0 ? " was deleted: a new one begun"
+                            : " was replaced: the one there now is used";
+    }
     // Its checkpoint would go to a file that nobody sees, and a WAL left behind would be taken for
     // the new one's.
     damaged_ = true;
@@ -343,10 +347,6 @@ Result<void> HistoryStore::Connection::ready() {
     if (now.wal != 0 && now.wal == identity_.wal) {
       JETMEM_TRY(remove_if_there(options.file + "-shm"));
       JETMEM_TRY(remove_if_there(options.file + "-wal"));
-    }
-    if (was_open) {
-      messages.push_back(options.file + (now.file == 0 ? " was deleted: a new one begun"
-                                                       : " was replaced: the one there now is used"));
     }
   } else if (damaged_) {
     close();
@@ -358,6 +358,7 @@ Result<void> HistoryStore::Connection::ready() {
     damaged_ = was_damaged;
     return opened;
   }
+  if (!lost_.empty()) messages.push_back(options.file + std::exchange(lost_, {}));
   // The quick check at opening does not see everything: what was found damaged in use, goes.
   if (was_damaged && aside == quarantined_before) {
     damaged_ = true;

@@ -64,7 +64,7 @@ class Calmed:
     ROWS = [
         ("dup", ".*", "reader::", "whoever started it gave it /dev/null already"),
         ("open", ".*", "^reader::.* /dev/null ", "whoever started it gave it /dev/null already"),
-        ("open", ".*", "libsqlite3.* /\\S*history.db-wal ", "SQLite opens it only to read instead"),
+        ("open", ".*", "libsqlite3.* /\\S*history.db-wal jetmem-query", "SQLite opens it only to read instead"),
         ("open|write|fsync|rename", ".*", "boots.json",
          "written again; jetmem_boot_history_errors_total tells at the source's next reading"),
         (".*", ".*", "query_system_state", "how the run ended is recorded as not reported"),

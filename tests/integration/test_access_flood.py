@@ -220,7 +220,7 @@ def idle(port):
 def expiring(port):
     """Forty connections that are silent after one answer, and that close as soon as the daemon ends them for that:
     many in the same moment, while others ask without a pause."""
-    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    request, silent_request = (b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path for path in (b"healthz", b"readyz"))
 
     def ask():
         while True:
@@ -236,7 +236,7 @@ def expiring(port):
         while len(silent.get_map()) < 40:
             with contextlib.suppress(OSError):
                 client = at.raw(port, f"127.0.8.{len(silent.get_map()) + 1}", 2)
-                client.sendall(request)
+                client.sendall(silent_request)
                 client.recv(4000)
                 silent.register(client, selectors.EVENT_READ)
         for key, _ in silent.select():
@@ -403,8 +403,10 @@ class UnderAttack(unittest.TestCase):
 
     def test_expiring(self):
         # libmicrohttpd freed connections in the middle of a walk over them.
-        page = self.check(jt.Daemon(self, jt.FAST + "http: {idle_timeout: 1s}\n"), "expiring", 7)
+        page = self.check(jt.Daemon(self, jt.FAST + "http: {idle_timeout: 1s}\n",
+                                    environment={"MALLOC_PERTURB_": "165"}), "expiring", 7)
         self.assertGreater(page.value("jetmem_http_requests_total", path="/healthz", code="200"), 100)
+        self.assertGreater(page.value("jetmem_http_requests_total", path="/readyz", code="200"), 80)
 
     def test_handshakes(self):
         daemon = at.SecureDaemon(self, TLS, at.Authority(self), user=None, settings=SETTINGS)

@@ -132,6 +132,13 @@ Answer malformed() {
   return out;
 }
 
+// MHD_USE_NO_THREAD_SAFETY of libmicrohttpd 1.0, whose MHD_add_connection() would otherwise only
+// queue a connection: it has to count, as its client's, before the next one is accepted. By its
+// number, as the headers may be older than the library.
+unsigned no_thread_safety() {
+  return std::string_view(MHD_get_version()).starts_with("0.") ? 0 : 1U << 19;
+}
+
 // Decoded by libmicrohttpd. One more than an endpoint takes is enough to refuse them.
 using ParameterList = std::vector<Parameter>;
 
@@ -334,7 +341,7 @@ bool HttpPort::start_daemon() {
       std::max<std::int64_t>(1, std::chrono::ceil<seconds>(options_.idle_timeout).count());
   // clang-format off
   daemon_ = MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+      MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | no_thread_safety() |
           (tls_ ? MHD_USE_TLS : MHD_NO_FLAG), 0, nullptr, nullptr,
       Calls::on_request, this,
 #if MHD_VERSION >= 0x00097701
@@ -390,9 +397,10 @@ void HttpPort::begin(MHD_Connection* handle, void** context) {
 }
 
 void HttpPort::end(Connection& connection) {
-  // Where libmicrohttpd gave it up without ending its request.
-  if (const auto found = waiting_of(connection.handle); found != waiting_.end())
+  // libmicrohttpd can close a suspended connection without on_end().
+  if (const auto found = waiting_of(connection.handle); found != waiting_.end()) {
     waiting_.erase(found);
+  }
   const Handshake& handshake = connection.handshake;
   if (connection.is_evicted) {
     // Counted already.
@@ -401,7 +409,7 @@ void HttpPort::end(Connection& connection) {
                      : connection.deadline <= now_of_wait() ? HandshakeFailure::kTimeout
                                                             : HandshakeFailure::kOther;
     shared_.refusals.handshake_failed(why, connection.client, handshake.details);
-  } else if (is_refused_by_library(connection)) {
+  } else if (!is_adding_ && is_refused_by_library(connection)) {
     shared_.refusals.refused(Refusal::kBadRequest, connection.client);
   }
   connections_.close(&connection);
@@ -577,8 +585,8 @@ bool HttpPort::wake_waiting(bool has_changes) {
   return woken;
 }
 
-// Not libmicrohttpd's own count: whoever asks for that makes it free the connections that have
-// ended, and MHD_run(), which is calling us, may be about to look at them.
+// Not MHD_DAEMON_INFO_CURRENT_CONNECTIONS: asking for it frees closed connections, which MHD_run(),
+// our caller, may still be iterating over.
 unsigned HttpPort::connections() const { return static_cast<unsigned>(connections_.size()); }
 
 bool HttpPort::is_full() const {
@@ -644,15 +652,15 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
     make_room(accepted_);
     sockaddr_storage peer{};
     peer.ss_family = is_unix() ? AF_UNIX : AF_INET;
-    const std::size_t before = connections_.size();
+    is_adding_ = true;
     // Closes the socket when it fails.
-    if (MHD_add_connection(daemon_, fd, reinterpret_cast<sockaddr*>(&peer), sizeof(sockaddr)) !=
-        MHD_YES) {
+    const MHD_Result added =
+        MHD_add_connection(daemon_, fd, reinterpret_cast<sockaddr*>(&peer), sizeof(sockaddr));
+    is_adding_ = false;
+    if (added != MHD_YES) {
       accept_again_ = now + kAcceptPause;
       return false;
     }
-    // libmicrohttpd 1.0 has only queued it. It must count, as its client's, before the next one.
-    if (connections_.size() == before) MHD_run(daemon_);
   }
   return true;
 }

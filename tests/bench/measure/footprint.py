@@ -85,7 +85,7 @@ def rows(table, jetmemd, rivals, watched, rate, seconds):
                   "MiB", digits=2)
     for each in rivals:
         table.row(f"  all processes, against {each.name}", total(jetmemd, "Pss"), "MiB", total(each, "Pss"), digits=2)
-    # In a shorter time the history may write once or not at all.
+    # In a shorter time the history may write once or not at all (docs/performance.md).
     if seconds >= 3600:
         table.row("given to the disk in a day, at this rate", written * DAY / 2**20, "MiB", digits=1)
     for each in rivals if seconds >= 3600 else []:
