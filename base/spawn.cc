@@ -18,8 +18,8 @@ namespace jetmem {
 
 namespace {
 
-// Raises a negative oom_score_adj of this process to 0. Returns an errno if that failed for a reason
-// that may pass; where a sandbox forbids it, the child runs with the score that it has.
+// Raises a negative oom_score_adj of this process to 0. Returns an errno if that failed for a
+// reason that may pass; where a sandbox forbids it, the child runs with the score that it has.
 int give_up_oom_protection() {
   const int fd = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
   int error = fd < 0 ? errno : 0;
@@ -27,8 +27,7 @@ int give_up_oom_protection() {
   if (error == 0 && ::read(fd, &sign, 1) < 0) error = errno;
   if (error == 0 && sign == '-' && ::pwrite(fd, "0", 1, 0) < 0) error = errno;
   if (fd >= 0) ::close(fd);
-  const bool is_forbidden =
-      error == ENOENT || error == EACCES || error == EPERM || error == EROFS;
+  const bool is_forbidden = error == ENOENT || error == EACCES || error == EPERM || error == EROFS;
   return is_forbidden ? 0 : error;
 }
 

@@ -54,7 +54,8 @@ Publisher::Publisher(DaemonContext& context, Sampling& sampling)
     : context_(context), sampling_(sampling), program_texts_(*sampling.sampler) {
   if (pages_.can_request()) return;
   context_.log.warning(
-      "cannot create an eventfd: /metrics is rendered every cycle instead of on request, which costs "
+      "cannot create an eventfd: /metrics is rendered every cycle instead of on request, which "
+      "costs "
       "CPU");
 }
 

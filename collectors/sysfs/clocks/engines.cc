@@ -89,9 +89,10 @@ std::size_t gather_engines(Gatherer& files, const std::vector<std::string>& scal
     if (!status.ok() || one_value(status.text) != "active") continue;
     const EngineName engine{kind, number};
     if (read_if_any(files, folder + "/load").error == ENOENT) {
-      read_if_any(
-          files,
-          std::string(kActmon).append("/").append(engine.write(name, false)).append("/module0/usage"));
+      read_if_any(files, std::string(kActmon)
+                             .append("/")
+                             .append(engine.write(name, false))
+                             .append("/module0/usage"));
     }
     if (std::find(scaled.begin(), scaled.end(), device) == scaled.end()) {
       read_if_any(

@@ -123,7 +123,7 @@ class HttpPort {
   const WebOptions& options_;
   std::shared_ptr<const TlsServer> tls_;
   Connections connections_;
-  ClientKey accepted_;     // whose connection is being added
+  ClientKey accepted_;  // whose connection is being added
   bool is_adding_ = false;
   Nanoseconds served_{0};  // when last
   MHD_Daemon* daemon_ = nullptr;
