@@ -54,8 +54,7 @@ Publisher::Publisher(DaemonContext& context, Sampling& sampling)
     : context_(context), sampling_(sampling), program_texts_(*sampling.sampler) {
   if (pages_.can_request()) return;
   context_.log.warning(
-      "cannot create an eventfd: /metrics is rendered every cycle instead of on request, which "
-      "costs "
+      "cannot create an eventfd: /metrics is rendered every cycle, not on request, at a cost in "
       "CPU");
 }
 
