@@ -4,7 +4,8 @@
 // fewer steps, as minutes and quarters of an hour are all that is kept of them.
 //
 // Its last values are those of the fixture orin-nano-8gb, so that a jetmemd on that tree goes on
-// with them. In the last night (UTC), between two and three, memory becomes short for a while.
+// with them. In a night (UTC), between two and three, memory becomes short for a while; it prints
+// when that hour begins, in seconds of Unix time.
 // EVENTS: so many of the kernel's in that hour, and an alert about them.
 //
 //   make_page_history FILE [EVENTS]
@@ -40,14 +41,16 @@ struct Series {
   double (*value)(double seconds_before_now);
 };
 
-// The last time that it was 02:30, at least half an hour ago; before now.
+Nanoseconds now() {
+  static const Nanoseconds begin = std::chrono::system_clock::now().time_since_epoch();
+  return begin;
+}
+
+// The last time that it was 02:30, so long ago that two hours around it are not yet the present;
+// before now.
 Nanoseconds night() {
-  static const Nanoseconds before = [] {
-    const Nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
-    const Nanoseconds since_half_past_two = (now + 24h - 150min) % (24h);
-    return since_half_past_two < 31min ? since_half_past_two + 24h : since_half_past_two;
-  }();
-  return before;
+  const Nanoseconds since_half_past_two = (now() - 150min) % 24h;
+  return since_half_past_two < 90min ? since_half_past_two + 24h : since_half_past_two;
 }
 
 // 1 in the middle of that hour, and 0 beyond.
@@ -252,14 +255,17 @@ int main(int argc, char** argv) {
   }
   constexpr const char* kFirst = "11111111-1111-4111-8111-111111111111";
   constexpr const char* kSecond = "22222222-2222-4222-8222-222222222222";
-  const Nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
   HistoryStore& store = *opened->store;
-  const bool good = write_boot(store, kFirst, now, kPast - 1h, kRestart + kOutage) &&
+  const bool good = write_boot(store, kFirst, now(), kPast - 1h, kRestart + kOutage) &&
                     write_event(store, kFirst, kPast - 24h * 30, "oom_kill", "critical",
                                 "camera_app (pid 4711) was killed") &&
-                    write_boot(store, kSecond, now, kRestart, 20s) &&
+                    write_boot(store, kSecond, now(), kRestart, 20s) &&
                     write_event(store, kSecond, kRestart - 1h, "cma_alloc_failure", "error",
                                 "cma: 3038 pages were refused") &&
                     (events == 0 || write_storm(store, kSecond, events));
-  return good ? 0 : 1;
+  if (!good) return 1;
+  const Nanoseconds two = now() - night() - 30min;
+  std::printf("%lld\n",
+              static_cast<long long>(std::chrono::round<std::chrono::seconds>(two).count()));
+  return 0;
 }

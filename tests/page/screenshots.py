@@ -104,15 +104,13 @@ class Screenshots(unittest.TestCase):
 
     def test_a_healthy_device_and_its_last_night(self):
         state = jt.temp_directory(self)
-        subprocess.run([os.environ["JETMEM_PAST_MAKER"], state / "history.db", "80"], check=True)
+        two = int(subprocess.check_output([os.environ["JETMEM_PAST_MAKER"], state / "history.db", "80"]))
         root = jt.copy_of_fixture(self, "orin-nano-8gb")
         (root / "proc/sys/kernel/hostname").write_text("robot-07\n")
         daemon = jt.Daemon(self, root=root, environment={"STATE_DIRECTORY": str(state)})
         daemon.wait_until_read()
         self.take(self.open(daemon, {**DESKTOP, "theme": "light"}, range="24h"), "healthy-light")
         self.take(self.open(daemon, {**PHONE, "theme": "dark"}, range="24h"), "healthy-phone")
-        two = int(time.time()) // 86400 * 86400 + 2 * 3600
-        two -= 86400 if time.time() - two < 5000 else 0
         night = self.open(daemon, {**DESKTOP, "theme": "dark"}, **{"from": two, "to": two + 3600})
         self.take(night, "night-dark", at=0.5)
 
