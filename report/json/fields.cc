@@ -198,6 +198,7 @@ bool Fields::map(Key key, Map<T>& value) {
     Out& out = (*out_)[key] = Out::object();
     // Looking each up among those before would cost the square of their number.
     auto& members = out.get_ref<Out::object_t&>();
+    members.reserve(value.size());
     for (const auto& [name, each] : value) members.push_back({name, each});
     return true;
   }
@@ -277,6 +278,8 @@ void Fields::schema(std::string_view name) {
 void Fields::row(std::initializer_list<Cell> values) {
   if (!reading()) {
     *out_ = Out::array();
+    // One allocation: answers have thousands of rows.
+    out_->get_ref<Out::array_t&>().reserve(values.size());
     for (const auto& value : values) {
       std::visit([&](auto* each) { out_->push_back(*each); }, value);
     }
