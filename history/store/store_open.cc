@@ -18,9 +18,8 @@
 namespace jetmem {
 namespace {
 
-// Of a connection's page cache, which is one block. Single pages, kept between what others
-// allocate and free, fragmented the heap: it grew for hours. With more, a question to sixty days
-// is 8 % cheaper; the kernel caches the file anyway.
+// Pages of a connection's cache. SQLite allocates them as one block, and malloc maps a block of
+// this size by itself (daemon/main.cc): pages allocated one by one fragment the heap.
 constexpr int kCachePages = 32;
 
 // SQLite writes into what lies beside a database that is only read, and gives it to the database's
@@ -149,7 +148,7 @@ Result<HistoryStore::Connection::Identity> HistoryStore::Connection::snapshot() 
 Result<void> HistoryStore::Connection::connect(const std::string& name, int flags) {
   survive_cut_mappings();
   cut_mappings_ = cut_mappings();
-  // Once, and before the first connection. Where it is refused, pages are allocated one by one.
+  // Takes effect only before SQLite is first used; after that, a block has 20 pages.
   static const int configured = sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, kCachePages);
   (void)configured;
   sqlite3* opened = nullptr;

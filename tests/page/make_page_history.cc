@@ -46,8 +46,8 @@ Nanoseconds now() {
   return begin;
 }
 
-// The last time that it was 02:30, so long ago that two hours around it are not yet the present;
-// before now.
+// How long ago it was last 02:30 UTC, at least 90 minutes: the page shows the two hours around it
+// as the past, not live.
 Nanoseconds night() {
   const Nanoseconds since_half_past_two = (now() - 150min) % 24h;
   return since_half_past_two < 90min ? since_half_past_two + 24h : since_half_past_two;
@@ -162,9 +162,8 @@ bool failed(const char* what, const jetmem::Error& why) {
 }
 
 // One boot, from so long before now to so long before now.
-bool write_boot(HistoryStore& store, const char* boot_id, Nanoseconds now, Nanoseconds from,
-                Nanoseconds to) {
-  const Nanoseconds offset = now - from;  // the boot's clock begins at 0
+bool write_boot(HistoryStore& store, const char* boot_id, Nanoseconds from, Nanoseconds to) {
+  const Nanoseconds offset = now() - from;  // the boot's clock begins at 0
   const auto boot = store.begin_boot(boot_id, {0s, offset, jetmem::WallTrust::kSynced});
   if (!boot) return failed("begin_boot", boot.error());
   const auto& series = all_series();
@@ -256,10 +255,10 @@ int main(int argc, char** argv) {
   constexpr const char* kFirst = "11111111-1111-4111-8111-111111111111";
   constexpr const char* kSecond = "22222222-2222-4222-8222-222222222222";
   HistoryStore& store = *opened->store;
-  const bool good = write_boot(store, kFirst, now(), kPast - 1h, kRestart + kOutage) &&
+  const bool good = write_boot(store, kFirst, kPast - 1h, kRestart + kOutage) &&
                     write_event(store, kFirst, kPast - 24h * 30, "oom_kill", "critical",
                                 "camera_app (pid 4711) was killed") &&
-                    write_boot(store, kSecond, now(), kRestart, 20s) &&
+                    write_boot(store, kSecond, kRestart, 20s) &&
                     write_event(store, kSecond, kRestart - 1h, "cma_alloc_failure", "error",
                                 "cma: 3038 pages were refused") &&
                     (events == 0 || write_storm(store, kSecond, events));

@@ -38,8 +38,12 @@ class Jetmemd:
             environment["JOURNAL_STREAM"] = f"{is_log.st_dev}:{is_log.st_ino}"
         self.process = subprocess.Popen([os.path.join(build, "daemon/jetmemd"), "--config", config, *options],
                                         stderr=self.log, env=environment)
-        wait_for_port(self)
-        time.sleep(settle)
+        try:
+            wait_for_port(self)
+            time.sleep(settle)
+        except BaseException:
+            self.stop()
+            raise
 
     @property
     def pid(self):

@@ -36,7 +36,7 @@ class FedDaemon:
         self.feed, self.jetmemd = feed, None
         try:
             self.connect(build, directory, reader, settings, given)
-        except Exception:
+        except BaseException:
             self.stop()
             raise
 

@@ -58,7 +58,7 @@ TEST(Listen, AnAddressOfNobodyIsNamed) {
 
 TEST(Listen, BothFamiliesCanShareAPort) {
   std::string refused;
-  // A port that is free of one family may just be somebody's of the other.
+  // A port that is free for IPv6 may be in use for IPv4.
   for (int i = 0; i < 10; ++i) {
     const auto six = listen_on(at("[::]:0"));
     if (!six) GTEST_SKIP() << "no IPv6 here: " << six.error().message;
