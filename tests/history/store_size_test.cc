@@ -32,6 +32,21 @@ class Size : public StoreTest {
   std::mt19937_64 random_{3};
 };
 
+// The page caches of a writer and a reader: 137 KiB each, and what statements and schema take.
+TEST_F(Size, MemoryDoesNotGrowWithTheFile) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(write_noise(boot, minutes(30 * i), 200));
+  ASSERT_GT(store_->bytes(), 3U << 20);
+  const auto reader = HistoryStore::open_to_read(file());
+  ASSERT_TRUE(reader) << reader.error().message;
+  for (int i = 0; i < 200; ++i) {
+    const std::string key = "noise{of=\"" + std::to_string(i) + "\"}";
+    ASSERT_FALSE((*reader)->past(all_of(key))->points.empty()) << key;
+  }
+  EXPECT_LT(sqlite3_memory_used(), 600 << 10);
+}
+
 TEST_F(Size, BytesAreBoundedHard) {
   auto with = options();
   with.max_bytes = kMost;
