@@ -37,10 +37,6 @@ bool is_too_deep(std::string_view text) {
   return false;
 }
 
-std::string dump(const Out& json, int indent) {
-  return json.dump(indent, ' ', false, Out::error_handler_t::replace);
-}
-
 bool take(const In& from, std::string& to) {
   if (!from.is_string()) return false;
   to = printable(from.get_ref<const std::string&>(), kMaxText);
@@ -69,22 +65,31 @@ bool take(const In& from, std::uint64_t& to) {
 
 }  // namespace
 
-Fields::Fields(Fields& parent, Key key) : parent_(&parent), key_(key), root_(parent.root_) {
+Fields::Fields(Fields& parent, Key key)
+    : text_(parent.text_),
+      depth_(parent.depth_ + 1),
+      parent_(&parent),
+      key_(key),
+      root_(parent.root_) {
   if (parent.reading()) {
     in_ = parent.at(key);
   } else {
-    out_ = &((*parent.out_)[key] = Out::object());
+    parent.start_member(key);
   }
 }
 
 Fields::Fields(Fields& parent, Key key, std::size_t index)
-    : parent_(&parent), key_(key), index_(index), root_(parent.root_) {
+    : text_(parent.text_),
+      depth_(parent.depth_ + 2),
+      parent_(&parent),
+      key_(key),
+      index_(index),
+      root_(parent.root_) {
   if (parent.reading()) {
     in_ = &(*parent.at(key))[index];
   } else {
-    Out& list = (*parent.out_)[key];
-    list.push_back(Out::object());
-    out_ = &list.back();
+    if (index > 0) *text_ += ',';
+    line(depth_);
   }
 }
 
@@ -107,18 +112,59 @@ std::optional<std::size_t> Fields::list_size(Key key) const {
   return found->size();
 }
 
-void Fields::start_list(Key key) { (*out_)[key] = Out::array(); }
-
-void Fields::drop_last(Key key) {
-  Out& list = (*out_)[key];
-  list.erase(list.size() - 1);
+void Fields::start_member(std::string_view key) {
+  *text_ += has_members_ ? ',' : '{';
+  has_members_ = true;
+  line(depth_ + 1);
+  put(std::string(key), 0);
+  *text_ += root_->indent_ < 0 ? ":" : ": ";
 }
 
-std::size_t Fields::written_size() const {
-  constexpr std::size_t kComma = 16;
-  if (root_->indent_ < 0) return dump(*out_, -1).size() + kComma;
-  // Deeper in the whole, its lines are longer by some spaces each.
-  return 2 * dump(*out_, 1).size();
+bool Fields::member(std::string_view key, const Out& value) {
+  start_member(key);
+  put(value, depth_ + 1);
+  return true;
+}
+
+// Where the document is not on one line.
+void Fields::line(std::size_t depth) {
+  if (root_->indent_ < 0) return;
+  *text_ += '\n';
+  text_->append(depth * static_cast<std::size_t>(root_->indent_), ' ');
+}
+
+void Fields::put(const Out& value, std::size_t depth) {
+  const std::string written = value.dump(root_->indent_, ' ', false, Out::error_handler_t::replace);
+  // Within a text a line break is written as \n.
+  std::size_t from = 0;
+  for (auto at = written.find('\n'); at != std::string::npos; at = written.find('\n', from)) {
+    text_->append(written, from, at - from);
+    line(depth);
+    from = at + 1;
+  }
+  text_->append(written, from);
+}
+
+void Fields::close() {
+  if (reading() || is_closed_) return;
+  is_closed_ = true;
+  if (!has_members_) {
+    *text_ += "{}";
+    return;
+  }
+  line(depth_);
+  *text_ += '}';
+}
+
+std::size_t Fields::start_list(Key key) {
+  start_member(key);
+  *text_ += '[';
+  return text_->size();
+}
+
+void Fields::end_list(bool is_empty) {
+  if (!is_empty) line(depth_ + 1);
+  *text_ += ']';
 }
 
 std::string Fields::path() const {
@@ -146,17 +192,17 @@ void Fields::missing(Key key) {
                                 60));
 }
 
-#define JETMEM_SCALAR(Type, written)                       \
-  bool Fields::operator()(Key key, Type& value) {          \
-    if (!reading()) return (*out_)[key] = (written), true; \
-    const In* const found = at(key);                       \
-    return found != nullptr && take(*found, value);        \
+#define JETMEM_SCALAR(Type)                         \
+  bool Fields::operator()(Key key, Type& value) {   \
+    if (!reading()) return member(key, value);      \
+    const In* const found = at(key);                \
+    return found != nullptr && take(*found, value); \
   }
-JETMEM_SCALAR(std::string, value)
-JETMEM_SCALAR(bool, value)
-JETMEM_SCALAR(double, value)
-JETMEM_SCALAR(std::int64_t, value)
-JETMEM_SCALAR(std::uint64_t, value)
+JETMEM_SCALAR(std::string)
+JETMEM_SCALAR(bool)
+JETMEM_SCALAR(double)
+JETMEM_SCALAR(std::int64_t)
+JETMEM_SCALAR(std::uint64_t)
 #undef JETMEM_SCALAR
 
 bool Fields::operator()(Key key, int& value) {
@@ -183,7 +229,7 @@ bool Fields::operator()(Key key, std::optional<double>& value) {
 }
 
 bool Fields::operator()(Key key, std::vector<std::string>& value) {
-  if (!reading()) return (*out_)[key] = value, true;
+  if (!reading()) return member(key, value);
   const auto size = list_size(key);
   for (std::size_t i = 0; i < size.value_or(0); ++i) {
     std::string text;
@@ -195,11 +241,9 @@ bool Fields::operator()(Key key, std::vector<std::string>& value) {
 template <class T>
 bool Fields::map(Key key, Map<T>& value) {
   if (!reading()) {
-    Out& out = (*out_)[key] = Out::object();
-    // Looking each up among those before would cost the square of their number.
-    auto& members = out.get_ref<Out::object_t&>();
-    members.reserve(value.size());
-    for (const auto& [name, each] : value) members.push_back({name, each});
+    object(key, [&](Fields& v) {
+      for (const auto& [name, each] : value) v.member(name, each);
+    });
     return true;
   }
   if (!has_object(key)) return false;
@@ -226,12 +270,12 @@ void Fields::null_if_empty(Key key, std::string& value) {
   if (reading() || !value.empty()) {
     (*this)(key, value);
   } else {
-    (*out_)[key] = nullptr;
+    member(key, nullptr);
   }
 }
 
 void Fields::null_if_absent(Key key, std::optional<double>& value) {
-  if (!(*this)(key, value) && !reading()) (*out_)[key] = nullptr;
+  if (!(*this)(key, value) && !reading()) member(key, nullptr);
 }
 
 bool Fields::exact(Key key, std::string& value) {
@@ -245,7 +289,7 @@ bool Fields::exact(Key key, std::string& value) {
 void Fields::embedded(Key key, std::string& object, std::size_t most) {
   if (!reading()) {
     Out parsed = Out::parse(object, nullptr, false);
-    if (parsed.is_object() && !parsed.empty()) (*out_)[key] = std::move(parsed);
+    if (parsed.is_object() && !parsed.empty()) member(key, parsed);
     return;
   }
   if (!has_object(key)) return;
@@ -253,14 +297,19 @@ void Fields::embedded(Key key, std::string& object, std::size_t most) {
   if (text.size() <= most) object = std::move(text);
 }
 
-void Fields::whole(const std::string& text) { *out_ = Out::parse(text, nullptr, false); }
+void Fields::whole(const std::string& text) {
+  put(Out::parse(text, nullptr, false), depth_);
+  is_closed_ = true;
+}
 
 void Fields::absent(Map<std::string>& reasons) {
   if (reading()) {
     (*this)("absent", reasons);
     return;
   }
-  for (const auto& [key, why] : reasons) (*out_)["absent"][key] = printable(why, kMaxWritten);
+  Out absent;
+  for (const auto& [key, why] : reasons) absent[key] = printable(why, kMaxWritten);
+  if (!absent.empty()) member("absent", absent);
 }
 
 void Fields::schema(std::string_view name) {
@@ -277,12 +326,13 @@ void Fields::schema(std::string_view name) {
 
 void Fields::row(std::initializer_list<Cell> values) {
   if (!reading()) {
-    *out_ = Out::array();
-    // One allocation: answers have thousands of rows.
-    out_->get_ref<Out::array_t&>().reserve(values.size());
+    Out row = Out::array();
+    row.get_ref<Out::array_t&>().reserve(values.size());
     for (const auto& value : values) {
-      std::visit([&](auto* each) { out_->push_back(*each); }, value);
+      std::visit([&](auto* each) { row.push_back(*each); }, value);
     }
+    put(row, depth_);
+    is_closed_ = true;
     return;
   }
   bool good = in_ != nullptr && in_->is_array() && in_->size() >= values.size();
@@ -315,10 +365,12 @@ std::size_t keep_within(Fields::Map<double>& samples, std::size_t most) {
 class Document {
  public:
   static std::string write(int indent, const Describe& fields) {
-    Out out = Out::object();
-    Fields v(&out, nullptr, indent);
+    std::string text;
+    Fields v(&text, nullptr, indent);
     fields(v);
-    return dump(out, indent) + "\n";
+    v.close();
+    text += '\n';
+    return text;
   }
   static Result<void> read(std::string_view text, const Describe& fields) {
     if (text.size() > kMaxAnswer) {

@@ -18,6 +18,13 @@ PAGES = ("now", "status", "doctor", "history", "events", "texts", "alerts")
 LIMIT = 4 << 20
 
 
+def each_once(members):
+    out = dict(members)
+    if len(out) < len(members):
+        raise ValueError(f"a key is there twice: {[key for key, _ in members]}")
+    return out
+
+
 class Api(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -33,7 +40,7 @@ class Api(unittest.TestCase):
         self.assertEqual(headers["Content-Type"], "application/json", path)
         self.assertEqual(headers["Cache-Control"], "no-store")
         self.assertLessEqual(len(body), LIMIT)
-        return json.loads(body)
+        return json.loads(body, object_pairs_hook=each_once)
 
     def test_now_says_what_metrics_say(self):
         now = self.ask("now")
