@@ -17,8 +17,8 @@ namespace {
 using Answer = AlertsAnswer;
 using json::Fields;
 
-// What frames the list of rules.
-constexpr std::size_t kFrame = 64U << 10;
+// The rest is for errors of the configuration and, in /api/v1/now, for samples and events.
+constexpr std::size_t kMaxRulesJson = kMaxAlertsJson / 2;
 
 constexpr std::array<std::string_view, 4> kRuleStates{"firing", "pending", "unknown", "inactive"};
 constexpr std::span kAlertStates = std::span(kRuleStates).first(3);
@@ -170,7 +170,7 @@ void describe(Fields& v, Answer& answer) {
   v.required("config_errors", answer.config_errors);
   std::uint64_t rules_omitted =
       answer.rules_omitted +
-      v.list_within("rules", answer.rules, kMaxAlertsJson - kFrame,
+      v.list_within("rules", answer.rules, kMaxRulesJson,
                     [&](Fields& w, Answer::Rule& rule) { describe(w, rule, answer); });
   v.object("omitted", [&](Fields& w) {
     w.required("rules", rules_omitted);

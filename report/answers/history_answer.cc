@@ -124,7 +124,7 @@ static void describe(json::Fields& v, SeriesKnown& series) {
 
 static void describe(json::Fields& v, HistoryList& list) {
   v.required("history", list.facts);
-  const std::size_t omitted = v.list_within("known_series", list.series, kRoom);
+  const std::size_t omitted = v.list_within("known_series", list.series, kMaxHistoryJson / 2);
   if (v.reading()) {
     v.exact("next", list.next);
     return;
@@ -193,15 +193,8 @@ Result<HistoryMoment> parse_history_moment(std::string_view text) {
   return read_answer<HistoryMoment>(kHistorySchema, text);
 }
 
-namespace {
-
-// What frames the list.
-constexpr std::size_t kFrame = 16U << 10;
-
-}  // namespace
-
 static void describe(json::Fields& v, EventsPast& past) {
-  const std::size_t omitted = v.list_within("events", past.events, kMaxEventsJson - kFrame);
+  const std::size_t omitted = v.list_within("events", past.events, kMaxEventsJson / 2);
   bool more = past.more || omitted > 0;
   v("more", more);
   if (v.reading()) {

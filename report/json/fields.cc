@@ -2,6 +2,7 @@
 #include "report/json/fields.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -36,6 +37,8 @@ bool is_too_deep(std::string_view text) {
   }
   return false;
 }
+
+bool is_written_as_is(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 bool take(const In& from, std::string& to) {
   if (!from.is_string()) return false;
@@ -89,7 +92,7 @@ Fields::Fields(Fields& parent, Key key, std::size_t index)
     in_ = &(*parent.at(key))[index];
   } else {
     if (index > 0) *text_ += ',';
-    line(depth_);
+    new_line(depth_);
   }
 }
 
@@ -115,8 +118,12 @@ std::optional<std::size_t> Fields::list_size(Key key) const {
 void Fields::start_member(std::string_view key) {
   *text_ += has_members_ ? ',' : '{';
   has_members_ = true;
-  line(depth_ + 1);
-  put(std::string(key), 0);
+  new_line(depth_ + 1);
+  if (std::all_of(key.begin(), key.end(), is_written_as_is)) {
+    text_->append("\"").append(key).append("\"");
+  } else {
+    put(std::string(key), 0);
+  }
   *text_ += root_->indent_ < 0 ? ":" : ": ";
 }
 
@@ -126,8 +133,8 @@ bool Fields::member(std::string_view key, const Out& value) {
   return true;
 }
 
-// Where the document is not on one line.
-void Fields::line(std::size_t depth) {
+// Nothing in a document that is one line.
+void Fields::new_line(std::size_t depth) {
   if (root_->indent_ < 0) return;
   *text_ += '\n';
   text_->append(depth * static_cast<std::size_t>(root_->indent_), ' ');
@@ -139,7 +146,7 @@ void Fields::put(const Out& value, std::size_t depth) {
   std::size_t from = 0;
   for (auto at = written.find('\n'); at != std::string::npos; at = written.find('\n', from)) {
     text_->append(written, from, at - from);
-    line(depth);
+    new_line(depth);
     from = at + 1;
   }
   text_->append(written, from);
@@ -152,7 +159,7 @@ void Fields::close() {
     *text_ += "{}";
     return;
   }
-  line(depth_);
+  new_line(depth_);
   *text_ += '}';
 }
 
@@ -163,7 +170,7 @@ std::size_t Fields::start_list(Key key) {
 }
 
 void Fields::end_list(bool is_empty) {
-  if (!is_empty) line(depth_ + 1);
+  if (!is_empty) new_line(depth_ + 1);
   *text_ += ']';
 }
 
@@ -298,6 +305,7 @@ void Fields::embedded(Key key, std::string& object, std::size_t most) {
 }
 
 void Fields::whole(const std::string& text) {
+  assert(!has_members_);
   put(Out::parse(text, nullptr, false), depth_);
   is_closed_ = true;
 }
@@ -326,6 +334,7 @@ void Fields::schema(std::string_view name) {
 
 void Fields::row(std::initializer_list<Cell> values) {
   if (!reading()) {
+    assert(!has_members_);
     Out row = Out::array();
     row.get_ref<Out::array_t&>().reserve(values.size());
     for (const auto& value : values) {

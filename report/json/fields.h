@@ -6,9 +6,11 @@
 //     v("bytes", area.bytes);  // std::optional: the key is omitted where there is no value
 //   }
 //
-// A writer never changes the struct. A reader takes what is of the right type; what is missing or
-// of another type leaves the member as it is, unless it is required(): then the document is refused
-// with the path of the field. Texts that are read are made printable(): any program may answer.
+// A writer never changes the struct. It appends to a text: so describe() writes each key once, and
+// into an object only while no object within it is being written. A reader takes what is of the
+// right type; what is missing or of another type leaves the member as it is, unless it is
+// required(): then the document is refused with the path of the field. Texts that are read are made
+// printable(): any program may answer.
 #pragma once
 
 #include <concepts>
@@ -138,7 +140,7 @@ class Fields {
     if (found) value = *found;
     return found.has_value();
   }
-  // Writing: this element is the JSON object in `text`, which is valid.
+  // Writing: this element is the JSON object in `text`, which is valid, and nothing else.
   void whole(const std::string& text);
   // A JSON object kept as text of at most `most` bytes; omitted where it is empty.
   void embedded(Key key, std::string& object, std::size_t most);
@@ -235,8 +237,9 @@ class Fields {
   void start_member(std::string_view key);
   bool member(std::string_view key, const nlohmann::ordered_json& value);
   void put(const nlohmann::ordered_json& value, std::size_t depth);
-  void line(std::size_t depth);
+  void new_line(std::size_t depth);
   void close();
+  // Where its elements start in the text.
   std::size_t start_list(Key key);
   void end_list(bool is_empty);
   void missing(Key key);
@@ -245,7 +248,7 @@ class Fields {
   bool map(Key key, Map<T>& value);
 
   // Writing: the document's text so far. No tree: that of a history answer's 160,000 numbers would
-  // take more than twice its text in small blocks, whose holes stay in the daemon's heap.
+  // take twice its text in small blocks, whose holes stay in the daemon's heap.
   std::string* text_ = nullptr;
   std::size_t depth_ = 0;
   bool has_members_ = false;

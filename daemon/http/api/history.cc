@@ -23,7 +23,7 @@ constexpr Nanoseconds kDefaultPast = std::chrono::hours(1);
 constexpr Nanoseconds kDefaultTimeout = std::chrono::minutes(5);
 constexpr Nanoseconds kMaxTimeout = std::chrono::hours(24);
 // Of all series of a metric: how many, and how many points together: what they take until they are
-// sent is some 250 bytes each.
+// sent is up to 260 bytes each.
 constexpr std::size_t kSeriesMost = 64;
 constexpr std::size_t kPointsTogether = 20'000;
 constexpr Nanoseconds kLongestStep = std::chrono::hours(24 * 7);

@@ -258,6 +258,9 @@ TEST(AlertsJson, LongAnswersAreTruncated) {
       condition.text = condition.expression = std::string(300, 'y');
     }
   }
+  for (int i = 0; i < 100; ++i) {
+    answer.config_errors.push_back({std::string(4096, 'f'), 1, 1, std::string(1000, 'm')});
+  }
   const std::string json = alerts_json(answer);
   EXPECT_LE(json.size(), kMaxAlertsJson);
   const auto read = parse_alerts(json);

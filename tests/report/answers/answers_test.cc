@@ -279,6 +279,36 @@ TEST(DeviceNowJson, HasTheNumberOfTheBoot) {
   EXPECT_EQ(parsed->boot, 7);
 }
 
+// So long that rules, events and samples do not all fit: rules are omitted from their end.
+TEST(DeviceNowJson, AFiringAlertStaysBesideManyRules) {
+  DeviceNow now = board();
+  now.alerts = with("critical", "firing");
+  for (int i = 0; i < 600; ++i) {
+    AlertsAnswer::Rule& rule = now.alerts->rules.emplace_back();
+    rule.name = "Rule" + std::to_string(i);
+    rule.severity = "info";
+    rule.state = "inactive";
+    rule.summary = rule.cause = rule.remedy = std::string(600, 'x');
+    for (int c = 0; c < 8; ++c) {
+      AlertsAnswer::Condition& condition = rule.conditions.emplace_back();
+      condition.text = condition.expression = std::string(300, 'y');
+    }
+  }
+  Series series;
+  for (int i = 0; i < 3000; ++i) {
+    series.emplace_back(
+        "jetmem_x" + std::to_string(i) + "{label=\"" + std::string(150, 'z') + "\"}", i);
+  }
+  now.samples = SampleSet::of(series);
+  const auto parsed = parse_device_now(device_now_json(now));
+  ASSERT_TRUE(parsed);
+  ASSERT_TRUE(parsed->alerts);
+  EXPECT_EQ(parsed->alerts->count("firing"), 1U);
+  EXPECT_GT(parsed->alerts->rules_omitted, 0U);
+  EXPECT_NE(parsed->samples.value("jetmem_x2999", {{"label", std::string(150, 'z')}}),
+            std::nullopt);
+}
+
 TEST(Cma, NoneOnlyIfKnown) {
   DeviceNow now = board();
   now.sources = {source("cma", "failed", "broken")};
