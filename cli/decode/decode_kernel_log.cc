@@ -70,7 +70,8 @@ class KernelLogExplainer {
     const bool smmu = event.kind() == EventKind::kSmmuContextFault ||
                       event.kind() == EventKind::kSmmuGlobalFault ||
                       event.kind() == EventKind::kSmmuV3Event;
-    client_unknown_ = client_unknown_ || (smmu && !event.has("client"));
+    client_unknown_ = client_unknown_ || (smmu && !event.has("client") &&
+                                          (event.has("sid") || event.has("cbfrsynra")));
   }
 
   // A line that no event has. It may be one that was cut.

@@ -87,6 +87,34 @@ bool may_lead_to(const EventRecord& event, const EventRecord& later) {
   return !event.wall || !later.wall || within(*later.wall - *event.wall);
 }
 
+bool is_of_group(const EventFields& event) {
+  return event.kind() == "oom_kill_memcg" || event.text("constraint") == "MEMCG" ||
+         event.text("global") == "false";
+}
+
+// The lines of one call of the OOM killer are events of several kinds: which of them it killed, and
+// in whose limit, stands in the later ones.
+void note_oom_group(std::span<const EventFields> fields, std::size_t at, LogContent& log) {
+  log.oom_of_group = is_of_group(fields[at]);
+  log.oom_group.clear();
+  const auto take = [&](const EventFields& event) {
+    for (const std::string_view name : {"oom_memcg", "task_memcg"}) {
+      if (log.oom_group.empty()) log.oom_group = printable(event.text(name), 100);
+    }
+  };
+  take(fields[at]);
+  for (std::size_t i = at; i-- > 0 && log.oom_of_group && fields[i + 1].kind() != "oom_invoked";) {
+    if (log.oom_group.empty() && is_of_group(fields[i])) take(fields[i]);
+  }
+  const bool call = fields[at].kind() == "oom_invoked";
+  for (std::size_t i = at + 1; i < fields.size() && fields[i].kind() != "oom_invoked"; ++i) {
+    if (!fields[i].kind().starts_with("oom_kill")) continue;
+    if (call) log.oom_of_group = log.oom_of_group || is_of_group(fields[i]);
+    if (log.oom_of_group && is_of_group(fields[i])) take(fields[i]);
+    if (fields[i].kind() != "oom_kill_info") break;
+  }
+}
+
 // What the event adds to what is known of the log.
 void note(const EventFields& event, std::uint64_t count, LogContent& log) {
   log.kinds.insert(event.kind());
@@ -222,6 +250,7 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     const bool its = oom && may_lead_to(*events[*oom], event);
     log.oom_for = its ? printable(fields[*oom].text("comm"), 64) : "";
     log.oom_for_nvmap = its && fields[*oom].text("allocator") == "nvmap";
+    if (event.kind.starts_with("oom_")) note_oom_group(fields, i, log);
     log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),
                                 [&](const EventRecord* each) { return may_lead_to(*each, event); });
     add(cause_of(fields[i], facts, log), event.count);

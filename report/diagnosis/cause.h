@@ -63,7 +63,7 @@ std::string fill(std::string_view text, const Values& values);
 // What the log has, the event that is explained too.
 struct LogContent {
   std::set<std::string, std::less<>> kinds;
-  bool bus_error = false;  // a refused access or an SError, shortly before the event
+  bool bus_error = false;           // a refused access or an SError, shortly before the event
   bool uncorrected_memory = false;  // an ECC error that was not corrected
   // Storage errors of a device, those that need no attention not counted.
   std::map<std::string, std::uint64_t, std::less<>> storage_errors;
@@ -72,6 +72,9 @@ struct LogContent {
   // Of the OOM killer's last call before the event: for whom, and whether for nvmap.
   std::string oom_for;
   bool oom_for_nvmap = false;
+  // Whether that call was for a control group at its limit, and which; empty: not named.
+  bool oom_of_group = false;
+  std::string oom_group;
 };
 
 // One event and all that may explain it.

@@ -24,8 +24,8 @@ constexpr std::array kDmaTexts{
               "slots) that swiotlb can give for one mapping{?; {used} of {total} slots are used, "
               "so it is not full}.",
               "swiotlb= does not help. The driver must limit its requests (dma_max_mapping_size): "
-              "update the kernel; for a disk or SD card (here mmcblk0): echo 256 | sudo tee "
-              "/sys/block/mmcblk0/queue/max_sectors_kb. A large coherent buffer needs the device's "
+              "update the kernel; for a disk or SD card: echo 256 | sudo tee "
+              "/sys/block/NAME/queue/max_sectors_kb. A large coherent buffer needs the device's "
               "IOMMU (enable it in the device tree) or CMA (cma=256M)."},
     CauseText{"swiotlb-out-of-reach", Harm::kWarning,
               "{dev} was refused {?{size} of }bounce buffer although none of the {total} slots is "

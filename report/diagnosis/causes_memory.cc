@@ -20,7 +20,8 @@ constexpr double kWellAbove = 2;
 
 constexpr std::array kMemoryTexts{
     CauseText{"memory-exhausted", Harm::kWarning,
-              "Memory ran out{?: {comm} needed more and the kernel found none to reclaim}.",
+              "Memory ran out{?: {comm} needed more and the kernel found none to reclaim}{?. The "
+              "kernel killed {victim}}.",
               "sudo jetmem top shows the largest programs: stop or limit one, add swap, or read "
               "large files in pieces instead of whole. Protect others with OOMScoreAdjust=.",
               "oom-kill"},
@@ -135,12 +136,15 @@ constexpr std::array kMemoryTexts{
 };
 
 bool is_atomic(const Case& it) {
+  if (it.event.text("atomic") == "true") return true;
   for (const std::string_view name : {"gfp", "mode"}) {
     const std::string text(it.event.text(name));
     if (contains(text, "ATOMIC") || contains(text, "NOWAIT")) return true;
     const auto mode = kernel_log::parse_hex(text);
     if (!mode) continue;
-    // GFP_ATOMIC of kernels to 4.3, with and without __GFP_COMP; from 4.4 and from 4.8 on.
+    // GFP_ATOMIC of kernels to 4.3, with and without __GFP_COMP; from 4.4, 4.8 and 4.15 on: high
+    // priority, kswapd is woken, no direct reclaim.
+    if ((*mode & 0x820) == 0x820 && (*mode & 0x400) == 0 && *mode < 0x1000000) return true;
     if (*mode == 0x20 || *mode == 0x4020) return true;
     if ((*mode & 0x2080020) == 0x2080020 || (*mode & 0x1080020) == 0x1080020) return true;
   }
@@ -190,25 +194,17 @@ std::string_view pages(const Case& it) {
 
 std::string_view oom(const Case& it) {
   const std::string& kind = it.event.kind();
-  const bool group = kind == "oom_kill_memcg" || it.event.says("CONSTRAINT_MEMCG");
-  if (group) {
-    for (const std::string_view name : {"memcg", "oom_memcg", "task_memcg"}) {
-      if (const auto text = it.event.text(name); !text.empty()) {
-        it.values["group"] = printable(text, 100);
-        break;
-      }
-    }
+  if (it.log.oom_of_group) {
+    if (!it.log.oom_group.empty()) it.values["group"] = it.log.oom_group;
     return "oom-group-limit";
   }
   if (kind == "oom_reaper" || kind == "oom_kill_info") return {};
-  const std::string comm = printable(it.event.text("comm"), 64);
   // The kernel need not kill the one that requested memory.
-  const std::string& who = it.log.oom_for.empty() ? comm : it.log.oom_for;
+  const std::string& who = it.log.oom_for;
   if (!who.empty()) it.values["comm"] = who;
-  if (it.log.oom_for_nvmap && !who.empty()) {
-    if (kind == "oom_kill" && comm != who) it.values["victim"] = comm;
-    return "oom-gpu-buffer";
-  }
+  const std::string victim = printable(it.event.text("comm"), 64);
+  if (kind == "oom_kill" && !victim.empty() && victim != who) it.values["victim"] = victim;
+  if (it.log.oom_for_nvmap && !who.empty()) return "oom-gpu-buffer";
   // The kernel's report of memory is an event of its own.
   const auto& swap = it.log.swap_free_kb;
   const auto& all = it.log.swap_total_kb;

@@ -38,6 +38,10 @@ TEST(KernelLogDriverWords, TheWordsDecideTheKind) {
       Case{"foo 1a00000.bar eth0: Failed to map RX DMA!", "dma_map_failure"},
       Case{"foo 1a00000.bar: baz_open: Unable to map buffer: -12", "dma_map_failure"},
       Case{"foo 1a00000.bar: failed to reserve iova range", "iova_exhausted"},
+      Case{"foo 1a00000.bar: overflow 0x00000001a7296000+70656 of DMA mask ffffffff bus mask 0",
+           "dma_map_failure"},
+      Case{"foo: failed to get pages from virtual address: 0x7f4b172040", "dma_map_failure"},
+      Case{"foo: Can not alloc foo_virt_addr from 0x7f4b172040", "dma_map_failure"},
       Case{"foo 1a00000.bar: carveout memory allocation failed", "reserved_memory_failure"},
       Case{"panfrost 1a00000.gpu: failed to allocate sgt", "gpu_alloc_failure"},
       Case{"panthor 1a00000.gpu: [drm] job timeout", "gpu_hang"},
@@ -53,6 +57,7 @@ TEST(KernelLogDriverWords, TheWordsDecideTheKind) {
 TEST(KernelLogDriverWords, WhatIsNoShortageIsNoEvent) {
   for (const std::string_view line :
        {"foo 1a00000.bar: failed to allocate irq vectors", "foo 1a00000.bar: can't get gpio",
+        "usb usb2-port3: couldn't allocate usb_device", "kernel: failed to allocate memory",
         "foo 1a00000.bar: failed to get memory resource", "input: Failed to allocate memory as /x",
         "foo 1a00000.bar: failed to ioremap registers", "foo 1a00000.bar: allocated 4096 bytes",
         "foo 1a00000.bar: failed to allocate char dev region", "usb 1-1: Product: Memory Stick",

@@ -80,6 +80,8 @@ TEST(MemoryError, SErrorAndBenign) {
 TEST(MemoryError, Corruption) {
   EXPECT_EQ(one("BUG: Bad page state in process a  b  pfn:0a1b2"),
             "mm_corruption error=Bad page state comm=a  b pfn=0xa1b2");
+  EXPECT_EQ(one("BUG: Bad page state in process a pfn:0a1b2"),
+            "mm_corruption error=Bad page state comm=a pfn=0xa1b2");
   EXPECT_EQ(one("BUG: Bad page map in process ls  pte:80 pmd:12"),
             "mm_corruption error=Bad page map comm=ls pte=80 pmd=12");
   EXPECT_EQ(one("BUG: Bad rss-counter state mm:0abc idx:1 val:-3"),

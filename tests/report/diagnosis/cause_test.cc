@@ -121,7 +121,10 @@ const Row kRows[] = {
      "memory-exhausted"},
     {"oom_kill", R"({"comm":"java"})", "memory-exhausted"},
     {"oom_kill", R"({"comm":"java","swap_total_kb":1000,"swap_free_kb":900})", "oom-swap-unused"},
-    {"oom_kill_memcg", R"({"comm":"a","memcg":"/docker/x"})", "oom-group-limit", "/docker/x"},
+    {"oom_kill_memcg", R"({"comm":"a","memcg":true})", "oom-group-limit", "control group"},
+    {"page_alloc_failure", R"({"comm":"x","order":0,"mode":"0x820","atomic":true})",
+     "pages-atomic"},
+    {"slab_alloc_failure", R"({"gfp":"0x40a20"})", "pages-atomic"},
     {"zram_error", R"({"err":-12,"op":"write"})", "zram-no-room"},
     {"zram_error", R"({"op":"read"})", "zram-damaged"},
     {"swap_error", R"({"op":"read","dev":"8:0"})", "swap-read"},
@@ -410,7 +413,43 @@ TEST(Causes, ABufferOfNvmapThatTheKernelKilledFor) {
   const std::vector<Cause> two = explain_all({for_nvmap, kill, other, kill});
   ASSERT_EQ(two.size(), 2U);
   EXPECT_EQ(two[1].id, "memory-exhausted");
-  EXPECT_THAT(two[1].cause, testing::AllOf(HasSubstr("cc1plus"), Not(HasSubstr("sshd"))));
+  EXPECT_THAT(two[1].cause, testing::AllOf(HasSubstr("cc1plus"), Not(HasSubstr("vlm"))));
+}
+
+// The log names the killed one, and not always who requested.
+TEST(Causes, TheKilledProcessNeedNotHaveAsked) {
+  const std::vector<Cause> causes = explain_log(
+      "[ 2000.1] Out of memory: Killed process 42 (cron) total-vm:1000kB, "
+      "anon-rss:400kB, file-rss:0kB, shmem-rss:0kB\n");
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].id, "memory-exhausted");
+  EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("killed cron"), Not(HasSubstr("needed"))));
+}
+
+TEST(Causes, TheLimitOfAControlGroupIsTheCauseOfTheWholeCall) {
+  const std::string invoked =
+      "[  500.000001] python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, "
+      "oom_score_adj=0\n";
+  const std::string group =
+      "[  500.000002] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,"
+      "mems_allowed=0,oom_memcg=/system.slice/vision.service,task_memcg=/system.slice/"
+      "vision.service,task=python3,pid=42,uid=0\n"
+      "[  500.000003] Memory cgroup out of memory: Killed process 42 (python3) total-vm:1000kB, "
+      "anon-rss:400kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:100kB oom_score_adj:0\n";
+  const std::vector<Cause> causes = explain_log(invoked + group);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].id, "oom-group-limit");
+  EXPECT_THAT(causes[0].cause, HasSubstr(": /system.slice/vision.service;"));
+  // The next call is the machine's own.
+  const std::vector<Cause> both = explain_log(
+      invoked + group +
+      "[  900.000001] cc1plus invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, "
+      "oom_score_adj=0\n"
+      "[  900.000002] Out of memory: Killed process 43 (ld) total-vm:1000kB, anon-rss:400kB, "
+      "file-rss:0kB, shmem-rss:0kB\n");
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_THAT(both[0].cause + both[1].cause,
+              testing::AllOf(HasSubstr("vision.service"), HasSubstr("cc1plus needed")));
 }
 
 // As a kernel with NVIDIA's nvmap of L4T 36.4 printed it.

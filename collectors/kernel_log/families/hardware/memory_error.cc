@@ -168,16 +168,20 @@ Piece bad_page(std::string_view text, Event& event) {
   const auto what = scan.until(" in process ");
   if (!what || what->substr(0, 9) != "Bad page ") return {};
   event.set_text("error", *what);
-  if (const auto comm = scan.until_last("  pfn:")) {
+  // Two blanks, of which a web page shows one.
+  if (const auto head = scan.until_last(" pfn:")) {
+    const std::string_view comm = head->ends_with(' ') ? head->substr(0, head->size() - 1) : *head;
     const auto pfn = scan.hex();
-    if (!pfn || !is_comm(*comm)) return {};
-    event.set_text("comm", *comm);
+    if (!pfn || !is_comm(comm)) return {};
+    event.set_text("comm", comm);
     event.set_hex("pfn", parse_hex(*pfn).value_or(0));
     return {.role = Role::kWhole};
   }
-  const auto comm = scan.until_last("  pte:");
-  if (!comm || !is_comm(*comm)) return {};
-  event.set_text("comm", *comm);
+  const auto head = scan.until_last(" pte:");
+  if (!head) return {};
+  const std::string_view comm = head->ends_with(' ') ? head->substr(0, head->size() - 1) : *head;
+  if (!is_comm(comm)) return {};
+  event.set_text("comm", comm);
   if (!take_hex(scan, event, "pte")) return {};
   if (scan.literal(" pmd:")) take_hex(scan, event, "pmd");
   return {.role = Role::kWhole};

@@ -75,10 +75,11 @@ bool is_no_memory(const Words& words) {
                      "base 0x0000000000000000, size 0 mib"})) {
     return true;
   }
-  return words.has_any_word(
-             {"irq",    "irqs",      "msi",   "vector", "vectors",   "minor", "major",
-              "chrdev", "gpio",      "gpios", "pwm",    "bandwidth", "ida",   "idr",
-              "bar",    "interrupt", "clock", "clk",    "regulator", "phy",   "firmware file"}) ||
+  return words.has_any_word({"irq",           "irqs",      "msi",    "vector",    "vectors",
+                             "minor",         "major",     "chrdev", "gpio",      "gpios",
+                             "pwm",           "bandwidth", "ida",    "idr",       "bar",
+                             "interrupt",     "clock",     "clk",    "regulator", "phy",
+                             "firmware file", "usb_device"}) ||
          words.has_any(
              {"char dev",        "device number",    "dma chan",         "address space",
               "bus number",      "id for",           "interface number", "-517",
@@ -115,11 +116,20 @@ bool reports_no_iova(const Words& words) {
   return space && reports_failure(words);
 }
 
+// The program's own address has no memory behind it: "failed to get pages from virtual adrees",
+// "Can not alloc rga_virt_addr from 0x7f4b172040", "get_user_pages failed".
+bool reports_no_user_pages(const Words& words) {
+  return reports_failure(words) && !words.has_any({"no memory", "enomem", "-12"}) &&
+         words.has_any({"pages from virt", "user pages", "user_pages", "virt_addr from",
+                        "virtual address from"});
+}
+
 bool reports_no_map(const Words& words) {
-  if (words.has_any({"overflow (mask", "unaligned: iova", "1:1 iommu mapping",
+  if (words.has_any({"overflow (mask", "of dma mask", "unaligned: iova", "1:1 iommu mapping",
                      "accommodate dma translation"})) {
     return true;
   }
+  if (reports_no_user_pages(words)) return true;
   if (!reports_failure(words) && !words.has("invalid iova")) return false;
   if (words.has_any({"ioremap", "register", "irq", "interrupt", "regmap", "keymap", "pinctrl",
                      "gpio", "map file", "bitmap", "mmap file"})) {
@@ -159,7 +169,8 @@ bool reports_no_map(const Words& words) {
 
 // "could not map", "map failed": what fails is the mapping, whatever else the message names.
 bool maps_first(const Words& words) {
-  return words.has_any({"to map", "not map", "map fail", "mapping fail", "failed mapping", "to pin",
+  return reports_no_user_pages(words) ||
+         words.has_any({"to map", "not map", "map fail", "mapping fail", "failed mapping", "to pin",
                         "not pin", "pin fail", "to vmap", "not vmap", "error mapping",
                         "iova failed", "mapping error", "map error", "dma_map_sg returned"});
 }
@@ -439,8 +450,9 @@ Piece by_words(std::string_view text, Event& event) {
   }
   if (line.text.empty() || quotes(line)) return {};
   if (is_program_error(line)) return {};
-  // The whole lines of CMA have a family of their own; the others are cut.
-  if (line.dev.empty() && line.driver == "cma") return {};
+  // The whole lines of CMA have a family of their own; the others are cut. "kernel" is syslog's
+  // tag.
+  if (line.dev.empty() && (line.driver == "cma" || line.driver == "kernel")) return {};
   const Words words(line.text);
   if (is_socket_limit(line, words) || counts_entries(line, words)) return {};
   if (reports_leak(words)) return event_of(EventKind::kBufferLeak, line, words, event);

@@ -21,10 +21,14 @@ constexpr std::array<std::string_view, 10> kReservedMemoryAnchors{"cma: ",
                                                                   "nvmap_populate_ivm_carveout",
                                                                   "hugepage pool"};
 
-// The name in quotation marks behind "node ".
+// The name in quotation marks behind "node ", or in "node linux,cma compatible matching fail".
 void set_node(std::string_view text, Event& event) {
   Scan scan(text);
   if (!scan.past("node '")) {
+    if (scan.past("node ")) {
+      const auto name = scan.until(" compatible ");
+      if (name && is_kernel_name(*name)) return event.set_text("node", *name);
+    }
     scan = Scan(text);
     if (!scan.past("CMA area ")) return;
     const std::string_view name = scan.up_to(" ");
