@@ -71,16 +71,23 @@ int run_doctor(const DoctorOptions& options) {
     return failed("doctor", {Errc::kInvalid, "unknown step " + printable(options.step, 60) +
                                                  "; known: " + join_names(names)});
   }
-  const auto answer = ask(options);
+  auto answer = ask(options);
   if (!answer) return undecided("doctor", answer.error());
   const DoctorAnswer::Step* const step = answer->step(options.step);
   if (!options.step.empty() && step == nullptr) {
     warn("doctor", "the answer has no step " + options.step);
     return kExitUnknown;
   }
-  put(options.json ? doctor_json(*answer)
-                   : doctor_text(*answer, {uses_color(), options.all, options.step}));
-  return doctor_status(step != nullptr ? step->verdict : answer->verdict);
+  const Verdict verdict = step != nullptr ? step->verdict : answer->verdict;
+  if (options.json) {
+    put(doctor_json(*answer));
+    return doctor_status(verdict);
+  }
+  for (DoctorAnswer::Step& each : answer->steps) {
+    each.confirm = commands_for(options, each.confirm);
+  }
+  put(doctor_text(*answer, {uses_color(), options.all, options.step}));
+  return doctor_status(verdict);
 }
 
 }  // namespace

@@ -54,22 +54,10 @@ std::string host_of(const StatusOptions& options) {
   return printable(name.data(), 64);
 }
 
-// For a device that looks at another one, the same of that.
-std::string next_command(const StatusOptions& options, std::string command) {
-  constexpr std::string_view kProgram = "jetmem ";
-  const bool is_elsewhere = !options.root.empty() || !options.daemon.empty();
-  // Services and journal here are not of that device.
-  if (is_elsewhere && command.find(kProgram) == std::string::npos) command = "jetmem doctor";
-  if (!options.root.empty() && command.starts_with("sudo jetmem ")) command.erase(0, 5);
-  const std::size_t at = command.find(kProgram);
-  if (at == std::string::npos) return command;
-  if (!options.root.empty()) {
-    const std::string& named = options.root_name.empty() ? options.root : options.root_name;
-    command.insert(at + kProgram.size(), "--root " + printable(named, 400) + " ");
-  } else if (!options.daemon.empty()) {
-    command += " --daemon " + printable(options.daemon, 200);
-  }
-  return command;
+// Services and the journal here are not of a device elsewhere.
+std::string next_command(const StatusOptions& options, const std::string& command) {
+  const std::string there = commands_for(options, command);
+  return there.empty() ? commands_for(options, "jetmem doctor") : there;
 }
 
 // `silent`: why a jetmemd that runs gave no answer; empty: it is not so.
@@ -83,7 +71,7 @@ StatusAnswer answer_of(const StatusOptions& options, const DeviceNow& now,
     answer.reason = "jetmemd runs but gave no answer: which alerts fire is unknown";
     answer.next_command = "journalctl -u jetmemd";
   }
-  answer.next_command = next_command(options, std::move(answer.next_command));
+  answer.next_command = next_command(options, answer.next_command);
   return answer;
 }
 
@@ -145,8 +133,8 @@ int run_status(const StatusOptions& options) {
   } else if (options.json) {
     put(status_json(answer));
   } else {
-    const auto command_for = [&options](std::string command) {
-      return next_command(options, std::move(command));
+    const auto command_for = [&options](const std::string& command) {
+      return next_command(options, command);
     };
     put(options.all ? status_text(answer, terminal_style())
                     : status_screen(answer, terminal_style(), command_for));

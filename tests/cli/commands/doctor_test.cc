@@ -3,6 +3,7 @@
 // in the tree, and the exit status.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -104,6 +105,16 @@ TEST(DoctorCommand, OneStepHasItsOwnStatus) {
   EXPECT_EQ(oom.status, 1);
   EXPECT_THAT(oom.out, HasSubstr("python3 (PID 21877) was killed"));
   EXPECT_THAT(oom.out, HasSubstr("Runbook: oom-kill"));
+}
+
+// What a person types next looks at the same device, not at this one.
+TEST(DoctorCommand, ConfirmsWhereItLooked) {
+  const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
+  const CommandRun smmu = run_command({"--root", root, "doctor", "--step", "smmu", "--all"});
+  std::string one_line = smmu.out;
+  std::replace(one_line.begin(), one_line.end(), '\n', ' ');
+  EXPECT_THAT(one_line, HasSubstr("Confirm: jetmem --root " + root + " faults"));
+  EXPECT_THAT(smmu.out, Not(HasSubstr("dmesg")));
 }
 
 // What is wrong with the command line says nothing about the device.
