@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -13,14 +12,20 @@
 #include "base/text/print_error.h"
 #include "cli/bundle/unpack.h"
 #include "cli/command.h"
+#include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
 
 namespace {
 
-// A full disk must not look like a short answer.
+// A full disk must not look like a short answer. Who closed the output knows that it is short.
 int reported(int status) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  jetmem::print_error("jetmem: cannot write: " + std::generic_category().message(errno));
+  const int error = jetmem::flush_output();
+  if (error == 0) return status;
+  if (error != EPIPE && !jetmem::is_output_closed()) {
+    jetmem::print_error("jetmem: cannot write" +
+                        (error > 0 ? ": " + std::generic_category().message(error)
+                                   : std::string(" all of the output")));
+  }
   return jetmem::kExitIo;
 }
 

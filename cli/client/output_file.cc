@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "cli/draw/terminal.h"
+
 namespace jetmem {
 namespace {
 
@@ -74,7 +76,8 @@ Result<void> OutputFile::open() {
 }
 
 void OutputFile::put(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), out_ != nullptr ? out_ : stdout);
+  if (out_ == nullptr) return jetmem::put(text);
+  if (std::fwrite(text.data(), 1, text.size(), out_) != text.size() && error_ == 0) error_ = errno;
 }
 
 // Another command may have replaced FILE.part by its own, which is not complete yet.
@@ -98,9 +101,9 @@ Result<void> OutputFile::finish() {
   }
   const bool whole = std::ferror(out_) == 0;
   const bool closed = std::fclose(out_) == 0;
-  const int error = errno;
+  if (!closed && error_ == 0) error_ = errno;
   out_ = nullptr;
-  if (!whole || !closed) return output_error("write", file_, error);
+  if (!whole || !closed) return output_error("write", file_, error_);
   if (!is_file) return {};
   if (std::rename(temporary_.c_str(), file_.c_str()) != 0) {
     return output_error("rename to", file_, errno);

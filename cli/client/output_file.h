@@ -52,6 +52,7 @@ class OutputFile {
   Replace replace_;
   std::string temporary_;
   std::FILE* out_ = nullptr;
+  int error_ = 0;  // errno of the first write that failed
 };
 
 }  // namespace jetmem

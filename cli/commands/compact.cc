@@ -17,6 +17,7 @@
 #include "base/text/units.h"
 #include "base/unique_fd.h"
 #include "cli/commands.h"
+#include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
 
 namespace jetmem {
@@ -83,11 +84,11 @@ int run_compact(const CompactOptions& options) {
   const auto report = compact_memory({}, SystemClock());
   if (!report) {
     // A reader of the JSON may not see stderr.
-    if (options.json) std::fputs(compaction_error_json(report.error().message).c_str(), stdout);
+    if (options.json) put(compaction_error_json(report.error().message));
     return failed("compact", report.error());
   }
   if (options.json) {
-    std::fputs(to_json(*report).c_str(), stdout);
+    put(to_json(*report));
   } else {
     print_text(*report);
   }

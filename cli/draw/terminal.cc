@@ -2,11 +2,13 @@
 #include "cli/draw/terminal.h"
 
 #include <langinfo.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <clocale>
 #include <cstdio>
@@ -75,7 +77,33 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t colum
   return out;
 }
 
-void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+namespace {
+
+// errno is certain only right after the call that failed.
+int& first_output_error() {
+  static int error = 0;
+  return error;
+}
+
+}  // namespace
+
+void put(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() &&
+      first_output_error() == 0) {
+    first_output_error() = errno;
+  }
+}
+
+int flush_output() {
+  if (std::fflush(stdout) != 0 && first_output_error() == 0) first_output_error() = errno;
+  if (first_output_error() != 0) return first_output_error();
+  return std::ferror(stdout) == 0 ? 0 : -1;
+}
+
+bool is_output_closed() {
+  pollfd output{STDOUT_FILENO, 0, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
+}
 
 std::string upper_case(std::string text) {
   for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;

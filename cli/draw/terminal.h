@@ -38,6 +38,13 @@ std::string wrapped(std::string_view text, std::size_t indent,
 // To standard output.
 void put(std::string_view text);
 
+// Writes what standard output still buffers. 0: all that was ever printed is written. Else the
+// errno of the first failure that is known; -1: part of it is lost, and nobody knows why.
+int flush_output();
+
+// Whether nobody can read standard output any more: its pipe or socket is closed at the other end.
+bool is_output_closed();
+
 // Of ASCII letters.
 std::string upper_case(std::string text);
 

@@ -14,6 +14,7 @@
 #include "cli/client/local_snapshot.h"
 #include "cli/commands.h"
 #include "cli/draw/number_text.h"
+#include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
 #include "cli/probe/probe_report.h"
 #include "cli/probe/probe_selection.h"
@@ -184,14 +185,14 @@ int run_probe(const ProbeCommandOptions& options) {
     log_message((each.group.empty() ? "" : each.group + ": ") + each.error);
   }
   if (options.json) {
-    std::fputs(probe_json(probe_report).c_str(), stdout);
+    put(probe_json(probe_report));
   } else {
     std::string grant = "a process outside the sandbox or container that denied it to root";
     if (::geteuid() != 0) {
       grant = "sudo jetmem probe, or membership in the groups of the devices: video, render";
     }
     const std::string text = probe_text(probe_report.runs, root.empty() ? grant : "");
-    std::fputs(text.c_str(), stdout);
+    put(text);
     // A terminal shows these on standard error; here they go with the table.
     if (!text.empty() && ::isatty(STDOUT_FILENO) == 0) {
       for (const ProbeReport::Skipped& each : probe_report.skipped) {
