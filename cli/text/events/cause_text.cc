@@ -46,7 +46,8 @@ std::string causes_text(std::span<const diagnosis::Cause> causes) {
     if (!more.empty()) out += wrapped(more, 4);
   }
   if (all.size() > kMostCauses) {
-    out += "  and " + std::to_string(all.size() - kMostCauses) + " more: --json lists them\n";
+    out +=
+        "  and " + std::to_string(all.size() - kMostCauses) + " more: --json --causes lists them\n";
   }
   return out;
 }

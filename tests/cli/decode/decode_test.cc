@@ -7,6 +7,7 @@
 
 #include "cli/decode/log_format.h"
 #include "cli/exit_codes.h"
+#include "cli/text/events/cause_text.h"
 #include "cli/text/events/event_text.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
@@ -125,6 +126,12 @@ TEST(Decode, CausesComeLast) {
   EXPECT_EQ(all[2]["device"], "fe007000.dma-controller");
   EXPECT_EQ(all[2]["harm"], "warning");
   EXPECT_EQ(all[2]["events"], 2);
+}
+
+TEST(Decode, CausesThatAreNotShownAreFound) {
+  std::vector<diagnosis::Cause> causes(kMostCauses + 1);
+  for (std::size_t i = 0; i < causes.size(); ++i) causes[i].id = std::to_string(i);
+  EXPECT_THAT(causes_text(causes), HasSubstr("1 more: --json --causes"));
 }
 
 // However many there are of one kind, the others are explained too.
