@@ -118,7 +118,7 @@ CommandOption& CommandOption::range(int least, int most) {
 }
 
 CommandOption& CommandOption::separated_by_commas() {
-  option_->delimiter(',')->allow_extra_args(false);
+  option_->delimiter(',');
   return *this;
 }
 
@@ -170,8 +170,12 @@ CommandOption Command::flag(const char* name, bool& target, const char* help) co
 template <class Value>
 CommandOption Command::option(const char* name, Value& target, const char* type,
                               const char* help) const {
-  return CommandOption(app_->add_option(name, target, help_column(help))->type_name(type),
-                       context_);
+  CLI::Option* const option = app_->add_option(name, target, help_column(help))->type_name(type);
+  // One value each time it is given: the word behind it is the command's.
+  if (std::is_same_v<Value, std::vector<std::string>> && *name == '-') {
+    option->expected(1)->allow_extra_args(false)->take_all();
+  }
+  return CommandOption(option, context_);
 }
 template CommandOption Command::option(const char*, std::string&, const char*, const char*) const;
 template CommandOption Command::option(const char*, std::optional<std::string>&, const char*,
@@ -220,23 +224,6 @@ int failed(std::string_view command, const Error& error) {
 int failed_past(std::string_view command, const Error& error) {
   const int status = failed(command, error);
   return error.code == Errc::kAbsent ? kExitUnknown : status;
-}
-
-int exit_unknown(const Error& error) {
-  switch (error.code) {
-    case Errc::kInvalid:
-    case Errc::kMalformed:
-    case Errc::kAbsent:
-    case Errc::kNotRegular:
-      return exit_code(error.code);
-    default:
-      return kExitUnknown;
-  }
-}
-
-int undecided(std::string_view command, const Error& error) {
-  failed(command, error);
-  return exit_unknown(error);
 }
 
 CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {

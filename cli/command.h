@@ -44,7 +44,7 @@ class CommandOption {
   CommandOption& required();
   CommandOption& one_of(const std::vector<std::string>& values);
   CommandOption& range(int least, int most);
-  // "a,b" is two values; a word that follows is none.
+  // "a,b" is two values.
   CommandOption& separated_by_commas();
   // Without a value the target is empty, but given.
   CommandOption& optional_value();
@@ -72,7 +72,8 @@ class Command {
   void require_command() const;
 
   CommandOption flag(const char* name, bool& target, const char* help = "") const;
-  // A name without dashes is positional. `type` stands for the value in the help ("FILE").
+  // A name without dashes is positional. `type` stands for the value in the help ("FILE"). An
+  // option whose target is a list may be given more than once.
   template <class Value>
   CommandOption option(const char* name, Value& target, const char* type,
                        const char* help = "") const;
@@ -110,11 +111,6 @@ int failed(std::string_view command, const Error& error);
 int failed_past(std::string_view command, const Error& error);
 // From here on messages call `folder`, where a bundle is unpacked, by its `name`.
 void set_folder_name(std::string folder, std::string name);
-// The exit status of a command that judges the device: what could not be asked is unknown. A
-// mistake in the command line or in a file that it names is none of the device's.
-int exit_unknown(const Error& error);
-// As failed(), with that exit status.
-int undecided(std::string_view command, const Error& error);
 
 // `jetmem` with all its commands.
 class CommandProgram {

@@ -118,7 +118,10 @@ int main(int argc, char** argv) {
   app.add_option("--config", arguments.config,
                  "Settings file; may be given more than once, later ones override earlier ones\n"
                  "(default: /etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
   app.add_option(
          "--root", arguments.root,
          "Sample below this directory (a fixture, scenario or captured bundle) instead of /")

@@ -28,12 +28,6 @@ constexpr const char* kHistoryDirectory = "/var/lib/jetmem";
 constexpr const char* kHistoryFile = "/history.db";
 constexpr const char* kCapturedHistory = "/jetmem/history.db";
 
-Result<Settings> settings_of(const DeviceClientOptions& requested) {
-  auto settings = settings_for("", requested.config);
-  if (!settings) return fail(settings.error(), "invalid settings");
-  return std::move(*settings);
-}
-
 Result<std::unique_ptr<History>> history_in(const std::string& file, const std::string& shown) {
   std::error_code error;
   const bool is_there = std::filesystem::exists(file, error);
@@ -187,7 +181,7 @@ Result<DeviceNow> query_device_for(std::string_view command, const DeviceClientO
 }
 
 Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string* silent) {
-  const auto settings = settings_of(requested);
+  const auto settings = settings_for("", requested.config);
   if (!settings) return tl::unexpected(settings.error());
   if (!requested.root.empty()) {
     auto seen = local_snapshot(requested.root, *settings);
@@ -217,6 +211,26 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string
   return seen;
 }
 
+int exit_unknown(const DeviceClientOptions& requested, const Error& error) {
+  switch (error.code) {
+    case Errc::kInvalid:
+    case Errc::kMalformed:
+    case Errc::kAbsent:
+    case Errc::kNotRegular:
+      return exit_code(error.code);
+    case Errc::kDenied:  // by jetmemd, or that file
+      return exit_code(settings_error(requested.config)) == kExitDenied ? kExitDenied
+                                                                        : kExitUnknown;
+    default:
+      return kExitUnknown;
+  }
+}
+
+int undecided(std::string_view command, const DeviceClientOptions& requested, const Error& error) {
+  failed(command, error);
+  return exit_unknown(requested, error);
+}
+
 std::optional<std::string> captured_text(const std::string& root, const std::string& path) {
   const auto tree = Root::at(root);
   if (!tree) return std::nullopt;
@@ -239,7 +253,7 @@ Result<std::unique_ptr<History>> open_device_history(const DeviceClientOptions& 
     const std::string file = requested.root + kCapturedHistory;
     return history_in(file, displayed_path(requested, file));
   }
-  const auto settings = settings_of(requested);
+  const auto settings = settings_for("", requested.config);
   if (!settings) return tl::unexpected(settings.error());
   // A daemon that answers this has a history; it is the smallest query.
   auto reply = ask_daemon(requested, settings->http, "/api/v1/history?limit=1");

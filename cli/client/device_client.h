@@ -60,6 +60,12 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string
 // The same, and the note also goes to stderr.
 Result<DeviceNow> query_device_for(std::string_view command, const DeviceClientOptions& requested);
 
+// The exit status of a command that judges the device: what could not be asked is unknown. A
+// mistake in the command line or in a file that it names is none of the device's.
+int exit_unknown(const DeviceClientOptions& requested, const Error& error);
+// As failed(), with that exit status.
+int undecided(std::string_view command, const DeviceClientOptions& requested, const Error& error);
+
 // A source as one reading found it.
 SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
                      const AbsentValues& absent);

@@ -70,12 +70,14 @@ Errc rules_error(const NamedRules& named) {
   return Errc::kMalformed;
 }
 
-tl::expected<Settings, Errc> settings_for(const char* command,
-                                          const std::vector<std::string>& named) {
+Result<Settings> settings_for(const char* command, const std::vector<std::string>& named) {
   auto loaded = load_named_or_default(named, known_sources());
   if (loaded) return std::move(loaded->values);
   print_errors(loaded.error());
-  if (!named.empty()) return tl::unexpected(settings_error(named));
+  if (!named.empty()) {
+    const Errc code = settings_error(named);
+    return fail(code, code == Errc::kMalformed ? "invalid settings" : "cannot read the settings");
+  }
   print_error("jetmem " + std::string(command) +
               ": invalid settings; continuing with the defaults");
   return default_settings(known_sources());

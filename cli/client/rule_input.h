@@ -21,8 +21,7 @@ struct NamedRules {
 // From the named files, or those below /etc/jetmem. Errors are printed; an invalid named file is
 // one (settings_error()), an invalid /etc/jetmem gives the defaults, so that it does not stop a
 // diagnosis.
-tl::expected<Settings, Errc> settings_for(const char* command,
-                                          const std::vector<std::string>& named);
+Result<Settings> settings_for(const char* command, const std::vector<std::string>& named);
 
 // Of files that could not be loaded: kNotRegular where one is not there (kAbsent would be what a
 // command asks for), kDenied, else kMalformed.

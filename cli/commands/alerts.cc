@@ -21,9 +21,9 @@ struct AlertsOptions : AlertsRequest {
 
 int run_alerts(const AlertsOptions& options) {
   const auto settings = settings_for("alerts", options.config);
-  if (!settings) return exit_code(settings.error());
+  if (!settings) return exit_code(settings.error().code);
   const auto requested = request_alerts(options, *settings);
-  if (!requested) return undecided("alerts", requested.error());
+  if (!requested) return undecided("alerts", options, requested.error());
   if (!requested->daemon_error.empty()) warn("alerts", requested->daemon_error);
   for (const std::string& note : requested->notes) warn("alerts", note);
   put(options.json ? alerts_json(requested->answer)

@@ -220,7 +220,7 @@ bool is_taken(const std::string& file) {
 
 int run_capture(const CaptureOptions& options) {
   auto settings = settings_for("capture", options.config);
-  if (!settings && !options.automatic) return exit_code(settings.error());
+  if (!settings && !options.automatic) return exit_code(settings.error().code);
   if (!settings) {
     // An incident does not wait until a settings file is fixed.
     std::fputs("jetmem capture: continuing with the defaults\n", stderr);

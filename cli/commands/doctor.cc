@@ -45,7 +45,7 @@ Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
     }
   } else {
     const auto settings = settings_for("doctor", requested.config);
-    if (!settings) return fail(settings.error(), "invalid settings");
+    if (!settings) return tl::unexpected(settings.error());
     auto reported = from_daemon(requested, settings->http);
     if (reported || reported.error().code == Errc::kInvalid) return reported;
     failed = std::move(reported.error().message);
@@ -72,7 +72,7 @@ int run_doctor(const DoctorOptions& options) {
                                                  "; known: " + join_names(names)});
   }
   auto answer = ask(options);
-  if (!answer) return undecided("doctor", answer.error());
+  if (!answer) return undecided("doctor", options, answer.error());
   const DoctorAnswer::Step* const step = answer->step(options.step);
   if (!options.step.empty() && step == nullptr) {
     warn("doctor", "the answer has no step " + options.step);

@@ -50,7 +50,7 @@ Result<MetricsText> daemon_metrics(const MetricsOptions& options) {
   HttpSettings http;
   if (options.daemon->empty()) {
     auto settings = settings_for("metrics", {});
-    if (!settings) return fail(settings.error(), "invalid settings");
+    if (!settings) return tl::unexpected(settings.error());
     http = std::move(settings->http);
   }
   const auto addresses = daemon_addresses(*options.daemon, http, options.access);
@@ -152,7 +152,8 @@ void add_metrics_command(const Command& program) {
   command.footer(
       "Needs no daemon unless --daemon is given. A source that could not be read is omitted and "
       "reported on standard error; missing values of a source are counted in "
-      "jetmem_source_absent_values. --root DIR reads below DIR; of a bundle of another machine, prints what its "
+      "jetmem_source_absent_values. --root DIR reads below DIR; of a bundle of another machine, "
+      "prints what its "
       "jetmemd served.\n"
       "-o is for node_exporter's textfile collector (jetmem-textfile.timer): FILE is written as "
       "FILE.part and renamed. If there are no metrics or they cannot be written, an old FILE is "

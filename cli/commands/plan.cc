@@ -141,7 +141,7 @@ int run_plan(const PlanOptions& options) {
   if (auto added = add_models(options, plan); !added) return failed("plan", added.error());
   if (options.on_top) plan.on_top = true;
   auto device = device_for(options, plan);
-  if (!device) return undecided("plan", device.error());
+  if (!device) return undecided("plan", options, device.error());
   std::string title = options.file;
   for (const std::string& model : options.models) title += (title.empty() ? "" : " + ") + model;
   const PlanAnswer answer = plan_answer(printable(title, 300), plan, std::move(*device));

@@ -124,7 +124,7 @@ int run_status(const StatusOptions& options) {
     } else {
       warn("status", now.error().message);
     }
-    return exit_unknown(now.error());
+    return exit_unknown(options, now.error());
   }
   const StatusAnswer answer = answer_of(options, *now, silent);
   if (!silent.empty()) warn("status", silent);

@@ -74,7 +74,7 @@ int run_watch(const WatchOptions& options) {
   }
   // Print errors in the settings before the screen is taken over.
   if (const auto settings = settings_for("watch", options.config); !settings) {
-    return exit_code(settings.error());
+    return exit_code(settings.error().code);
   }
   watch::Shown first;
   first.interval = seconds;

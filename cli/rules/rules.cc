@@ -159,7 +159,7 @@ constexpr RulesCommand kCommands[] = {
 int run_rules(const Selection& needed) {
   const std::string name = std::string("rules ") + needed.command->name;
   auto settings = settings_for(name.c_str(), needed.config);
-  if (!settings) return exit_code(settings.error());
+  if (!settings) return exit_code(settings.error().code);
   Loaded loaded;
   loaded.settings = std::move(*settings);
   loaded.rules = read_rules(needed.named, loaded.settings.rules, loaded.files);
@@ -271,7 +271,7 @@ int no_such_rule(const std::string& name, const NamedRules& named, const ParsedR
 
 int run_rules_explain(const ExplainOptions& options) {
   const auto settings = settings_for("rules explain", options.config);
-  if (!settings) return exit_code(settings.error());
+  if (!settings) return exit_code(settings.error().code);
   std::size_t files = 0;
   const ParsedRules parsed = read_rules(options.rules, settings->rules, files);
   const Rule* rule = parsed.rules.find(options.name);

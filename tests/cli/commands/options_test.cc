@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that all commands share.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/unique_fd.h"
+#include "cli/exit_codes.h"
+#include "tests/cli/command_run.h"
+#include "tests/temp_dir.h"
+
+namespace jetmem {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(ConfigOption, TakesOneFileEachTime) {
+  const TempDir files;
+  const std::string settings = files.write("a.yaml", "log: {level: debug}\n");
+  const std::string other = files.write("b.yaml", "log: {level: warning}\n");
+  const std::string rules = files.write("rules.yaml", "thresholds: {}\n");
+  // As a settings file it would be refused.
+  const CommandRun checked = run_command({"rules", "check", "--config", settings, rules});
+  EXPECT_EQ(checked.status, kExitOk) << checked.err;
+  const CommandRun plan = run_command(
+      {"plan", "--config", settings, files.write("plan.yaml", "device: orin-nano-8gb\n")});
+  EXPECT_NE(plan.status, kExitUsage) << plan.err;
+  const CommandRun past = run_command(
+      {"--root", files.path(), "history", "--config", settings, "jetmem_memory_available_ratio"});
+  EXPECT_EQ(past.status, kExitUnknown) << past.err;  // the tree has no history
+  const CommandRun twice = run_command({"config", "show", "--config", settings, "--config", other});
+  EXPECT_THAT(twice.out, HasSubstr("level: warning  # " + other));
+  EXPECT_EQ(run_command({"config", "show", "--config", settings, other}).status, kExitUsage);
+}
+
+TEST(ConfigOption, OfADeniedFileIsNoStateOfTheDevice) {
+  // A file that even root may not read.
+  const std::string denied = "/proc/sys/vm/compact_memory";
+  if (UniqueFd(::open(denied.c_str(), O_RDONLY | O_CLOEXEC)).valid() || errno != EACCES) {
+    GTEST_SKIP() << "needs " << denied;
+  }
+  for (const char* command : {"status", "doctor", "alerts", "history"}) {
+    const CommandRun run = run_command({command, "--config", denied});
+    EXPECT_EQ(run.status, kExitDenied) << command << ": " << run.err;
+    EXPECT_THAT(run.err, Not(HasSubstr("invalid"))) << command;
+  }
+}
+
+}  // namespace
+}  // namespace jetmem
