@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -42,7 +43,7 @@ std::string describe(const ConfigError& error) {
   std::string text = printable(error.file, 4096);
   if (error.line > 0) {
     text.append(":").append(std::to_string(error.line));
-    text.append(":").append(std::to_string(error.column));
+    if (error.column > 0) text.append(":").append(std::to_string(error.column));
   }
   return text.append(": ").append(error.message);
 }
@@ -58,6 +59,15 @@ std::string describe(const std::vector<ConfigError>& errors) {
 
 void print_errors(const std::vector<ConfigError>& errors) {
   for (const ConfigError& error : errors) print_error(describe(error));
+}
+
+std::string program_problem(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return errno == ENOENT || errno == ENOTDIR ? "there is no such file" : "";
+  }
+  if (!S_ISREG(status.st_mode)) return "is not a regular file";
+  return ::access(path.c_str(), X_OK) != 0 && errno == EACCES ? "is not executable" : "";
 }
 
 Result<std::string> read_config_file(const std::string& path) {

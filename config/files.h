@@ -41,6 +41,9 @@ constexpr std::size_t kMaxConfigFiles = 256;
 tl::expected<std::vector<ConfigFile>, std::vector<ConfigError>> find_config_files(
     const std::string& directory);
 
+// Why the program of a setting cannot be started by this user now. Empty: it can, or nobody knows.
+std::string program_problem(const std::string& path);
+
 // The whole text of a regular file of at most kMaxConfigFileBytes; never blocks on a FIFO.
 Result<std::string> read_config_file(const std::string& path);
 

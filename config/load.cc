@@ -194,6 +194,20 @@ Loaded<LoadedSettings> parse_settings(std::span<const ConfigText> texts,
   return std::move(loader).finish();
 }
 
+ConfigError error_of_setting(const LoadedSettings& settings, std::string_view key,
+                             std::string_view problem) {
+  ConfigError error{.file = {}, .key = std::string(key), .message = std::string(key)};
+  error.message.append(": ").append(problem);
+  if (const auto origin = settings.origins.find(key); origin != settings.origins.end()) {
+    const std::size_t colon = origin->second.rfind(':');
+    error.file = origin->second.substr(0, colon);
+    if (colon != std::string::npos) {
+      error.line = static_cast<int>(parse_u64(origin->second.substr(colon + 1)).value_or(0));
+    }
+  }
+  return error;
+}
+
 std::string show_settings(const LoadedSettings& settings) {
   const Schema schema = Schema::of(settings.values);
   std::string out;

@@ -42,6 +42,10 @@ struct ConfigText {
 Loaded<LoadedSettings> parse_settings(std::span<const ConfigText> texts,
                                       std::span<const KnownSource> sources);
 
+// An error of a value that is valid in itself, with the place where it was set.
+ConfigError error_of_setting(const LoadedSettings& settings, std::string_view key,
+                             std::string_view problem);
+
 // The effective settings as YAML, each with a comment that says where it came from. Loading the
 // text gives the same settings.
 std::string show_settings(const LoadedSettings& settings);

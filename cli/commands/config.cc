@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "cli/client/rule_input.h"
 #include "cli/commands.h"
+#include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
 #include "collectors/sampler/registry.h"
 #include "config/load.h"
@@ -19,12 +20,37 @@
 namespace jetmem {
 namespace {
 
+// Programs may be installed later: jetmemd starts without them.
+void warn_of_programs(const LoadedSettings& loaded) {
+  const Settings defaults = default_settings(known_sources());
+  const auto check = [&](std::string_view key, const std::string& program,
+                         const std::string& usual) {
+    if (program.empty() || program == usual) return;
+    const std::string problem = program_problem(program);
+    if (problem.empty()) return;
+    print_error(describe(error_of_setting(
+        loaded, key,
+        printable(program, 4096) + ": " + problem + "; it cannot run until that changes")));
+  };
+  const Settings& values = loaded.values;
+  check("alerts.program", values.alerts.program, defaults.alerts.program);
+  check("probe.program", values.probe.program, defaults.probe.program);
+  check("reader.program", values.reader.program, defaults.reader.program);
+  check("tegrastats.program", values.tegrastats.program, defaults.tegrastats.program);
+}
+
 // Includes the files that it names, read with the rights of this user, not those of jetmemd.
-bool check_web_config(const std::string& file) {
+bool check_web_config(const LoadedSettings& loaded) {
+  const std::string& file = loaded.values.http.web_config;
   if (file.empty()) return true;
   const auto config = load_web_config(file);
   if (!config) {
-    print_errors(config.error());
+    for (const ConfigError& error : config.error()) {
+      // Of the file as a whole: its name may be what is wrong.
+      print_error(error.line > 0
+                      ? describe(error)
+                      : describe(error_of_setting(loaded, "http.web_config", describe(error))));
+    }
     return false;
   }
   for (const ConfigError& warning : permission_warnings(*config)) {
@@ -71,13 +97,14 @@ std::string settings_json(const LoadedSettings& loaded) {
 }
 
 int run_check(const ConfigOptions&, const LoadedSettings& loaded) {
-  if (!check_web_config(loaded.values.http.web_config)) return kExitData;
+  warn_of_programs(loaded);
+  if (!check_web_config(loaded)) return kExitData;
   std::printf("ok\n");
   return kExitOk;
 }
 
 int run_show(const ConfigOptions& options, const LoadedSettings& loaded) {
-  std::fputs((options.json ? settings_json(loaded) : show_settings(loaded)).c_str(), stdout);
+  put(options.json ? settings_json(loaded) : show_settings(loaded));
   return kExitOk;
 }
 

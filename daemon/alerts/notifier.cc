@@ -10,6 +10,7 @@
 
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "config/files.h"
 #include "daemon/state_file_metrics.h"
 #include "rules/model/texts.h"
 
@@ -99,7 +100,13 @@ Result<void> Notifier::start(EventLoop& loop) {
 void Notifier::apply(const AlertsSettings& settings, std::string runbooks) {
   settings_ = settings;
   runbooks_ = std::move(runbooks);
-  if (!on()) stop();
+  if (!on()) return stop();
+  // It may come later.
+  if (const std::string problem = program_problem(settings_.program); !problem.empty()) {
+    log_.log_message(LogLevel::kWarning,
+                     "alerts.program: " + printable(settings_.program, 4096) + ": " + problem +
+                         "; no notification can be sent until it can be started");
+  }
 }
 
 bool Notifier::notifies(Change change) {

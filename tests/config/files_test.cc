@@ -26,6 +26,14 @@ TEST(ConfigFiles, MissingIsFineOnlyWhereNobodyNamedIt) {
   EXPECT_EQ(load_error(path, true), "there is no such file; check its name");
 }
 
+TEST(ConfigFiles, ProgramsThatCannotBeStarted) {
+  const TempDir dir;
+  EXPECT_EQ(program_problem("/bin/sh"), "");
+  EXPECT_NE(program_problem(dir.path() + "/none"), "");
+  EXPECT_NE(program_problem(dir.path()), "");
+  EXPECT_NE(program_problem(dir.write("script", "#!/bin/sh\n")), "") << "not executable";
+}
+
 TEST(ConfigFiles, WhatIsNoSettingsFileIsRefusedWithoutBlocking) {
   const TempDir dir;
   EXPECT_THAT(load_error(dir.path(), false), HasSubstr("is a directory"));

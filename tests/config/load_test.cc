@@ -27,6 +27,17 @@ TEST(Load, NothingSetMeansDefaults) {
   EXPECT_EQ(defaults.find_source("nosuch"), nullptr);
 }
 
+TEST(Load, AValueThatIsWrongLaterHasItsPlace) {
+  const TempDir dir;
+  const std::string path = dir.write("a.yaml", "log: {level: debug}\nalerts:\n  program: /x\n");
+  const auto loaded = load_settings(std::array{ConfigFile{path}}, test_sources());
+  ASSERT_TRUE(loaded);
+  const ConfigError error = error_of_setting(*loaded, "alerts.program", "gone");
+  EXPECT_EQ(error.line, 3);
+  EXPECT_EQ(describe(error), path + ":3: alerts.program: gone");
+  EXPECT_EQ(error_of_setting(*loaded, "probe.program", "gone").line, 0);
+}
+
 TEST(Load, EveryKindOfValue) {
   const Settings s = good(R"(
 log: {level: debug}

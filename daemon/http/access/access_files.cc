@@ -137,7 +137,12 @@ Loaded<AccessFiles::Rules> AccessFiles::Shared::read(std::vector<ConfigError>& w
   stamps.clear();
   will_read(file);
   auto config = load_web_config(file);
-  if (!config) return tl::unexpected(std::move(config.error()));
+  if (!config) {
+    for (ConfigError& error : config.error()) {
+      if (error.line == 0) error.message.insert(0, "http.web_config: ");
+    }
+    return tl::unexpected(std::move(config.error()));
+  }
   const WebConfig::Tls& tls = config->tls;
   for (const WebConfig::Pem* pem : {&tls.certificate, &tls.key, &tls.client_ca}) {
     if (!pem->file.empty()) will_read(pem->file);

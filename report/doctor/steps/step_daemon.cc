@@ -64,6 +64,28 @@ void check_losses(const DeviceView& view, Step& step) {
     note(step, "Dropped entries of jetmem's own log: " + number(*dropped, 0) + ".");
 }
 
+void check_notifications(const DeviceView& view, Step& step) {
+  std::string failed;
+  double failures = 0;
+  for (const Sample& each : view.now.samples.family("jetmem_notifications_total")) {
+    if (each.label("result") == "ok" || each.value <= 0) continue;
+    failures += each.value;
+    failed += (failed.empty() ? "" : ", ") + number(each.value, 0) + " " +
+              printable(each.label("result"), 40);
+  }
+  for (const Sample& each : view.now.samples.family("jetmem_notifications_dropped_total")) {
+    if (each.label("reason") != "queue_full" || each.value <= 0) continue;
+    failures += each.value;
+    failed += (failed.empty() ? "" : ", ") + number(each.value, 0) + " dropped";
+  }
+  if (failures <= 0) return;
+  note(step, "Notifications that failed since jetmemd started: " + failed + ".");
+  found(step, Verdict::kWarning,
+        "Notifications failed: whoever waits for them was not told of alerts.",
+        {"alerts.program is missing, fails or hangs.",
+         "jetmem config check; journalctl -u jetmemd | grep notification", ""});
+}
+
 void check_recorder(const DeviceView& view, Step& step) {
   if (const auto up = view.value("jetmem_history_up"); up && *up == 0) {
     found(step, Verdict::kWarning,
@@ -155,6 +177,7 @@ void examine_daemon(const DeviceView& view, Step& step) {
   if (view.now.by == SnapshotOrigin::kDaemon) {
     check_losses(view, step);
     check_recorder(view, step);
+    check_notifications(view, step);
     check_loop(view, step);
     check_protection(view, step);
     conclude(step, "jetmemd runs and reads every source of this machine.");

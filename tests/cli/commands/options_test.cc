@@ -37,6 +37,22 @@ TEST(ConfigOption, TakesOneFileEachTime) {
   EXPECT_EQ(run_command({"config", "show", "--config", settings, other}).status, kExitUsage);
 }
 
+TEST(ConfigCheck, NamesTheSettingOfAFileThatIsMissing) {
+  const TempDir files;
+  const std::string pager = files.write("a.yaml", "alerts:\n  program: /nope/pager\n");
+  const CommandRun warned = run_command({"config", "check", pager});
+  EXPECT_EQ(warned.status, kExitOk) << "it may come later";
+  EXPECT_THAT(warned.err, HasSubstr(pager + ":2: alerts.program: "));
+  EXPECT_THAT(warned.err, HasSubstr("/nope/pager"));
+  EXPECT_EQ(warned.out, "ok\n");
+  const std::string web = files.write("b.yaml", "http:\n  web_config: /nope.yml\n");
+  const CommandRun refused = run_command({"config", "check", web});
+  EXPECT_EQ(refused.status, kExitData);
+  EXPECT_THAT(refused.err, HasSubstr(web + ":2: http.web_config: /nope.yml: "));
+  const std::string fine = files.write("c.yaml", "alerts: {program: /bin/sh}\n");
+  EXPECT_EQ(run_command({"config", "check", fine}).err, "");
+}
+
 TEST(ConfigOption, OfADeniedFileIsNoStateOfTheDevice) {
   // A file that even root may not read.
   const std::string denied = "/proc/sys/vm/compact_memory";

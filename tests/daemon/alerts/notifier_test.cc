@@ -196,6 +196,7 @@ TEST_F(NotifierTest, OneThatFailsIsLoggedWithItsWords) {
 TEST_F(NotifierTest, MissingProgram) {
   settings.program = directory + "/nothing";
   make();
+  EXPECT_EQ(log.count("alerts.program"), 1U) << "at the start";
   hook->notify(notification());
   ASSERT_TRUE(comes_to("not_started"));
   EXPECT_TRUE(log.has("nothing"));
@@ -424,8 +425,8 @@ TEST_F(NotifierTest, WhatWaitsAtTheEndIsReportedAfterTheRestart) {
   ASSERT_TRUE(hook->start(loop)) << "in the daemon's order";
   ASSERT_TRUE(comes_to("ok"));
   EXPECT_EQ(read("sent"), "Waits\n");
-  ASSERT_TRUE(
-      run_until([&] { return read("pending-notifications.json").find("Waits") == std::string::npos; }));
+  ASSERT_TRUE(run_until(
+      [&] { return read("pending-notifications.json").find("Waits") == std::string::npos; }));
 }
 
 TEST(PendingNotificationsTest, HostileContentIsRefused) {
