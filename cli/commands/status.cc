@@ -177,7 +177,8 @@ void add_status_command(const Command& program) {
       "A pending critical alert is a warning. Info alerts change nothing; pending warnings count "
       "only without jetmemd, where one reading cannot wait.");
   command.exit_status(
-      "0 ok; 1 warning: a warning alert fires, or a source that should be readable fails; 2 "
+      "0 ok; 1 warning: a warning alert fires, a source that should be readable fails, or "
+      "the history cannot be written; 2 "
       "critical: a critical alert fires; 3 unknown: rules not evaluated, no jetmemd");
 }
 

@@ -135,6 +135,13 @@ void set_verdict(StatusAnswer& answer, const DeviceNow& now) {
     answer.next_command = "journalctl -u jetmemd -n 50";
     return set(answer, StatusLevel::kWarning, "jetmemd has stopped sampling");
   }
+  // Without an error it has only just started.
+  if (answer.from.by == "daemon" && answer.history_up && *answer.history_up <= 0 &&
+      now.samples.sum("jetmem_history_errors_total").value_or(1) > 0) {
+    answer.next_command = "jetmem doctor --step daemon";
+    return set(answer, StatusLevel::kWarning,
+               "jetmemd cannot write its history: it is only in memory");
+  }
   if (const Answer::Blind* blind = broken_source(answer)) {
     answer.next_command = "sudo jetmem sources";
     return set(answer, StatusLevel::kWarning,

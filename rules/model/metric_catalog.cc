@@ -4,6 +4,7 @@
 #include "collectors/sampler/registry.h"
 #include "collectors/sampler/sampler.h"
 #include "health/registry.h"
+#include "history/recorder/recorder_stats.h"
 
 namespace jetmem {
 namespace {
@@ -24,6 +25,7 @@ struct OfJetmem {
       catalog.add(derived_metric->metrics(), derived_metric->sources());
     }
     catalog.add(sampler_metrics(), {});
+    catalog.add(RecorderStats::metrics(), {});
   }
   std::vector<std::unique_ptr<DerivedMetric>> derived_metrics = make_derived_metrics();
   MetricCatalog catalog;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule may mention: every metric that a source or derivation declares, with its labels and
-// the sources that it comes from. A rule on anything else could never fire, so it is refused.
+// What a rule may mention: every metric that a source, a derivation or the recorder declares, with
+// its labels and the sources that it comes from. A rule on anything else could never fire, so it is
+// refused.
 #pragma once
 
 #include <map>
@@ -28,7 +29,7 @@ class MetricCatalog {
     bool is_counter() const { return descriptor->type == MetricType::kCounter && !is_companion; }
   };
 
-  // Everything this build of jetmem declares but the daemon's own figures.
+  // Everything this build of jetmem declares but the daemon's other figures of itself.
   static const MetricCatalog& of_jetmem();
 
   MetricCatalog() = default;

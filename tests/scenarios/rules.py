@@ -87,4 +87,4 @@ REFUSED = {
 
 # No file shows these: jetmemd itself has to be started again and again in one boot, with a state
 # directory of its own, and its wall clock has to leap under it.
-LIVE_ONLY = ("JetmemRestartedOften", "JetmemClockStepped")
+LIVE_ONLY = ("JetmemRestartedOften", "JetmemClockStepped", "JetmemHistoryNotWritten")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem itself: whether it sees what it should, keeps up, and loses nothing.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/text/text.h"
@@ -86,12 +87,35 @@ void check_notifications(const DeviceView& view, Step& step) {
          "jetmem config check; journalctl -u jetmemd | grep notification", ""});
 }
 
+// By the reason of the last failures; with several, any may be the current one.
+std::string recorder_trouble(const DeviceView& view) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTroubles{{
+      {"disk_full", "the disk is full"},
+      {"read_only", "the file system is read-only"},
+      {"hangs", "the disk does not answer"},
+      {"damaged", "the file is damaged"},
+      {"busy", "another program locks the file"},
+      {"io", "the disk reports errors"},
+      {"no_thread", "jetmemd could not start a thread"},
+  }};
+  std::string out;
+  for (const auto& [reason, text] : kTroubles) {
+    const auto count = view.value("jetmem_history_errors_total", {{"reason", reason}});
+    if (count.value_or(0) > 0) out += (out.empty() ? "" : ", or ") + std::string(text);
+  }
+  if (out.empty()) return "The disk is full, read-only or broken.";
+  out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  return out + ".";
+}
+
 void check_recorder(const DeviceView& view, Step& step) {
-  if (const auto up = view.value("jetmem_history_up"); up && *up == 0) {
+  // Without an error it has only just started.
+  const auto up = view.value("jetmem_history_up");
+  if (up && *up == 0 && view.now.samples.sum("jetmem_history_errors_total").value_or(1) > 0) {
     found(step, Verdict::kWarning,
           "The recorder cannot write its file: new history is only in memory.",
-          {"The disk is full, read-only or broken.",
-           "df /var/lib/jetmem; journalctl -u jetmemd -n 50", "source-failing"});
+          {recorder_trouble(view), "df -h; journalctl -u jetmemd | grep 'history: cannot write'",
+           "history-not-written"});
   }
   for (const Sample& each : view.now.samples.family("jetmem_history_lost_snapshots_total")) {
     if (each.value > 0)
@@ -170,13 +194,15 @@ void check_protection(const DeviceView& view, Step& step) {
 
 void examine_daemon(const DeviceView& view, Step& step) {
   step.confirm = "jetmem sources; systemctl status jetmemd; journalctl -u jetmemd -n 50";
+  // It knows more of the cause than the alert.
+  if (view.now.by == SnapshotOrigin::kDaemon) check_recorder(view, step);
   take_alerts(view, step,
-              {"JetmemSourceFailing", "JetmemSourceDenied", "JetmemKernelLogLost",
-               "JetmemRestartedOften", "JetmemTegrastatsStale", "JetmemClockStepped"});
+              {"JetmemHistoryNotWritten", "JetmemSourceFailing", "JetmemSourceDenied",
+               "JetmemKernelLogLost", "JetmemRestartedOften", "JetmemTegrastatsStale",
+               "JetmemClockStepped"});
   check_sources(view, step);
   if (view.now.by == SnapshotOrigin::kDaemon) {
     check_losses(view, step);
-    check_recorder(view, step);
     check_notifications(view, step);
     check_loop(view, step);
     check_protection(view, step);

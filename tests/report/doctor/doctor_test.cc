@@ -124,6 +124,8 @@ const Case kCases[] = {
     {"UnknownEndOfThePreviousBoot", "restart", kUnknown, "unknown",
      unclean("jetmem_boot_last_shutdown{clean=\"unknown\"}", 1)},
     {"RecorderDown", "daemon", kWarning, "recorder", set("jetmem_history_up", 0)},
+    {"RecorderDownAndTheDiskFull", "daemon", kWarning, "recorder",
+     set("jetmem_history_up", 0, "jetmem_history_errors_total{reason=\"disk_full\"}", 4)},
     {"NotificationsFailed", "daemon", kWarning, "2 not_started",
      set("jetmem_notifications_total{result=\"not_started\"}", 2)},
     {"NotificationsSent", "daemon", kOk, "", set("jetmem_notifications_total{result=\"ok\"}", 2)},
@@ -171,6 +173,19 @@ TEST_P(DoctorSteps, EvaluateOneSnapshot) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, DoctorSteps, testing::ValuesIn(kCases),
                          [](const auto& each) { return std::string(each.param.name); });
+
+TEST(Doctor, TheCauseOfASilentRecorderIsTheOneCounted) {
+  const auto cause = [](const Changes& changes) {
+    return examine(healthy_device(changes), nullptr, "").step("daemon")->cause;
+  };
+  const auto errors = [](const std::string& reason) {
+    return "jetmem_history_errors_total{reason=\"" + reason + "\"}";
+  };
+  const std::string full = cause(set("jetmem_history_up", 0, errors("disk_full"), 4));
+  EXPECT_THAT(full, HasSubstr("full"));
+  EXPECT_THAT(full, Not(HasSubstr("read-only")));
+  EXPECT_THAT(cause(set("jetmem_history_up", 0, errors("read_only"), 1)), HasSubstr("read-only"));
+}
 
 TEST(Doctor, AHealthyDeviceIsOk) {
   const DoctorAnswer answer = examine(healthy_device(), nullptr, "");
@@ -295,7 +310,8 @@ TEST(Doctor, BuffersWithoutAClientHaveTheirHolders) {
   const DoctorAnswer::Step& step = *answer.step("gpu_memory");
   EXPECT_EQ(step.verdict, Verdict::kWarning);
   EXPECT_THAT(step.summary, HasSubstr("argus-like holds 1.5 GiB"));
-  EXPECT_THAT(all_of(step), HasSubstr("orphaned (held by drivers, not by processes alone): 512 MiB"));
+  EXPECT_THAT(all_of(step),
+              HasSubstr("orphaned (held by drivers, not by processes alone): 512 MiB"));
 }
 
 AlertsAnswer firing(const std::string& name, const std::string& severity) {

@@ -98,6 +98,20 @@ TEST(StatusVerdict, CriticalThenWarningThenTheRest) {
   }
 }
 
+TEST(StatusVerdict, IsAWarningWhileNothingIsRecorded) {
+  const std::string errors = "jetmem_history_errors_total{reason=\"disk_full\"}";
+  const auto level = [&](double up, double failures) {
+    DeviceNow now = device({{"jetmem_history_up", up}, {errors, failures}});
+    add(now, {"JetmemMemoryLow", "critical", "inactive"});
+    now.alerts->rules.front().alerts.clear();
+    return status_answer(now).level;
+  };
+  EXPECT_EQ(level(1, 0), StatusLevel::kOk);
+  EXPECT_EQ(level(1, 3), StatusLevel::kOk) << "it writes again";
+  EXPECT_EQ(level(0, 0), StatusLevel::kOk) << "it has only just started";
+  EXPECT_EQ(level(0, 3), StatusLevel::kWarning);
+}
+
 TEST(StatusVerdict, KnowsSinceWhenUnlessItLookedOnce) {
   DeviceNow now = alarmed({}, {"JetmemMemoryLow"});
   EXPECT_EQ(status_answer(now).since_seconds, 90);

@@ -114,6 +114,21 @@ std::vector<Scenario> jetmem_stories() {
     20m     kernel_log_lost_records_total{reason=overrun} = 0          -> inactive
     40m                                                                -> inactive)"},
 
+      {.rule = "JetmemHistoryNotWritten",
+       .fires = R"(
+    0s      history_up = 1     -> inactive
+    1m      history_up = 0     -> pending
+    3m      history_up = 0     -> firing
+    10m     history_up = 1     -> inactive)",
+       .labels = "",
+       // The start, one write that failed, and no recorder.
+       .quiet = R"(
+    0s      history_up = 0     -> pending
+    30s     history_up = 1     -> inactive
+    10m     history_up = 0     -> pending
+    11m     history_up = 1     -> inactive
+    20m     history_up = gone  -> inactive)"},
+
       {.rule = "JetmemRestartedOften",
        .fires = R"(
     0s      daemon_recent_starts = 4  -> firing

@@ -137,6 +137,7 @@ def standing(k, w=12, h=14):
         w=w,
         h=h,
         unit="short",
+        alerts=["JetmemHistoryNotWritten"],
         bounds=ANY_IS_BAD,
         nothing=NOT_RECORDED,
     )
