@@ -218,7 +218,9 @@ void print_records(const BootFacts& facts) {
 
 void print_text(const Known& known) {
   if (known.history == nullptr) {
-    put(wrapped("There is no history of boots: " + known.problem + ".", 0));
+    // Else the problem is on stderr.
+    if (!known.is_unreadable)
+      put(wrapped("There is no history of boots: " + known.problem + ".", 0));
     if (known.facts != nullptr && !known.facts->reset_reason.empty()) {
       put(wrapped("Before this boot: " + boot::reset_text(known.facts->reset_reason) + ".", 0));
     }
@@ -293,9 +295,8 @@ int run_remote_boots(const BootsOptions& options) {
   const std::string kept = text_of(boot::kHistoryFile);
   if (kept.empty()) {
     known.lacks(
-        {Errc::kUnavailable, reply->from.text() +
-                                 " has no history of boots: it keeps none, has not read it yet, "
-                                 "or is older than this jetmem"});
+        {Errc::kAbsent,
+         reply->from.text() + " keeps none (it has no STATE_DIRECTORY), or has not read it yet"});
   } else if (auto ok = boot::parse_history(kept, history); !ok) {
     known.lacks({Errc::kUnavailable, reply->from.text() + ": " + ok.error().message});
   } else {
@@ -353,7 +354,7 @@ void add_boots_command(const Command& program) {
       "Only root and jetmemd can read the history: sudo jetmem boots, or --daemon ADDRESS for "
       "jetmemd's copy, up to five minutes old. --root DIR reads below DIR.");
   command.exit_status(
-      "0, also where there is no history yet; 3 if a bundle does not have what tells it");
+      "0, also if there is no history yet; 3 if a bundle was captured without reading it");
 }
 
 }  // namespace jetmem

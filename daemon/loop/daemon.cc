@@ -312,6 +312,7 @@ void Daemon::on_answer(std::string_view source, Result<const Snapshot*> snapshot
     if (snapshot) {
       publisher_.take_program_text(source, *snapshot);
       sampler.accept(i, **snapshot, read_time);
+      if (i == sampling_.boot_index) publish_boot_history();
     } else {
       // What was skipped on purpose says nothing against what came before.
       if (snapshot.error().code != Errc::kSkipped) publisher_.take_program_text(source, nullptr);
@@ -319,6 +320,18 @@ void Daemon::on_answer(std::string_view source, Result<const Snapshot*> snapshot
     }
   }
   publish(context_.clock.boot());
+}
+
+// Its files are in the state directory, wherever that is: the source knows only the usual one.
+void Daemon::publish_boot_history() {
+  if (!boot_history_ || boot_history_->view().history == nullptr) return;
+  const auto usual = [](std::string_view file) {
+    return std::string(boot::kStateDirectory).append("/").append(file);
+  };
+  Snapshot texts;
+  texts.add(usual(boot::kHistoryFile), boot::to_text(boot_history_->history()), 0);
+  texts.add(usual(boot::kMarksFile), boot_history_->marks_text(), 0);
+  publisher_.take_program_text("boot", &texts);
 }
 
 // jetmem's own series are half of all, and most cycles nobody reads them, nor most others: neither

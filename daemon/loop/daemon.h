@@ -55,6 +55,7 @@ class Daemon {
   void cycle(Nanoseconds now);
   void read_source(std::size_t i);
   void on_answer(std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds read_time);
+  void publish_boot_history();
   void publish(Nanoseconds now);
   // Writes what only somebody who reads the whole table needs.
   void complete_table(Nanoseconds now);

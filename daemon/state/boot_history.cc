@@ -329,10 +329,9 @@ void BootHistory::log_restart() {
   }
   const boot::Boot& boot = history_.boots.back();
   if (boot.starts < 2) return;
-  const std::string what = "jetmem was started again in the same boot (start " +
-                           std::to_string(boot.starts) +
-                           (boot.starts_are_least ? " in it, at least): its last run "
-                                                  : " in it): its last run ");
+  const std::string what =
+      "jetmem was started again in the same boot (start " + std::to_string(boot.starts) +
+      (boot.starts_are_least ? " in it, at least): its last run " : " in it): its last run ");
   if (ended_unclean_) {
     log_.warning(what + "ended without a clean stop: it was killed or crashed",
                  {{"MESSAGE_ID", kJetmemRestarted}});
@@ -363,8 +362,9 @@ bool BootHistory::read_marks(MarksState snapshot, bool at_start) {
     return true;
   }
   marks_error_.reset();
+  marks_text_ = *text;
   boot::Marks marks;
-  boot::parse_marks(*text, marks);
+  boot::parse_marks(marks_text_, marks);
   if (marks.malformed > bad_marks_) {
     bad_marks_ = marks.malformed;
     log_.warning(

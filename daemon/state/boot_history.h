@@ -62,6 +62,8 @@ class BootHistory {
   bool keeps() const { return writer_ != nullptr; }
   BootHistoryView view() const;
   const boot::History& history() const { return history_; }
+  // The marks file, as it was read last.
+  const std::string& marks_text() const { return marks_text_; }
   // Whether something is still to be written, and what was.
   bool waits() const { return writer_ && writer_->waits(); }
   StateWriter::Counts writes() const { return writer_->counts(); }
@@ -106,6 +108,7 @@ class BootHistory {
   std::uint64_t bad_files_ = 0;
   std::uint64_t bad_marks_ = 0;
   std::optional<std::string> marks_error_;
+  std::string marks_text_;
   MarksSeen marks_seen_;
   Nanoseconds started_{0};
   Nanoseconds saved_{0};

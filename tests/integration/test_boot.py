@@ -126,6 +126,15 @@ class BootTest(unittest.TestCase):
         return daemon.wait_for_page("the boot source was read",
                                     lambda page: page.state("boot") != "pending")
 
+    def test_a_state_directory_elsewhere(self):
+        daemon = self.daemon()
+        self.read(daemon)
+        address = f"127.0.0.1:{daemon.port}"
+        shown = jt.wait_for("it has published its history", lambda: [
+            done for done in [jt.run([jt.JETMEM, "boots", "--json", "--daemon", address])] if json.loads(done.stdout)["boots"]])[0]
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        self.assertEqual(json.loads(shown.stdout)["boots"][0]["ended"], "running")
+
     def history(self):
         return json.loads((self.state / "boots.json").read_text())
 
