@@ -15,11 +15,10 @@
 namespace jetmem {
 namespace {
 
-// Plans count buffers in MB, so the table does too.
-std::string megabytes(double bytes) {
+std::string mebibytes(double bytes) {
   if (bytes <= 0) return "";
   char text[48];
-  std::snprintf(text, sizeof text, bytes < 9.95e6 ? "%.1f" : "%.0f", bytes / 1e6);
+  std::snprintf(text, sizeof text, bytes < 9.95 * (1 << 20) ? "%.1f" : "%.0f", bytes / (1 << 20));
   return text;
 }
 
@@ -32,14 +31,14 @@ std::string gigabytes_per_second(double rate) {
 // What and how are cut between words, where the table would cut within one.
 std::string items_table(const PlanAnswer& answer) {
   const plan::Budget& budget = answer.budget;
-  std::vector<std::array<std::string, 5>> rows{{"WHAT", "HOW", "MB", "CONTIGUOUS", "GB/s"}};
+  std::vector<std::array<std::string, 5>> rows{{"WHAT", "HOW", "MiB", "CONTIGUOUS", "GB/s"}};
   for (const plan::Item& item : budget.items) {
-    rows.push_back({printable(item.name, 40), item.how, item.bytes ? megabytes(*item.bytes) : "?",
-                    megabytes(item.contiguous_bytes), gigabytes_per_second(item.bytes_per_second)});
+    rows.push_back({printable(item.name, 40), item.how, item.bytes ? mebibytes(*item.bytes) : "?",
+                    mebibytes(item.contiguous_bytes), gigabytes_per_second(item.bytes_per_second)});
   }
-  rows.push_back({"kept free", "reserve", megabytes(budget.reserve), "", ""});
-  rows.push_back({"all", "", megabytes(budget.bytes + budget.reserve),
-                  megabytes(budget.contiguous_bytes),
+  rows.push_back({"kept free", "reserve", mebibytes(budget.reserve), "", ""});
+  rows.push_back({"all", "", mebibytes(budget.bytes + budget.reserve),
+                  mebibytes(budget.contiguous_bytes),
                   gigabytes_per_second(budget.bytes_per_second)});
   std::array<std::size_t, 5> widths{};
   for (const auto& row : rows) {
@@ -86,8 +85,10 @@ std::string cma_line(const PlanAnswer& answer) {
   std::string text = head("CMA", budget.cma);
   if (budget.contiguous_bytes <= 0) return text + "the plan needs no contiguous memory";
   text += bytes_text(budget.contiguous_bytes) + " in blocks of up to " +
-          bytes_text(budget.largest_contiguous_run) + "; with a reserve against fragmentation " +
-          bytes_text(budget.cma_request) + " should be set";
+          bytes_text(budget.largest_contiguous_run);
+  if (!answer.device.no_cma.empty()) return text + "; this device has no CMA";
+  text +=
+      "; with a reserve against fragmentation " + bytes_text(budget.cma_request) + " should be set";
   if (answer.device.cma_bytes) text += "; " + bytes_text(*answer.device.cma_bytes) + " is set";
   return text;
 }

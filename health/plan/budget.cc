@@ -8,7 +8,7 @@
 namespace jetmem::plan {
 namespace {
 
-constexpr double kMega = 1e6;
+constexpr double kMebi = 1 << 20;
 constexpr double kCmaGrain = 4.0 * (1 << 20);
 // Rooms of the largest piece's size beside what is used: CMA fragments like all memory, and one
 // that is pinned in the middle costs two.
@@ -16,12 +16,12 @@ constexpr double kCmaSlack = 4;
 // Left of Linux's memory, below which a plan that fits is called tight.
 constexpr double kTightShare = 0.1;
 
-std::string megabytes(double bytes) {
+std::string mebibytes(double bytes) {
   char text[48];
-  if (bytes < 0.5 * kMega) {
-    std::snprintf(text, sizeof text, "%.0f kB", bytes / 1e3);
+  if (bytes < 0.5 * kMebi) {
+    std::snprintf(text, sizeof text, "%.0f KiB", bytes / 1024);
   } else {
-    std::snprintf(text, sizeof text, bytes < 9.95 * kMega ? "%.1f MB" : "%.0f MB", bytes / kMega);
+    std::snprintf(text, sizeof text, bytes < 9.95 * kMebi ? "%.1f MiB" : "%.0f MiB", bytes / kMebi);
   }
   return text;
 }
@@ -41,7 +41,7 @@ void add_camera(const Camera& camera, bool behind_smmu, Budget& out) {
     Item item;
     item.group = "camera";
     item.name = camera.name + " " + stage.name;
-    item.how = std::to_string(stage.buffers) + " x " + megabytes(image) + " " +
+    item.how = std::to_string(stage.buffers) + " x " + mebibytes(image) + " " +
                std::string(stage.format->name) + times(camera.count, "cameras");
     item.bytes = image * static_cast<double>(stage.buffers) * all;
     if (stage.contiguous.value_or(!behind_smmu)) {
@@ -59,7 +59,7 @@ void add_model(const Model& model, Budget& out) {
   const auto part = [&](std::string_view name, double bytes, double traffic) {
     if (bytes <= 0) return;
     out.items.push_back({"model", model.name + " " + std::string(name),
-                         megabytes(bytes) + times(model.count, "times"), bytes * all, 0, 0,
+                         mebibytes(bytes) + times(model.count, "times"), bytes * all, 0, 0,
                          traffic * model.rate * all});
   };
   part("weights", model.weights, model.weights);
@@ -102,7 +102,7 @@ void add_language_model(const LanguageModel& model, Budget& out) {
   };
   const double sequences = static_cast<double>(model.sequences);
   const std::string cache_how = std::to_string(model.context) + " tokens of " +
-                                megabytes(model.kv_bytes_per_token()) +
+                                mebibytes(model.kv_bytes_per_token()) +
                                 times(model.sequences, "sequences");
   if (model.from_file) return add_model_file(model, cache_how, out);
   part("weights", "read whole for each token", model.weights, model.weights);
@@ -157,6 +157,9 @@ void evaluate_cma(const Plan& plan, const DeviceMemory& device, Budget& out) {
   }
   if (*device.cma_bytes < needed) {
     out.cma = Fit::kDoesNotFit;
+    if (!device.no_cma.empty()) {
+      out.problems.push_back("The plan needs contiguous memory, and " + device.no_cma + ".");
+    }
   } else {
     out.cma = *device.cma_bytes < out.cma_request ? Fit::kTight : Fit::kFits;
   }
@@ -233,7 +236,7 @@ Budget make_budget(const Plan& plan, const DeviceMemory& device) {
   for (const LanguageModel& model : plan.language_models) add_language_model(model, out);
   if (plan.cuda_processes > 0) {
     out.items.push_back({"cuda", "CUDA contexts",
-                         std::to_string(plan.cuda_processes) + " x " + megabytes(plan.cuda_context),
+                         std::to_string(plan.cuda_processes) + " x " + mebibytes(plan.cuda_context),
                          static_cast<double>(plan.cuda_processes) * plan.cuda_context, 0, 0, 0});
     if (!plan.has_cuda_context) {
       out.notes.emplace_back(
@@ -245,7 +248,7 @@ Budget make_budget(const Plan& plan, const DeviceMemory& device) {
     out.items.push_back({"service", service.name, "", service.memory, 0, 0, 0});
   }
   for (const Copy& copy : plan.copies) {
-    out.items.push_back({"copy", copy.name, megabytes(copy.bytes) + " read and written", 0, 0, 0,
+    out.items.push_back({"copy", copy.name, mebibytes(copy.bytes) + " read and written", 0, 0, 0,
                          2 * copy.bytes * copy.rate});
   }
   for (const Item& item : out.items) {
@@ -291,8 +294,9 @@ std::vector<std::string> cma_setting_advice(double bytes, const DeviceMemory& de
                          : " (on a Jetson in the APPEND line of /boot/extlinux/extlinux.conf)"));
   lines.push_back("or device tree: /reserved-memory/linux,cma { size = " + std::string(cells) +
                   "; };");
-  lines.emplace_back("where both are set, the command line holds");
-  lines.emplace_back("then reboot, and look at `jetmem cma`: what was set is what it must show");
+  lines.emplace_back("if both are set, the kernel command line wins");
+  lines.emplace_back("then reboot; `jetmem cma` must show " + size.substr(0, size.size() - 1) +
+                     " MiB");
   return lines;
 }
 

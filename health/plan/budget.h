@@ -25,6 +25,7 @@ struct DeviceMemory {
   std::optional<double> used_now;     // MemTotal - MemAvailable
   std::optional<double> buffers_now;  // GPU and camera memory (nvmap or DMA-BUFs)
   std::optional<double> cma_bytes;
+  std::string no_cma;  // cma_bytes is 0, and no setting changes that: the reason
   std::optional<double> cma_used;
   std::optional<double> cma_largest_run;
   std::optional<double> peak_bytes_per_second;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text/text.h"
+#include "report/answers/cma_answer.h"
 #include "report/json/fields.h"
 
 namespace jetmem {
@@ -76,6 +78,14 @@ plan::DeviceMemory memory_of(const DeviceNow& now) {
     out.cma_largest_run = samples.value("jetmem_cma_largest_free_run_bytes", {{"area", name}});
   }
   if (!out.cma_bytes) out.cma_bytes = samples.meminfo("CmaTotal");
+  if (!out.cma_bytes) {
+    const CmaAnswer cma = cma_answer(now);
+    if (!cma.has_cma.value_or(true)) {
+      out.cma_bytes = 0;
+      const SourceNow* const source = now.source("cma");
+      out.no_cma = printable(source != nullptr ? source->reason : cma.none, 300);
+    }
+  }
   if (out.known != nullptr) {
     if (const auto hertz = highest_memory_clock(samples)) {
       out.peak_bytes_per_second = peak_at(*out.known, *hertz);
@@ -112,7 +122,7 @@ PlanAnswer plan_answer(std::string file, const plan::Plan& plan, plan::DeviceMem
   out.on_top = plan.on_top;
   out.budget = plan::make_budget(plan, device);
   // Never advise all of the memory, nor anything for a plan that does not fit.
-  const bool can_be = out.budget.memory != plan::Fit::kDoesNotFit &&
+  const bool can_be = device.no_cma.empty() && out.budget.memory != plan::Fit::kDoesNotFit &&
                       (!device.linux_bytes || out.budget.cma_request < *device.linux_bytes);
   if (can_be && out.budget.cma_request > device.cma_bytes.value_or(0)) {
     out.cma_setting_advice = plan::cma_setting_advice(out.budget.cma_request, device);

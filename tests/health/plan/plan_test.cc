@@ -146,6 +146,20 @@ TEST(Budget, CmaIsCountedWhereCamerasNeedOnePiece) {
   EXPECT_NE(cma_setting_advice(budget.cma_request, device)[0].find("cma=44M"), std::string::npos);
 }
 
+TEST(Budget, AKernelWithoutCmaHasNone) {
+  const Plan plan = plan_of(
+      "cameras:\n - name: a\n   width: 1920\n   height: 1080\n   stages:\n"
+      "    capture: {format: nv12, buffers: 10, contiguous: true}\n");
+  DeviceMemory device = orin_nano();
+  device.cma_bytes = 0;
+  EXPECT_TRUE(make_budget(plan, device).problems.empty()) << "cma= gives it some";
+  device.no_cma = "this kernel has no CMA";
+  const Budget budget = make_budget(plan, device);
+  EXPECT_EQ(budget.fit, Fit::kDoesNotFit);
+  ASSERT_EQ(budget.problems.size(), 1U);
+  EXPECT_NE(budget.problems[0].find(device.no_cma), std::string::npos);
+}
+
 TEST(Budget, ADlaMustBeThere) {
   const Plan plan = plan_of("models: [{name: m, engine: dla, weights: 5MB}]");
   EXPECT_EQ(make_budget(plan, orin_nano()).fit, Fit::kDoesNotFit);

@@ -62,6 +62,23 @@ TEST(PlanAnswer, AdvisesCma) {
   EXPECT_NE(answer.cma_setting_advice[0].find("extlinux.conf"), std::string::npos);
 }
 
+TEST(PlanAnswer, AdvisesNoCmaToAKernelWithoutIt) {
+  DeviceNow now;
+  add(now, "jetmem_meminfo_MemTotal_bytes", 7.5e9);
+  now.samples.sort();
+  SourceNow& cma = now.sources.emplace_back();
+  cma.name = "cma";
+  cma.state = "absent";
+  cma.reason = "this kernel has no CMA";
+  const auto read = plan::parse_plan(
+      "p.yaml",
+      "cameras: [{name: a, count: 1, width: 1920, height: 1080, stages: {capture: {format: nv12, "
+      "contiguous: true}}}]");
+  const PlanAnswer answer = plan_answer("p.yaml", read.plan, memory_of(now));
+  EXPECT_EQ(answer.budget.fit, plan::Fit::kDoesNotFit);
+  EXPECT_TRUE(answer.cma_setting_advice.empty());
+}
+
 TEST(PlanAnswer, AdvisesNoCmaIfThePlanDoesNotFit) {
   for (const char* count : {"4000", "900000000"}) {
     const auto read = plan::parse_plan(
