@@ -24,6 +24,7 @@
 #include "collectors/sampler/registry.h"
 #include "config/load.h"
 #include "report/alerts/alerts.h"
+#include "report/device/device_now.h"
 #include "report/exposition/exposition.h"
 
 namespace jetmem {
@@ -117,13 +118,18 @@ class Bundler {
           out.emplace(path, text.get<std::string>());
         }
       }
+      if (const auto now = ask_daemon(needed_, settings_.http, "/api/v1/now")) {
+        if (auto seen = parse_device_now(now->body)) daemon_.sources = std::move(seen->sources);
+      }
     }
     for (const SourceInfo* info : all_source_infos()) {
       if (info->access != Access::kProgram || out.contains(std::string(info->paths.front()))) {
         continue;
       }
-      omit(std::string(info->paths.front()),
-           why.empty() ? "jetmemd has no output of it now" : "needs jetmemd: " + why);
+      const bool is_known = daemon_.source(info->name) != nullptr;
+      std::string reason = is_known ? daemon_.absence_reason(info->name) : "";
+      if (reason.empty()) reason = "jetmemd has no output of it now";
+      omit(std::string(info->paths.front()), why.empty() ? reason : "needs jetmemd: " + why);
     }
     return out;
   }
@@ -165,7 +171,15 @@ class Bundler {
       note.state = state_name(status.state);
       note.reason = redact_text(printable(status.reason, 500), redacted_);
       if (!records.has(note.name)) {
-        if (!status.skipped.empty()) {
+        const SourceNow* const seen = daemon_.source(note.name);
+        if (seen != nullptr && sampler.info(i).access == Access::kProgram) {
+          note.state = printable(seen->state, 20);
+          note.reason = redact_text(printable(seen->reason, 500), redacted_);
+          // What is absent was looked for.
+          if (note.state != state_name(SourceState::kAbsent)) {
+            note.skipped = "jetmemd has no output of it now";
+          }
+        } else if (!status.skipped.empty()) {
           note.skipped = redact_text(printable(status.skipped, 500), redacted_);
         } else if (status.state == SourceState::kFailed || status.state == SourceState::kDenied) {
           note.error = status.error;
@@ -348,6 +362,7 @@ class Bundler {
   Manifest manifest_;
   Redacted redacted_;
   std::vector<Manifest::Omitted> omitted_;
+  DeviceNow daemon_;          // its sources, where it answers
   bool is_of_other_ = false;  // of another machine than this, or the tree's
   Nanoseconds log_clock_{0};  // when the kernel's log was read
 };

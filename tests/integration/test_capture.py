@@ -156,6 +156,19 @@ class RoundTrip(Bundles):
         state = 'jetmem_source_state{source="tegrastats",state="absent"} 0'
         self.assertIn(state, self.metrics(out))
 
+    def test_what_only_jetmemd_reads_is_as_it_sees_it(self):
+        daemon = jt.Daemon(self)
+        page = daemon.wait_for_page("its programs were looked for", lambda p: p.state("tegrastats") != "pending")
+        if page.state("tegrastats") != "absent":
+            self.skipTest("this machine has tegrastats")
+        out = self.folder / "asked.tar.zst"
+        done = jt.run([jt.JETMEM, "capture", "--no-history", "--daemon", f"127.0.0.1:{daemon.port}", "-o", out])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("needs jetmemd", done.stdout)
+        note = json.loads(read_tar(out)["jetmem/manifest.json"])["sources"]["tegrastats"]
+        self.assertEqual(note["state"], "absent")
+        self.assertNotIn("skipped", note)
+
 
 class Privacy(Bundles):
     def test_secrets_stay_at_home(self):
