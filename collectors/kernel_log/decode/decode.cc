@@ -118,7 +118,15 @@ std::string describe(const Event& event) {
     family->describe(event, text);
     if (!text.empty()) break;
   }
-  return printable(text, 400);
+  text = printable(text, 400);
+  // What is quoted could be read as a message of its own, if the sentence stands in a log again.
+  Event quoted;
+  if (decode_line(text, Voice::kUnknown, quoted).piece.role != Role::kNothing) {
+    for (std::size_t at = text.find(": "); at != std::string::npos; at = text.find(": ", at)) {
+      text[at] = ',';
+    }
+  }
+  return text;
 }
 
 }  // namespace jetmem::kernel_log

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/families/common/sentence_parts.h"
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
@@ -155,10 +156,27 @@ TEST(KernelLogGpu, Sentences) {
             "access, channel 5");
   EXPECT_EQ(sentence_of("NVRM: Xid (PCI:0000:02:00): 48, pid=5, name=app, An error: bad"),
             "the GPU 0000:02:00 reports Xid 48 (uncorrectable memory error (double-bit ECC)), in "
-            "app (PID 5), \"An error, bad\"");
+            "app (PID 5), \"An error: bad\"");
   EXPECT_EQ(sentence_of("nvgpu: 17000000.gpu f:1 [ERR] error notifier set to 8 for ch 6"),
             "the driver of the GPU 17000000.gpu gave up a channel with error 8 (the channel made "
             "no progress in time), channel 6");
+}
+
+// Whoever reads it looks for it in the log.
+TEST(KernelLogGpu, AQuotationIsAsPrintedOrMarkedAsCut) {
+  EXPECT_NE(sentence_of("NVRM: Xid (PCI:0000:00:08): 94, pid='<unknown>', name=<unknown>, "
+                        "Contained: SM (0x1). RST: No, D-RST: No")
+                .find("\"Contained: SM (0x1). RST: No, D-RST: No\""),
+            std::string::npos);
+  EXPECT_TRUE(sentence_of("[drm:vc4_bo_create [vc4]] *ERROR* Failed to allocate from CMA:")
+                  .ends_with("\"Failed to allocate from CMA:\""));
+  const std::string text = "Failed: " + std::string(200, 'x');
+  const std::string sentence = sentence_of("nvgpu: 17000000.gpu f:1 [ERR] " + text);
+  EXPECT_TRUE(sentence.ends_with("xxx...\"")) << sentence;
+  EXPECT_NE(sentence.find("\"" + text.substr(0, 160) + "..."), std::string::npos) << sentence;
+  // Not within a character.
+  EXPECT_EQ(quote_as_printed("ab\xc3\xa9", 3), "ab...");
+  EXPECT_EQ(quote_as_printed("ab\xc3\xa9", 4), "ab\xc3\xa9");
 }
 
 TEST(KernelLogGpu, SentenceIsNoEventWhateverTheTextSays) {

@@ -17,6 +17,14 @@ std::string name_in_words(std::string_view name, std::size_t max_bytes) {
   return text;
 }
 
+std::string quote_as_printed(std::string_view quote, std::size_t max_bytes) {
+  if (quote.size() <= max_bytes) return std::string(quote);
+  // Not within a character.
+  std::size_t end = max_bytes;
+  while (end > 0 && (static_cast<unsigned char>(quote[end]) & 0xc0U) == 0x80) --end;
+  return std::string(quote.substr(0, end)) + "...";
+}
+
 std::string quote_in_words(std::string_view quote, std::size_t max_bytes) {
   std::string text(quote.substr(0, max_bytes));
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -37,7 +45,10 @@ void add_quote(std::string& out, const Event& event, std::string_view field,
                std::string_view before, std::string_view after, std::size_t max_bytes) {
   const std::string_view value = event.text(field);
   if (value.empty()) return;
-  out.append(before).append(quote_in_words(value, max_bytes)).append(after);
+  const bool is_quotation = before.ends_with('"');
+  out.append(before);
+  out.append(is_quotation ? quote_as_printed(value, max_bytes) : quote_in_words(value, max_bytes));
+  out.append(after);
 }
 
 void add_number(std::string& out, const Event& event, std::string_view field,
