@@ -49,8 +49,8 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "`jetmem events`"),
     kind(EventKind::kGpuMmuFault, "gpu_mmu_fault", Group::kGpu, kError,
          "eefac98c3acd44819e7a9f1f1e89fc2f", {"dev", "pci", "fault_type", "comm"},
-         "work on the GPU (a kernel or copy) used memory that was freed or never mapped; its "
-         "process loses its GPU context",
+         "work on the GPU (a kernel or copy) used memory that was freed, never mapped or not its "
+         "own; its process loses its GPU context",
          "restart the program; for CUDA, find the access with compute-sanitizer"),
     kind(EventKind::kGpuError, "gpu_error", Group::kGpu, kError, "4e245f351a054d9cad5523f820cf95fb",
          {"dev", "function", "notifier"},
@@ -200,8 +200,8 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "free memory (`jetmem top`) or make the program need less"),
     kind(EventKind::kMemoryError, "memory_error", Group::kMemoryError, kError,
          "fa4dc95885f6477db50cde7d049cfa9c", {"severity", "outcome", "mc", "source"},
-         "memory or its bus reported errors; recurring corrected errors often precede uncorrected "
-         "ones",
+         "memory or its bus reported errors, or other hardware where the firmware reports them; "
+         "recurring corrected errors often precede uncorrected ones",
          "run `jetmem capture`; replace the DIMM or module if corrected errors recur, and at once "
          "after an uncorrected one"),
     kind(EventKind::kBusError, "bus_error", Group::kCrash, kError,

@@ -37,6 +37,33 @@ TEST(MemoryError, GhesLinesJoinByTheirNumber) {
   EXPECT_EQ(fields_of(events[1]), "ghes=2 source=5 severity=fatal");
 }
 
+TEST(MemoryError, GhesNamesTheDimmAndThePlace) {
+  EXPECT_EQ(
+      one("{37}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 2\n"
+          "{37}[Hardware Error]: event severity: corrected\n"
+          "{37}[Hardware Error]:  fru_text: D2\n"
+          "{37}[Hardware Error]:   section_type: memory error\n"
+          "{37}[Hardware Error]:   error_status: 0x0000000000000400\n"
+          "{37}[Hardware Error]:   physical_address: 0x000000b50c68ce80\n"
+          "{37}[Hardware Error]:   node: 1 card: 4 module: 0 rank: 0 row: 58165 column: 8\n"
+          "{37}[Hardware Error]:   error_type: 2, single-bit ECC\n"
+          "{37}[Hardware Error]:   DIMM location: CPU 2 DIMM 30\n"),
+      "memory_error ghes=37 source=2 severity=corrected fru_text=D2 section_type=memory error "
+      "physical_address=0x000000b50c68ce80 location=node:1 card:4 module:0 rank:0 row:58165 "
+      "column:8 error_type=2, single-bit ECC label=CPU 2 DIMM 30");
+  EXPECT_EQ(
+      one("{7}[Hardware Error]: event severity: corrected\n"
+          "{7}[Hardware Error]:   section type: unknown, e8ed898d-df16-43cc-8ecc-54f060ef157f"),
+      "memory_error ghes=7 severity=corrected section_type=unknown, "
+      "e8ed898d-df16-43cc-8ecc-54f060ef157f");
+  const std::string sentence = sentence_of(
+      "{7}[Hardware Error]: event severity: corrected\n"
+      "{7}[Hardware Error]:   node:6 card:1 row:40948\n"
+      "{7}[Hardware Error]:   DIMM location: CPU 2 DIMM 30");
+  EXPECT_NE(sentence.find("CPU_2_DIMM_30"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("row:40948"), std::string::npos) << sentence;
+}
+
 TEST(MemoryError, GhesWithoutANumber) {
   EXPECT_EQ(one("[Hardware Error]: event severity: fatal\n[Hardware Error]:  error_type: 2, x"),
             "memory_error severity=fatal error_type=2, x");

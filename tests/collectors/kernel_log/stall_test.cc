@@ -52,6 +52,37 @@ TEST(KernelLogStall, RcuStallWithItsCpus) {
             "rcu_stall flavour=rcu_preempt jiffies=5250\n");
 }
 
+TEST(KernelLogStall, RcuStallWithTheTaskThatRuns) {
+  const std::string head =
+      "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n"
+      "rcu: \t0-...0: (1 GPs behind) idle=2b4/1/0x4000000000000000 softirq=1/2 fqs=5250\n"
+      "rcu: \t(detected by 3, t=5252 jiffies, g=2309, q=148)\n";
+  const std::string known = "rcu_stall flavour=rcu_preempt cpus=[0] jiffies=5252";
+  EXPECT_EQ(one(head + "Task dump for CPU 0:\n"
+                       "task:cuda-EvtHandlr  state:R  running task     stack:    0 pid: 2210 "
+                       "ppid:  2001 flags:0x00000202\n"),
+            known + " comm=cuda-EvtHandlr pid=2210");
+  EXPECT_EQ(one(head + "Task dump for CPU 0:\n"
+                       "my task         R  running task        0  2210      1 0x00000002\n"),
+            known + " comm=my task pid=2210");
+  const std::string cpu = " PID: 2210 Comm: dd Not tainted 5.15.148-tegra #1\n";
+  EXPECT_EQ(one(head + "CPU: 0" + cpu), known + " cpu=0 pid=2210 comm=dd");
+  EXPECT_EQ(one(head + "CPU: 3" + cpu), known) << "the CPU that reports it";
+}
+
+TEST(KernelLogStall, OopsWithItsTask) {
+  const std::string bug =
+      "kernel BUG at ../mm/vmalloc.c:1621!\n"
+      "Internal error: Oops - BUG: 0 [#2] PREEMPT SMP\n"
+      "Modules linked in: lima\n";
+  const std::string known = "kernel_oops error=BUG where=../mm/vmalloc.c:1621";
+  EXPECT_EQ(one(bug + "CPU: 3 PID: 1719 Comm: kmscube Tainted: G      D          4.16.0 #834\n"),
+            known + " cpu=3 pid=1719 comm=kmscube");
+  EXPECT_EQ(one(bug + "CPU: 3 UID: 0 PID: 1719 Comm: a b Not tainted 6.12.0 #1\n"),
+            known + " cpu=3 pid=1719 comm=a b");
+  EXPECT_EQ(one("CPU: 3 PID: 1719 Comm: kmscube Tainted: G      D          4.16.0 #834\n"), "");
+}
+
 TEST(KernelLogStall, OtherRcuStalls) {
   EXPECT_EQ(
       decoded("INFO: rcu_sched self-detected stall on CPU { 2}  (t=5251 jiffies g=8 c=7 q=5)"),

@@ -9,11 +9,11 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 10> kCrashAnchors{
+constexpr std::array<std::string_view, 11> kCrashAnchors{
     "Unable to handle kernel ", "Internal error: ", "Kernel panic - not syncing",
     "Insufficient stack space", "kernel BUG at ",   "BUG: unable to handle ",
     "BUG: kernel NULL pointer", "Oops: ",           "Oops - ",
-    "general protection fault"};
+    "general protection fault", " Comm: "};
 
 // "Unable to handle kernel paging request at virtual address dead000000000108", then
 // "Internal error: Oops: 0000000096000044 [#1] SMP"
@@ -57,7 +57,40 @@ Piece oops(std::string_view text, Event& event) {
   if (!is_kernel_words(trim(error))) return {};
   // The first line of an oops has told what it is.
   if (trim(error).substr(0, 4) != "Oops") event.set_text("error", trim(error));
-  return {.role = Role::kFollowsOrOpens, .step = 1, .last = true};
+  return {.role = Role::kFollowsOrOpens, .step = 1};
+}
+
+// "CPU: 3 PID: 1719 Comm: kmscube Tainted: G      D     4.16.0 #834", below an oops or a stall;
+// since 6.10 with "UID: 0 " before the PID.
+Piece task_of_cpu(std::string_view text, Event& event) {
+  Scan scan(text);
+  event.reset(EventKind::kKernelOops);
+  if (!scan.literal("CPU: ") || !take_natural(scan, event, "cpu") || !scan.literal(" ")) return {};
+  if (scan.literal("UID: ") && (!scan.number() || !scan.literal(" "))) return {};
+  if (!scan.literal("PID: ") || !take_natural(scan, event, "pid")) return {};
+  if (!scan.literal(" Comm: ")) return {};
+  for (const std::string_view end : {" Kdump: ", " Tainted: ", " Not tainted"}) {
+    Scan name = scan;
+    const auto comm = name.until(end);
+    if (!comm || !is_comm(trim(*comm))) continue;
+    event.set_text("comm", trim(*comm));
+    return {.role = Role::kFollows,
+            .step = 5,
+            .last = true,
+            .join = "cpu",
+            .of = {EventKind::kRcuStall}};
+  }
+  return {};
+}
+
+// A stalled CPU's, not that of the CPU that reports it.
+bool joins_crash(const Event& open, const Event& part) {
+  if (open.kind() != EventKind::kRcuStall || !open.has("cpus")) return true;
+  const auto cpu = part.number("cpu");
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (open[i].name == "cpus" && cpu && open.text_of(open[i]) == std::to_string(*cpu)) return true;
+  }
+  return false;
 }
 
 Piece panic(std::string_view text, Event& event) {
@@ -70,7 +103,7 @@ Piece panic(std::string_view text, Event& event) {
 }
 
 Piece decode_crash(std::string_view text, Event& event) {
-  return first_piece({panic, oops}, without_vendor_prefix(text), event);
+  return first_piece({panic, oops, task_of_cpu}, without_vendor_prefix(text), event);
 }
 
 void describe_crash(const Event& event, std::string& out) {
@@ -79,6 +112,7 @@ void describe_crash(const Event& event, std::string& out) {
     add_quote(out, event, "error", " (", ")");
     add_name(out, event, "where", " at ");
     add_name(out, event, "addr", ", address ");
+    if (event.has("comm")) out += ", in " + process_in_words(event);
   } else if (event.kind() == EventKind::kKernelPanic) {
     out += "the kernel stopped (panic)";
     add_quote(out, event, "reason", ", \"", "\"", 120);
@@ -87,7 +121,10 @@ void describe_crash(const Event& event, std::string& out) {
 
 }  // namespace
 
-const Family kCrash{
-    .name = "crash", .anchors = kCrashAnchors, .decode = decode_crash, .describe = describe_crash};
+const Family kCrash{.name = "crash",
+                    .anchors = kCrashAnchors,
+                    .decode = decode_crash,
+                    .describe = describe_crash,
+                    .joins = joins_crash};
 
 }  // namespace jetmem::kernel_log

@@ -8,9 +8,10 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 12> kFirmwareAnchors{
-    "timed out",       "timeout",   "Timeout",  "imedout",     "Hanged or Crashed", "Queue Full",
-    "returned status", "Timed out", "time out", "not respond", "no response",       "crashed"};
+constexpr std::array<std::string_view, 15> kFirmwareAnchors{
+    "timed out",   "timeout",         "Timeout",   "imedout",  "Hanged or Crashed",
+    "Queue Full",  "returned status", "Timed out", "time out", "not respond",
+    "no response", "crashed",         "BPMP ",     "BPMP:",    "bpmp "};
 
 bool is_firmware(const DriverLine& line) {
   if (is_driver(line,
@@ -39,14 +40,20 @@ Piece decode_firmware(std::string_view text, Event& event) {
   const Words words(line.text);
   const bool engine =
       words.has_any({"falcon", "scrubbing", "mbox timed", "boot timed", "boot failed"});
-  if (!transaction && !power && !engine && !is_firmware(line)) return {};
+  // "tegra-mc 2c00000.memory-controller: BPMP transfer failed: -110": who waits is named in front.
+  const bool waits = !power && !is_firmware(line) && words.has_word("bpmp");
+  if (!transaction && !power && !engine && !waits && !is_firmware(line)) return {};
   const bool hangs =
       reports_timeout(words) ||
       words.has_any({"hanged or crashed", "crashed", "queue full", "returned status 0x8000000"});
   if (!hangs || words.has_any({"watchdog timeout set", "timeout set to", "alloc"})) return {};
   event.reset(EventKind::kFirmwareHang);
-  set_if(event, "dev", line.dev);
-  if (line.dev.empty()) set_if(event, "driver", line.driver);
+  set_if(event, waits ? "client" : "dev", line.dev);
+  if (waits) {
+    event.set_text("driver", "bpmp");
+  } else if (line.dev.empty()) {
+    set_if(event, "driver", line.driver);
+  }
   set_if(event, "function", line.function);
   event.set_text("text", line.text);
   if (!contains_any(text, kFirmwareAnchors)) return {};
@@ -58,6 +65,7 @@ void describe_firmware(const Event& event, std::string& out) {
   out += "a processor on the chip does not answer";
   add_name(out, event, "dev", " (", ")");
   add_name(out, event, "driver", " (driver ", ")");
+  add_name(out, event, "client", ", reported by ");
   add_quote(out, event, "text", ", \"", "\"", 120);
 }
 

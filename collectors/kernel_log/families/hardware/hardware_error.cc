@@ -123,15 +123,32 @@ Piece ghes(std::string_view text, Event& event) {
     event.set_text("severity", trim(scan.rest()));
     return {.role = Role::kFollowsOrOpens, .step = 1, .join = "ghes"};
   }
-  constexpr std::array<std::string_view, 4> kDetails{"fru_text", "section_type", "physical_address",
-                                                     "error_type"};
-  for (std::size_t i = 0; i < kDetails.size(); ++i) {
-    if (!scan.literal(kDetails[i])) continue;
-    if (!scan.literal(": ")) return {};
-    event.set_text(kDetails[i], trim(scan.rest()));
-    return {.role = Role::kFollows, .step = static_cast<std::uint8_t>(i + 2), .join = "ghes"};
+  struct Detail {
+    std::string_view printed, name;
+    std::uint8_t step;
+  };
+  // The second form of a section: of one that the kernel does not know.
+  constexpr std::array kDetails{Detail{"fru_text: ", "fru_text", 2},
+                                Detail{"section_type: ", "section_type", 3},
+                                Detail{"section type: ", "section_type", 3},
+                                Detail{"physical_address: ", "physical_address", 4},
+                                Detail{"error_type: ", "error_type", 6},
+                                Detail{"DIMM location: ", "label", 7}};
+  for (const Detail& detail : kDetails) {
+    if (!scan.literal(detail.printed)) continue;
+    set_if(event, detail.name, trim(scan.rest()));
+    return {.role = Role::kFollows, .step = detail.step, .join = "ghes"};
   }
-  return {};
+  // "node:6 card:1 module:0 rank:1 bank:2", and "node: 6 card: 1" of older kernels.
+  if (scan.rest().substr(0, 5) != "node:" && scan.rest().substr(0, 5) != "card:") return {};
+  std::string_view printed = trim(scan.rest());
+  std::array<char, 200> location{};
+  std::size_t size = 0;
+  for (const char c : printed.substr(0, location.size())) {
+    if (c != ' ' || size == 0 || location[size - 1] != ':') location[size++] = c;
+  }
+  event.set_text("location", {location.data(), size});
+  return {.role = Role::kFollows, .step = 5, .join = "ghes"};
 }
 
 // "\tIERR = L2 data parity: 0x12"
@@ -326,7 +343,11 @@ void describe_hardware_error(const Event& event, std::string& out) {
     // APEI numbers its sources.
     out += "the firmware reports a hardware error";
     add_quote(out, event, "severity", " (", ")");
-    add_name(out, event, "section_type", ", section ");
+    add_quote(out, event, "section_type", ", section \"", "\"", 80);
+    add_name(out, event, "label", ", in ");
+    add_name(out, event, "fru_text", ", part ");
+    add_quote(out, event, "location", " (", ")", 160);
+    add_name(out, event, "physical_address", ", address ");
   } else {
     // The program or driver addressed what is not there: no memory is broken.
     const bool software = is_software_fault(event);

@@ -8,9 +8,12 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStallAnchors{"INFO: task ", "BUG: soft lockup - CPU#",
+constexpr std::array<std::string_view, 6> kStallAnchors{"INFO: task ",
+                                                        "BUG: soft lockup - CPU#",
                                                         "Watchdog detected hard LOCKUP on cpu ",
-                                                        "INFO: rcu", "rcu: "};
+                                                        "INFO: rcu",
+                                                        "rcu: ",
+                                                        "running task"};
 
 struct Task {
   std::string_view comm;
@@ -127,7 +130,7 @@ Piece rcu_detail(Scan scan, Event& event) {
     event.reset(EventKind::kRcuStall);
     event.set_text("flavour", flavour);
     event.set_bool("starved", true);
-    return {.role = Role::kFollowsOrOpens, .step = 3, .last = true};
+    return {.role = Role::kFollowsOrOpens, .step = 4, .last = true};
   }
   if (const std::string_view cpu = scan.up_to("-:("); parse_u64(cpu)) {
     if (!scan.literal("-") || !scan.past(": (")) return {};
@@ -142,7 +145,33 @@ Piece rcu_detail(Scan scan, Event& event) {
   if (!scan.literal("t=")) return {};
   event.reset(EventKind::kRcuStall);
   if (!take_number(scan, event, "jiffies") || !scan.literal(" jiffies")) return {};
-  return {.role = Role::kFollows, .step = 2, .last = true};
+  return {.role = Role::kFollows, .step = 2};
+}
+
+// Below "Task dump for CPU 0:", what runs there: "task:cuda-EvtHandlr  state:R  running task
+// stack:    0 pid: 2210 ppid: ...", "cuda-EvtHandlr  R  running task        0  2210      1 0x0".
+Piece running_task(std::string_view text, Event& event) {
+  Scan scan(text);
+  const auto before = scan.until("running task");
+  if (!before) return {};
+  Scan head(trim(*before));
+  const bool labelled = head.literal("task:");
+  const auto comm = head.until_last(labelled ? " state:R" : " R");
+  if (!comm || !head.at_end() || !is_comm(trim(*comm))) return {};
+  event.reset(EventKind::kRcuStall);
+  event.set_text("comm", trim(*comm));
+  if (labelled) {
+    if (scan.past(" pid:")) {
+      scan.blanks();
+      take_natural(scan, event, "pid");
+    }
+  } else {
+    scan.blanks();
+    const bool free = scan.number().has_value();
+    scan.blanks();
+    if (free) take_natural(scan, event, "pid");
+  }
+  return {.role = Role::kFollows, .step = 3};
 }
 
 Piece decode_stall(std::string_view text, Event& event) {
@@ -154,7 +183,7 @@ Piece decode_stall(std::string_view text, Event& event) {
   skip_watchdog(scan);
   if (scan.literal("BUG: soft lockup - CPU#")) return soft_lockup(scan, event);
   if (scan.literal("Watchdog detected hard LOCKUP on cpu ")) return hard_lockup(scan, event);
-  return {};
+  return running_task(text, event);
 }
 
 void describe_stall(const Event& event, std::string& out) {
@@ -187,6 +216,7 @@ void describe_stall(const Event& event, std::string& out) {
         before = ", ";
       }
       if (event.has(Event::kListCut)) out += " and others";
+      if (event.has("comm")) out += ", busy with " + process_in_words(event);
       add_number(out, event, "jiffies", ", since ", " jiffies");
       break;
     }
