@@ -90,6 +90,47 @@ TEST(KernelLogGpu, AllocationFailures) {
             "mapping.\n");
 }
 
+// An object of the driver is no memory, and the status says why it was refused.
+TEST(KernelLogGpu, AStatusThatIsNotOfMemoryIsNoShortage) {
+  const auto kind_of = [](const std::string& text) {
+    const auto events = events_of("NVRM: " + text);
+    return events.size() == 1 ? std::string(info_of(events[0].kind()).name) : std::string();
+  };
+  const std::string rpc =
+      "rpcRmApiAlloc_GSP: GspRmAlloc failed: hClient=0xc1d00001; "
+      "hClass=0x0000c86f; paramsSize=0x00000170; paramsStatus=";
+  EXPECT_EQ(kind_of(rpc + "0x00000062; status=0x00000062"), "gpu_error");
+  EXPECT_EQ(kind_of(rpc + "0x00000000; status=0x00000040"), "gpu_error");
+  EXPECT_EQ(kind_of(rpc + "0x00000051; status=0x00000051"), "gpu_alloc_failure");
+  EXPECT_EQ(kind_of(rpc + "0x0000001a; status=0x0000001a"), "gpu_alloc_failure");
+  EXPECT_EQ(kind_of(rpc + "0x00000051; status=0x000000"), "gpu_alloc_failure") << "cut";
+  EXPECT_EQ(kind_of(rpc + "0x000"), "gpu_error") << "nothing says that it is of memory";
+  EXPECT_EQ(kind_of("nvAssertFailed: Failed to allocate a heap, status 0x65 here"), "gpu_error");
+  EXPECT_EQ(kind_of("memdescAlloc: Failed to allocate 4096 bytes"), "gpu_alloc_failure");
+  EXPECT_EQ(kind_of("nvAssertOkFailedNoLog: Assertion failed: Invalid state [NV_ERR_INVALID_STATE] "
+                    "(0x00000040) returned from status @ kernel_channel.c:2874"),
+            "");
+}
+
+TEST(KernelLogGpu, AGpuThatIsLostOrNeedsAReset) {
+  EXPECT_EQ(decoded("NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required "
+                    "[NV_ERR_RESET_REQUIRED] (0x00000062) returned from status @ channel.c:28"),
+            "gpu_error status=0x00000062 function=nvAssertOkFailedNoLog text=Assertion failed: "
+            "Reset required [NV_ERR_RESET_REQUIRED] (0x00000062) returned from status @ "
+            "channel.c:28\n");
+  EXPECT_EQ(
+      decoded("NVRM: _issueRpcAndWait: rpcSendMessage failed with status 0x0000000f for fn 7"),
+      "gpu_error status=0x0000000f function=_issueRpcAndWait text=rpcSendMessage failed with "
+      "status 0x0000000f for fn 7\n");
+}
+
+TEST(KernelLogGpu, AMappingThatCouldNotBeInserted) {
+  EXPECT_EQ(decoded("NVRM: intermapRegisterDmaMapping: Failed to insert new mapping node for range "
+                    "0xDF93330000-0xDF9333FFFF!"),
+            "dma_map_failure function=intermapRegisterDmaMapping text=Failed to insert new mapping "
+            "node for range 0xDF93330000-0xDF9333FFFF!\n");
+}
+
 TEST(KernelLogGpu, OtherErrorsKeepTheirText) {
   EXPECT_EQ(
       decoded("nvgpu: 17000000.gpu nvgpu_gr_falcon_wait:210 [ERR] ucode into memory, status 4"),
@@ -130,6 +171,10 @@ TEST(KernelLogGpu, OtherXids) {
             "gpu_xid xid=119 pci=0000:02:00 text=Timeout\n");
   EXPECT_EQ(decoded("NVRM: GPU1 Xid (PCI:0009:01:00): 45, pid=7, name=a b, Ch 00000008"),
             "gpu_xid xid=45 pci=0009:01:00 pid=7 comm=a b text=Ch 00000008\n");
+  EXPECT_EQ(decoded("NVRM: Xid (PCI:0000:dc:00): 45, pid=7, name=a, Ch 00000001 caused by previous "
+                    "Xid 149"),
+            "gpu_xid xid=45 pci=0000:dc:00 pid=7 comm=a text=Ch 00000001 caused by previous Xid "
+            "149 previous_xid=149\n");
 }
 
 TEST(KernelLogGpu, HarmlessAndGarbled) {

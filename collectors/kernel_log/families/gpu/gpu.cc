@@ -359,25 +359,70 @@ Piece decode_xid(Scan scan, Event& event) {
   take_owner(scan, event);
   if (*xid == 31) take_xid_fault(scan.rest(), event);
   set_if(event, "text", trim(scan.rest()));
+  // "Ch 00000001 caused by previous Xid 149"
+  if (scan.past("caused by previous Xid ")) take_natural(scan, event, "previous_xid");
   return kWhole;
+}
+
+// Of NVIDIA's nvstatuscodes.h.
+constexpr std::uint64_t kGpuIsLost = 0x0f;
+constexpr std::uint64_t kInsufficientResources = 0x1a;
+constexpr std::uint64_t kNoMemory = 0x51;
+constexpr std::uint64_t kResetRequired = 0x62;
+
+// The NV_STATUS of a message: "[NV_ERR_RESET_REQUIRED] (0x00000062)", "(status = 0x51)", the last
+// of "paramsStatus=0x00000062; status=0x00000062". Empty where there is none, or it is cut off.
+std::string_view nv_status(std::string_view text) {
+  const auto whole = [](Scan scan) -> std::string_view {
+    if (scan.rest().substr(0, 2) != "0x") return {};
+    const auto digits = scan.hex();
+    if (!digits) return {};
+    const bool padded = digits->substr(0, 3) == "0x0";
+    return scan.at_end() && padded && !is_whole_register(*digits) ? std::string_view() : *digits;
+  };
+  Scan named(text);
+  if (named.past("[NV_ERR_") && named.past("] (")) return whole(named);
+  constexpr std::string_view kLabel = "tatus";
+  for (std::size_t at = text.rfind(kLabel); at != std::string_view::npos;
+       at = at == 0 ? std::string_view::npos : text.rfind(kLabel, at - 1)) {
+    std::string_view rest = text.substr(at + kLabel.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(" =:"), rest.size()));
+    if (const std::string_view digits = whole(Scan(rest)); !digits.empty()) return digits;
+  }
+  return {};
 }
 
 // Sets the kind by the words of a message of NVIDIA's drivers; false when they report no trouble.
 bool nvrm_error(std::string_view text, Event& event) {
   const Words words(text);
   EventKind kind = kind_by_words({}, text);
+  const std::string_view printed = nv_status(text);
+  const std::uint64_t status = parse_hex(printed).value_or(0);
+  const bool no_memory = status == kNoMemory || status == kInsufficientResources ||
+                         words.has_any({"no_memory", "insufficient_resources"});
+  // "GspRmAlloc failed": what is allocated may be any object of the driver, and the status says why
+  // it was not.
+  const bool other = (status != 0 || words.has_any({"nv_err_", "rmalloc", "rmapialloc"})) &&
+                     !no_memory && kind == EventKind::kGpuAllocFailure;
+  if (other) kind = EventKind::kGpuError;
+  const bool gone = status == kGpuIsLost || status == kResetRequired ||
+                    words.has_any({"err_gpu_is_lost", "err_reset_required"});
   if (words.has("heartbeat timed out")) kind = EventKind::kFirmwareHang;
   if (words.has("fatal error")) kind = EventKind::kGpuError;
-  const bool map = words.has_any({"failed to map", "unable to map", "can't map", " mapping failed",
-                                  "mapping creation failed", "remap_pfn_range"}) ||
-                   (words.has("failed to create") && words.has_word("mapping"));
+  const bool map =
+      words.has_any({"failed to map", "unable to map", "can't map", " mapping failed",
+                     "mapping creation failed", "remap_pfn_range"}) ||
+      (words.has_any({"failed to create", "failed to insert"}) && words.has_word("mapping"));
   const bool refused = kind == EventKind::kGpuError || kind == EventKind::kGpuAllocFailure;
-  if (refused && map && !words.has("no_memory")) kind = EventKind::kDmaMapFailure;
+  if (refused && map && !gone && !words.has("no_memory")) kind = EventKind::kDmaMapFailure;
   const bool error = words.has_any({"rminitadapter", "fatal error", "fallen off the bus",
                                     "rmshutdownadapter failed", "gpu lost", "gsp rm", "gsp-rm"}) &&
                      (reports_failure(words) || words.has_any({"fatal", "lost", "off the bus"}));
-  if (kind == EventKind::kGpuError && !error) return false;
+  if (kind == EventKind::kGpuError && !error && !other && !(gone && reports_failure(words))) {
+    return false;
+  }
   event.reset(kind);
+  if (kind == EventKind::kGpuError) set_if(event, "status", printed);
   if (kind == EventKind::kGpuEccError) set_severity(text, event);
   return true;
 }
@@ -472,6 +517,13 @@ constexpr std::array kXids{
     Meaning{119, "the GPU's firmware (GSP) does not answer"},
     Meaning{120, "the GPU's firmware (GSP) met an error"},
     Meaning{143, "the GPU could not be started"},
+    Meaning{144, "NVLink error"},
+    Meaning{145, "NVLink error"},
+    Meaning{146, "NVLink error"},
+    Meaning{147, "NVLink error"},
+    Meaning{148, "NVLink error"},
+    Meaning{149, "NVLink error"},
+    Meaning{150, "NVLink error"},
     Meaning{154, "the GPU needs another recovery action than before"},
 };
 

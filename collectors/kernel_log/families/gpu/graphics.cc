@@ -11,7 +11,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 45> kGraphicsAnchors{"MMU error from client ",
+constexpr std::array<std::string_view, 53> kGraphicsAnchors{"MMU error from client ",
                                                             "age fault",
                                                             "AGE fault",
                                                             "GPU Fault",
@@ -55,7 +55,15 @@ constexpr std::array<std::string_view, 45> kGraphicsAnchors{"MMU error from clie
                                                             "bit stuck",
                                                             "wait idle failed",
                                                             "is dead",
-                                                            "memory space for buffer"};
+                                                            "memory space for buffer",
+                                                            "raw fault status: ",
+                                                            "Reason: ",
+                                                            "exception type 0x",
+                                                            "access type 0x",
+                                                            "pid: ",
+                                                            "job fault",
+                                                            "num bos allocated",
+                                                            "size bos allocated"};
 
 bool is_graphics(const DriverLine& line) { return line.drm || is_graphics_driver(line); }
 
@@ -64,8 +72,10 @@ void start(Event& event, EventKind kind, const DriverLine& line) {
   // A PCI device is "0000:0b:00.0".
   const bool pci = std::count(line.dev.begin(), line.dev.end(), ':') == 2;
   set_if(event, pci ? "pci" : "dev", line.dev);
-  if (line.dev.empty()) set_if(event, "driver", line.driver);
-  if (kind != EventKind::kGpuMmuFault) set_if(event, "function", line.function);
+  // Of a fault, whose remedy depends on the GPU's maker.
+  const bool fault = kind == EventKind::kGpuMmuFault;
+  if (line.dev.empty() || fault) set_if(event, "driver", line.driver);
+  if (!fault) set_if(event, "function", line.function);
 }
 
 // "MMU error from client L2T (0) at 0x2a000000, write violation". The command list executor (CLE)
@@ -161,6 +171,8 @@ Piece adreno_fault(std::string_view text, Event& event) {
   if (!scan.literal("*** gpu fault: ") && !scan.literal("*** fault: ")) return {};
   event.reset(EventKind::kGpuMmuFault);
   if (is_graphics(line)) set_if(event, "dev", line.dev);
+  // No other driver prints this.
+  event.set_text("driver", "msm");
   set_address(scan.rest(), event);
   if (!event.has("addr")) return {};
   set_access(Words(scan.rest()), event);
@@ -208,6 +220,58 @@ Piece fault(const DriverLine& line, const Words& words, Event& event) {
     if (contains(name, "FAULT") && is_kernel_name(name)) event.set_text("fault_type", name);
   }
   event.set_text("text", line.text);
+  // Mali's goes on: see mali_detail().
+  return {.role = words.has("unhandled") ? Role::kOpens : Role::kWhole};
+}
+
+// Below a fault of panfrost, panthor or mali, which name no device: "exception type 0xC1:
+// TRANSLATION_FAULT at level 1", "access type 0x2: READ", "pid: 1693".
+Piece mali_detail(std::string_view text, Event& event) {
+  Scan scan(trim(text));
+  event.reset(EventKind::kGpuMmuFault);
+  if (scan.literal("Reason: ")) {
+    // A placeholder of the driver's author.
+    if (scan.rest() == "TODO") return {};
+    event.set_text("reason", scan.rest());
+    return {.role = Role::kFollows, .step = 1};
+  }
+  if (scan.literal("raw fault status: ")) {
+    if (!take_hex(scan, event, "fault_status") || !scan.at_end()) return {};
+    return {.role = Role::kFollows, .step = 2};
+  }
+  const bool type = scan.literal("exception type 0x");
+  if (type || scan.literal("access type 0x")) {
+    if (!scan.hex() || !scan.literal(": ") || !is_kernel_words(scan.rest())) return {};
+    if (type) {
+      event.set_text("fault_type", scan.rest());
+      return {.role = Role::kFollows, .step = 3};
+    }
+    for (const auto& [printed, access] :
+         {std::pair{"READ", "read"}, std::pair{"WRITE", "write"}, std::pair{"EXECUTE", "execute"},
+          std::pair{"ATOMIC", "atomic"}}) {
+      if (scan.rest() == printed) event.set_text("access", access);
+    }
+    if (!event.has("access")) return {};
+    return {.role = Role::kFollows, .step = 4};
+  }
+  if (!scan.literal("pid: ") || !take_natural(scan, event, "pid") || !scan.at_end()) return {};
+  return {.role = Role::kFollows, .step = 5, .last = true};
+}
+
+// Only a fault of Mali has the lines of mali_detail(), which name no device.
+bool joins_graphics(const Event& open, const Event& part) {
+  const bool detail = part.kind() == EventKind::kGpuMmuFault && !part.has("dev") &&
+                      !part.has("pci") && !part.has("addr") && !part.has("comm");
+  return !detail || contains(open.text("text"), "nhandled");
+}
+
+// "js fault, js=0, status=JOB_BUS_FAULT, head=0x8badcc0, tail=0x8badcc0": the GPU refused a job.
+Piece job_fault(const DriverLine& line, const Words& words, Event& event) {
+  if (!words.has_any({"js fault", "job fault"})) return {};
+  start(event, EventKind::kGpuError, line);
+  Scan scan(line.text);
+  if (scan.past("status=")) set_if(event, "status", scan.up_to(", "));
+  event.set_text("text", line.text);
   return {.role = Role::kWhole};
 }
 
@@ -236,7 +300,7 @@ Piece hang(const DriverLine& line, const Words& words, Event& event) {
                       !words.has_any({"succeeded", "gpu reset reason", "method"});
   const bool hangs =
       words.has_any({"for hang", "gpu hang", "hung gpu", "lockup", "hangcheck", "offending task",
-                     "js fault", "job fault", "bit stuck", "wait idle failed", "ctb is dead"});
+                     "bit stuck", "wait idle failed", "ctb is dead"});
   // These have no display to wait for.
   const bool renders = is_driver(line, {"v3d", "panfrost", "panthor", "lima", "etnaviv"});
   const bool waits =
@@ -256,6 +320,14 @@ Piece buffers(const DriverLine& line, const Words& words, Event& event) {
     return {.role = Role::kWhole};
   }
   Scan scan(line.text);
+  // Up to 4.14, all owners in one: "num bos allocated: 64", "size bos allocated: 62328kb".
+  const bool number = scan.literal("num bos allocated: ");
+  if (line.drm && (number || scan.literal("size bos allocated: "))) {
+    event.reset(EventKind::kGpuAllocFailure);
+    if (!take_natural(scan, event, number ? "bos" : "bos_kb")) return {};
+    if (!number && !scan.literal("kb")) return {};
+    return {.role = Role::kFollowsOrOpens, .step = 1, .repeats = true};
+  }
   const auto owner = scan.until(":");
   if (!line.drm || !owner || !is_kernel_words(*owner)) return {};
   scan.blanks();
@@ -277,7 +349,7 @@ Piece firmware(const DriverLine& line, const Words& words, Event& event) {
 
 Piece by_words(const DriverLine& line, Event& event) {
   const Words words(line.text);
-  for (const auto rule : {fault, hang, buffers, firmware}) {
+  for (const auto rule : {fault, job_fault, hang, buffers, firmware}) {
     const Piece piece = rule(line, words, event);
     if (piece.role != Role::kNothing) return piece;
   }
@@ -293,6 +365,7 @@ Piece decode_graphics(std::string_view text, Event& event) {
     event.set_text("text", text);
     return {.role = Role::kWhole};
   }
+  if (piece.role == Role::kNothing) piece = mali_detail(text, event);
   if (piece.role == Role::kNothing) {
     const DriverLine line = driver_line(text);
     if (!line.has_head) return {};
@@ -341,6 +414,7 @@ const Family kGraphics{.name = "graphics",
                        .anchors = kGraphicsAnchors,
                        .decode = decode_graphics,
                        .describe = describe_graphics,
+                       .joins = joins_graphics,
                        .add = add_line};
 
 }  // namespace jetmem::kernel_log
