@@ -65,6 +65,7 @@ Cause cause_of(const EventFields& event, const MachineFacts& facts, const LogCon
     out.cause = fill(text->cause, values);
     out.remedy = fill(text->remedy, values);
     out.runbook = std::string(text->runbook);
+    out.follows = text->follows;
     break;
   }
   if (const KindCare* care = care_of(event.kind()); care != nullptr && out.runbook.empty()) {
@@ -77,6 +78,11 @@ Cause cause_of(const EventFields& event, const MachineFacts& facts, const LogCon
 
 bool is_bus_error(const EventFields& event) {
   return is_serror(event) || (event.kind() == "bus_error" && !is_dma_engine_timeout(event));
+}
+
+bool is_cpu_stall(const EventFields& event) {
+  return event.kind() == "rcu_stall" || event.kind() == "soft_lockup" ||
+         event.kind() == "hard_lockup";
 }
 
 // Whether `later` may be what `event` led to. Without times of both it may.
@@ -129,7 +135,7 @@ std::size_t rank_of(const Cause& cause) {
   const KindCare* const care = care_of(cause.kind);
   const std::size_t at =
       care == nullptr ? all_care().size() : static_cast<std::size_t>(care - all_care().data());
-  return at + (cause.harm == Harm::kNone ? 1000 : 0);
+  return at + (cause.harm == Harm::kNone ? 1000 : cause.follows ? 500 : 0);
 }
 
 // An optical or floppy drive, a loop device: no disk of the machine.
@@ -153,8 +159,28 @@ bool is_dma_engine_timeout(const EventFields& event) {
   return event.kind() == "bus_error" && event.says("dma burst completion");
 }
 
+bool is_of_other_hardware(const EventFields& event) {
+  if (event.kind() != "memory_error") return false;
+  // The severities of APEI; others print theirs in other words.
+  const std::string_view severity = event.text("severity");
+  const bool apei = severity == "corrected" || severity == "recoverable" || severity == "fatal" ||
+                    severity == "info";
+  if (!apei && !event.has("ghes") && !event.has("section_type")) return false;
+  return !contains(event.text("section_type"), "memory") && !event.has("physical_address") &&
+         !event.has("location") && !event.has("label") &&
+         !contains(event.text("error_type"), "ECC");
+}
+
+bool follows_gpu_fault(const EventFields& event) {
+  const auto xid = event.number("xid");
+  if (xid == 45 || xid == 154) return true;
+  return event.kind() == "gpu_error" &&
+         (event.number({"notifier"}) == 31 || contains(event.text("status"), "BUS_FAULT"));
+}
+
 bool is_uncorrected_memory(const EventFields& event) {
   if (event.kind() != "memory_error" && event.kind() != "gpu_ecc_error") return false;
+  if (is_of_other_hardware(event)) return false;
   return kernel_log::error_severity(event.text("severity"), event.text("outcome")) ==
          kernel_log::ErrorSeverity::kUncorrected;
 }
@@ -242,7 +268,13 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     cause.events = count;
     out.push_back(std::move(cause));
   };
-  std::optional<std::size_t> oom;  // the OOM killer's last call
+  std::optional<std::size_t> oom;    // the OOM killer's last call
+  std::optional<std::size_t> stall;  // of a CPU
+  struct GpuFault {
+    std::size_t event;
+    std::string cause;
+  };
+  std::map<std::string, GpuFault> gpu_faults;  // the last one of each GPU
   for (std::size_t i = 0; i < events.size(); ++i) {
     const EventRecord& event = *events[i];
     if (event.what != EventWhat::kKernel || event.origin == "probe") continue;
@@ -253,7 +285,21 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     if (event.kind.starts_with("oom_")) note_oom_group(fields, i, log);
     log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),
                                 [&](const EventRecord* each) { return may_lead_to(*each, event); });
-    add(cause_of(fields[i], facts, log), event.count);
+    log.cpu_stall = stall && may_lead_to(*events[*stall], event);
+    if (is_cpu_stall(fields[i])) stall = i;
+    log.gpu_fault.clear();
+    log.gpu_fault_xid.reset();
+    const auto fault = gpu_faults.find(fields[i].device());
+    if (fault != gpu_faults.end() && may_lead_to(*events[fault->second.event], event)) {
+      log.gpu_fault = fault->second.cause;
+      log.gpu_fault_xid = fields[fault->second.event].number({"xid"});
+    }
+    Cause cause = cause_of(fields[i], facts, log);
+    const bool faults = event.kind == "gpu_mmu_fault" || fields[i].number("xid");
+    if (faults && !follows_gpu_fault(fields[i])) {
+      gpu_faults[fields[i].device()] = {i, cause.of_kind ? "" : cause.id};
+    }
+    add(std::move(cause), event.count);
     for (Cause& issue : known_issues_of(fields[i], facts, log)) add(std::move(issue), event.count);
   }
   // A line that was cut says no more than its kind; the others of that kind say what it is.

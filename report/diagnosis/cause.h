@@ -44,6 +44,7 @@ struct Cause {
   std::string device;
   std::uint64_t events = 0;
   bool of_kind = false;  // the general words of the kind: no cause was found
+  bool follows = false;  // from another event of the log, which is ranked before it
 };
 
 // The words of a cause: {name} stands for a value, {?...} for a part that is omitted where it names
@@ -55,6 +56,8 @@ struct CauseText {
   std::string_view remedy;
   // Another page than that of the kind.
   std::string_view runbook{};
+  // What happened follows from another event: ranked behind all that may be a root.
+  bool follows = false;
 };
 
 using Values = std::map<std::string_view, std::string, std::less<>>;
@@ -65,6 +68,10 @@ struct LogContent {
   std::set<std::string, std::less<>> kinds;
   bool bus_error = false;           // a refused access or an SError, shortly before the event
   bool uncorrected_memory = false;  // an ECC error that was not corrected
+  bool cpu_stall = false;           // a CPU stood still, shortly before the event
+  // Of the last fault or Xid of the same GPU shortly before the event: its cause, its number.
+  std::string gpu_fault;
+  std::optional<double> gpu_fault_xid;
   // Storage errors of a device, those that need no attention not counted.
   std::map<std::string, std::uint64_t, std::less<>> storage_errors;
   // Free swap in kB at the last report of memory that has it.
@@ -96,6 +103,11 @@ bool is_serror(const EventFields& event);
 // A DMA engine that did not finish: no refused access.
 bool is_dma_engine_timeout(const EventFields& event);
 bool is_uncorrected_memory(const EventFields& event);
+// What the firmware reports (APEI), and no line of it says that it is about memory.
+bool is_of_other_hardware(const EventFields& event);
+// What comes with a fault of a GPU: Xid 45 (channels removed) and 154 (recovery action), notifier
+// 31 of nvgpu (MMU fault), a job that met a bus fault.
+bool follows_gpu_fault(const EventFields& event);
 // A disk or card, and an error that it did not get over by itself.
 bool is_storage_failure(const EventFields& event);
 

@@ -180,8 +180,26 @@ constexpr std::array kGpuTexts{
         "gpu-bad-address", Harm::kWarning,
         "A program's GPU work{? ({comm})} used an address that was freed or never mapped; "
         "its GPU context is lost.",
-        "Restart the program; for CUDA, find the access with compute-sanitizer PROGRAM. If "
-        "programs that worked before fail too, update GPU driver, firmware and kernel together."},
+        "Restart the program{?{cuda}; for CUDA, find the access with compute-sanitizer PROGRAM}. "
+        "If programs that worked before fail too, update GPU driver{?{mesa} (Mesa)}, firmware and "
+        "kernel together."},
+    CauseText{"gpu-access-denied", Harm::kWarning,
+              "A program's GPU work{? ({comm})} accessed memory in a way that is not permitted{? "
+              "({fault})}: it is protected, read-only or another's. Its GPU context is lost.",
+              "Restart the program{?{cuda}; for CUDA, find the access with compute-sanitizer "
+              "PROGRAM}. If programs that worked before fail too, update GPU driver{?{mesa} "
+              "(Mesa)}, firmware and kernel together."},
+    CauseText{"gpu-job-failed", Harm::kWarning,
+              "The GPU{? {dev}} could not execute a program's job{? ({status})}: usually its "
+              "commands or an address in them are wrong, a defect of the program or of the GPU "
+              "driver.",
+              "Restart the program that draws or computes. If it returns, update kernel and GPU "
+              "driver (Mesa), or go back to the previous version."},
+    CauseText{"gpu-reset-required", Harm::kCritical,
+              "The GPU{? {dev}} accepts no work until it is reset (NV_ERR_RESET_REQUIRED): an "
+              "error before it, usually an Xid, stopped it.",
+              "sudo dmesg | grep -i xid shows that error. Stop all programs that use the GPU and "
+              "reset it (sudo nvidia-smi -r), or power the machine off and on."},
     CauseText{
         "gpu-hung", Harm::kWarning,
         "The GPU{? {dev}} did not finish its work in time: usually a defect of the GPU driver or "
@@ -217,9 +235,19 @@ constexpr std::array kGpuTexts{
               "nvidia-smi -q -d ROW_REMAPPER; reset the GPU (sudo nvidia-smi -r), and replace the "
               "card if the error returns.",
               "memory-error"},
+    CauseText{"xid-removed", Harm::kWarning,
+              "Xid 45: the driver removed the channels of {?{comm}'s}{?{nobody}a program's} GPU "
+              "work{? after Xid {previous}}. By itself it is no error: the program was killed, or "
+              "another error of the GPU came before it.",
+              "sudo dmesg | grep -i -e xid -e killed shows what came before: look that up."},
+    CauseText{"xid-nvlink", Harm::kCritical,
+              "Xid {xid}: a link between GPUs (NVLink) failed; the work that used it is lost.",
+              "nvidia-smi nvlink -s and nvidia-smi nvlink -e show the link; reset the GPUs (sudo "
+              "nvidia-smi -r) or power the machine off and on. If it returns, check cables, "
+              "bridges and seating, and replace the card."},
     CauseText{"xid-bus", Harm::kCritical,
-              "Xid {xid}: the GPU lost its PCIe link or its power. Usual causes are power supply, "
-              "heat, the slot or the card.",
+              "The GPU{? {dev}} lost its PCIe link or its power{? (Xid {xid})}. Usual causes are "
+              "power supply, heat, the slot or the card.",
               "Check power supply, temperature and seating (nvidia-smi -q -d TEMPERATURE,POWER), "
               "then power the machine off and on."},
     CauseText{"xid-power", Harm::kCritical,
@@ -374,6 +402,27 @@ std::string_view program(const Case& it) {
   return {};
 }
 
+// The words of a fault by its type, and for the GPU of its maker.
+std::string_view gpu_fault(const Case& it) {
+  // Other makers' drivers are named in the event.
+  it.values[it.event.has("driver") ? "mesa" : "cuda"] = "";
+  const std::string_view type = it.event.text("fault_type");
+  if (!type.empty()) it.values["fault"] = printable(type, 60);
+  const std::string lower = in_lower_case(std::string(type));
+  // The limit of the address space is no permission.
+  const bool denied = (contains(lower, "viol") && !contains(lower, "limit")) ||
+                      contains(lower, "permission") || contains(lower, "access_flag");
+  return denied ? "gpu-access-denied" : "gpu-bad-address";
+}
+
+// What follows from a fault before it, with the words of that one.
+std::string_view same_gpu_fault(const Case& it) {
+  if (it.log.gpu_fault_xid) it.values["xid"] = doctor::number(*it.log.gpu_fault_xid, 0);
+  // Only other makers' drivers print why a job failed.
+  it.values[it.event.has("status") ? "mesa" : "cuda"] = "";
+  return it.log.gpu_fault;
+}
+
 std::string_view xid(double number, const Case& it) {
   it.values["xid"] = doctor::number(number, 0);
   switch (static_cast<int>(number)) {
@@ -387,6 +436,15 @@ std::string_view xid(double number, const Case& it) {
       return "xid-memory-corrected";
     case 64:
       return "xid-remap-failed";
+    case 74:
+    case 144:
+    case 145:
+    case 146:
+    case 147:
+    case 148:
+    case 149:
+    case 150:
+      return "xid-nvlink";
     case 79:
       return "xid-bus";
     case 54:
@@ -407,13 +465,23 @@ std::string_view xid(double number, const Case& it) {
     case 31:
     case 32:
     case 43:
-    case 45:
     case 68:
     case 69:
       return "xid-program";
     default:
       return {};
   }
+}
+
+// Xid 45: what came before is the cause.
+std::string_view removed_channels(const Case& it) {
+  const auto named = it.event.number("previous_xid");
+  const auto previous = named ? named : it.log.gpu_fault_xid;
+  if (previous == it.log.gpu_fault_xid && !it.log.gpu_fault.empty()) return same_gpu_fault(it);
+  if (!previous || *previous == 45) return "xid-removed";
+  it.values["previous"] = doctor::number(*previous, 0);
+  const std::string_view id = xid(*previous, it);
+  return id.empty() ? "xid-removed" : id;
 }
 
 // What an nvgpu whose secure firmware does not start prints, as an error or a timeout.
@@ -435,6 +503,22 @@ bool is_no_memory_code(std::string_view text) {
 
 std::string_view gpu_error(const Case& it) {
   if (is_secure_boot(it)) return "gpu-firmware-mismatch";
+  constexpr double kGpuIsLost = 0x0f;
+  constexpr double kResetRequired = 0x62;
+  const auto status = it.event.number("status");
+  if (it.event.says_any({"err_gpu_is_lost", "gpu lost", "fallen off the bus"}) ||
+      status == kGpuIsLost) {
+    return "xid-bus";
+  }
+  if (it.event.says("err_reset_required") || status == kResetRequired) return "gpu-reset-required";
+  if (follows_gpu_fault(it.event) && !it.log.gpu_fault.empty()) return same_gpu_fault(it);
+  if (it.event.number("notifier") == 31) return gpu_fault(it);
+  if (it.event.says_any({"js fault", "job fault"})) {
+    if (const auto text = it.event.text("status"); !text.empty()) {
+      it.values["status"] = printable(text, 40);
+    }
+    return "gpu-job-failed";
+  }
   const bool no_memory = it.event.says_any({"no_memory", "out of memory"}) ||
                          is_no_memory_code(it.event.text("text")) ||
                          it.has_kind("gpu_alloc_failure");
@@ -504,7 +588,9 @@ std::string_view choose_gpu(const Case& it) {
   if (kind == "buffer_leak") return it.event.says("limit") ? "buffer-fd-limit" : "";
   if (kind == "gpu_alloc_failure") {
     if (const auto size = it.event.number("size")) it.values["size"] = doctor::bytes(*size);
-    if (it.event.says_any({"gsp", "radix3"})) return "gpu-firmware-memory";
+    // A request to the firmware that runs is no start of it.
+    const bool request = it.event.says_any({"rmalloc", "rmapialloc", "rpc"});
+    if (it.event.says_any({"gsp", "radix3"}) && !request) return "gpu-firmware-memory";
     if (it.event.says_any({"physically", "comptag"})) return "gpu-physical-block";
     return it.event.says_any({"nvrm", "nv_err", "sysmem"}) ? "gpu-system-memory" : gpu_buffer(it);
   }
@@ -512,7 +598,8 @@ std::string_view choose_gpu(const Case& it) {
   if (kind == "gpu_mmu_fault") {
     const bool is_v3d = it.event.says("v3d");
     const bool reads_ahead = is_v3d && it.event.says("cle") && !it.has_kind("gpu_hang");
-    return reads_ahead ? "v3d-read-ahead" : is_v3d ? "gpu-hung" : "gpu-bad-address";
+    if (reads_ahead) return "v3d-read-ahead";
+    return is_v3d ? "gpu-hung" : gpu_fault(it);
   }
   if (kind == "gpu_hang") {
     if (is_secure_boot(it)) return "gpu-firmware-mismatch";
@@ -524,6 +611,10 @@ std::string_view choose_gpu(const Case& it) {
   }
   if (kind == "gpu_xid") {
     const auto number = it.event.number("xid");
+    if (number == 45) {
+      if (!it.values.contains("comm")) it.values["nobody"] = "";
+      return removed_channels(it);
+    }
     return number ? xid(*number, it) : "";
   }
   if (kind == "host1x_timeout") {

@@ -16,15 +16,28 @@ constexpr std::uint64_t kRepeated = 3;
 constexpr std::array kHardwareTexts{
     CauseText{"ecc-corrected", Harm::kWarning,
               "Memory errors were corrected{? ({count})}{? at {label}}{? (memory controller "
-              "{mc})}: if they recur, the module there is failing.",
+              "{mc})}{? ({location})}{? (address {addr})}: if they recur, the module there is "
+              "failing.",
               "Watch the rate: grep . /sys/devices/system/edac/mc/mc*/dimm*/dimm_ce_count. More "
               "than a few per day at one place: replace that DIMM{? ({label})} or the module; "
               "nothing is lost yet."},
     CauseText{"ecc-uncorrected", Harm::kCritical,
-              "A memory error could not be corrected{? at {label}}{? (address {addr})}: data there "
-              "is lost.",
+              "A memory error could not be corrected{? at {label}}{? ({location})}{? (address "
+              "{addr})}: data there is lost.",
               "Take the device out of service now, save its data, and replace the DIMM{? "
               "({label})} or the module: one uncorrected error is enough."},
+    CauseText{"hardware-corrected", Harm::kWarning,
+              "The firmware reports errors of hardware that were corrected{?, in section "
+              "{section}}; nothing says that memory is affected. Nothing is lost.",
+              "sudo dmesg | grep 'Hardware Error' shows the part and how often. If they recur: for "
+              "PCIe check the slot, cable and card that the report names (lspci -nn); else update "
+              "the firmware (BIOS), and report them to the machine's vendor."},
+    CauseText{"hardware-uncorrected", Harm::kCritical,
+              "The firmware reports an error of hardware that could not be corrected{?, in section "
+              "{section}}; nothing says that memory is affected.",
+              "Save the data. sudo dmesg | grep 'Hardware Error' shows the part: for PCIe check "
+              "the slot, cable and card that the report names (lspci -nn); else update the "
+              "firmware (BIOS), and report it to the machine's vendor."},
     CauseText{"page-not-isolated", Harm::kCritical,
               "A page of memory is broken{? (pfn {pfn})}, and the kernel did not take it out of "
               "use{? (outcome: {outcome})}{?: {error}}.",
@@ -162,6 +175,14 @@ constexpr std::array kHardwareTexts{
               "sudo jetmem capture; reboot. Update kernel and GPU driver or go back to the "
               "previous version; until then run without GPU acceleration (Xorg: Option "
               "\"AccelMethod\" \"none\")."},
+    CauseText{"task-stuck-cma", Harm::kWarning,
+              "{who} waits in the kernel{? for {seconds} s}, and its backtrace is in a contiguous "
+              "allocation ({function}): the kernel cannot move or release the pages that are in "
+              "the way, or waits for a CPU to give up its free pages.",
+              "sudo jetmem capture; jetmem cma shows the area and its holders. Look for a CPU that "
+              "stands still (sudo dmesg | grep -iE 'stall|lockup'). If it happens at boot, let the "
+              "driver request less, or reserve its memory in the device tree; update the kernel.",
+              "cma-allocation-failing"},
     CauseText{"task-stuck-memory", Harm::kWarning,
               "{who} has been waiting in the kernel{? for {seconds} s}, and the log shows a lack "
               "of memory ({lack}): usually it waits for memory.",
@@ -217,6 +238,17 @@ constexpr std::array kHardwareTexts{
               "interrupt was lost. No data is lost, but each costs seconds.",
               "Update kernel and the drive's firmware; for NVMe: pcie_aspm=off or "
               "nvme_core.default_ps_max_latency_us=0 on the kernel command line."},
+    CauseText{"storage-interrupt-late", Harm::kWarning,
+              "A command of storage{? {dev}} was found finished only when it timed out, and before "
+              "that a CPU stood still: a CPU that stands still takes no interrupts, and storage is "
+              "usually sound.",
+              "Find out why the CPU stands still: sudo dmesg | grep -iE -A20 'stall|lockup'.",
+              "cpu-stall", true},
+    CauseText{"firmware-late", Harm::kWarning,
+              "A processor on the chip{? ({dev})} did not answer in time, and before that a CPU "
+              "stood still: a CPU that stands still takes no interrupts, and so sees no answer.",
+              "Find out why the CPU stands still: sudo dmesg | grep -iE -A20 'stall|lockup'.",
+              "cpu-stall", true},
     CauseText{"storage-medium", Harm::kWarning,
               "{dev} could not be read: it is an optical or floppy drive, or an image file (loop); "
               "the machine's own disks need not be at fault.",
@@ -243,9 +275,9 @@ std::string_view serror(const Case& it) {
 }
 
 std::string_view memory_error(const Case& it) {
-  take(it, {"label", "count", "mc", "addr", "outcome", "comm"});
+  take(it, {"label", "count", "mc", "addr", "outcome", "comm", "location"});
   if (!it.values.contains("label")) {
-    for (const std::string_view name : {"name", "block", "instance"}) {
+    for (const std::string_view name : {"name", "block", "instance", "fru_text"}) {
       if (const auto text = it.event.text(name); !text.empty()) {
         it.values["label"] = printable(text, 80);
         break;
@@ -284,6 +316,11 @@ std::string_view memory_error(const Case& it) {
                         !it.event.says_any({"dimm", "channel", "dram"});
   // Without a severity it is neither: the kind as such.
   if (is_cache) return bad ? "cache-error-uncorrected" : corrected ? "cache-error" : "";
+  if (is_of_other_hardware(it.event)) {
+    const auto section = it.event.text("section_type");
+    if (!section.empty()) it.values["section"] = printable(section, 80);
+    return bad ? "hardware-uncorrected" : corrected ? "hardware-corrected" : "";
+  }
   return bad ? "ecc-uncorrected" : corrected ? "ecc-corrected" : "";
 }
 
@@ -332,6 +369,9 @@ std::string_view smmu(const Case& it) {
 
 std::string_view stall(const Case& it) {
   take(it, {"comm", "seconds", "cpu"});
+  // Of several, none is the one.
+  const std::string_view cpus = it.event.text("cpus");
+  if (!cpus.empty() && !contains(cpus, " ")) it.values.try_emplace("cpu", printable(cpus, 8));
   const bool is_task = it.event.kind() == "hung_task";
   const auto who = it.values.find(is_task ? "comm" : "cpu");
   it.values["who"] = who == it.values.end() ? (is_task ? "A task" : "A CPU")
@@ -341,6 +381,10 @@ std::string_view stall(const Case& it) {
     it.values["modules"] = modules;
   }
   if (!is_task) return it.log.bus_error ? "cpu-stuck-bus" : "cpu-stuck";
+  if (!it.facts.stuck_in_contiguous.empty()) {
+    it.values["function"] = it.facts.stuck_in_contiguous;
+    return "task-stuck-cma";
+  }
   for (const std::string_view gpu : {"v3d", "gpu_sched", "nvidia", "nvgpu", "amdgpu", "panfrost",
                                      "panthor", "lima", "etnaviv", "msm", "i915", "nouveau"}) {
     if (it.facts.backtrace_modules.contains(gpu)) return "task-stuck-gpu";
@@ -360,13 +404,19 @@ std::string_view stall(const Case& it) {
     it.values["lack"] = lack;
     return "task-stuck-memory";
   }
+  if (!it.facts.stuck_in_reclaim.empty()) {
+    it.values["lack"] = it.facts.stuck_in_reclaim + " in the backtrace";
+    return "task-stuck-memory";
+  }
   it.values["calm"] = "";
   return "task-stuck";
 }
 
 std::string_view storage(const Case& it) {
   take(it, {"error"});
-  if (it.event.says("polled")) return "storage-interrupt-lost";
+  if (it.event.says("polled")) {
+    return it.log.cpu_stall ? "storage-interrupt-late" : "storage-interrupt-lost";
+  }
   if (!is_storage_failure(it.event)) return "storage-medium";
   if (it.event.says_any({"adma", "dma error"})) return "storage-dma";
   const auto errors = it.log.storage_errors.find(it.event.device());
@@ -421,6 +471,12 @@ std::string_view choose_hardware(const Case& it) {
   }
   if (kind == "storage_error") {
     return storage(it);
+  }
+  if (kind == "firmware_hang" && it.log.cpu_stall) {
+    if (const auto driver = it.event.text("driver"); !driver.empty()) {
+      it.values.try_emplace("dev", printable(driver, 40));
+    }
+    return "firmware-late";
   }
   return {};
 }

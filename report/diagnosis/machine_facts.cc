@@ -122,6 +122,26 @@ std::string_view module_of_frame(std::string_view text) {
   return is_name ? name : std::string_view();
 }
 
+// "cma_alloc" out of " cma_alloc+0x190/0x2d4"; behind "? " the kernel is not sure of it.
+std::string_view function_of_frame(std::string_view text) {
+  const std::size_t offset = text.find("+0x");
+  if (offset == std::string_view::npos || text.find("/0x", offset) == std::string_view::npos) {
+    return {};
+  }
+  std::size_t begin = offset;
+  while (begin > 0 && (is_word_char(text[begin - 1]) || text[begin - 1] == '.')) --begin;
+  const std::string_view name = text.substr(begin, offset - begin);
+  // What the compiler made of it: "cma_alloc.part.0".
+  return name.substr(0, name.find('.'));
+}
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// So many lines belong to the report of a task that waits.
+constexpr int kReportLines = 60;
+
 }  // namespace
 
 MachineFacts facts_of(const DeviceNow& now) {
@@ -167,6 +187,23 @@ void LogFacts::feed(std::string_view bytes) {
   }
 }
 
+void LogFacts::stuck_frame(std::string_view function) {
+  if (facts_.stuck_in_contiguous.empty() &&
+      is_one_of(function, {"cma_alloc", "__cma_alloc", "alloc_contig_range", "alloc_contig_pages",
+                           "alloc_contig_range_noprof", "alloc_contig_pages_noprof",
+                           "__alloc_contig_migrate_range", "dma_alloc_contiguous",
+                           "dma_alloc_from_contiguous"})) {
+    facts_.stuck_in_contiguous = function;
+  }
+  if (facts_.stuck_in_reclaim.empty() &&
+      is_one_of(function,
+                {"try_to_free_pages", "__alloc_pages_direct_compact", "try_to_compact_pages",
+                 "__alloc_pages_direct_reclaim", "throttle_direct_reclaim", "shrink_node",
+                 "shrink_lruvec", "shrink_inactive_list", "drain_all_pages", "reclaim_throttle"})) {
+    facts_.stuck_in_reclaim = function;
+  }
+}
+
 void LogFacts::finish() {
   if (!held_.empty()) line(held_);
   held_.clear();
@@ -174,6 +211,15 @@ void LogFacts::finish() {
 }
 
 void LogFacts::line(std::string_view text) {
+  if (contains(text, "blocked for more than") || contains(text, "blocked in I/O wait")) {
+    stuck_lines_ = kReportLines;
+  } else if (contains(text, "cut here ]") || contains(text, "invoked oom-killer") ||
+             contains(text, "page allocation failure")) {
+    stuck_lines_ = 0;
+  } else if (stuck_lines_ > 0) {
+    --stuck_lines_;
+    stuck_frame(function_of_frame(text));
+  }
   if (const std::string_view module = module_of_frame(text); !module.empty()) {
     if (facts_.backtrace_modules.size() < kMaxModules) {
       facts_.backtrace_modules.emplace(module);

@@ -31,6 +31,9 @@ struct MachineFacts {
   std::optional<double> bytes_in_2m_blocks;  // free, in blocks of 2 MiB and more
   // Modules in the kernel's backtraces: "v3d".
   std::set<std::string, std::less<>> backtrace_modules;
+  // A function in the backtrace of a task that waits: of contiguous allocation ("cma_alloc"), of
+  // reclaim or compaction. Empty where there is none.
+  std::string stuck_in_contiguous, stuck_in_reclaim;
 };
 
 MachineFacts facts_of(const DeviceNow& now);
@@ -47,11 +50,13 @@ class LogFacts {
 
  private:
   void line(std::string_view text);
+  void stuck_frame(std::string_view function);
 
   MachineFacts facts_;
   std::string held_;
   bool overlong_ = false;
   bool refused_ = false;  // a program was refused memory in a line before
+  int stuck_lines_ = 0;   // that may still belong to the report of a task that waits
 };
 
 }  // namespace jetmem::diagnosis

@@ -155,8 +155,22 @@ const Row kRows[] = {
     {"memory_error", R"({"pfn":"0x1234","soft_offline":true})", "page-retired"},
     {"memory_error", R"({"pfn":"0x1","soft_offline":true,"error":"page migration failed"})",
      "page-not-retired", "migration"},
-    {"memory_error", R"({"source":2,"severity":"recoverable"})", "ecc-uncorrected"},
-    {"memory_error", R"({"source":2,"severity":"info"})", "ecc-corrected"},
+    {"memory_error", R"({"source":2,"severity":"recoverable","section_type":"memory error"})",
+     "ecc-uncorrected"},
+    {"memory_error", R"({"source":2,"severity":"info","section_type":"memory error"})",
+     "ecc-corrected"},
+    {"memory_error", R"({"ghes":2,"severity":"corrected","location":"node:1 row:58165"})",
+     "ecc-corrected", "row:58165"},
+    {"memory_error",
+     R"({"severity":"corrected","section_type":"memory error","fru_text":"D2",)"
+     R"("physical_address":"0x6a47d1f540"})",
+     "ecc-corrected", "replace that DIMM (D2)"},
+    // Nothing says that it is of memory.
+    {"memory_error", R"({"source":2,"severity":"recoverable"})", "hardware-uncorrected"},
+    {"memory_error", R"({"ghes":77,"severity":"corrected","section_type":"unknown, e8ed898d"})",
+     "hardware-corrected", "e8ed898d"},
+    {"memory_error", R"({"ghes":77,"severity":"fatal","section_type":"PCIe error"})",
+     "hardware-uncorrected", "PCIe error"},
     {"memory_error", R"({"source":"DRAM"})", "memory-error"},
     {"gpu_ecc_error", R"({"dev":"17000000.gpu","severity":"uncorrected"})", "gpu-ecc-uncorrected"},
     {"gpu_ecc_error", R"({"dev":"17000000.gpu"})", "gpu-ecc-error"},
@@ -190,11 +204,35 @@ const Row kRows[] = {
     {"smmu_global_fault", R"({"sid":"0x12"})", "smmu-configuration", "0x12"},
     {"gpu_mmu_fault", R"({"dev":"fec00000.v3d","client":"CLE"})", "v3d-read-ahead"},
     {"gpu_mmu_fault", R"({"pci":"0000:0b:00.0","comm":"python"})", "gpu-bad-address", "python"},
+    {"gpu_mmu_fault", R"({"xid":31,"fault_type":"FAULT_PRIV_VIOLATION"})", "gpu-access-denied",
+     "FAULT_PRIV_VIOLATION"},
+    {"gpu_mmu_fault", R"({"dev":"a.gpu","driver":"mali","fault_type":"PERMISSION_FAULT"})",
+     "gpu-access-denied", "Mesa"},
+    {"gpu_mmu_fault", R"({"dev":"17000000.gpu","fault_type":"va limit viol"})", "gpu-bad-address"},
+    {"gpu_mmu_fault", R"({"xid":31,"fault_type":"FAULT_PDE"})", "gpu-bad-address",
+     "compute-sanitizer"},
+    {"gpu_mmu_fault", R"({"dev":"1c40000.gpu","driver":"lima"})", "gpu-bad-address", "Mesa"},
+    {"gpu_error", R"({"dev":"17000000.gpu","notifier":31,"comm":"app"})", "gpu-bad-address", "app"},
+    {"gpu_error", R"({"dev":"a.gpu","status":"JOB_BUS_FAULT","text":"js fault, js=0"})",
+     "gpu-job-failed", "JOB_BUS_FAULT"},
+    {"gpu_error", R"({"status":"0x00000062","text":"GspRmAlloc failed"})", "gpu-reset-required",
+     "nvidia-smi -r"},
+    {"gpu_error", R"({"status":"0x0000000f","text":"rpcSendMessage failed"})", "xid-bus",
+     "power supply"},
+    {"gpu_alloc_failure", R"({"function":"rpcRmApiAlloc_GSP","text":"GspRmAlloc failed"})",
+     "gpu-buffer-refused"},
+    {"gpu_alloc_failure", R"({"function":"kgspCreateRadix3_IMPL","text":"Out of memory"})",
+     "gpu-firmware-memory"},
     {"gpu_hang", R"({"dev":"fec00000.v3d"})", "gpu-hung", "fec00000.v3d"},
     {"gpu_error", R"({"dev":"17000000.gpu","function":"ga10b_acr_patch_wpr_info_to_ucode"})",
      "gpu-firmware-mismatch", "nvidia-l4t"},
     {"gpu_xid", R"({"xid":31,"comm":"python3"})", "xid-program", "python3"},
-    {"gpu_xid", R"({"xid":79})", "xid-bus"},
+    {"gpu_xid", R"({"xid":79})", "xid-bus", "Xid 79"},
+    {"gpu_xid", R"({"xid":149})", "xid-nvlink", "149"},
+    {"gpu_xid", R"({"xid":45,"comm":"python3"})", "xid-removed", "python3"},
+    {"gpu_xid", R"({"xid":45})", "xid-removed", "a program's"},
+    {"gpu_xid", R"({"xid":45,"previous_xid":149,"comm":"python3"})", "xid-nvlink", "149"},
+    {"gpu_xid", R"({"xid":45,"previous_xid":1,"comm":"python3"})", "xid-removed", "after Xid 1"},
     {"gpu_xid", R"({"xid":119})", "xid-firmware"},
     {"gpu_xid", R"({"xid":48})", "xid-memory"},
     {"gpu_xid", R"({"xid":63})", "xid-memory-corrected"},
@@ -396,6 +434,110 @@ TEST(Causes, AreChosenByTheOtherEvents) {
   EXPECT_THAT(ids({bad_block, bad_block}), ElementsAre("storage-error-single"));
   EXPECT_THAT(ids({bad_block, bad_block, bad_block}), ElementsAre("storage-failing"));
   EXPECT_THAT(ids({task, bad_block}), testing::Contains("task-stuck-storage"));
+}
+
+// The driver takes a program's channels from it after an error, of which it says no more.
+TEST(Causes, RemovedChannelsAreOfTheXidBefore) {
+  const std::string halted = "NVRM: Xid (PCI:0000:0a:00): 62, pid=1, name=a, 2023b230 00000000\n";
+  const std::string removed = "NVRM: Xid (PCI:0000:0a:00): 45, pid=1, name=a, Ch 00000008\n";
+  const std::vector<Cause> causes = explain_log("[  70.687545] " + halted + "[  70.7] " + removed);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].id, "xid-microcontroller");
+  EXPECT_EQ(causes[0].events, 2U);
+  EXPECT_THAT(causes[0].cause, HasSubstr("62"));
+  EXPECT_THAT(ids_of_log(removed), ElementsAre("xid-removed"));
+  EXPECT_THAT(ids_of_log("[  70.7] " + halted + "[ 9970.7] " + removed),
+              ElementsAre("xid-microcontroller", "xid-removed"));
+  EXPECT_THAT(ids_of_log("NVRM: Xid (PCI:0000:0b:00): 62, x\n" + removed),
+              ElementsAre("xid-microcontroller", "xid-removed"))
+      << "of another GPU";
+  EXPECT_THAT(ids_of_log("NVRM: Xid (PCI:0000:0a:00): 31, pid=1, name=a, Ch 00000010, intr "
+                         "00000000. MMU Fault: ENGINE CE2 HUBCLIENT_CE0 faulted @ 0x7f29_5b8c9000. "
+                         "Fault is of type FAULT_PRIV_VIOLATION ACCESS_TYPE_VIRT_READ\n" +
+                         removed),
+              ElementsAre("gpu-access-denied"));
+  EXPECT_THAT(
+      ids_of_log(halted + "NVRM: Xid (PCI:0000:0a:00): 154, GPU recovery action\n" + removed),
+      ElementsAre("xid-microcontroller"));
+  // A kind without a cause of its own.
+  const auto unknown = explain_log("NVRM: Xid (PCI:0000:0a:00): 38, x\n" + removed);
+  ASSERT_EQ(unknown.size(), 1U);
+  EXPECT_EQ(unknown[0].id, "xid-removed");
+  EXPECT_THAT(unknown[0].cause, HasSubstr("after Xid 38"));
+}
+
+TEST(Causes, AGpusFaultIsTheRootOfWhatFollows) {
+  const std::string fault =
+      "panfrost ff9a0000.gpu: Unhandled Page fault in AS0 at VA 0x0000000107ED2CC0\n"
+      "exception type 0xC1: TRANSLATION_FAULT_1\naccess type 0x2: READ\n";
+  const auto causes = explain_log(
+      fault +
+      "panfrost ff9a0000.gpu: js fault, js=0, status=JOB_BUS_FAULT, head=0x8badcc0, tail=0x1\n"
+      "panfrost ff9a0000.gpu: gpu sched timeout, js=0, config=0x3300, status=0x8, "
+      "head=0x8bd1cc0\n");
+  ASSERT_EQ(causes.size(), 2U);
+  EXPECT_EQ(causes[0].id, "gpu-bad-address");
+  EXPECT_EQ(causes[0].events, 2U);
+  EXPECT_THAT(causes[0].remedy, Not(HasSubstr("compute-sanitizer")));
+  EXPECT_EQ(causes[1].id, "gpu-hung");
+  const auto nvgpu = explain_log(
+      "nvgpu: 17000000.gpu f:294 [ERR] [MMU FAULT] mmu engine id: 18, ch id: 479, fault addr: 0x0, "
+      "fault addr aperture: 0, fault type: invalid pde, access type: virt read,\n"
+      "nvgpu: 17000000.gpu nvgpu_get_pte:1486 [ERR]  Failed!\n"
+      "nvgpu: 17000000.gpu g:143 [ERR] error notifier set to 31 for ch 479 owned by consumer\n");
+  ASSERT_EQ(nvgpu.size(), 2U);
+  EXPECT_EQ(nvgpu[0].id, "gpu-bad-address");
+  EXPECT_THAT(nvgpu[0].cause, HasSubstr("consumer"));
+  EXPECT_THAT(nvgpu[0].remedy, HasSubstr("compute-sanitizer"));
+}
+
+// A CPU that stands still takes no interrupts.
+TEST(Causes, AStalledCpuIsTheRootOfLateAnswers) {
+  const std::string stall =
+      "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n"
+      "rcu:     0-...0: (1 GPs behind) idle=2b4/1/0x4000000000000000\n"
+      "Task dump for CPU 0:\n"
+      "task:cuda-EvtHandlr  state:R  running task\n";
+  const std::string late =
+      "nvme nvme0: I/O 12 QID 4 timeout, completion polled\n"
+      "tegra-mc 2c00000.memory-controller: BPMP transfer failed: -110\n";
+  const auto causes = explain_log(stall + late);
+  std::vector<std::string> ids;
+  for (const Cause& each : causes) ids.push_back(each.id);
+  EXPECT_THAT(ids, ElementsAre("cpu-stuck", "firmware-late", "storage-interrupt-late"));
+  ASSERT_FALSE(causes.empty());
+  EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("CPU 0"), HasSubstr("cuda-EvtHandlr")));
+  EXPECT_THAT(ids_of_log(late),
+              testing::UnorderedElementsAre("firmware-hang", "storage-interrupt-lost"));
+}
+
+TEST(Causes, AHungTaskIsJudgedByItsBacktrace) {
+  const std::string hung =
+      "INFO: task swapper/0:1 blocked for more than 10 seconds.\n"
+      "Call trace:\n"
+      " __switch_to+0xc0/0x104\n";
+  const auto causes = explain_log(hung +
+                                  " drain_all_pages+0x1e4/0x210\n"
+                                  " alloc_contig_range+0xdc/0x37c\n"
+                                  " cma_alloc+0x190/0x2d4\n");
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].id, "task-stuck-cma");
+  EXPECT_THAT(causes[0].cause, HasSubstr("alloc_contig_range"));
+  EXPECT_THAT(ids_of_log(hung + " [<c01>] (try_to_free_pages) from [<c02>] (x+0x1/0x2)\n"
+                                " try_to_free_pages.part.0+0x1e4/0x210\n"),
+              ElementsAre("task-stuck-memory"));
+  EXPECT_THAT(ids_of_log(hung + " schedule+0x1e4/0x210\n"), ElementsAre("task-stuck"));
+  // Not the backtrace of the task.
+  EXPECT_THAT(ids_of_log(hung + "------------[ cut here ]------------\n cma_alloc+0x190/0x2d4\n"),
+              ElementsAre("task-stuck"));
+}
+
+// A fatal error of a PCIe device breaks no memory.
+TEST(Causes, AnErrorOfOtherHardwareIsNotOfMemory) {
+  EXPECT_FALSE(is_uncorrected_memory(EventFields(
+      event_of("memory_error", R"({"ghes":1,"severity":"fatal","section_type":"PCIe error"})"))));
+  EXPECT_TRUE(is_uncorrected_memory(EventFields(
+      event_of("memory_error", R"({"ghes":1,"severity":"fatal","section_type":"memory error"})"))));
 }
 
 // The kernel kills another than who asked. What comes later for another reason is not nvmap's.
