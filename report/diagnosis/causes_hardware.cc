@@ -4,6 +4,7 @@
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/attention.h"
+#include "collectors/kernel_log/event/kinds.h"
 #include "report/diagnosis/cause.h"
 #include "report/diagnosis/format.h"
 
@@ -111,23 +112,25 @@ constexpr std::array kHardwareTexts{
         "serves (serial port, SPI, I2C, audio) stopped or lost its clock in the middle.",
         "Close and reopen what uses that port, or reload its driver; reboot if it stays. If it "
         "returns, update kernel and device tree together."},
-    CauseText{"smmu-unmapped", Harm::kWarning,
-              "{client}{? (IOMMU {dev})} accessed {?address {iova} }without a mapping: a buffer "
-              "was freed while the device still used it, or the driver gave the device an address "
-              "that nobody mapped.",
-              "Restart the program that uses the device; sudo jetmem faults names the device. If "
-              "it returns, update the driver (codec library, firmware), or send its vendor the "
-              "output of: sudo jetmem capture"},
+    CauseText{
+        "smmu-unmapped", Harm::kWarning,
+        "{client}{? (IOMMU {dev})} accessed {?address {iova} }without a mapping{?{either}, or "
+        "without one for this access}: a buffer was freed while the device still used it, or "
+        "the driver gave the device an address that nobody mapped.",
+        "Restart the program that uses the device; sudo jetmem faults names the device. If "
+        "it returns, update the driver (codec library, firmware), or send its vendor the "
+        "output of: sudo jetmem capture"},
     CauseText{
         "smmu-page-request", Harm::kWarning,
-        "{client}{? (IOMMU {dev})} requested a page from the SMMU (PRI){? at {iova}}, but nothing "
+        "{client}{? (IOMMU {dev})} requested a page from the {unit} (PRI){? at {iova}}, but "
+        "nothing "
         "answers its page requests: its driver did not enable them.",
         "Update the device's driver and firmware; disable ATS and PRI: pci=noats on the kernel "
         "command line."},
     CauseText{"smmu-address-size", Harm::kWarning,
-              "{client}{? (IOMMU {dev})} used an address{? {iova}} that is larger than the SMMU "
+              "{client}{? (IOMMU {dev})} used an address{? {iova}} that is larger than the {unit} "
               "can translate: usually a wrong DMA mask of its driver, or a damaged address.",
-              "Update the driver of the device and its device tree (dma-ranges)."},
+              "Update the driver of the device{?{tree} and its device tree (dma-ranges)}."},
     CauseText{"smmu-conflict", Harm::kWarning,
               "The SMMU{? {dev}} found two entries for one access ({name}): usually a defect of "
               "the SMMU's driver or firmware. It is neither a freed buffer nor a memory shortage.",
@@ -148,6 +151,16 @@ constexpr std::array kHardwareTexts{
         "has no valid entry for it. It is neither a freed buffer nor a memory shortage.",
         "Add the property iommus to the device's node in the device tree, or disable the device; "
         "keep firmware, device tree and kernel on the same release."},
+    CauseText{"iommu-configuration", Harm::kWarning,
+              "The IOMMU{? {dev}} has no valid table entry for {client}{? ({reason})} and refused "
+              "its DMA{? to {iova}}: usually a defect of the firmware's (BIOS) description of the "
+              "device or of its driver. It is neither a freed buffer nor a memory shortage.",
+              "Update BIOS and kernel; after suspend or kexec, reboot; or disable the device."},
+    CauseText{"iommu-invalid-request", Harm::kWarning,
+              "{client}{? (IOMMU {dev})} sent a request that the IOMMU never grants{? ({name})}"
+              "{?, at {iova}}: an address reserved for interrupts or for others, or a translation "
+              "request that is not enabled. Usually a defect of firmware or driver.",
+              "Update BIOS, kernel and the driver of the device."},
     CauseText{"smmu-ats", Harm::kWarning,
               "A device{? with stream ID {sid}} sends DMA that is already translated, which is not "
               "allowed for it (ATS is off): usually a defect of firmware or kernel, not a memory "
@@ -155,9 +168,13 @@ constexpr std::array kHardwareTexts{
               "Disable ATS: pci=noats on the kernel command line; update firmware and kernel from "
               "the board's vendor."},
     CauseText{"smmu-abort", Harm::kWarning,
-              "The access of the SMMU{? {dev}} to memory was aborted (external abort): usually "
+              "The access of the {unit}{? {dev}} to memory was aborted (external abort): usually "
               "hardware or bus configuration, not a freed buffer.",
-              "Update firmware and device tree; if it returns, replace the module."},
+              "Update firmware{?{tree} and device tree}; if it returns, replace the {board}."},
+    CauseText{"messages-suppressed", Harm::kWarning,
+              "The kernel suppressed {?{count} }messages about {of}: there were more than the log "
+              "shows.",
+              "Look at the {of} events that were printed: theirs are the cause and the remedy."},
     CauseText{"mc-decode", Harm::kWarning,
               "{client}{? ({dev})} addressed memory that does not exist or is protected{?: "
               "{addr}}: a driver or firmware uses a wrong address.",
@@ -324,6 +341,11 @@ std::string_view memory_error(const Case& it) {
   return bad ? "ecc-uncorrected" : corrected ? "ecc-corrected" : "";
 }
 
+// An IOMMU of a PC: it has no name but its kind's.
+bool is_x86_iommu(const EventFields& event) {
+  return event.text("dev") == "AMD-Vi" || event.text("dev") == "DMAR";
+}
+
 std::string_view smmu(const Case& it) {
   take(it, {"client", "iova", "sid", "name"});
   if (!it.values.contains("iova")) {
@@ -334,6 +356,21 @@ std::string_view smmu(const Case& it) {
   it.values.try_emplace("client", "A device");
   const auto event = it.event.number("event");
   const std::string_view fault = it.event.text("fault");
+  const bool x86 = is_x86_iommu(it.event);
+  it.values["unit"] = x86 ? "IOMMU" : "SMMU";
+  it.values["board"] = x86 ? "mainboard" : "module";
+  if (!x86) it.values["tree"] = "";
+  if (x86 && fault == "configuration") {
+    take(it, {"reason"});
+    return "iommu-configuration";
+  }
+  if (x86 && (contains(fault, "invalid") || fault == "reverse map")) {
+    return "iommu-invalid-request";
+  }
+  if (fault == "translation or permission") {
+    it.values["either"] = "";
+    return "smmu-unmapped";
+  }
   if (it.event.says_any({"transl_forbidden", "transl forbidden"}) || event == 0x05 ||
       event == 0x07) {
     return "smmu-ats";
@@ -451,6 +488,14 @@ std::string_view choose_hardware(const Case& it) {
   }
   if (kind == "smmu_context_fault" || kind == "smmu_global_fault" || kind == "smmu_v3_event") {
     return smmu(it);
+  }
+  if (kind == "ratelimit_suppressed") {
+    const kernel_log::EventKind of = kernel_log::suppressed_kind(it.event.text("function"));
+    const kernel_log::KindInfo& info = kernel_log::info_of(of);
+    if (of == kernel_log::EventKind::kNone || info.level == LogLevel::kInfo) return "";
+    take(it, {"count"});
+    it.values["of"] = info.name;
+    return "messages-suppressed";
   }
   if (kind == "mc_error") {
     take(it, {"client", "addr"});

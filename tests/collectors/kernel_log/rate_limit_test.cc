@@ -26,6 +26,8 @@ TEST(RateLimit, TheFunctionTellsTheKind) {
   EXPECT_EQ(suppressed_kind("__arm_smmu_tlb_sync"), EventKind::kSmmuError);
   EXPECT_EQ(suppressed_kind("alloc_contig_frozen_range_noprof"), EventKind::kCmaBusy);
   EXPECT_EQ(suppressed_kind("tegra186_mc_handle_irq"), EventKind::kMcError);
+  EXPECT_EQ(suppressed_kind("amd_iommu_report_page_fault"), EventKind::kSmmuContextFault);
+  EXPECT_EQ(suppressed_kind("dmar_fault"), EventKind::kSmmuContextFault);
   // A compiler's copy of a function.
   EXPECT_EQ(suppressed_kind("slab_out_of_memory.isra.0"), EventKind::kSlabAllocFailure);
   EXPECT_EQ(suppressed_kind("cma_allocate_something_else"), EventKind::kNone);

@@ -185,6 +185,16 @@ const Row kRows[] = {
      "smmu-unmapped", "vic"},
     {"smmu_context_fault", R"({"client":"vic","fault":"permission"})", "smmu-permission"},
     {"smmu_context_fault", R"({"client":"vic","fault":"external"})", "smmu-abort"},
+    {"smmu_context_fault", R"({"dev":"DMAR","client":"03:00.0","fault":"configuration"})",
+     "iommu-configuration", "03:00.0"},
+    {"smmu_context_fault",
+     R"({"dev":"AMD-Vi","fault":"invalid request","name":"INVALID_DEVICE_REQUEST"})",
+     "iommu-invalid-request", "INVALID_DEVICE_REQUEST"},
+    {"smmu_context_fault", R"({"dev":"DMAR","fault":"translation or permission"})", "smmu-unmapped",
+     "or without one for this access"},
+    {"ratelimit_suppressed", R"({"function":"dmar_fault","count":7702})", "messages-suppressed",
+     "smmu_context_fault"},
+    {"ratelimit_suppressed", R"({"function":"net_ratelimit","count":7})", "ratelimit-suppressed"},
     {"smmu_v3_event", R"({"event":"0x07","sid":"0x100"})", "smmu-ats", "pci=noats"},
     {"smmu_v3_event", R"({"event":"0x10","sid":"0x100"})", "smmu-unmapped"},
     {"smmu_v3_event", R"({"event":"0x02","sid":"0x100"})", "smmu-configuration"},
@@ -645,6 +655,16 @@ TEST(Causes, ALineThatWasCutAddsNothingToAWholeOne) {
   ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0].id, "bus-access-refused");
   EXPECT_EQ(causes[0].events, 2U);
+}
+
+TEST(Causes, APcHasNoSmmuAndNoDeviceTree) {
+  for (const char* fault : {"configuration", "permission", "address size", "external abort",
+                            "translation", "translation or permission"}) {
+    const Cause cause = only(event_of("smmu_context_fault",
+                                      R"({"dev":"AMD-Vi","fault":")" + std::string(fault) + "\"}"));
+    EXPECT_THAT(cause.cause + cause.remedy, Not(HasSubstr("SMMU"))) << fault;
+    EXPECT_THAT(cause.cause + cause.remedy, Not(HasSubstr("device tree"))) << fault;
+  }
 }
 
 TEST(Causes, AnUnpluggedCardIsNoLostLink) {

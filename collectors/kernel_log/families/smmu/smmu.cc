@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults and errors that the system MMUs report: arm-smmu (v2: smmu_v2.cc), arm-smmu-v3
-// (smmu_v3.cc), and troubles of the units themselves, of both.
+// (smmu_v3.cc), troubles of the units themselves, of both, and the IOMMUs of x86 (x86_iommu.cc).
 #include "collectors/kernel_log/event/registers.h"
 #include "collectors/kernel_log/families/common/driver_line.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
@@ -11,8 +11,20 @@ namespace {
 
 using smmu::kDev;
 
-constexpr std::string_view kSmmuAnchors[] = {"arm-smmu", "out of range for SMMU",
-                                             "illegal stream id"};
+constexpr std::string_view kSmmuAnchors[] = {"arm-smmu",
+                                             "out of range for SMMU",
+                                             "illegal stream id",
+                                             "AMD-Vi: ",
+                                             "DMAR:",
+                                             "IO_PAGE_FAULT",
+                                             "ILLEGAL_DEV_TABLE_ENTRY",
+                                             "INVALID_DEVICE_REQUEST",
+                                             "INVALID_PPR_REQUEST",
+                                             "RMP_PAGE_FAULT",
+                                             "_HARDWARE_ERROR",
+                                             "ILLEGAL_COMMAND_ERROR",
+                                             "IOTLB_INV_TIMEOUT",
+                                             "RMP_HW_ERROR"};
 
 // A global error of a v3 unit is one line with the register, then one for each bit, in this order.
 struct UnitError {
@@ -120,7 +132,8 @@ Piece decode_smmu(std::string_view text, Event& event) {
     const Piece piece = smmu::decode_v3(*device, v3, event);
     return piece.role != Role::kNothing ? piece : decode_unit_error(*device, v3, event);
   }
-  return bad_stream(text, event);
+  const Piece piece = smmu::decode_x86(text, event);
+  return piece.role != Role::kNothing ? piece : bad_stream(text, event);
 }
 
 void complete(Event& event, Soc soc) {
@@ -147,6 +160,11 @@ void append(std::string& out, std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts) out.append(part);
 }
 
+std::string_view unit_word(const Event& event) {
+  const std::string_view dev = event.text("dev");
+  return dev == smmu::kAmdIommu || dev == smmu::kIntelIommu ? "IOMMU" : "SMMU";
+}
+
 // "host1x_ctx0 on SMMU 12000000.iommu"
 void append_device(const Event& event, std::string& out) {
   if (event.text("client") == "invalid" && !event.text("sid").empty()) {
@@ -162,7 +180,7 @@ void append_device(const Event& event, std::string& out) {
   } else {
     out += "an unknown device";
   }
-  append(out, {" on SMMU ", event.text("dev")});
+  append(out, {" on ", unit_word(event), " ", event.text("dev")});
 }
 
 // " wrote to unmapped address 0x3ffded8000"
@@ -184,8 +202,9 @@ void append_fault(const Event& event, std::string& out) {
 void describe_smmu(const Event& event, std::string& out) {
   switch (event.kind()) {
     case EventKind::kSmmuContextFault: {
-      const bool unmapped = event.text("fault").find("translation") != std::string_view::npos ||
-                            event.hex("pte") == 0U;
+      const std::string_view fault = event.text("fault");
+      const bool unmapped =
+          (contains(fault, "translation") && !contains(fault, " or ")) || event.hex("pte") == 0U;
       append_device(event, out);
       append_access(event, unmapped, out);
       append_fault(event, out);
@@ -212,7 +231,7 @@ void describe_smmu(const Event& event, std::string& out) {
       break;
     }
     case EventKind::kSmmuError:
-      out += "the SMMU";
+      append(out, {"the ", unit_word(event)});
       if (event.has("dev")) append(out, {" ", event.text("dev")});
       add_quote(out, event, "error", " reports \"", "\"", 120);
       if (event.has("reason")) append(out, {", reason \"", event.text("reason"), "\""});

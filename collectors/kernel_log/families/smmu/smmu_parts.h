@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two halves of the SMMU family, and what they share.
+// The parts of the SMMU family, and what they share.
 #pragma once
 
 #include <string>
@@ -13,9 +13,15 @@ namespace jetmem::kernel_log::smmu {
 // The field of an event that holds the device's name, by which its lines are joined.
 inline constexpr std::string_view kDev = "dev";
 
+// What the IOMMUs of x86 call themselves in front of each message: they have no other name.
+inline constexpr std::string_view kAmdIommu = "AMD-Vi";
+inline constexpr std::string_view kIntelIommu = "DMAR";
+
 // A line of arm-smmu or arm-smmu-v3; `message` is what stands behind the device's name.
 Piece decode_v2(std::string_view device, Scan message, Event& event);
 Piece decode_v3(std::string_view device, Scan message, Event& event);
+// A line of x86's IOMMUs.
+Piece decode_x86(std::string_view text, Event& event);
 
 void complete_context_fault(Event& event, Soc soc);
 void complete_global_fault(Event& event, Soc soc);
