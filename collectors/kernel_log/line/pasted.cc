@@ -16,19 +16,6 @@ bool has(std::string_view text, char c) {
   return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr;
 }
 
-// "console-1 | " before a bracket, as container tools put it.
-bool take_column(std::string_view& text) {
-  std::string_view rest = text;
-  const std::string_view name = take_word(rest);
-  if (name.empty() || name.size() > 64 || name[0] == '[') return false;
-  skip_blanks(rest);
-  if (!take_prefix(rest, "| ")) return false;
-  skip_blanks(rest);
-  if (rest.empty() || rest[0] != '[') return false;
-  text = rest;
-  return true;
-}
-
 // "1. ", "12) ", of a numbered list.
 bool take_list_number(std::string_view& text) {
   std::string_view rest = text;
@@ -138,6 +125,15 @@ bool Pasted::next_part(PastedLine& out) {
   return true;
 }
 
+std::size_t Pasted::size_of_first(std::string_view text) {
+  for (std::size_t at = text.find(' ', 1); at != std::string_view::npos;
+       at = text.find(' ', at + 1)) {
+    const std::string_view rest = text.substr(at + 1);
+    if (rest.starts_with("kernel: ") || (rest.starts_with("[") && is_kernel_stamp(rest))) return at;
+  }
+  return std::string_view::npos;
+}
+
 // "09-14 08:45:03.277  6912  6912 E RKNN    : text", perhaps with a year, a zone or a user; and
 // "W/kernel  (    0): text". The kernel's own lines have process 0, and logd took their first word
 // for the tag.
@@ -171,7 +167,7 @@ bool Pasted::strip_logcat(std::string_view text, PastedLine& out) {
       const std::string_view word = take_word(at);
       if (word.empty()) return false;
       words[count++] = word;
-      if (count >= 5 && word.size() == 1) break;
+      if (count >= 5 && word.size() == 1 && !is_digit(word[0])) break;
     }
     level = words[count - 1];
     if (count < 5 || kLogcatLevels.find(level) == std::string_view::npos || level.size() != 1) {
@@ -217,7 +213,6 @@ void Pasted::strip_prefixes(std::string_view raw, PastedLine& out) {
   std::string_view text = raw;
   skip_quotes(text);
   end_quotes(raw.substr(0, raw.size() - text.size()), text);
-  if (!text.empty() && text[0] != '[' && has(text.substr(0, 66), '|')) take_column(text);
   if (!text.empty() && is_digit(text[0]) && is_kmsg_record(text) && parse_record(text, record_)) {
     after_record_ = true;
     out.line = record_.line();

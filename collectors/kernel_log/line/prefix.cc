@@ -19,6 +19,17 @@ constexpr std::array<std::string_view, 24> kFacilities{
     "local0", "local1", "local2",   "local3", "local4", "local5", "local6", "local7"};
 constexpr std::array<std::string_view, 8> kLevels{"emerg", "alert",  "crit", "err",
                                                   "warn",  "notice", "info", "debug"};
+
+// As util-linux and BusyBox write them, or in full.
+std::optional<std::uint8_t> level_named(std::string_view word) {
+  const auto* const at = std::find(kLevels.begin(), kLevels.end(),
+                                   word == "warning" ? "warn"
+                                   : word == "error" ? "err"
+                                                     : word);
+  if (at == kLevels.end()) return std::nullopt;
+  return static_cast<std::uint8_t>(at - kLevels.begin());
+}
+
 constexpr std::array<std::string_view, 15> kUpperLevels{
     "EMERG",   "PANIC",  "ALERT", "CRIT",  "CRITICAL", "ERR",  "ERROR", "WARN",
     "WARNING", "NOTICE", "INFO",  "DEBUG", "FATAL",    "KERN", "LOG"};
@@ -155,6 +166,24 @@ std::string_view word_at(std::string_view text) {
 
 }  // namespace
 
+bool is_kernel_stamp(std::string_view text) {
+  constexpr std::size_t kLongest = 64;
+  const std::size_t close = text.substr(0, kLongest).find(']');
+  if (close == std::string_view::npos || text[0] != '[') return false;
+  const std::string_view inside = text.substr(1, close - 1);
+  std::string_view tail = trim_blanks(inside);
+  if (take_seconds(tail)) {
+    const std::size_t point = std::min(inside.find_first_of(".,"), inside.size());
+    const bool padded = is_blank(inside[0]) || point >= 5;
+    const bool micros = inside.size() - tail.size() == point + 7;
+    return (padded || micros) && is_stamp_tail(tail);
+  }
+  constexpr std::size_t kYear = 4;
+  if (inside.size() < 20 || !holds_date(inside)) return false;
+  const std::string_view year = inside.substr(inside.size() - kYear);
+  return std::all_of(year.begin(), year.end(), is_digit);
+}
+
 void Prefix::take_all() {
   // No line has more than a few; the bound is for lines made to have thousands.
   for (int i = 0; i < 12 && !rest_.empty() && !process_; ++i) {
@@ -176,8 +205,10 @@ void Prefix::take_all() {
       default:
         taken = (i == 0 && (take_trace() || take_line_number() || take_cut_bracket() ||
                             take_time_of_day() || take_bare_ident())) ||
-                (voice_ == Voice::kKernel && take_bare_ident()) || take_vendor_cpu() ||
-                take_facility() || take_level() || take_date() || take_host_of_monotonic();
+                // No message of the kernel's own begins with its name in lower case.
+                ((voice_ == Voice::kKernel || stamp_) && take_bare_ident()) || take_vendor_cpu() ||
+                take_facility() || take_level() || take_date() || take_host_of_monotonic() ||
+                take_unknown_words();
     }
     if (!taken) {
       rest_ = before;
@@ -211,16 +242,13 @@ bool Prefix::take_priority() {
 bool Prefix::take_facility() {
   const std::size_t first = rest_.substr(0, 10).find(':');
   if (first == std::string_view::npos) return false;
-  const std::size_t second = rest_.substr(0, first + 9).find(':', first + 1);
+  const std::size_t second = rest_.substr(0, first + 12).find(':', first + 1);
   if (second == std::string_view::npos) return false;
   const std::string_view facility = trim_blanks(rest_.substr(0, first));
-  const std::string_view level = trim_blanks(rest_.substr(first + 1, second - first - 1));
-  if (!contains(kFacilities, facility) || !contains(kLevels, level)) return false;
+  const auto level = level_named(trim_blanks(rest_.substr(first + 1, second - first - 1)));
+  if (!contains(kFacilities, facility) || !level) return false;
   received(facility == "kern" ? Voice::kKernel : Voice::kForeign);
-  if (facility == "kern") {
-    const auto* const at = std::find(kLevels.begin(), kLevels.end(), level);
-    level_ = static_cast<std::uint8_t>(at - kLevels.begin());
-  }
+  if (facility == "kern") level_ = level;
   rest_.remove_prefix(second + 1);
   end_of_prefix();
   return true;
@@ -228,21 +256,35 @@ bool Prefix::take_facility() {
 
 bool Prefix::take_bracket() {
   constexpr std::size_t kLongest = 64;
-  const std::size_t close = rest_.substr(0, kLongest).find(']');
+  std::size_t close = rest_.substr(0, kLongest).find(']');
   if (close == std::string_view::npos) return false;
   const std::string_view inside = trim_blanks(rest_.substr(1, close - 1));
   std::string_view tail = inside;
+  bool may_pad = false;
+  // "2-3219.1870": some kernels print the CPU first.
+  if (const std::size_t dash = tail.find('-'); dash == 1 && is_digit(tail[0])) {
+    const std::string_view seconds = tail.substr(2);
+    const std::size_t point = seconds.find('.');
+    if (point != std::string_view::npos && seconds.size() >= point + 5) tail = seconds;
+  }
   // Of several the last is the kernel's: a program that reads a console puts its own in front.
   if (const auto seconds = take_seconds(tail); seconds && is_stamp_tail(tail)) {
     stamp_ = seconds;
     timed(inside.substr(0, inside.size() - tail.size()));
+    may_pad = tail.starts_with("@");
   } else if (is_delta(inside) || holds_date(inside)) {
     timed(inside);
+    // "[2026-11-20T18:53:17.913Z]: "
+    if (rest_.substr(close + 1).starts_with(": ")) ++close;
+  } else if (is_caller(inside) && stamp_) {
+    may_pad = true;
   } else if (!is_caller(inside) && !is_vendor_caller(rest_.substr(1, close - 1))) {
     return false;
   }
   rest_.remove_prefix(close + 1);
   end_of_prefix();
+  // Kernels that print a CPU or a caller may print two blanks.
+  if (may_pad && !rest_.starts_with("  ")) end_of_prefix();
   return true;
 }
 
@@ -305,6 +347,34 @@ bool Prefix::take_cut_bracket() {
   return true;
 }
 
+// Whatever else collectors of logs put in front of the kernel's stamp: "vcpu-5 - Guest: ",
+// "stdout F ", "c2   1234 ", "+", {"log":". A message of the kernel, which may quote a stamp, has a
+// ": " before it; so these have none, unless a time stands before them.
+bool Prefix::take_unknown_words() {
+  constexpr std::size_t kLongest = 80;
+  if (stamp_ || voice_ != Voice::kUnknown) return false;
+  const std::string_view head = rest_.substr(0, kLongest);
+  for (std::size_t at = head.find('['); at != std::string_view::npos; at = head.find('[', at + 1)) {
+    if (!is_kernel_stamp(rest_.substr(at))) continue;
+    std::size_t end = at;
+    if (end >= 3 && rest_[end - 1] == '>' && is_digit(rest_[end - 2])) {
+      end = std::min(rest_.substr(0, end).rfind('<'), end);
+    }
+    std::string_view before = rest_.substr(0, end);
+    const bool quoted = before.ends_with('"');
+    if (quoted) {
+      before.remove_suffix(1);
+      while (!before.empty() && is_blank(before.back())) before.remove_suffix(1);
+    }
+    if (time_text_.empty() && before.find(": ") != std::string_view::npos) return false;
+    rest_.remove_prefix(end);
+    // A member of a JSON object: its newline or its end.
+    if (quoted) rest_ = rest_.substr(0, std::min(rest_.find("\\n\""), rest_.find("\",\"")));
+    return true;
+  }
+  return false;
+}
+
 // "18:53:17.778 [   71.250000] "
 bool Prefix::take_time_of_day() {
   const std::size_t size = time_of_day(rest_);
@@ -347,9 +417,15 @@ bool Prefix::take_version_5424() {
 bool Prefix::take_vendor_cpu() {
   // Behind a stamp only: no message of the kernel's own has this there.
   std::string_view rest = rest_;
-  if (!stamp_ || !take_prefix(rest, "(") || !take_u64(rest) || !take_prefix(rest, ")[")) {
+  if (!stamp_ || !take_prefix(rest, "(") || !is_digit(rest.empty() ? ' ' : rest[0]) ||
+      !take_u64(rest) || !take_prefix(rest, ")") || rest.empty() || is_blank(rest[0])) {
     return false;
   }
+  if (rest[0] != '[') {
+    rest_ = rest;
+    return true;
+  }
+  rest.remove_prefix(1);
   const std::size_t close = rest.substr(0, 40).find(']');
   if (close == std::string_view::npos || !take_u64(rest) || rest.empty() || rest[0] != ':') {
     return false;
@@ -434,7 +510,7 @@ bool Prefix::take_date() {
         end = static_cast<std::size_t>(further.data() - start.data());
       }
       rest_ = rest;
-      const bool named = take_host_and_ident(false, false);
+      const bool named = take_host_and_ident(false, false) || take_prefix(rest_, ": ");
       if (!named && (rest.empty() || (rest[0] != '[' && rest[0] != '<'))) {
         rest_ = start;
         return false;
@@ -469,10 +545,13 @@ bool Prefix::take_host_and_ident(bool host_needed, bool pid_needed) {
     // BusyBox puts "kern.warn" between host and ident.
     const std::size_t dot = std::min(word.find('.'), word.size());
     if (contains(kFacilities, word.substr(0, dot)) && word.back() != ':') {
-      if (word.substr(0, dot) != "kern") received(Voice::kForeign);
+      const std::string_view facility = word.substr(0, dot);
       rest.remove_prefix(word.size());
       skip_blanks(rest);
       word = word_at(rest);
+      // A C library refuses its klogd the kernel's facility and sends the user's.
+      const bool klogd = facility == "user" && word == "kernel:";
+      if (facility != "kern" && !klogd) received(Voice::kForeign);
     }
   } else if (host_needed) {
     return false;

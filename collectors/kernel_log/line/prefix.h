@@ -10,6 +10,10 @@
 
 namespace jetmem::kernel_log {
 
+// Whether the kernel's own stamp stands right here: "[   12.345678]", as printk prints it, or that
+// of `dmesg -T`, "[Fri Aug 30 11:43:09 2024]". Not any bracket with a number: messages have these.
+bool is_kernel_stamp(std::string_view text);
+
 class Prefix {
  public:
   explicit Prefix(std::string_view text) : rest_(text) {}
@@ -37,6 +41,7 @@ class Prefix {
   bool take_line_number();        // "17:" before "[12.345678]", of grep -n
   bool take_cut_bracket();        // "0.125464] "
   bool take_time_of_day();        // "18:53:17.778 " before "[12.345678]"
+  bool take_unknown_words();      // anything else before "[   12.345678]"
   bool take_version_5424();       // "1 2026-11-20T18:53:17.003Z orin kernel - - - "
 
   // "host kernel[851]: ", "kernel: ", "host program[812]: ".

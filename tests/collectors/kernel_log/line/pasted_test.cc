@@ -96,6 +96,51 @@ TEST(KernelLogPasted, DmesgWithFacilityAndLevel) {
   expect_stamped("<12>[   71.250000] ", Voice::kForeign);
 }
 
+TEST(KernelLogPasted, WhateverStandsBeforeTheKernelsStamp) {
+  for (const char* prefix :
+       {"+", "-", "c2   1234 ", "stdout F ", "<div>", "{\"log\":\"", "{ \"log\": \""}) {
+    const std::string line = prefix + ("[   71.250000] " + std::string(kText));
+    EXPECT_EQ(strip(line).text, kText) << prefix;
+    EXPECT_EQ(strip(line).stamp, microseconds(71250000)) << prefix;
+  }
+  expect_prefix("+> [Fri Aug 30 11:43:09 2024] ", Voice::kUnknown, "Fri Aug 30 11:43:09 2024");
+  expect_prefix("2025-08-14T09:14:05.510Z stdout F [   71.250000] ", Voice::kUnknown,
+                "2025-08-14T09:14:05.510Z", microseconds(71250000));
+  expect_prefix("2023-12-04T10:49:30.127Z In(05) vcpu-5 - Guest: <3>[39291577.009543] ",
+                Voice::kKernel, "2023-12-04T10:49:30.127Z", microseconds(39291577009543));
+  EXPECT_EQ(strip("{\"log\":\"[   71.250000] a text\\n\",\"stream\":\"stdout\"}").text, "a text");
+  // What a message quotes is no prefix of its own.
+  for (const char* line : {"usb 1-1: Product: [   71.250000] text", "foo [1.5] bar", "x [0:1] y",
+                           "app[12]: [   71.250000] text"}) {
+    EXPECT_EQ(strip(line).text, line);
+  }
+  EXPECT_EQ(strip("Nov 20 18:53:17 orin app[812]: [   71.250000] text").voice, Voice::kProcess);
+}
+
+TEST(KernelLogPasted, TheKernelsTagBehindAStamp) {
+  expect_stamped("[   71.250000] kernel: ", Voice::kKernel);
+  EXPECT_EQ(strip("user  :warn  : [   71.250000] kernel: text").voice, Voice::kForeign);
+}
+
+TEST(KernelLogPasted, OtherCollectors) {
+  // Talos, BusyBox's klogd, a month cut off.
+  expect_prefix("kern:     err: [2026-01-12T20:27:31.913975631Z]: ", Voice::kKernel,
+                "2026-01-12T20:27:31.913975631Z");
+  expect_prefix("user: warning: [2026-01-12T20:27:31.913975631Z]: ", Voice::kForeign,
+                "2026-01-12T20:27:31.913975631Z");
+  expect_prefix("Jan  1 00:00:10 board user.warn kernel: [   71.250000] ", Voice::kKernel,
+                "Jan  1 00:00:10", microseconds(71250000));
+  EXPECT_EQ(strip("Jan  1 00:00:10 board user.warn app: text").voice, Voice::kProcess);
+  expect_prefix("A 23 11:30:54 : ", Voice::kUnknown, "A 23 11:30:54");
+  // Kernels that print the CPU or the caller.
+  expect_prefix("[2-3219.1870] ", Voice::kUnknown, "2-3219.1870", microseconds(3219187000));
+  expect_stamped("[   71.250000@3]  ");
+  expect_stamped("[   71.250000][    C0]  ");
+  expect_stamped("[   71.250000] (0)");
+  EXPECT_EQ(strip("[   71.250000] (null) text").text, "(null) text");
+  EXPECT_EQ(strip("[   71.250000] (0) text").text, "(0) text");
+}
+
 TEST(KernelLogPasted, SeveralGroups) {
   expect_stamped("[   71.250000] [    T812] ");
   expect_stamped("[   71.250000][    C0] ");
@@ -202,6 +247,7 @@ TEST(KernelLogPasted, Logcat) {
   EXPECT_EQ(strip("01-01 04:02:47.025     0     0 W RKNPU fde40000.npu: text").text,
             "RKNPU fde40000.npu: text");
   EXPECT_EQ(strip("01-01 04:02:47.025     0     0 W         : CPU: 3").text, "CPU: 3");
+  EXPECT_EQ(strip("05-29 12:00:00.123  root     0     0 E kernel  : cma: text").text, "cma: text");
   const Stripped app = strip("09-14 08:45:03.277  6912  6913 E RKNN    : failed to x");
   EXPECT_EQ(app.text, "RKNN: failed to x");
   EXPECT_EQ(app.voice, Voice::kProcess);
