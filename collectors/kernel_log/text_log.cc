@@ -19,6 +19,17 @@ constexpr std::size_t kBareWidth = 60;
 // Nor of fewer within a number.
 constexpr std::size_t kNumberWidth = 72;
 
+// Of one line that lost the ends of those it was made of.
+constexpr int kMaxRecords = 64;
+
+// Mail breaks lines of 76 bytes with a "=" (quoted-printable), wherever that is.
+bool has_soft_break(std::string_view raw) {
+  constexpr std::size_t kShortest = 70;
+  constexpr std::size_t kLongest = 76;
+  while (raw.ends_with('\r')) raw.remove_suffix(1);
+  return raw.size() >= kShortest && raw.size() <= kLongest && raw.ends_with('=');
+}
+
 // Digits, and then no word of a sentence: "12 more lines" is a line of its own.
 bool goes_on_a_number(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789");
@@ -102,6 +113,14 @@ void TextLog::flush() {
 void TextLog::take_line(std::string_view raw) {
   if (counts_.lines == 0 && raw.substr(0, 3) == "\xef\xbb\xbf") raw.remove_prefix(3);
   if (held_.lines > 0) {
+    if (held_.soft_break) {
+      held_.raw.resize(held_.raw.find_last_of('='));
+      held_.raw.append(raw);
+      held_.soft_break = has_soft_break(raw) && held_.raw.size() < kMaxLine;
+      ++held_.lines;
+      ++counts_.lines;
+      return;
+    }
     if (join_held(raw)) {
       ++counts_.lines;
       return;
@@ -114,6 +133,7 @@ void TextLog::take_line(std::string_view raw) {
     held_.raw.assign(raw);
     held_.number = counts_.lines;
     held_.lines = 1;
+    held_.soft_break = has_soft_break(raw);
     return;
   }
   take_whole(raw, counts_.lines, 1);
@@ -149,10 +169,13 @@ bool TextLog::join_held(std::string_view raw) {
   // Who broke the line broke it for its width: the next word did not fit. A line of a shell below a
   // short one is no part of it, though the two make sense together.
   const std::size_t next_word = std::min(next.line.text.find(' '), next.line.text.size());
-  const bool was_wide = head.size() + 1 + next_word >= kNumberWidth;
+  // Or put the message below its head: "nvgpu: 17000000.gpu FUNCTION:143  [ERR]".
+  const bool is_head = (head.back() == ':' || head.back() == ']') && is_blank(raw.front());
+  const bool was_wide = is_head || head.size() + 1 + next_word >= kNumberWidth;
   // A terminal breaks a line anywhere, a mail between words. The one that says more is right;
   // within a number the break was no blank's.
-  const bool in_number = is_digit(head.back()) && goes_on_a_number(next.line.text);
+  const bool in_number =
+      is_digit(head.back()) && (goes_on_a_number(next.line.text) || next.line.text[0] == ',');
   std::string best;
   std::size_t most = fields;
   for (const bool tight : {in_number, !in_number}) {
@@ -182,34 +205,53 @@ bool TextLog::join_held(std::string_view raw) {
 }
 
 void TextLog::take_whole(std::string_view raw, std::uint64_t number, std::uint64_t lines) {
-  if (!pasted_.strip(raw, stripped_)) return;
+  std::string rest(take_record(raw, number, lines));
+  for (int n = 1; n < kMaxRecords && !rest.empty(); ++n) {
+    const std::string record = std::move(rest);
+    rest = take_record(record, number, 0);
+  }
+}
+
+std::string_view TextLog::take_record(std::string_view raw, std::uint64_t number,
+                                      std::uint64_t lines) {
+  if (!pasted_.strip(raw, stripped_)) return {};
   const bool foreign = stripped_.line.voice == Voice::kForeign;
   if (pasted_.has_lines() && !foreign) {
     take_page_lines(number);
-    return;
+    return {};
   }
   stripped_.line.number = number;
   const bool bare = stripped_.bare;
+  // Only a message of the kernel's own ends where the next one's prefix begins: others quote what
+  // devices call themselves, and a process says what it likes.
+  std::string_view rest;
+  LogLine& line = stripped_.line;
+  const bool whole = line.seq || foreign || is_process(line.voice);
+  const std::size_t size = whole ? std::string_view::npos : Pasted::size_of_first(line.text);
+  if (size != std::string_view::npos &&
+      decode_line(line.text.substr(0, size), line.voice, joined_event_, line.level).piece.role !=
+          Role::kNothing) {
+    rest = line.text.substr(size + 1);
+    line.text = line.text.substr(0, size);
+  }
   bool reported = take_stripped();
-  if (foreign && !reported) return;
-  bool parts = false;
+  if (foreign && !reported) return {};
   while (bare && !reported && pasted_.next_part(stripped_)) {
-    parts = true;
     if (stripped_.line.text.empty() || stripped_.line.voice == Voice::kForeign) continue;
     stripped_.line.number = number;
     reported = take_stripped();
   }
   if (reported) {
     counts_.sending += lines;
-    return;
+    return rest;
   }
-  if (!unknown_) return;
-  if (parts && !pasted_.strip(raw, stripped_)) return;
+  if (!unknown_ || (bare && !pasted_.strip(raw, stripped_))) return rest;
   // A record is whole, and what a device calls itself may be in it.
-  if (is_process(stripped_.line.voice) || stripped_.line.seq) return;
+  if (is_process(stripped_.line.voice) || stripped_.line.seq) return rest;
   stripped_.line.number = number;
   unknown_(stripped_.line, stripped_.time_text);
   stripped_.line.number = 0;
+  return rest;
 }
 
 void TextLog::take_page_lines(std::uint64_t number) {

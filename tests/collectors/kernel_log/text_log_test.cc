@@ -259,6 +259,59 @@ TEST(KernelLogTextLog, BrokenLinesAreJoined) {
   EXPECT_EQ(terminal.events[0].text("iova"), "0xabc000");
 }
 
+TEST(KernelLogTextLog, ABreakBeforeACommaIsJoined) {
+  const Read got = read(
+      "> [   71.250000] arm-smmu 8000000.iommu: Unhandled context fault: fsr=0x402\n"
+      "> ,iova=0xabc000, fsynr=0x110003, cbfrsynra=0x3, cb=4\n"
+      "> [   71.250100] arm-smmu 8000000.iommu: FSR    = 00000402 [Format=2 TF],\n"
+      "> SID=0x3\n");
+  ASSERT_EQ(got.events.size(), 1U);
+  EXPECT_EQ(got.events[0].text("iova"), "0xabc000");
+  EXPECT_EQ(got.events[0].number("cb"), 4);
+}
+
+TEST(KernelLogTextLog, AMessageBelowItsHeadIsJoined) {
+  const Read got = read(
+      "nvgpu: 17000000.gpu nvgpu_set_err_notifier_locked:143  [ERR]\n"
+      "  error notifier set to 13 for ch 508 owned by a-program\n");
+  ASSERT_EQ(got.events.size(), 1U);
+  EXPECT_EQ(got.events[0].kind(), EventKind::kGpuError);
+}
+
+TEST(KernelLogTextLog, ASoftBreakOfMailIsNoLineEnd) {
+  // 76 bytes with the "=".
+  const Read got = read(
+      "> > > > tegra-mc 2c00000.memory-controller: unknown: write @0x0000000000000=\n"
+      "0c0:\n"
+      "> > > > EMEM address decode error (EMEM decode error)\n");
+  ASSERT_EQ(got.events.size(), 1U);
+  EXPECT_EQ(got.events[0].text("addr"), "0x00000000000000c0");
+  EXPECT_EQ(got.counts.lines, 3U);
+}
+
+TEST(KernelLogTextLog, RecordsThatLostTheLineEndBetweenThem) {
+  const std::string refused = "cma: cma_alloc: reserved: alloc failed, req-size: ";
+  const std::string tail = " pages, ret: -12";
+  const Read got = read("kernel: " + refused + "16" + tail + " kernel: " + refused + "64" + tail +
+                        " [   71.300000] " + refused + "8" + tail + "\n");
+  ASSERT_EQ(got.events.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(got.events[i].text("area"), "reserved");
+    EXPECT_EQ(got.events[i].number("pages"), std::vector<int>({16, 64, 8})[i]);
+    EXPECT_EQ(got.events[i].line, 1U);
+  }
+  EXPECT_EQ(got.counts.sending, 1U);
+  // Nor what a process prints or a device calls itself.
+  for (const Event& event : read("Nov 20 18:53:17 orin app[9]: CUDA out of memory kernel: " +
+                                 refused + "16" + tail + "\n")
+                                .events) {
+    EXPECT_NE(event.kind(), EventKind::kCmaAllocFailure);
+  }
+  EXPECT_EQ(read("[   71.250000] usb 1-1: Product: x kernel: " + refused + "16" + tail + "\n")
+                .events.size(),
+            0U);
+}
+
 TEST(KernelLogTextLog, ProseJoinsNothing) {
   const Read got = read(
       "[   71.250000] cma: cma_alloc: alloc failed, req-size: 7 pages, ret: -12\n"

@@ -42,7 +42,7 @@ std::string_view errno_name(std::int64_t ret) {
 // __cma_alloc in new kernels.
 Piece failure(std::string_view text, Event& event) {
   Scan scan(text);
-  const auto before = scan.until_last(": alloc failed, req-size: ");
+  const auto before = scan.until(": alloc failed, req-size: ");
   if (!before) return {};
   Scan who(*before);
   who.literal("cma: ");

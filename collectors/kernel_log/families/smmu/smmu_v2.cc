@@ -77,7 +77,9 @@ Piece context_fault(Scan scan, Event& event) {
       if (!scan.at_end() && scan.rest() != "0x") return {};
       break;
     }
-    if (!scan.literal(", ")) break;
+    // Mail and vendors move the blank.
+    if (!scan.literal(",")) break;
+    scan.blanks();
   }
   if (!event.has("iova") && !event.has("fsr")) return {};
   // Only kernels that print cbfrsynra go on.
