@@ -69,6 +69,25 @@ std::size_t agreement(std::size_t left_size, std::size_t known_size, At left, At
   return best;
 }
 
+// The same where the middle is missing, since who quoted the line left out client and address: the
+// names in front agree, and what is left stands further on, all of it.
+std::size_t agreement_without_middle(const std::vector<std::string_view>& left,
+                                     const std::vector<std::string_view>& known) {
+  constexpr std::size_t kFewNames = 2;
+  std::size_t names = 0;
+  std::size_t letters = 0;
+  while (names < std::min({left.size(), known.size(), kMaxNames}) && left[names] == known[names]) {
+    letters += left[names++].size();
+  }
+  const auto message = left.begin() + static_cast<std::ptrdiff_t>(names);
+  if (names < kFewNames || left.end() - message < 2) return 0;
+  const auto at = std::search(known.begin() + static_cast<std::ptrdiff_t>(names), known.end(),
+                              message, left.end());
+  if (at == known.end()) return 0;
+  for (auto word = message; word != left.end(); ++word) letters += word->size();
+  return letters;
+}
+
 }  // namespace
 
 void CutLines::learn() {
@@ -113,6 +132,7 @@ std::optional<EventKind> CutLines::kind_of(std::string_view text, bool headless)
     std::size_t letters = agreement(
         words.size(), known.words.size(), at(words, false), at(known.words, false),
         [](std::string_view part, std::string_view whole) { return whole.starts_with(part); });
+    letters = std::max(letters, agreement_without_middle(words, known.words));
     if (headless) {
       letters = std::max(letters, agreement(words.size(), known.words.size(), at(words, true),
                                             at(known.words, true),

@@ -141,16 +141,17 @@ class KernelLogExplainer {
   };
 
   void keep(const Event& event) {
-    if (!has_room(event.kind())) return;
+    if (!has_room(event.kind(), 1)) return;
     kept_.push_back(
         kernel_event_record(event, kernel_log::Origin::kSystem,
                             event.stamp ? std::optional<Nanoseconds>(*event.stamp) : std::nullopt));
   }
 
-  // What is left of a line may still say what it was about.
+  // What is left of a line may still say what it was about. It is no event that is counted.
   void keep_cut(EventKind kind, std::string_view text) {
-    if (!has_room(kind)) return;
+    if (!has_room(kind, 0)) return;
     EventRecord record;
+    record.count = 0;
     record.kind = kernel_log::info_of(kind).name;
     record.origin = "system";
     record.summary = printable(text, 300);
@@ -158,10 +159,10 @@ class KernelLogExplainer {
   }
 
   // False: it is counted with the last that was kept of its kind.
-  bool has_room(EventKind kind) {
+  bool has_room(EventKind kind, std::uint64_t count) {
     Kept& kept = kept_of_[static_cast<std::size_t>(kind)];
     if (kept.count == kMostOfKind) {
-      ++kept_[kept.last].count;
+      kept_[kept.last].count += count;
       return false;
     }
     ++kept.count;

@@ -28,6 +28,16 @@ TEST(CutLine, BeginningAndEnd) {
   EXPECT_EQ(lines.kind_of("cma: cma_alloc: alloc fai...", false), EventKind::kCmaAllocFailure);
 }
 
+TEST(CutLine, TheMiddleIsMissing) {
+  CutLines lines;
+  for (const std::string_view error :
+       {"EMEM address decode error", "VPR violation", "Route Sanity error"}) {
+    EXPECT_EQ(lines.kind_of("tegra-mc 2c00000.memory-controller: " + std::string(error), false),
+              EventKind::kMcError)
+        << error;
+  }
+}
+
 TEST(CutLine, TooLittleOrAnotherMessage) {
   CutLines lines;
   for (const std::string_view text :
@@ -55,6 +65,24 @@ TEST(CutLine, DecodeReportsIt) {
   EXPECT_THAT(text.out, HasSubstr("1 of them cut"));
   const CommandRun json = run_command({"decode", "kernel-log", "--json", dir.write("log", log)});
   EXPECT_EQ(json.out, "{\"cut_line\":\"cma_alloc_failure\",\"line\":1,\"time\":\"71.250000\"}\n");
+}
+
+TEST(CutLine, ABareLineToo) {
+  const TempDir dir;
+  const std::string log = "arm-smmu 12000000.iommu: Unhandled context fault\n";
+  const CommandRun run = run_command({"decode", "kernel-log", "--json", dir.write("log", log)});
+  EXPECT_EQ(run.out, "{\"cut_line\":\"smmu_context_fault\",\"line\":1}\n");
+}
+
+TEST(CutLine, IsNoFurtherEvent) {
+  const TempDir dir;
+  const std::string log = "[   71.250000] " + std::string(kRefused) +
+                          "\n[   71.350000] cma: cma_alloc: alloc failed, re\n";
+  EXPECT_THAT(run_command({"decode", "kernel-log", dir.write("log", log)}).out,
+              HasSubstr("(1 event)"));
+  const std::string cut = "[   71.350000] cma: cma_alloc: alloc failed, re\n";
+  EXPECT_THAT(run_command({"decode", "kernel-log", dir.write("log", cut)}).out,
+              HasSubstr("(cut lines)"));
 }
 
 }  // namespace

@@ -174,6 +174,9 @@ TEST(DmaMemory, Swiotlb) {
             "swiotlb_full size=64 dev=1:0");
   EXPECT_EQ(one("PCI-DMA: Out of SW-IOMMU space for 64 bytes at device 1:0"),
             "swiotlb_full size=64 dev=1:0");
+  EXPECT_EQ(one("a-dma fe1.dma: DMA: Out of SW-IOMMU space for 96 bytes"),
+            "swiotlb_full dev=fe1.dma size=96");
+  EXPECT_EQ(one("usb 1-1: Product: DMA: Out of SW-IOMMU space for 96 bytes"), "");
 }
 
 TEST(DmaMemory, NvmapHeap) {

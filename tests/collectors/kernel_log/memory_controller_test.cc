@@ -154,7 +154,7 @@ TEST(MemoryControllerLog, Fixture) {
   std::stringstream text;
   text << in.rdbuf();
   const std::vector<Event> events = events_of(text.str());
-  EXPECT_EQ(events.size(), 15U);
+  EXPECT_EQ(events.size(), 16U);
   for (const Event& event : events) {
     EXPECT_EQ(event.kind(), EventKind::kMcError);
     Event again;

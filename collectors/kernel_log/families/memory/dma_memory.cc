@@ -139,18 +139,21 @@ Piece core_dma(std::string_view text, Event& event) {
 
 // "xhci_hcd 0000:01:00.0: swiotlb buffer is full (sz: 65536 bytes), total 32768 (slots), used 64
 // (slots)"; no numbers of slots before 5.0. To 4.13 "DMA: Out of SW-IOMMU space for 65536 bytes at
-// device 0000:01:00.0", before that "PCI-DMA: ".
+// device 0000:01:00.0", before that "PCI-DMA: "; to 4.20 "DRIVER DEVICE: DMA: Out of SW-IOMMU space
+// for 1536 bytes".
 Piece swiotlb(std::string_view text, Event& event) {
   Scan scan(text);
-  scan.literal("PCI-");
-  if (scan.literal("DMA: Out of SW-IOMMU space for ")) {
+  if (const auto head = scan.until("DMA: Out of SW-IOMMU space for ")) {
+    if (*head != "PCI-" && !ends_a_prefix(*head)) return {};
     event.reset(EventKind::kSwiotlbFull);
+    set_if(event, "dev", device_before(*head));
     if (!take_count(scan, event, "size") || !scan.literal(" bytes")) return {};
     if (scan.literal(" at device ") && scan.rest() != "?") {
       event.set_text("dev", scan.up_to(" "));
     }
     return {.role = Role::kWhole};
   }
+  scan = Scan(text);
   // "xhci_hcd 0001:01:00.0: Can not allocate SWIOTLB buffer earlier and can't now provide you with
   // the DMA bounce buffer"
   if (const auto before = scan.until("Can not allocate SWIOTLB buffer earlier")) {

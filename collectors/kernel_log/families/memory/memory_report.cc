@@ -80,7 +80,7 @@ Piece counts_line(std::string_view text, Event& event) {
   const bool free = opens_free && text.find(" free_cma:") != std::string_view::npos;
   if (!slab && !free) return {};
   if (!slab) set("free_pages", "free:");
-  return event.size() > 0 ? line_of_report(false) : Piece{};
+  return event.size() > 0 ? line_of_report(true) : Piece{};
 }
 
 // "Total swap = 3901436kB", "983040 pages RAM", "65536 pages cma reserved".
