@@ -31,7 +31,14 @@ struct TegrastatsOptions : Target {
 
 void log_message(const std::string& text) { warn("decode tegrastats", text); }
 
-// Cuts the input into lines and prints each.
+// "> ", "// ", of quoted mail and of comments.
+std::string_view without_marks(std::string_view text) {
+  for (skip_blanks(text); take_prefix(text, ">") || take_prefix(text, "//");) skip_blanks(text);
+  return text;
+}
+
+// Cuts the input into lines and prints each; lines of one sample that a narrow page wrapped, as
+// one.
 class TegrastatsExplainer {
  public:
   explicit TegrastatsExplainer(bool json) : json_(json) {}
@@ -49,6 +56,7 @@ class TegrastatsExplainer {
   void finish() {
     const bool ended = held_.empty() && !overlong_;
     if (!ended) take_line();
+    end_sample();
     if (!json_) {
       put("\n" + text_.summary());
     }
@@ -56,6 +64,13 @@ class TegrastatsExplainer {
       log_message(counted(cut_, "line") + " longer than 64 KiB, truncated");
     }
     if (!ended) log_message("the last line is incomplete: its last word may be truncated");
+  }
+
+  // Whether a sample waits for a further line of it.
+  bool is_holding() const { return !sample_.empty(); }
+  void end_sample() {
+    if (!sample_.empty()) print(sample_line_, sample_number_, false);
+    sample_.clear();
   }
 
  private:
@@ -73,21 +88,55 @@ class TegrastatsExplainer {
       const std::size_t end = held_.find_last_of(" \t");
       if (end != std::string::npos) held_.resize(end);
     }
-    parse_tegrastats_line(make_plain(held_, plain_) ? plain_ : held_, line_);
-    if (json_) {
-      nlohmann::ordered_json json = tegrastats_json(line_);
-      if (overlong_) json["cut"] = true;
-      put(one_line(json) + "\n");
-    } else {
-      put(text_.block(line_, number_));
+    const std::string_view text = without_marks(make_plain(held_, plain_) ? plain_ : held_);
+    parse_tegrastats_line(text, line_);
+    if (!joins_sample(text)) {
+      end_sample();
+      if (line_.ram && !overlong_) {
+        sample_.assign(text);
+        sample_line_ = line_;
+        sample_number_ = number_;
+      } else {
+        print(line_, number_, overlong_);
+      }
     }
     held_.clear();
     overlong_ = false;
   }
 
+  // A sample begins with its time or RAM. What follows belongs to it if it has no field twice.
+  bool joins_sample(std::string_view text) {
+    if (sample_.empty() || overlong_ || line_.fields == 0 || line_.ram || !line_.time.empty() ||
+        sample_.size() + text.size() >= kMaxLine) {
+      return false;
+    }
+    const std::size_t size = sample_.size();
+    sample_.append(" ").append(text);
+    parse_tegrastats_line(sample_, joined_);
+    const bool is_one = joined_.fields == sample_line_.fields + line_.fields;
+    if (is_one) sample_line_ = joined_;
+    if (is_one) text_.goes_on();
+    if (!is_one) sample_.resize(size);
+    return is_one;
+  }
+
+  void print(const TegrastatsLine& line, std::uint64_t number, bool cut) {
+    if (!json_) {
+      put(text_.block(line, number));
+      return;
+    }
+    nlohmann::ordered_json json = tegrastats_json(line);
+    if (cut) json["cut"] = true;
+    put(one_line(json) + "\n");
+  }
+
   bool json_;
   TegrastatsText text_;
   TegrastatsLine line_;
+  std::string sample_;  // that the next line may go on with
+  TegrastatsLine sample_line_;
+  TegrastatsLine joined_;
+  std::uint64_t sample_number_ = 0;
   std::string held_;  // what no line's end has come of
   std::string plain_;
   bool overlong_ = false;
@@ -95,14 +144,19 @@ class TegrastatsExplainer {
   std::uint64_t cut_ = 0;
 };
 
-// Reads to the end of the input, or until standard output fails. Each line is printed before the
-// next is awaited.
+// Reads to the end of the input, or until standard output fails. Each sample is printed before the
+// next is awaited: lines that a page wrapped come all at once.
 Result<void> explain(int fd, std::string_view path, TegrastatsExplainer& explainer) {
   std::array<char, 16U << 10> buffer;
   while (std::ferror(stdout) == 0) {
     // Standard input may be one that does not block.
     pollfd ready{fd, POLLIN, 0};
-    ::poll(&ready, 1, -1);
+    constexpr int kPauseMs = 50;
+    if (::poll(&ready, 1, explainer.is_holding() ? kPauseMs : -1) == 0) {
+      explainer.end_sample();
+      std::fflush(stdout);
+      continue;
+    }
     const ssize_t n = ::read(fd, buffer.data(), buffer.size());
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return tl::unexpected(errno_error("read", path, errno));

@@ -71,11 +71,19 @@ std::string of_total(std::uint32_t used, std::uint32_t total, std::string_view u
   return text;
 }
 
-// What is free beside the largest blocks is page cache or in pieces.
-bool has_few_blocks(const TegrastatsLine::Ram& ram) {
-  const std::uint64_t unused_mb = ram.total_mb > ram.used_mb ? ram.total_mb - ram.used_mb : 0;
-  return std::uint64_t{*ram.lfb_blocks} * kWholeBlockKb / 1024 * 20 < unused_mb;
+std::uint64_t unused_mb(const TegrastatsLine::Ram& ram) {
+  return ram.total_mb > ram.used_mb ? ram.total_mb - ram.used_mb : 0;
 }
+
+// What is not used includes page cache: of it alone no share says much.
+bool has_few_blocks(const TegrastatsLine::Ram& ram) {
+  constexpr std::uint64_t kEnoughMb = 256;
+  const std::uint64_t blocks_mb = std::uint64_t{*ram.lfb_blocks} * kWholeBlockKb / 1024;
+  return blocks_mb < kEnoughMb && blocks_mb * 20 < unused_mb(ram);
+}
+
+// Then small blocks are no wonder.
+bool is_nearly_full(const TegrastatsLine::Ram& ram) { return unused_mb(ram) * 10 < ram.total_mb; }
 
 // The chip behind it has no thermometer, only alarms.
 bool is_constant(const TegrastatsLine::Zone& zone) {
@@ -83,10 +91,13 @@ bool is_constant(const TegrastatsLine::Zone& zone) {
 }
 
 constexpr std::string_view kRemarkTexts[] = {
-    "the largest free block is below 4 MiB: memory is fragmented, larger blocks cannot be "
-    "allocated.",
-    "few blocks of 4 MiB are left although memory is free: large GPU buffers (nvmap) may be "
-    "refused. Try: sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact.",
+    "the largest free block is below 4 MiB: memory is fragmented or full of page cache. A larger "
+    "block takes compaction or reclaim, and may be refused.",
+    "the largest free block is below 4 MiB and RAM is nearly full: memory is short, and perhaps "
+    "fragmented too.",
+    "few blocks of 4 MiB are free: what else is not used is page cache or in pieces. Large buffers "
+    "may be slow to get, or refused. Try: sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo "
+    "jetmem compact.",
     "EMC 0% without a clock could not be read; the load is not 0. tegrastats needs root for it.",
     "a load without a clock is unreliable: as root tegrastats prints the clock too.",
     "this release prints the GPU's clocks but no load.",
@@ -116,7 +127,7 @@ std::string TegrastatsText::memory(const TegrastatsLine& line) {
       text.append(std::to_string(*line.ram->lfb_blocks)).append(" of that size");
       out += prose("lfb", text);
       if (kb < kWholeBlockKb) {
-        remark(kFragmented);
+        remark(is_nearly_full(*line.ram) ? kShort : kFragmented);
       } else if (has_few_blocks(*line.ram)) {
         remark(kFewBlocks);
       }
@@ -321,7 +332,7 @@ std::string TegrastatsText::block(const TegrastatsLine& line, std::uint64_t numb
 }
 
 std::string TegrastatsText::summary() const {
-  std::string text = counted(lines_, "line") + " read";
+  std::string text = counted(lines_ + further_lines_, "line") + " read";
   if (foreign_ > 0) {
     text += foreign_ == lines_ ? ", none of them tegrastats output"
                                : ", " + std::to_string(foreign_) + " of them not tegrastats output";
@@ -335,7 +346,6 @@ std::string TegrastatsText::summary() const {
     text += "; largest free block ";
     if (lines_ - foreign_ > 1) text += "never below ";
     text += bytes_text(std::uint64_t{*smallest_lfb_kb_} << 10);
-    if (*smallest_lfb_kb_ < kWholeBlockKb) text += " (fragmented)";
   }
   if (hottest_) text += "; hottest " + hottest_->name + ", " + number_text(hottest_->value) + " C";
   if (!powers_.empty()) {

@@ -17,11 +17,14 @@ class TegrastatsText {
  public:
   // What the line says. What a remark explains it explains once, at the first line that needs it.
   std::string block(const TegrastatsLine& line, std::uint64_t number);
+  // The last line went on in a further one.
+  void goes_on() { ++further_lines_; }
   std::string summary() const;
 
  private:
   enum Remark : std::size_t {
     kFragmented,
+    kShort,
     kFewBlocks,
     kEmcUnreadable,
     kNoClock,
@@ -55,7 +58,8 @@ class TegrastatsText {
   std::vector<Remark> now_;  // remarks of the line at hand
 
   std::uint64_t lines_ = 0;
-  std::uint64_t foreign_ = 0;  // in which no field is known
+  std::uint64_t further_lines_ = 0;  // of samples that a page wrapped
+  std::uint64_t foreign_ = 0;        // in which no field is known
   std::uint64_t unknown_words_ = 0;
   std::uint32_t ram_total_ = 0;
   std::optional<std::uint32_t> ram_least_;

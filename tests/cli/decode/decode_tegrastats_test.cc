@@ -200,13 +200,33 @@ TEST(DecodeTegrastats, TextForPeople) {
                               "  engines off  NVDEC, PVA0\n"
                               "  degrees C    cpu 47.9 (highest 48.34), cv0 off, PMIC 50\n"));
   EXPECT_THAT(out, testing::ContainsRegex(" +VDD_IN +17.9 W, average +15.7 W, highest +20.0 W"));
-  EXPECT_THAT(out, HasSubstr("memory is fragmented"));
+  EXPECT_THAT(out, HasSubstr("RAM is nearly full"));
+  EXPECT_THAT(out, Not(HasSubstr("memory is fragmented")));
   EXPECT_THAT(out, HasSubstr("-256C: sensor powered off"));
   EXPECT_THAT(out, HasSubstr("PMIC at 50 or 100 C is a constant"));
   EXPECT_THAT(out, HasSubstr("not connected"));
   EXPECT_THAT(out, HasSubstr("\n1 line read; RAM used 6982 of 7620 MiB; largest free block 1 MiB"));
-  EXPECT_THAT(out, HasSubstr("hottest cpu, 47.9 C"));
+  EXPECT_THAT(out, HasSubstr("hottest cpu,\n47.9 C"));
   EXPECT_THAT(out, Not(HasSubstr("could not be read")));
+}
+
+TEST(DecodeTegrastats, WhatFreeBlocksSay) {
+  EXPECT_THAT(text_of("RAM 3000/7620MB (lfb 5x1MB)\n"), HasSubstr("memory is fragmented"));
+  // 1.8 GiB in such blocks; the rest may be page cache.
+  EXPECT_THAT(text_of("RAM 18207/62841MB (lfb 466x4MB)\n"), Not(HasSubstr("few blocks")));
+  EXPECT_THAT(text_of("RAM 18207/62841MB (lfb 40x4MB)\n"), HasSubstr("few blocks"));
+}
+
+TEST(DecodeTegrastats, ASampleThatAPageWrapped) {
+  const auto list = objects_of(
+      "> // RAM 1/9MB (lfb 1x4MB) SWAP 0/3MB\n> // CPU [1%@345,off]\n// EMC_FREQ 2%@102 cpu@35C\n"
+      "RAM 2/9MB\nCPU [7%@345]\nRAM 3/9MB\n");
+  ASSERT_EQ(list.size(), 3U);
+  EXPECT_EQ(list[0]["cpu"].size(), 2U);
+  EXPECT_EQ(list[0]["emc"]["percent"], 2);
+  EXPECT_EQ(list[0]["unknown"].size(), 0U);
+  EXPECT_EQ(list[1]["cpu"][0]["percent"], 7);
+  EXPECT_EQ(list[2]["ram"]["used_mb"], 3);
 }
 
 TEST(DecodeTegrastats, ARemarkIsShownOnce) {
