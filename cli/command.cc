@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
+#include <sstream>
 #include <utility>
 
 #include "base/text/print_error.h"
@@ -268,7 +268,12 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     // Help and version come this way too, with status 0.
-    if (error.get_exit_code() == 0) return app_->exit(error);
+    if (error.get_exit_code() == 0) {
+      std::ostringstream text;
+      const int status = app_->exit(error, text, text);
+      put(text.str());
+      return status;
+    }
     print_error(error.what());
     print_error("Run with --help for more information.");
     if (const std::string meant = probably_meant(*app_); !meant.empty()) {

@@ -11,6 +11,7 @@
 #include "cli/client/device_client.h"
 #include "cli/client/local_snapshot.h"
 #include "cli/commands.h"
+#include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
 #include "collectors/sampler/registry.h"
 #include "rules/model/metric_catalog.h"
@@ -88,7 +89,7 @@ void print_json(const std::vector<SourceRow>& rows) {
     }
     list.push_back(std::move(entry));
   }
-  std::printf("%s\n", list.dump(2).c_str());
+  put(list.dump(2) + "\n");
 }
 
 struct SourcesOptions : DeviceClientOptions {

@@ -86,5 +86,5 @@ REFUSED = {
 }
 
 # No file shows these: jetmemd itself has to be started again and again in one boot, with a state
-# directory of its own, and its wall clock has to leap under it.
+# directory of its own, its wall clock has to leap under it, or its disk has to be full.
 LIVE_ONLY = ("JetmemRestartedOften", "JetmemClockStepped", "JetmemHistoryNotWritten")
