@@ -307,6 +307,7 @@ Result<void> Notifier::run(const AlertNotification& notification) {
   request.environment = alert_environment(notification);
   request.environment.insert(request.environment.begin(), orphans_.marker());
   request.own_process_group = true;
+  orphans_.before_start();
   check_orphans_ = true;
   return child_.start(std::move(request));
 }

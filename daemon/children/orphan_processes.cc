@@ -85,24 +85,46 @@ std::optional<std::vector<Process>> of_this_user(DIR* proc) {
   }
 }
 
-}  // namespace
-
-std::optional<std::size_t> OrphanProcesses::count(std::string& example) const {
+std::optional<std::vector<Process>> all_processes() {
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
   if (!proc) return std::nullopt;
-  const auto all = of_this_user(proc.get());
+  return of_this_user(proc.get());
+}
+
+// In the daemon's control group without descending from it.
+bool is_stranger(const Process& process, const std::string& group,
+                 const std::vector<Process>& all) {
+  const pid_t self = ::getpid();
+  return process.pid != self && file_of(process.pid, "cgroup") == group &&
+         !descends_from(self, process, all);
+}
+
+}  // namespace
+
+void OrphanProcesses::before_start() {
+  if (has_own_group_) return;
+  has_own_group_ = false;
+  const std::string group = file_of(::getpid(), "cgroup");
+  const std::string parents = file_of(::getppid(), "cgroup");
+  if (group.empty() || parents.empty() || group == parents) return;
+  const auto all = all_processes();
+  has_own_group_ = all && std::none_of(all->begin(), all->end(), [&](const Process& process) {
+                     return is_stranger(process, group, *all);
+                   });
+}
+
+std::optional<std::size_t> OrphanProcesses::count(std::string& example) const {
+  const auto all = all_processes();
   if (!all) return std::nullopt;
   const pid_t self = ::getpid();
   const std::string group = file_of(self, "cgroup");
-  const std::string parents = file_of(::getppid(), "cgroup");
-  const bool is_own = !group.empty() && !parents.empty() && group != parents;
   std::size_t count = 0;
   for (const Process& process : *all) {
     if (process.pid == self) continue;
-    const bool is_in_group = is_own && file_of(process.pid, "cgroup") == group;
     const bool is_marked = has(file_of(process.pid, "environ"), marker_);
-    if (!is_marked && (!is_in_group || descends_from(self, process, *all))) continue;
-    if (++count == 1) example = process.name + " " + std::to_string(process.pid);
+    const bool is_left =
+        is_marked || (has_own_group_.value_or(false) && is_stranger(process, group, *all));
+    if (is_left && ++count == 1) example = process.name + " " + std::to_string(process.pid);
   }
   return count;
 }

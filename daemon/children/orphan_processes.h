@@ -4,7 +4,8 @@
 // them in between.
 //
 // They are known by a variable of their environment, and where the daemon has a control group of
-// its own, by being in it without descending from the daemon.
+// its own, by being in it without descending from the daemon. It has none where it was started by
+// hand, beside others of a session.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +20,16 @@ class OrphanProcesses {
   explicit OrphanProcesses(std::string marker) : marker_(std::move(marker)) {}
 
   const std::string& marker() const { return marker_; }
+  // Before the program starts. The first time it looks whether the control group has nobody but the
+  // daemon and its descendants, and so is its own.
+  void before_start();
   // Of the daemon's own user, and not gone; nothing where /proc cannot be read. `example` is
   // one of them, for people: "sleep 4711". Not while the program itself runs.
   std::optional<std::size_t> count(std::string& example) const;
 
  private:
   std::string marker_;
+  std::optional<bool> has_own_group_;
 };
 
 }  // namespace jetmem
