@@ -122,6 +122,8 @@ std::optional<EventKind> CutLines::kind_of(std::string_view text, bool headless)
       });
   const auto found = by_word_.find(*longest);
   if (found == by_word_.end()) return std::nullopt;
+  std::size_t all = 0;
+  for (const std::string_view word : words) all += word.size();
   std::optional<EventKind> kind;
   std::size_t most = 0;
   for (const std::uint32_t index : found->second) {
@@ -134,11 +136,11 @@ std::optional<EventKind> CutLines::kind_of(std::string_view text, bool headless)
         [](std::string_view part, std::string_view whole) { return whole.starts_with(part); });
     letters = std::max(letters, agreement_without_middle(words, known.words));
     if (headless) {
-      letters = std::max(letters, agreement(words.size(), known.words.size(), at(words, true),
-                                            at(known.words, true),
-                                            [](std::string_view part, std::string_view whole) {
-                                              return whole.ends_with(part);
-                                            }));
+      const std::size_t end = agreement(
+          words.size(), known.words.size(), at(words, true), at(known.words, true),
+          [](std::string_view part, std::string_view whole) { return whole.ends_with(part); });
+      // Names of drivers and devices stand in lines of all kinds: most of the line must agree.
+      if (end * 3 >= all * 2) letters = std::max(letters, end);
     }
     if (letters > most) {
       most = letters;

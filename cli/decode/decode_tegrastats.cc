@@ -110,6 +110,9 @@ class TegrastatsExplainer {
         sample_.size() + text.size() >= kMaxLine) {
       return false;
     }
+    // Each join reads the sample again; no page makes more of a line.
+    constexpr std::uint64_t kMostJoined = 16;
+    if (number_ - sample_number_ >= kMostJoined) return false;
     const std::size_t size = sample_.size();
     sample_.append(" ").append(text);
     parse_tegrastats_line(sample_, joined_);

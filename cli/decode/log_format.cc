@@ -73,8 +73,6 @@ LogFormat::Kind LogFormat::kind_of(std::string_view head) {
     // "{1}[Hardware Error]: ..." is the kernel's.
     if (take_prefix(line, "{")) {
       line = unindented(line);
-      // Docker puts each line of a console, with its prefixes, into an object of its own.
-      if (line.starts_with("\"log\":")) return Kind::kPlain;
       return line.empty() || line[0] == '"' ? Kind::kJson : Kind::kPlain;
     }
     if (line == "[" || line == "[{") return Kind::kJson;

@@ -19,15 +19,19 @@ constexpr std::size_t kBareWidth = 60;
 // Nor of fewer within a number.
 constexpr std::size_t kNumberWidth = 72;
 
-// Of one line that lost the ends of those it was made of.
-constexpr int kMaxRecords = 64;
-
-// Mail breaks lines of 76 bytes with a "=" (quoted-printable), wherever that is.
+// Mail breaks lines of 76 bytes with a "=" (quoted-printable), wherever that is. A key or a setting
+// may end so too, but is not quoted and has a "=" that is not written "=3D".
 bool has_soft_break(std::string_view raw) {
   constexpr std::size_t kShortest = 70;
   constexpr std::size_t kLongest = 76;
   while (raw.ends_with('\r')) raw.remove_suffix(1);
-  return raw.size() >= kShortest && raw.size() <= kLongest && raw.ends_with('=');
+  if (raw.size() < kShortest || raw.size() > kLongest || !raw.ends_with('=')) return false;
+  return raw.starts_with('>') || raw.find("=3D") != std::string_view::npos;
+}
+
+// What a soft break cannot be followed by: the beginning of another line.
+bool begins_a_line(std::string_view raw) {
+  return !raw.empty() && (raw[0] == '>' || raw[0] == '[' || raw[0] == '<');
 }
 
 // Digits, and then no word of a sentence: "12 more lines" is a line of its own.
@@ -113,7 +117,7 @@ void TextLog::flush() {
 void TextLog::take_line(std::string_view raw) {
   if (counts_.lines == 0 && raw.substr(0, 3) == "\xef\xbb\xbf") raw.remove_prefix(3);
   if (held_.lines > 0) {
-    if (held_.soft_break) {
+    if (held_.soft_break && !begins_a_line(raw)) {
       held_.raw.resize(held_.raw.find_last_of('='));
       held_.raw.append(raw);
       held_.soft_break = has_soft_break(raw) && held_.raw.size() < kMaxLine;
@@ -206,7 +210,7 @@ bool TextLog::join_held(std::string_view raw) {
 
 void TextLog::take_whole(std::string_view raw, std::uint64_t number, std::uint64_t lines) {
   std::string rest(take_record(raw, number, lines));
-  for (int n = 1; n < kMaxRecords && !rest.empty(); ++n) {
+  while (!rest.empty()) {
     const std::string record = std::move(rest);
     rest = take_record(record, number, 0);
   }
@@ -222,17 +226,29 @@ std::string_view TextLog::take_record(std::string_view raw, std::uint64_t number
   }
   stripped_.line.number = number;
   const bool bare = stripped_.bare;
-  // Only a message of the kernel's own ends where the next one's prefix begins: others quote what
-  // devices call themselves, and a process says what it likes.
+  // A line that lost the ends of those it was made of: "kernel: A kernel: B". Messages quote names
+  // that anybody may choose, so only a repetition is believed, and only where no time says that the
+  // line is one record.
   std::string_view rest;
   LogLine& line = stripped_.line;
-  const bool whole = line.seq || foreign || is_process(line.voice);
+  const bool whole =
+      line.seq || line.stamp || !stripped_.time_text.empty() || line.voice != Voice::kKernel;
   const std::size_t size = whole ? std::string_view::npos : Pasted::size_of_first(line.text);
-  if (size != std::string_view::npos &&
-      decode_line(line.text.substr(0, size), line.voice, joined_event_, line.level).piece.role !=
-          Role::kNothing) {
-    rest = line.text.substr(size + 1);
-    line.text = line.text.substr(0, size);
+  if (size != std::string_view::npos) {
+    const std::string_view first = line.text.substr(0, size);
+    const std::string_view next = line.text.substr(size + 1);
+    constexpr std::string_view kTag = "kernel: ";
+    const auto is_event = [&](std::string_view text) {
+      return decode_line(text, line.voice, joined_event_, line.level).piece.role != Role::kNothing;
+    };
+    const bool begins = is_event(first);
+    const EventKind kind = joined_event_.kind();
+    const std::string_view second =
+        next.substr(kTag.size(), Pasted::size_of_first(next.substr(kTag.size())));
+    if (begins && is_event(second) && joined_event_.kind() == kind) {
+      rest = next;
+      line.text = first;
+    }
   }
   bool reported = take_stripped();
   if (foreign && !reported) return {};

@@ -4,8 +4,8 @@
 // them in between.
 //
 // They are known by a variable of their environment, and where the daemon has a control group of
-// its own, by being in it without descending from the daemon. It has none where it was started by
-// hand, beside others of a session.
+// its own, by being in it without descending from the daemon. A daemon that
+// was started by hand shares the group of its session.
 #pragma once
 
 #include <cstddef>

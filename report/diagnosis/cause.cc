@@ -93,6 +93,16 @@ bool may_lead_to(const EventRecord& event, const EventRecord& later) {
   return !event.wall || !later.wall || within(*later.wall - *event.wall);
 }
 
+// A fault of one program's work says nothing about another's.
+bool may_be_same_work(const EventFields& fault, const EventFields& later) {
+  constexpr std::array kOfOneProgram{8.0, 13.0, 31.0, 32.0, 43.0, 69.0, 94.0};
+  const auto xid = fault.number("xid");
+  const bool of_one =
+      !xid || std::find(kOfOneProgram.begin(), kOfOneProgram.end(), *xid) != kOfOneProgram.end();
+  return !of_one || !fault.has("pid") || !later.has("pid") ||
+         fault.number("pid") == later.number("pid");
+}
+
 bool is_of_group(const EventFields& event) {
   return event.kind() == "oom_kill_memcg" || event.text("constraint") == "MEMCG" ||
          event.text("global") == "false";
@@ -290,7 +300,8 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     log.gpu_fault.clear();
     log.gpu_fault_xid.reset();
     const auto fault = gpu_faults.find(fields[i].device());
-    if (fault != gpu_faults.end() && may_lead_to(*events[fault->second.event], event)) {
+    if (fault != gpu_faults.end() && may_lead_to(*events[fault->second.event], event) &&
+        may_be_same_work(fields[fault->second.event], fields[i])) {
       log.gpu_fault = fault->second.cause;
       log.gpu_fault_xid = fields[fault->second.event].number({"xid"});
     }

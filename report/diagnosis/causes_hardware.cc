@@ -172,9 +172,9 @@ constexpr std::array kHardwareTexts{
               "hardware or bus configuration, not a freed buffer.",
               "Update firmware{?{tree} and device tree}; if it returns, replace the {board}."},
     CauseText{"messages-suppressed", Harm::kWarning,
-              "The kernel suppressed {?{count} }messages about {of}: there were more than the log "
-              "shows.",
-              "Look at the {of} events that were printed: theirs are the cause and the remedy."},
+              "The kernel suppressed messages about {of}{? (at least {count})}: there were more "
+              "than the log shows.",
+              "Follow the remedy of the {of} events that were printed, if there are any."},
     CauseText{"mc-decode", Harm::kWarning,
               "{client}{? ({dev})} addressed memory that does not exist or is protected{?: "
               "{addr}}: a driver or firmware uses a wrong address.",
@@ -197,7 +197,7 @@ constexpr std::array kHardwareTexts{
               "allocation ({function}): the kernel cannot move or release the pages that are in "
               "the way, or waits for a CPU to give up its free pages.",
               "sudo jetmem capture; jetmem cma shows the area and its holders. Look for a CPU that "
-              "stands still (sudo dmesg | grep -iE 'stall|lockup'). If it happens at boot, let the "
+              "stalls (sudo dmesg | grep -iE 'stall|lockup'). If it happens at boot, let the "
               "driver request less, or reserve its memory in the device tree; update the kernel.",
               "cma-allocation-failing"},
     CauseText{"task-stuck-memory", Harm::kWarning,
@@ -256,15 +256,14 @@ constexpr std::array kHardwareTexts{
               "Update kernel and the drive's firmware; for NVMe: pcie_aspm=off or "
               "nvme_core.default_ps_max_latency_us=0 on the kernel command line."},
     CauseText{"storage-interrupt-late", Harm::kWarning,
-              "A command of storage{? {dev}} was found finished only when it timed out, and before "
-              "that a CPU stood still: a CPU that stands still takes no interrupts, and storage is "
-              "usually sound.",
-              "Find out why the CPU stands still: sudo dmesg | grep -iE -A20 'stall|lockup'.",
+              "A command of storage{? {dev}} timed out although it had finished, shortly after a "
+              "CPU stalled: a stalled CPU handles no interrupts. Storage is usually sound.",
+              "Find out why the CPU stalls: sudo dmesg | grep -iE -A20 'stall|lockup'.",
               "cpu-stall", true},
     CauseText{"firmware-late", Harm::kWarning,
-              "A processor on the chip{? ({dev})} did not answer in time, and before that a CPU "
-              "stood still: a CPU that stands still takes no interrupts, and so sees no answer.",
-              "Find out why the CPU stands still: sudo dmesg | grep -iE -A20 'stall|lockup'.",
+              "A processor on the chip{? ({dev})} did not answer in time, shortly after a CPU "
+              "stalled: a stalled CPU handles no interrupts, so it sees no answer.",
+              "Find out why the CPU stalls: sudo dmesg | grep -iE -A20 'stall|lockup'.",
               "cpu-stall", true},
     CauseText{"storage-medium", Harm::kWarning,
               "{dev} could not be read: it is an optical or floppy drive, or an image file (loop); "
@@ -418,7 +417,9 @@ std::string_view stall(const Case& it) {
     it.values["modules"] = modules;
   }
   if (!is_task) return it.log.bus_error ? "cpu-stuck-bus" : "cpu-stuck";
-  if (!it.facts.stuck_in_contiguous.empty()) {
+  // Of several reports it is not known whose backtrace that was.
+  const bool is_only = it.facts.stuck_tasks == 1;
+  if (is_only && !it.facts.stuck_in_contiguous.empty()) {
     it.values["function"] = it.facts.stuck_in_contiguous;
     return "task-stuck-cma";
   }
@@ -441,7 +442,7 @@ std::string_view stall(const Case& it) {
     it.values["lack"] = lack;
     return "task-stuck-memory";
   }
-  if (!it.facts.stuck_in_reclaim.empty()) {
+  if (is_only && !it.facts.stuck_in_reclaim.empty()) {
     it.values["lack"] = it.facts.stuck_in_reclaim + " in the backtrace";
     return "task-stuck-memory";
   }

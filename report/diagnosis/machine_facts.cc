@@ -130,6 +130,7 @@ std::string_view function_of_frame(std::string_view text) {
   }
   std::size_t begin = offset;
   while (begin > 0 && (is_word_char(text[begin - 1]) || text[begin - 1] == '.')) --begin;
+  if (text.substr(0, begin).ends_with("? ")) return {};
   const std::string_view name = text.substr(begin, offset - begin);
   // What the compiler made of it: "cma_alloc.part.0".
   return name.substr(0, name.find('.'));
@@ -213,7 +214,9 @@ void LogFacts::finish() {
 void LogFacts::line(std::string_view text) {
   if (contains(text, "blocked for more than") || contains(text, "blocked in I/O wait")) {
     stuck_lines_ = kReportLines;
-  } else if (contains(text, "cut here ]") || contains(text, "invoked oom-killer") ||
+    ++facts_.stuck_tasks;
+  } else if (contains(text, "cut here ]") || contains(text, "WARNING: ") ||
+             contains(text, "BUG: ") || contains(text, "invoked oom-killer") ||
              contains(text, "page allocation failure")) {
     stuck_lines_ = 0;
   } else if (stuck_lines_ > 0) {

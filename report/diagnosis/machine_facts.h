@@ -31,8 +31,9 @@ struct MachineFacts {
   std::optional<double> bytes_in_2m_blocks;  // free, in blocks of 2 MiB and more
   // Modules in the kernel's backtraces: "v3d".
   std::set<std::string, std::less<>> backtrace_modules;
-  // A function in the backtrace of a task that waits: of contiguous allocation ("cma_alloc"), of
-  // reclaim or compaction. Empty where there is none.
+  // Reports of tasks that wait, and a function in the backtrace of one: of contiguous allocation
+  // ("cma_alloc"), of reclaim or compaction. Empty where there is none.
+  int stuck_tasks = 0;
   std::string stuck_in_contiguous, stuck_in_reclaim;
 };
 

@@ -128,8 +128,7 @@ bool Pasted::next_part(PastedLine& out) {
 std::size_t Pasted::size_of_first(std::string_view text) {
   for (std::size_t at = text.find(' ', 1); at != std::string_view::npos;
        at = text.find(' ', at + 1)) {
-    const std::string_view rest = text.substr(at + 1);
-    if (rest.starts_with("kernel: ") || (rest.starts_with("[") && is_kernel_stamp(rest))) return at;
+    if (text.substr(at + 1).starts_with("kernel: ")) return at;
   }
   return std::string_view::npos;
 }

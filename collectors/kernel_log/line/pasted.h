@@ -32,8 +32,8 @@ class Pasted {
   // A further message in the last line: behind a web page's line break, in a column of a table, or
   // between back quotes in a sentence. False when there is none. The texts stay valid as above.
   bool next_part(PastedLine& out);
-  // How long the message at the front of `text` is, where a further record stands behind it that
-  // lost the line end between them; npos where none does.
+  // How long the message at the front of `text` is if "kernel: " stands further on: perhaps a
+  // further record, which lost the line end between them. npos: it does not.
   static std::size_t size_of_first(std::string_view text);
   // Whether its further parts are lines of their own.
   bool has_lines() const { return whole_lines_; }

@@ -348,8 +348,8 @@ bool Prefix::take_cut_bracket() {
 }
 
 // Whatever else collectors of logs put in front of the kernel's stamp: "vcpu-5 - Guest: ",
-// "stdout F ", "c2   1234 ", "+", {"log":". A message of the kernel, which may quote a stamp, has a
-// ": " before it; so these have none, unless a time stands before them.
+// "stdout F ", "c2   1234 ", "+". A message of the kernel or of a process, which may quote a stamp,
+// has a ": " before it; so these have none, but VMware's.
 bool Prefix::take_unknown_words() {
   constexpr std::size_t kLongest = 80;
   if (stamp_ || voice_ != Voice::kUnknown) return false;
@@ -361,15 +361,10 @@ bool Prefix::take_unknown_words() {
       end = std::min(rest_.substr(0, end).rfind('<'), end);
     }
     std::string_view before = rest_.substr(0, end);
-    const bool quoted = before.ends_with('"');
-    if (quoted) {
-      before.remove_suffix(1);
-      while (!before.empty() && is_blank(before.back())) before.remove_suffix(1);
-    }
-    if (time_text_.empty() && before.find(": ") != std::string_view::npos) return false;
+    constexpr std::string_view kGuest = " - Guest: ";
+    if (before.ends_with(kGuest)) before.remove_suffix(kGuest.size());
+    if (before.find(": ") != std::string_view::npos) return false;
     rest_.remove_prefix(end);
-    // A member of a JSON object: its newline or its end.
-    if (quoted) rest_ = rest_.substr(0, std::min(rest_.find("\\n\""), rest_.find("\",\"")));
     return true;
   }
   return false;

@@ -81,8 +81,7 @@ void check_notifications(const DeviceView& view, Step& step) {
   }
   if (failures <= 0) return;
   note(step, "Notifications that failed since jetmemd started: " + failed + ".");
-  found(step, Verdict::kWarning,
-        "Notifications failed: whoever waits for them was not told of alerts.",
+  found(step, Verdict::kWarning, "Alert notifications were not delivered.",
         {"alerts.program is missing, fails or hangs.",
          "jetmem config check; journalctl -u jetmemd | grep notification", ""});
 }

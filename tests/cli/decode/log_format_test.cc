@@ -50,14 +50,5 @@ TEST(LogFormat, CarriageReturnInTheFirstLine) {
   for (std::size_t piece = 1; piece < 60; ++piece) EXPECT_EQ(events_of(kLog, piece), 1U) << piece;
 }
 
-TEST(LogFormat, ObjectsOfDocker) {
-  constexpr std::string_view kLog =
-      "{\"log\":\"[   71.250000] cma: cma_alloc: alloc failed, req-size: 7 pages, ret: -12\\n\","
-      "\"stream\":\"stdout\",\"time\":\"2026-11-20T18:53:17.003Z\"}\n"
-      "{\"log\":\"usb 1-1: new device\\n\",\"stream\":\"stdout\"}\n";
-  EXPECT_EQ(events_of(kLog, kLog.size()), 1U);
-  for (std::size_t piece = 1; piece < 60; ++piece) EXPECT_EQ(events_of(kLog, piece), 1U) << piece;
-}
-
 }  // namespace
 }  // namespace jetmem

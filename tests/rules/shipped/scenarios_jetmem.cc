@@ -116,16 +116,16 @@ std::vector<Scenario> jetmem_stories() {
 
       {.rule = "JetmemHistoryNotWritten",
        .fires = R"(
-    0s      history_up = 1     -> inactive
-    1m      history_up = 0     -> pending
+    0s      history_up = 1; history_errors_total{reason=disk_full} = 0  -> inactive
+    1m      history_up = 0; history_errors_total{reason=disk_full} = 1  -> pending
     3m      history_up = 0     -> firing
     10m     history_up = 1     -> inactive)",
        .labels = "",
        // The start, one write that failed, and no recorder.
        .quiet = R"(
-    0s      history_up = 0     -> pending
+    0s      history_up = 0; history_errors_total{reason=disk_full} = 0  -> inactive
     30s     history_up = 1     -> inactive
-    10m     history_up = 0     -> pending
+    10m     history_up = 0; history_errors_total{reason=disk_full} = 1  -> pending
     11m     history_up = 1     -> inactive
     20m     history_up = gone  -> inactive)"},
 
