@@ -327,7 +327,7 @@ class Reload(unittest.TestCase):
         (self.daemon.web / "server.crt").unlink()
         self.check_refused(r"server\.crt: there is no such file")
         self.daemon.web_file.write_text("")
-        self.check_refused(r"web\.yaml: protects nothing")
+        self.check_refused(r"web\.yaml: http\.web_config: protects nothing")
         for name, content in good.items():
             (self.daemon.web / name).write_bytes(content)
         self.daemon.reload()
