@@ -29,7 +29,7 @@ class MetricCatalog {
     bool is_counter() const { return descriptor->type == MetricType::kCounter && !is_companion; }
   };
 
-  // Everything this build of jetmem declares but the daemon's other figures of itself.
+  // All metrics that this build declares. Of those about jetmemd itself, only the history's.
   static const MetricCatalog& of_jetmem();
 
   MetricCatalog() = default;
