@@ -94,8 +94,9 @@ INCIDENTS = {
                        (("the first CMA or DMA allocation fails", 69, WITHIN),)),
     "smmu-storm": (5, 110, r"^gpcdma accessed memory outside its IOMMU mapping: (at least )?[\d,]+ SMMU faults (from|since) ", 2,
                    (("^first SMMU fault of gpcdma", 10, WITHIN),)),
+    # The CPU's zone is less than half a degree cooler than the GPU's, and the files change one after the other.
     "thermal-throttle": (5, 110, rf"^The chip (has throttled since {AT}, for \d+ (s|min) so far|throttled from {AT} to {AT}, for \d+ (s|min) in all), "
-                         r"after (tj|gpu)-thermal warmed from \d+ to \d+ C since ", 1,
+                         r"after (tj|gpu|cpu)-thermal warmed from \d+ to \d+ C since ", 1,
                          (("^the chip begins to throttle", 34, WITHIN),)),
 }
 # The step of the examination that says so, where it is not the conclusion's own.
