@@ -138,6 +138,8 @@ void note(const EventFields& event, std::uint64_t count, LogContent& log) {
   if (is_storage_failure(event)) log.storage_errors[event.device()] += count;
   if (const auto swap = event.number({"swap_free_kb", "free_swap_kb"})) log.swap_free_kb = swap;
   if (const auto swap = event.number({"swap_total_kb", "total_swap_kb"})) log.swap_total_kb = swap;
+  if (const auto pages = event.number("slab_unreclaimable_pages")) log.slab_pages = pages;
+  if (const auto pages = event.number("ram_pages")) log.ram_pages = pages;
 }
 
 // Roots before what follows from them; harmless ones last.

@@ -76,6 +76,8 @@ struct LogContent {
   std::map<std::string, std::uint64_t, std::less<>> storage_errors;
   // Free swap in kB at the last report of memory that has it.
   std::optional<double> swap_free_kb, swap_total_kb;
+  // Pages of kernel objects that cannot be reclaimed, and of all memory, at the last report.
+  std::optional<double> slab_pages, ram_pages;
   // Of the OOM killer's last call before the event: for whom, and whether for nvmap.
   std::string oom_for;
   bool oom_for_nvmap = false;

@@ -15,6 +15,8 @@ namespace {
 constexpr double kCostlyOrder = 3;
 // Of the free memory: then the rest is below the watermarks.
 constexpr double kMostlyCma = 0.8;
+// Of all memory: kernel objects that are usually a few percent.
+constexpr double kMuchSlab = 0.4;
 // A zone with more than this many times its min watermark is not short.
 constexpr double kWellAbove = 2;
 
@@ -40,6 +42,14 @@ constexpr std::array kMemoryTexts{
               "Give {comm} a smaller model, batch or fewer buffers (sudo jetmem plan), or free "
               "memory before it starts; sudo jetmem nvmap shows who holds GPU memory. Protect "
               "others with OOMScoreAdjust=.",
+              "oom-kill"},
+    CauseText{"oom-kernel-objects", Harm::kWarning,
+              "Memory ran out, and {slab} of it was held by objects of the kernel that it cannot "
+              "reclaim (unreclaimable slab): usually a driver or kernel leak{?. The kernel killed "
+              "{victim}, which frees little of that}.",
+              "sudo slabtop -s c -o shows which objects; sudo jetmem capture keeps it. Restart to "
+              "get the memory back, then update or unload the driver they belong to. Stopping "
+              "programs only helps for a while.",
               "oom-kill"},
     CauseText{"oom-group-limit", Harm::kWarning,
               "A control group reached its own memory limit{?: {group}}; the machine need not be "
@@ -206,6 +216,12 @@ std::string_view oom(const Case& it) {
   if (kind == "oom_kill" && !victim.empty() && victim != who) it.values["victim"] = victim;
   if (it.log.oom_for_nvmap && !who.empty()) return "oom-gpu-buffer";
   // The kernel's report of memory is an event of its own.
+  const auto& slab = it.log.slab_pages;
+  const auto& ram = it.log.ram_pages;
+  if (slab && ram && *ram > 0 && *slab <= *ram && *slab >= kMuchSlab * *ram) {
+    it.values["slab"] = doctor::share(*slab / *ram);
+    return "oom-kernel-objects";
+  }
   const auto& swap = it.log.swap_free_kb;
   const auto& all = it.log.swap_total_kb;
   if (swap && all && *all > 0 && *swap > *all / 2) {

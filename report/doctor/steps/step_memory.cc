@@ -10,6 +10,8 @@ namespace {
 // The thresholds of the shipped rules, for a reading without evaluated rules.
 constexpr double kCritical = 0.05;
 constexpr double kLow = 0.10;
+// Of all memory; usually a few percent.
+constexpr double kMuchSlab = 0.4;
 constexpr double kStallWarning = 0.1;
 constexpr double kStallCritical = 0.4;
 constexpr double kSoon = 86400;
@@ -95,9 +97,22 @@ void examine_memory(const DeviceView& view, Step& step) {
                    : std::string("There is no swap: if memory runs out, programs are killed."));
   }
   if (part < kLow) {
+    Advice advice{"Programs need more memory than the machine has, or one leaks.",
+                  "Find the largest programs with jetmem top, and stop or restart one.",
+                  "memory-low"};
+    std::string kernel_objects;
+    const auto slab = view.now.samples.meminfo("SUnreclaim");
+    if (slab && *slab >= kMuchSlab * *total) {
+      kernel_objects = "Objects of the kernel that it cannot reclaim (SUnreclaim) take " +
+                       bytes(*slab) + " (" + share(*slab / *total) +
+                       "): usually a driver or kernel leak.";
+      advice.cause = kernel_objects;
+      advice.remedy =
+          "sudo slabtop -s c -o shows which objects. Restart to get the memory back, then update "
+          "or unload the driver they belong to.";
+    }
     found(step, part < kCritical ? Verdict::kCritical : Verdict::kWarning, "Only " + stands + ".",
-          {"Programs need more memory than the machine has, or one leaks.",
-           "Find the largest programs with jetmem top, and stop or restart one.", "memory-low"});
+          advice);
   }
   check_pressure(view, step);
   check_trend(view, step);

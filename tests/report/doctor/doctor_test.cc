@@ -187,6 +187,16 @@ TEST(Doctor, TheCauseOfASilentRecorderIsTheOneCounted) {
   EXPECT_THAT(cause(set("jetmem_history_up", 0, errors("read_only"), 1)), HasSubstr("read-only"));
 }
 
+TEST(Doctor, MemoryInTheKernelsOwnObjectsIsNotBlamedOnPrograms) {
+  const auto memory = [](double slab) {
+    const Changes changes = set(kAvailable, 200 * kMiB, "jetmem_meminfo_SUnreclaim_bytes", slab);
+    return *examine(healthy_device(changes), nullptr, "").step("memory");
+  };
+  EXPECT_THAT(memory(5 * kGiB).cause, HasSubstr("5 GiB"));
+  EXPECT_THAT(memory(5 * kGiB).remedy, HasSubstr("slabtop"));
+  EXPECT_THAT(memory(kGiB).remedy, HasSubstr("jetmem top"));
+}
+
 TEST(Doctor, AHealthyDeviceIsOk) {
   const DoctorAnswer answer = examine(healthy_device(), nullptr, "");
   EXPECT_EQ(answer.verdict, Verdict::kOk);
