@@ -26,6 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// ARCHIVE_RETRY, of a damaged header, is greater than ARCHIVE_WARN.
+bool is_good(int result) { return result == ARCHIVE_OK || result == ARCHIVE_WARN; }
+
 constexpr std::string_view kUnpackedPrefix = "jetmem-bundle-";
 constexpr std::size_t kMostRemarks = 8;
 constexpr std::size_t kMostMessage = 1000;
@@ -88,7 +91,7 @@ class TarBytes {
     archive_entry* entry = nullptr;
     const int ok = archive_read_next_header(in_.get(), &entry);
     is_empty_ = ok == ARCHIVE_EOF;
-    return is_empty_ || ok >= ARCHIVE_WARN;
+    return is_empty_ || is_good(ok);
   }
   la_ssize_t next(archive* tar, const void** bytes) {
     if (is_empty_) return 0;
@@ -96,7 +99,7 @@ class TarBytes {
     la_int64_t offset = 0;
     const int ok = archive_read_data_block(in_.get(), bytes, &size, &offset);
     if (ok == ARCHIVE_EOF) return 0;
-    if (ok < ARCHIVE_WARN) {
+    if (!is_good(ok)) {
       archive_set_error(tar, archive_errno(in_.get()), "%s",
                         error() == nullptr ? "cannot be decompressed" : error());
       return ARCHIVE_FATAL;
@@ -199,7 +202,7 @@ class Unpacker {
       archive_entry* entry = nullptr;
       const int ok = archive_read_next_header(in_.get(), &entry);
       if (ok == ARCHIVE_EOF) break;
-      if (ok < ARCHIVE_WARN) return damaged();
+      if (!is_good(ok)) return damaged();
       if (++entries_ > limits_.entries) {
         return wrong("has more than " + std::to_string(limits_.entries) + " entries");
       }
@@ -245,7 +248,7 @@ class Unpacker {
       la_int64_t offset = 0;
       const int ok = archive_read_data_block(in_.get(), &piece, &size, &offset);
       if (ok == ARCHIVE_EOF) return {};
-      if (ok < ARCHIVE_WARN) return damaged();
+      if (!is_good(ok)) return damaged();
     }
   }
 

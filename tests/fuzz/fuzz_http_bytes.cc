@@ -27,7 +27,8 @@ struct Server {
   AnswerMemory answers;
   Pages pages{clock, buffer, alerts, readiness, metrics};
   Responder responder = [this](const Request& request) { return pages.answer(request); };
-  HttpPort::Shared shared{options, responder, refusals, answers};
+  std::function<void(const ClientKey&)> client_left = [](const ClientKey&) {};
+  HttpPort::Shared shared{options, responder, client_left, refusals, answers};
   std::unique_ptr<HttpPort> port;
 
   Server() {

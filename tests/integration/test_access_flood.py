@@ -15,6 +15,8 @@ import resource
 import selectors
 import socket
 import ssl
+import statistics
+import struct
 import sys
 import threading
 import time
@@ -189,6 +191,33 @@ def crowd(port):
     keep_busy(lambda i: at.raw(port, f"127.0.8.{i + 1}", 2), 100)
 
 
+def storm(port):
+    """Sixteen addresses that connect sixty times each, send half a request, and connect anew as soon as they are cut:
+    more than the listen queue takes."""
+    clients = selectors.DefaultSelector()
+
+    def connect(i):
+        client = socket.socket()
+        client.setblocking(False)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.bind((f"127.0.7.{i + 1}", 0))
+        client.connect_ex(("127.0.0.1", port))
+        clients.register(client, selectors.EVENT_READ | selectors.EVENT_WRITE, i)
+    for i in range(16 * 60):
+        connect(i % 16)
+    while True:
+        for key, events in clients.select():
+            try:
+                if events & selectors.EVENT_READ:
+                    raise ConnectionError
+                key.fileobj.send(b"GET /healthz HTTP/1.1\r\nHost")
+                clients.modify(key.fileobj, selectors.EVENT_READ, key.data)
+            except OSError:
+                clients.unregister(key.fileobj)
+                key.fileobj.close()
+                connect(key.data)
+
+
 def local(path):
     """One unprivileged process on the socket of the commands."""
     os.setgid(jt.NOBODY)
@@ -248,7 +277,7 @@ def expiring(port):
 
 FLOODS = {each.__name__: each
           for each in (trickle, connections, handshakes, requests, readers, passwords, nonsense, busy,
-                       crowd, local, idle, expiring)}
+                       crowd, storm, local, idle, expiring)}
 
 
 class Flood:
@@ -361,6 +390,22 @@ class UnderAttack(unittest.TestCase):
                 # Once, however many there were.
                 self.assertLessEqual(daemon.log().count("cut for a new client"), 2)
                 self.assertIn("cut for a new client", daemon.log())
+
+    def test_a_storm_of_few_addresses_does_not_keep_a_newcomer_out(self):
+        daemon = jt.Daemon(self, SETTINGS)
+        Flood(self, "storm", daemon.port)
+        jt.wait_for("whoever has its share is refused", lambda: "held its share" in daemon.log())
+        times = []
+        for _ in range(20):
+            begin = time.monotonic()
+            self.answered(daemon)
+            times.append(time.monotonic() - begin)
+            time.sleep(0.05)
+        # A second is the kernel's, when its queue was full for a moment.
+        self.assertLess(jt.measured("the middle newcomer", statistics.median(times)), 1)
+        self.assertLess(jt.measured("the slowest newcomer", max(times)), 5)
+        page = daemon.scrape()
+        self.assertGreater(self.refused(page, "busy_refused"), 0)
 
     def test_nobody_fills_the_socket_of_the_commands(self):
         if os.geteuid() != 0:

@@ -23,7 +23,7 @@ constexpr std::array kMetrics{
           "RAM that Linux has, as tegrastats counts it. In whole MiB."),
     gauge("jetmem_tegrastats_largest_free_block_bytes",
           "Size of the largest contiguous free block of memory, 4 MiB at most. Below 4 MiB "
-          "memory is fragmented: larger allocations in one piece fail."),
+          "larger allocations in one piece fail: memory is fragmented, or nearly full."),
     gauge("jetmem_tegrastats_largest_free_blocks",
           "How many free blocks of the largest size there are (lfb). NOT of 4 MiB: of "
           "jetmem_tegrastats_largest_free_block_bytes, whatever that is now, so this may rise "

@@ -140,4 +140,17 @@ Connections::Eviction Connections::to_evict(Nanoseconds now, const ClientKey* cl
   return out;
 }
 
+Connection* Connections::to_share(const ClientKey& client) const {
+  Connection* out = nullptr;
+  std::pair<std::size_t, Nanoseconds> best;
+  for (const auto& each : all_) {
+    if (each->is_cut || each->is_reserved) continue;
+    const std::pair rank(of_client(each->client), -each->opened);
+    if (out != nullptr && rank <= best) continue;
+    out = each.get();
+    best = rank;
+  }
+  return out != nullptr && best.first > of_client(client) + 1 ? out : nullptr;
+}
+
 }  // namespace jetmem

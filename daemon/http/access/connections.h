@@ -112,6 +112,11 @@ class Connections {
   // The one to evict: of the client that holds most, the one that loses least by it. With `client`
   // only among its connections.
   Eviction to_evict(Nanoseconds now, const ClientKey* client = nullptr) const;
+  // For when all are young and clients come faster than those age: one of the client that holds
+  // most, if that is more than `client` would hold then. Null: `client` has its share.
+  Connection* to_share(const ClientKey& client) const;
+  // Whether any client holds several.
+  bool has_client_with_several() const { return counts_.size() < unreserved_ + reserved_; }
 
  private:
   void uncount(const Connection& connection);

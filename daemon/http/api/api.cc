@@ -137,7 +137,9 @@ ApiAnswer Api::on_query_worker(const std::string& key, QueryCost cost,
                      "ask again in a few seconds, or for fewer points (limit, resolution)");
   }
   const auto question = [make = std::move(make)] { return std::any(make()); };
-  HistoryQueryWorker::Reply reply = query_worker_.ask(key, asker, question, timeout_.wait);
+  // The web thread waits for its own question, not for those of others before it.
+  const auto wait = query_worker_.is_idle() ? timeout_.wait : std::chrono::milliseconds(0);
+  HistoryQueryWorker::Reply reply = query_worker_.ask(key, asker, question, wait);
   using State = HistoryQueryWorker::State;
   if (reply.state == State::kAnswered) {
     query_duration_ = reply.elapsed;
@@ -150,6 +152,8 @@ ApiAnswer Api::on_query_worker(const std::string& key, QueryCost cost,
     out.later = true;
     return out;
   }
+  // A client that waited for long may come for it; one that may not wait asks another time.
+  if (may_come && !timeout_.again) query_worker_.withdraw(key);
   return api_error(503, late(reply.state), "ask again in a second; journalctl -u jetmemd");
 }
 

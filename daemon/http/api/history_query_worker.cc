@@ -63,17 +63,23 @@ bool HistoryQueryWorker::Shared::make_room(Time now) {
 }
 
 HistoryQueryWorker::Job* HistoryQueryWorker::Shared::next(Time now) {
-  Job* out = nullptr;
-  Nanoseconds least{0};
-  for (Job& job : jobs) {
-    if (job.is_answered || must_fetch(job.asker)) continue;
-    const Nanoseconds end =
-        budget.used(job.asker.client) + expected[static_cast<std::size_t>(job.asker.cost)];
-    if (out != nullptr && end >= least) continue;
-    out = &job;
-    least = end;
-  }
-  return out != nullptr && make_room(now) ? out : nullptr;
+  const auto first = [&](bool only_own) {
+    Job* out = nullptr;
+    Nanoseconds least{0};
+    for (Job& job : jobs) {
+      if (job.is_answered || must_fetch(job.asker)) continue;
+      if (only_own && job.asker.cost != QueryCost::kOwn) continue;
+      const Nanoseconds end =
+          budget.used(job.asker.client) + expected[static_cast<std::size_t>(job.asker.cost)];
+      if (out != nullptr && end >= least) continue;
+      out = &job;
+      least = end;
+    }
+    return out;
+  };
+  Job* const out = first(false);
+  // What is asked once for all clients does not wait for what some of them leave.
+  return out == nullptr || make_room(now) ? out : first(true);
 }
 
 void HistoryQueryWorker::Shared::finish(Job& job, std::any answer, Time now) {
@@ -176,6 +182,22 @@ HistoryQueryWorker::Reply HistoryQueryWorker::ask(const std::string& key, const 
   return out;
 }
 
+void HistoryQueryWorker::withdraw(const std::string& key) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->jobs.remove_if([&](const Job& job) {
+    return job.question && !job.is_awaited && job.asker.cost != QueryCost::kOwn && job.key == key;
+  });
+}
+
+void HistoryQueryWorker::client_left(const ClientKey& client) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->jobs.remove_if([&](const Job& job) {
+    return &job != shared_->running && !job.is_awaited && job.asker.cost != QueryCost::kOwn &&
+           job.asker.client == client;
+  });
+  shared_->changed.notify_all();
+}
+
 std::optional<HistoryQueryWorker::Milliseconds> HistoryQueryWorker::query_age() const {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->running == nullptr) return std::nullopt;
@@ -185,6 +207,12 @@ std::optional<HistoryQueryWorker::Milliseconds> HistoryQueryWorker::query_age() 
 bool HistoryQueryWorker::is_stuck() const {
   const std::lock_guard lock(shared_->mutex);
   return shared_->is_stuck(std::chrono::steady_clock::now());
+}
+
+bool HistoryQueryWorker::is_idle() const {
+  const std::lock_guard lock(shared_->mutex);
+  return std::all_of(shared_->jobs.begin(), shared_->jobs.end(),
+                     [](const Job& job) { return job.is_answered; });
 }
 
 bool HistoryQueryWorker::stop(Milliseconds timeout) {

@@ -74,11 +74,17 @@ class HistoryQueryWorker {
   bool may_ask(const Asker& asker, Nanoseconds now);
   // Questions of one key are the same. Waits up to `timeout` for the answer.
   Reply ask(const std::string& key, const Asker& asker, Question question, Milliseconds timeout);
+  // The client was told to ask another time: not begun, if nobody waits for it.
+  void withdraw(const std::string& key);
+  // It ended its connections without waiting for the answers. Who asked the same asks again.
+  void client_left(const ClientKey& client);
   // Readable when it may be worth asking again.
   const EventFd& changes() const { return shared_->changes; }
   // How long the current question has been running; nothing: there is none.
   std::optional<Milliseconds> query_age() const;
   bool is_stuck() const;
+  // Nothing runs and nothing is queued.
+  bool is_idle() const;
 
   // Ends the thread. False: it hung beyond `timeout` and is detached.
   bool stop(Milliseconds timeout);

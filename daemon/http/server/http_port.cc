@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -32,6 +33,11 @@ constexpr std::size_t kConnectionMemory =
     RequestCheck::kMaxBytes + RequestCheck::kMaxFields * kMemoryOfField + kMemoryOfAnswer;
 // So few that a storm of connections does not starve the other ports.
 constexpr int kAcceptAtOnce = 16;
+// Of those that are refused, which costs little: all that the kernel queues.
+constexpr int kRefuseAtOnce = 512;
+// A crowd that lasts so long is a storm, until there was none for so long.
+constexpr Nanoseconds kCrowdLasts = std::chrono::milliseconds(300);
+constexpr Nanoseconds kStormEnds = std::chrono::seconds(2);
 constexpr int kSendBuffer = 128 << 10;  // bytes; the kernel doubles it
 constexpr Nanoseconds kAcceptPause = std::chrono::seconds(1);
 // Most questions to the history are answered within this time, and waited for; a request that takes
@@ -64,25 +70,51 @@ bool is_cut_short(const char* uri, std::size_t size, const char* version) {
   return end > begin + size + 1 && end - begin <= kConnectionMemory;
 }
 
+// Whether a NUL ends the value before its line does: behind the NUL that libmicrohttpd puts at the
+// line's end comes what is left of that, the next line, or the end of the headers.
+bool has_nul(const Connection& connection, std::string_view value, const char* next_name) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(connection.uri);
+  const auto at = reinterpret_cast<std::uintptr_t>(value.data());
+  if (at < begin || at - begin + value.size() + 1 >= kConnectionMemory) return false;
+  const char* const behind = value.data() + value.size() + 1;
+  return behind != next_name &&
+         std::string_view("\0\r\n \t", 5).find(*behind) == std::string_view::npos;
+}
+
+struct HeaderCheck {
+  RequestCheck check;
+  const Connection& connection;
+  std::string_view value{};  // of the header before
+
+  void end_value(const char* next_name) {
+    if (value.data() != nullptr && has_nul(connection, value, next_name)) check.add_ambiguity();
+  }
+};
+
 RequestCheck check_request(MHD_Connection* handle, const Connection& connection, const char* method,
                            const char* version) {
-  RequestCheck out;
+  HeaderCheck headers{{}, connection};
+  RequestCheck& out = headers.check;
   out.add_request_line(method, connection.uri_size, version);
-  if (connection.is_uri_malformed || is_cut_short(connection.uri, connection.uri_size, version)) {
+  if (connection.is_uri_malformed || is_cut_short(connection.uri, connection.uri_size, version) ||
+      is_cut_short(method, std::strlen(method), connection.uri)) {
     out.add_ambiguity();
   }
   MHD_get_connection_values_n(
       handle, MHD_HEADER_KIND,
       [](void* to, MHD_ValueKind, const char* name, std::size_t name_size, const char* value,
          std::size_t value_size) {
-        auto& check = *static_cast<RequestCheck*>(to);
-        check.add_header({name, name_size}, value == nullptr ? std::string_view()
-                                                             : std::string_view(value, value_size));
+        auto& headers = *static_cast<HeaderCheck*>(to);
+        RequestCheck& check = headers.check;
+        headers.end_value(name);
+        headers.value = value == nullptr ? std::string_view() : std::string_view(value, value_size);
+        check.add_header({name, name_size}, headers.value);
         // A folded line made libmicrohttpd move the name behind the value.
         if (value != nullptr && std::less<>()(value, name)) check.add_ambiguity();
         return MHD_YES;
       },
-      &out);
+      &headers);
+  headers.end_value(nullptr);
   MHD_get_connection_values_n(
       handle, MHD_COOKIE_KIND,
       [](void* to, MHD_ValueKind, const char* name, std::size_t name_size, const char* value,
@@ -222,7 +254,14 @@ struct HttpPort::Calls {
                      MHD_RequestTerminationCode why) {
     auto& port = *static_cast<HttpPort*>(self);
     const auto found = port.waiting_of(connection);
-    if (found != port.waiting_.end()) port.waiting_.erase(found);
+    if (found != port.waiting_.end()) {
+      const bool waited = !found->at_gate && why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
+      port.waiting_.erase(found);
+      Connection* const left = waited ? connection_of(connection) : nullptr;
+      if (left != nullptr && port.waiting(&left->client) == 0) {
+        port.shared_.client_left(left->client);
+      }
+    }
     if (Connection* const its = connection_of(connection)) {
       its->answer.reset();
       port.connections_.finished(*its, now_of_wait());
@@ -266,8 +305,11 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
       }
     }
     // libmicrohttpd closes a connection whose request is answered at the first call, and reads no
-    // body then. That is right for requests with one; other connections stay open.
-    if (*state == nullptr && !request.has_body) {
+    // body then. That is right for requests with one, and for those that expect "100 Continue":
+    // where more bytes came with them, libmicrohttpd takes no answer later. Other connections stay
+    // open.
+    const bool ends = request.has_body || !header_of(connection, MHD_HTTP_HEADER_EXPECT).empty();
+    if (*state == nullptr && !ends) {
       *state = &headers_seen;
       return MHD_YES;
     }
@@ -503,9 +545,20 @@ void HttpPort::evict(const ClientKey* client) {
   const Refusal why = client != nullptr ? Refusal::kClientConnections
                       : evicted.is_idle ? Refusal::kIdleEvicted
                                         : Refusal::kBusyEvicted;
-  shared_.refusals.refused(why, evicted.connection->client);
-  evicted.connection->is_evicted = true;
-  cut_gently(*evicted.connection);
+  evict(*evicted.connection, why);
+}
+
+void HttpPort::evict(Connection& connection, Refusal why) {
+  shared_.refusals.refused(why, connection.client);
+  connection.is_evicted = true;
+  cut_gently(connection);
+}
+
+bool HttpPort::take_share(const ClientKey& client) {
+  Connection* const given = connections_.to_share(client);
+  if (given == nullptr) return false;
+  evict(*given, Refusal::kBusyEvicted);
+  return true;
 }
 
 void HttpPort::make_room(const ClientKey& client) {
@@ -624,15 +677,24 @@ Nanoseconds HttpPort::timeout(Nanoseconds now) const {
   return out;
 }
 
-Nanoseconds HttpPort::storm_pause() const {
+Nanoseconds HttpPort::crowd_pause() const {
   // On a Unix socket root need not wait.
   if (is_unix() || connections_.unreserved() < options_.max_connections) return Nanoseconds(0);
   return connections_.to_evict(now_of_wait()).grace;
 }
 
+bool HttpPort::is_storm(Nanoseconds now) {
+  if (now - storm_seen_ > kStormEnds) storm_began_ = now;
+  storm_seen_ = now;
+  return now - storm_began_ >= kCrowdLasts;
+}
+
 bool HttpPort::accept_waiting(Nanoseconds now) {
-  for (int i = 0; i < kAcceptAtOnce && !is_full(); ++i) {
-    if (const Nanoseconds pause = storm_pause(); pause > Nanoseconds(0)) {
+  int refused = 0;
+  Nanoseconds pause = crowd_pause();
+  for (int i = 0; i < kAcceptAtOnce && refused < kRefuseAtOnce && !is_full(); ++i) {
+    const bool is_crowd = pause > Nanoseconds(0);
+    if (is_crowd && !(is_storm(now) && connections_.has_client_with_several())) {
       accept_again_ = now + pause;
       return true;
     }
@@ -646,10 +708,17 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
       accept_again_ = now + kAcceptPause;
       return false;
     }
+    accepted_ = is_unix() ? local_client_key(fd) : client_key(from);
+    if (is_crowd && !take_share(accepted_)) {
+      shared_.refusals.refused(Refusal::kBusyRefused, accepted_);
+      ::close(fd);
+      ++refused;
+      --i;
+      continue;
+    }
     // What a slow reader has not read stays with us, where it is bounded, not in the kernel.
     ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
-    accepted_ = is_unix() ? local_client_key(fd) : client_key(from);
-    make_room(accepted_);
+    if (!is_crowd) make_room(accepted_);
     sockaddr_storage peer{};
     peer.ss_family = is_unix() ? AF_UNIX : AF_INET;
     is_adding_ = true;
@@ -661,6 +730,7 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
       accept_again_ = now + kAcceptPause;
       return false;
     }
+    pause = crowd_pause();
   }
   return true;
 }

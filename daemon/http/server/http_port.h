@@ -34,7 +34,10 @@ class HttpPort {
   // Common to all ports; must outlive them.
   struct Shared {
     const WebOptions& options;
-    const Responder& responder;  // called on the thread that calls serve()
+    // Called on the thread that calls serve().
+    const Responder& responder;
+    // A client ended its last connection that waited for the history.
+    const std::function<void(const ClientKey&)>& client_left;
     Refusals& refusals;
     AnswerMemory& answers;
   };
@@ -60,7 +63,8 @@ class HttpPort {
   Nanoseconds timeout(Nanoseconds now) const;
 
   // Accepts waiting connections. False: out of descriptors or memory; it pauses for a second. In a
-  // storm of newcomers it pauses until the first of them has had its time.
+  // crowd of newcomers it pauses until the first of them has had its time. That would leave the
+  // kernel's queue full when the crowd does not end: then whoever holds its share is refused.
   bool accept_waiting(Nanoseconds now);
   // Connections closed unanswered since the last call, out of memory.
   unsigned take_unanswered() { return std::exchange(unanswered_, 0); }
@@ -109,10 +113,15 @@ class HttpPort {
   void end_socket(const Connection& connection);
   // Cuts one of `client`, or of any if null; it is gone after serve().
   void evict(const ClientKey* client);
+  void evict(Connection& connection, Refusal why);
+  // Of whoever holds most, for this client. False: it holds its share.
+  bool take_share(const ClientKey& client);
   // For one more connection of this client.
   void make_room(const ClientKey& client);
   bool is_full() const;
-  Nanoseconds storm_pause() const;
+  Nanoseconds crowd_pause() const;
+  // Whether crowds have been coming for long. To be called in each.
+  bool is_storm(Nanoseconds now);
   // False: the connection cannot be answered and must be closed.
   bool answer(MHD_Connection* handle, Connection& connection, Request& request);
   bool send_answer(MHD_Connection* handle, Connection& connection, const Answer& answer);
@@ -129,6 +138,8 @@ class HttpPort {
   MHD_Daemon* daemon_ = nullptr;
   int events_fd_ = -1;
   Nanoseconds accept_again_{0};
+  Nanoseconds storm_began_{0};
+  Nanoseconds storm_seen_{0};  // when last
   unsigned unanswered_ = 0;
   std::vector<Waiting> waiting_;
 };

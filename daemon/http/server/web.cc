@@ -52,7 +52,8 @@ Web::Web(WebOptions options, const Clock& clock, PageBuffer& buffer, AlertsBuffe
       refusals_(clock, options_.log),
       gate_(refusals_, options_.hosts),
       responder_([this](const Request& request) { return answer(request); }),
-      shared_{options_, responder_, refusals_, answers_} {
+      client_left_([this](const ClientKey& client) { pages_.api().worker().client_left(client); }),
+      shared_{options_, responder_, client_left_, refusals_, answers_} {
   metrics_.set_access(refusals_.stats());
 }
 

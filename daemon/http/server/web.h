@@ -97,6 +97,7 @@ class Web {
   std::unique_ptr<AccessFiles> access_files_;  // null: no web configuration is named
   CpuShare cpu_share_;
   Responder responder_;
+  std::function<void(const ClientKey&)> client_left_;
   HttpPort::Shared shared_;
   std::vector<Endpoint> endpoints_;  // the web thread's while it runs
   bool history_stuck_ = false;       // as last logged

@@ -158,6 +158,24 @@ TEST_F(ConnectionsTest, ANewcomerOutlivesWhatIsOlder) {
   }
 }
 
+TEST_F(ConnectionsTest, InAStormEachClientHasItsShare) {
+  std::vector<Connection*> all;
+  for (int i = 0; i < 12; ++i) {
+    all.push_back(&open(("192.0.2." + std::to_string(i / 3)).c_str(), milliseconds(i)));
+  }
+  EXPECT_TRUE(all_.has_client_with_several());
+  // However young: a client without any takes one of those who hold most, the oldest.
+  const ClientKey newcomer = client("192.0.2.99");
+  EXPECT_EQ(all_.to_share(newcomer), all[0]);
+  // Who holds as many, or one less, has its share.
+  EXPECT_EQ(all_.to_share(client("192.0.2.1")), nullptr);
+  all_.cut(*all[0]);
+  EXPECT_EQ(all_.to_share(client("192.0.2.0")), nullptr);
+  for (const std::size_t i : {1, 3, 4, 6, 7, 9, 10}) all_.cut(*all[i]);
+  EXPECT_FALSE(all_.has_client_with_several());
+  EXPECT_EQ(all_.to_share(newcomer), nullptr);
+}
+
 TEST_F(ConnectionsTest, ANewcomerHasAMomentForItsRequest) {
   Connection& young = open("192.0.2.1", milliseconds(1000));
   EXPECT_EQ(all_.to_evict(milliseconds(1020)).grace, milliseconds(80));

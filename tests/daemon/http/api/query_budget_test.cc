@@ -223,6 +223,34 @@ TEST_F(QueryOrderTest, ManyClientsThatLeaveTheirAnswersDelayAnotherLittle) {
             Worker::State::kAnswered);
 }
 
+TEST_F(QueryOrderTest, WhatIsAskedForAllDoesNotWaitForAnswersThatOthersLeave) {
+  for (std::uint16_t i = 0; i < Worker::kMostAnswersInAll; ++i) {
+    ask("left " + std::to_string(i), address(static_cast<std::uint16_t>(10 + i)), QueryCost::kHeavy,
+        milliseconds(20));
+  }
+  await_begun(Worker::kMostAnswersInAll);
+  ask("waits", address(2), QueryCost::kHeavy);
+  EXPECT_EQ(worker_
+                .ask(
+                    "now", {ClientKey{}, QueryCost::kOwn}, [] { return std::any(1); },
+                    Worker::kAbandoned / 2)
+                .state,
+            Worker::State::kAnswered);
+}
+
+TEST_F(QueryOrderTest, WhoLeavesOrMayNotWaitTakesNoTurn) {
+  ask("runs", address(1), QueryCost::kHeavy, milliseconds(300));
+  await_begun(1);
+  ask("left", address(2), QueryCost::kHeavy);
+  ask("withdrawn", address(3), QueryCost::kHeavy);
+  worker_.client_left(address(2));
+  worker_.withdraw("withdrawn");
+  finish({"runs"}, address(1));
+  finish({"last"}, address(4));
+  EXPECT_EQ(place_of("left"), order_.size());
+  EXPECT_EQ(place_of("withdrawn"), order_.size());
+}
+
 TEST_F(QueryOrderTest, WhatNobodyAsksAnyMoreIsNotBegun) {
   EXPECT_EQ(ask("runs", address(1), QueryCost::kHeavy, milliseconds(1500)),
             Worker::State::kRequested);

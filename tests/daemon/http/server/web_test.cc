@@ -108,6 +108,14 @@ TEST_F(WebTest, ABodyIsNeverReadAndNeverTakenForARequest) {
   EXPECT_EQ(chunked.receive().code, 413);
 }
 
+TEST_F(WebTest, WhoExpectsContinueGetsTheAnswerWhateverFollows) {
+  start();
+  HttpClient client(address_);
+  client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\nG");
+  EXPECT_EQ(client.receive().code, 200);
+  EXPECT_TRUE(client.closes_within(2000));
+}
+
 TEST_F(WebTest, OldClientsGetTheirAnswerAndTheEnd) {
   start();
   HttpClient client(address_);
@@ -221,6 +229,9 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
       "X\x01: y",
       "no colon",
       "Host: other",
+      std::string("Content-Length: 0\0", 18) + size,
+      std::string("Content-Length: 0\0", 18) + size + "\r\nX: y",
+      std::string("Accept-Encoding: identity\0gzip", 30),
   };
   for (const std::string& each : all) {
     HttpClient client(address_);
@@ -232,7 +243,8 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
   // The first line and what follows it.
   const std::string rest = " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (const std::string& line :
-       {"GET /metrics%00.html" + rest, "GET /metrics" + std::string(1, '\0') + ".html" + rest,
+       {std::string("GET\0X /healthz", 14) + rest, "GET /metrics%00.html" + rest,
+        "GET /metrics" + std::string(1, '\0') + ".html" + rest,
         std::string("GET /healthz HTTP/1.1\r\n Host: localhost\r\n\r\n"),
         std::string("GET /healthz HTTP/1.1\r\n\r\n"), "GET /a b" + rest}) {
     HttpClient client(address_);
@@ -244,7 +256,7 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
     EXPECT_TRUE(client.closes_within(2000)) << line;
   }
   EXPECT_TRUE(
-      shows("jetmem_http_refused_total{reason=\"bad_request\"} " + std::to_string(all.size() + 5)));
+      shows("jetmem_http_refused_total{reason=\"bad_request\"} " + std::to_string(all.size() + 6)));
   // None of it is taken for what ordinary clients send.
   EXPECT_EQ(fetch(address_, "/healthz", "Content-Length: 0\r\nX-A: \t b\r\nCookie: a=b\r\n").code,
             200);
