@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exit status of every command, for the same mistakes: docs/exit-codes.md."""
 
+import gzip
 import pathlib
 import re
+import tarfile
 import unittest
 
 import jetmem_testing as jt
@@ -98,6 +100,22 @@ class Alike(unittest.TestCase):
                 done = run(command, root=damaged)
                 self.assertEqual((done.returncode, done.stdout), (DATA, ""), done.stderr)
         self.each(check)
+
+    def test_a_bundle_with_a_damaged_header(self):
+        folder = jt.temp_directory(self)
+        whole = folder / "whole.tar.gz"
+        made = jt.run([jt.JETMEM, "--root", BOARD, "capture", "-o", whole])
+        self.assertEqual(made.returncode, 0, made.stderr)
+        with tarfile.open(whole) as tar:
+            fifth = tar.getmembers()[4]
+        damaged = bytearray(gzip.decompress(whole.read_bytes()))
+        damaged[fifth.offset] ^= 1  # of its name: the checksum is wrong
+        bundle = folder / "damaged.tar"
+        bundle.write_bytes(damaged)
+        done = run(["top"], root=bundle)
+        self.assertEqual((done.returncode, done.stdout), (DATA, ""), done.stderr)
+        self.assertIn("is damaged or truncated at or after ", done.stderr)
+        self.assertNotIn("INTERNAL", done.stderr)
 
     def test_a_file_that_does_not_exist(self):
         def check(command):
