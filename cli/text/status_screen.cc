@@ -244,7 +244,7 @@ std::string gpu_line(const StatusAnswer& answer, const ScreenStyle& style) {
   }
   FieldLine line(style, "gpu");
   if (answer.no_gpu) {
-    line.add("none that shares this memory");
+    line.add("no NVIDIA GPU that shares this memory; others are not read");
     return line.text();
   }
   line.add(bytes_text(*answer.gpu_bytes) + " in use");
@@ -279,7 +279,10 @@ std::string thermal_line(const ThermalAnswer& thermal, const ScreenStyle& style)
                            : std::string("beyond ") + what);
     }
   } else if (line.empty()) {
-    return unknown_line(style, "thermal", absence_reason(thermal.absent, "zones"));
+    return unknown_line(style, "thermal",
+                        thermal.zones.empty()
+                            ? absence_reason(thermal.absent, "zones")
+                            : absence_reason(thermal.zones.front().absent, "celsius"));
   }
   if (thermal.causes.empty() && thermal.throttling) line.add("not throttled");
   if (!thermal.power_mode.empty()) line.add("power mode " + thermal.power_mode);

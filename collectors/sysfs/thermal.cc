@@ -126,6 +126,8 @@ std::optional<Thermal::Kind> kind_of(std::string_view text) {
 
 bool is_placeholder(std::string_view type, std::int64_t millidegrees) {
   if (millidegrees < -200'000 || millidegrees > 1'000'000) return true;
+  // Old vendor kernels print whole degrees: no chip that runs is so near to 0 C.
+  if (millidegrees > 0 && millidegrees <= 200) return true;
   return type == "PMIC-Die" && (millidegrees == 50'000 || millidegrees == 100'000);
 }
 

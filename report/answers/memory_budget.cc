@@ -78,7 +78,8 @@ Part kernel(const DeviceNow& now, bool whole) {
               {"SecPageTables", "iommu_page_tables", "page tables of IOMMU and KVM"},
               {"Percpu", "percpu", "per-CPU memory"},
               {"KernelStack", "kernel_stacks", "stacks of threads in the kernel"}});
-  if (const auto vmalloc = samples.meminfo("VmallocUsed")) {
+  // Kernels 4.4 to 5.2 do not count it, and print 0.
+  if (const auto vmalloc = samples.meminfo("VmallocUsed"); vmalloc && *vmalloc > 0) {
     // On all supported kernels stacks are part of vmalloc.
     const double stacks = samples.meminfo("KernelStack").value_or(0);
     add(part, "vmalloc", *vmalloc >= stacks ? *vmalloc - stacks : *vmalloc,
@@ -97,6 +98,12 @@ Part applications(const DeviceNow& now) {
              {{"AnonPages", "anonymous", "programs' own memory"},
               {"Shmem", "shared_memory", "shared memory and tmpfs"},
               {"Hugetlb", "huge_pages", "reserved huge pages, used or not"}});
+  // Kernels before 4.19 have no Hugetlb, and one size of huge pages is all that meminfo has of
+  // them.
+  const auto pages = now.samples.value("jetmem_meminfo_HugePages_Total");
+  const auto size = now.samples.meminfo("Hugepagesize");
+  if (!now.samples.meminfo("Hugetlb") && pages && size && *pages > 0)
+    add(part, "huge_pages", *pages * *size, "reserved huge pages, used or not");
   return part;
 }
 
@@ -132,7 +139,7 @@ Part gpu(const DeviceNow& now) {
   const Sample* device = now.samples.find("jetmem_device_info");
   const bool is_tegra = device != nullptr && device->label("soc").starts_with("tegra");
   if (is_tegra && !card) part.none = false;
-  part.why = part.none && card ? "the GPU has memory of its own"
+  part.why = part.none && card                                    ? "the GPU has memory of its own"
              : is_absent(now, "nvmap") && !part.none && !is_tegra ? reason(now, "nvml")
                                                                   : reason(now, "nvmap");
   return part;

@@ -2,6 +2,7 @@
 #include "report/answers/thermal_answer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "base/text/text.h"
@@ -22,6 +23,20 @@ std::span<const Sample> some_of(ThermalAnswer& answer, const SampleSet& samples,
     found = found.first(ThermalAnswer::kMaxEach);
   }
   return found;
+}
+
+// Of all zones without one: the source counts the reasons, and not of which zone each is.
+std::string why_no_temperature(const SampleSet& samples) {
+  std::string counts;
+  for (const Sample& each : samples.family("jetmem_source_absent_values")) {
+    const std::string_view reason = each.label("reason");
+    if (each.label("source") != "thermal" || each.value <= 0) continue;
+    if (reason == "powered_off" || reason == "binding_unknown") continue;
+    counts += (counts.empty() ? "" : ", ") +
+              std::to_string(static_cast<std::uint64_t>(each.value)) + " " + printable(reason, 32);
+  }
+  if (counts.empty()) return "the kernel reports no temperature: this part is usually powered off";
+  return "no temperature could be read (values of zones in this reading: " + counts + ")";
 }
 
 void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
@@ -51,10 +66,10 @@ void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
     ThermalAnswer::Zone* zone = of(sample);
     if (zone != nullptr && zone->trips.size() < 16) {
       ThermalAnswer::Trip trip{label_of(sample, "kind"), sample.value, std::nullopt};
-      if (const auto bound = samples.value("jetmem_thermal_trip_bound",
-                                           {{"zone", sample.label("zone")},
-                                            {"index", sample.label("index")},
-                                            {"trip", sample.label("trip")}})) {
+      if (const auto bound =
+              samples.value("jetmem_thermal_trip_bound", {{"zone", sample.label("zone")},
+                                                          {"index", sample.label("index")},
+                                                          {"trip", sample.label("trip")}})) {
         trip.bound = *bound != 0;
       }
       zone->trips.push_back(std::move(trip));
@@ -66,11 +81,11 @@ void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
       zone->margins.emplace_back(label_of(sample, "kind"), sample.value);
     }
   }
+  const std::string no_temperature = why_no_temperature(samples);
   for (ThermalAnswer::Zone& zone : answer.zones) {
     zone.zone = printable(zone.zone, 64);
     zone.index = printable(zone.index, 16);
-    explain(zone.absent, "celsius", zone.celsius,
-            "the kernel reports no temperature: this part is usually powered off");
+    explain(zone.absent, "celsius", zone.celsius, no_temperature);
     std::sort(zone.trips.begin(), zone.trips.end(),
               [](const auto& a, const auto& b) { return a.celsius < b.celsius; });
     for (const char* kind : {"passive", "active"}) {

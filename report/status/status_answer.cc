@@ -82,6 +82,10 @@ void add_gpu(Answer& answer, const DeviceNow& now) {
   for (const MemoryBudget::Part& part : answer.budget.parts) {
     if (part.name != "gpu") continue;
     answer.gpu_bytes = part.bytes ? part.bytes : part.reported_bytes;
+    // nvmap's page pool is the GPU's, but free.
+    for (const MemoryBudget::Piece& piece : part.components) {
+      if (piece.name == "nvmap_stock" && answer.gpu_bytes) *answer.gpu_bytes -= piece.bytes;
+    }
     answer.no_gpu = part.none;
     explain(answer.absent, "gpu_bytes", answer.gpu_bytes, part.why);
     if (answer.gpu_processes.empty() && by_name.empty()) {

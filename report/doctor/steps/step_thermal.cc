@@ -69,6 +69,13 @@ void examine_thermal(const DeviceView& view, Step& step) {
     conclude(step, "Temperatures or throttling are unknown: " +
                        absent_text(view, zones == Seeing::kBlind ? "thermal" : "throttle") + ".");
   }
+  if (stands.empty() && throttle != Seeing::kSeen) {
+    found(
+        step, Verdict::kUnknown,
+        "Temperatures and throttling are unknown: no zone reports a temperature, and nothing here "
+        "says whether the chip is slowed down.");
+    return;
+  }
   if (stands.empty()) stands = "Not throttled; no zone reports a temperature";
   conclude(step, stands + (throttle == Seeing::kSeen ? ", not throttled." : "."));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answers from samples put together by hand: what is not there stays absent with a reason.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -363,6 +364,18 @@ TEST(Fragmentation, PageSizeIsUnknownWithoutFreeBlocks) {
              {"jetmem_buddy_free_bytes{node=\"0\",order=\"0\",zone=\"Normal\"}", 0}}));
   EXPECT_FALSE(answer.page_bytes);
   EXPECT_FALSE(answer.zones[0].orders[0].share);
+}
+
+TEST(Thermal, ReasonOfAMissingTemperature) {
+  const auto reason = [](const char* absent) {
+    const ThermalAnswer answer = thermal_answer(board(
+        {{"jetmem_thermal_zone_enabled{index=\"0\",zone=\"cpu\"}", 1},
+         {std::string("jetmem_source_absent_values{reason=\"") + absent + "\",source=\"thermal\"}",
+          2}}));
+    return absence_reason(answer.zones.at(0).absent, "celsius");
+  };
+  EXPECT_THAT(reason("powered_off"), ::testing::HasSubstr("usually powered off"));
+  EXPECT_THAT(reason("unreadable"), ::testing::HasSubstr("2 unreadable"));
 }
 
 TEST(Thermal, SortsZonesByTemperature) {

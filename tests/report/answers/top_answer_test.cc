@@ -54,6 +54,22 @@ TEST(LinuxBudget, StacksCountOnce) {
   EXPECT_EQ(linux_budget(device(series)).unaccounted_bytes, 345 - 30);
 }
 
+TEST(LinuxBudget, ANumberThatTheKernelDoesNotCountIsNoPart) {
+  Series series = meminfo();
+  series.emplace_back("jetmem_meminfo_VmallocUsed_bytes", 0);
+  const MemoryBudget budget = linux_budget(device(series));
+  for (const auto& piece : budget.part("kernel")->components) EXPECT_NE(piece.name, "vmalloc");
+}
+
+TEST(LinuxBudget, HugePagesCountWithoutTheirSum) {
+  Series series = meminfo();
+  series.emplace_back("jetmem_meminfo_HugePages_Total", 3);
+  series.emplace_back("jetmem_meminfo_Hugepagesize_bytes", 10);
+  EXPECT_EQ(linux_budget(device(series)).unaccounted_bytes, 345 - 30);
+  series.emplace_back("jetmem_meminfo_Hugetlb_bytes", 40);
+  EXPECT_EQ(linux_budget(device(series)).unaccounted_bytes, 345 - 40);
+}
+
 TEST(LinuxBudget, NvmapBuffersCountOnce) {
   Series series = meminfo();
   series.emplace_back("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}", 60);

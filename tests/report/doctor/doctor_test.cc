@@ -197,6 +197,16 @@ TEST(Doctor, MemoryInTheKernelsOwnObjectsIsNotBlamedOnPrograms) {
   EXPECT_THAT(memory(kGiB).remedy, HasSubstr("jetmem top"));
 }
 
+TEST(Doctor, HeatThatNothingReportsIsUnknown) {
+  DeviceNow now =
+      healthy_device(set("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}", kGone));
+  EXPECT_EQ(examine(now, nullptr, "").step("thermal")->verdict, Verdict::kOk);
+  for (SourceNow& source : now.sources) {
+    if (source.name == "throttle") source.state = "absent";
+  }
+  EXPECT_EQ(examine(now, nullptr, "").step("thermal")->verdict, Verdict::kUnknown);
+}
+
 TEST(Doctor, AHealthyDeviceIsOk) {
   const DoctorAnswer answer = examine(healthy_device(), nullptr, "");
   EXPECT_EQ(answer.verdict, Verdict::kOk);
