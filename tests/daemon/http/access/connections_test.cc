@@ -171,7 +171,7 @@ TEST_F(ConnectionsTest, InAStormEachClientHasItsShare) {
   EXPECT_EQ(all_.to_share(client("192.0.2.1")), nullptr);
   all_.cut(*all[0]);
   EXPECT_EQ(all_.to_share(client("192.0.2.0")), nullptr);
-  for (const std::size_t i : {1, 3, 4, 6, 7, 9, 10}) all_.cut(*all[i]);
+  for (const std::size_t i : {1U, 3U, 4U, 6U, 7U, 9U, 10U}) all_.cut(*all[i]);
   EXPECT_FALSE(all_.has_client_with_several());
   EXPECT_EQ(all_.to_share(newcomer), nullptr);
 }
