@@ -138,7 +138,8 @@ ApiAnswer Api::on_query_worker(const std::string& key, QueryCost cost,
   }
   const auto question = [make = std::move(make)] { return std::any(make()); };
   // The web thread waits for its own question, not for those of others before it.
-  const auto wait = query_worker_.is_idle() ? timeout_.wait : std::chrono::milliseconds(0);
+  const bool waits = !timeout_.may_recur || query_worker_.is_idle();
+  const auto wait = waits ? timeout_.wait : std::chrono::milliseconds(0);
   HistoryQueryWorker::Reply reply = query_worker_.ask(key, asker, question, wait);
   using State = HistoryQueryWorker::State;
   if (reply.state == State::kAnswered) {
@@ -152,8 +153,6 @@ ApiAnswer Api::on_query_worker(const std::string& key, QueryCost cost,
     out.later = true;
     return out;
   }
-  // A client that waited for long may come for it; one that may not wait asks another time.
-  if (may_come && !timeout_.again) query_worker_.withdraw(key);
   return api_error(503, late(reply.state), "ask again in a second; journalctl -u jetmemd");
 }
 

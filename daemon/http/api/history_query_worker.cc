@@ -182,13 +182,6 @@ HistoryQueryWorker::Reply HistoryQueryWorker::ask(const std::string& key, const 
   return out;
 }
 
-void HistoryQueryWorker::withdraw(const std::string& key) {
-  const std::lock_guard lock(shared_->mutex);
-  shared_->jobs.remove_if([&](const Job& job) {
-    return job.question && !job.is_awaited && job.asker.cost != QueryCost::kOwn && job.key == key;
-  });
-}
-
 void HistoryQueryWorker::client_left(const ClientKey& client) {
   const std::lock_guard lock(shared_->mutex);
   shared_->jobs.remove_if([&](const Job& job) {

@@ -74,8 +74,6 @@ class HistoryQueryWorker {
   bool may_ask(const Asker& asker, Nanoseconds now);
   // Questions of one key are the same. Waits up to `timeout` for the answer.
   Reply ask(const std::string& key, const Asker& asker, Question question, Milliseconds timeout);
-  // The client was told to ask another time: not begun, if nobody waits for it.
-  void withdraw(const std::string& key);
   // It ended its connections without waiting for the answers. Who asked the same asks again.
   void client_left(const ClientKey& client);
   // Readable when it may be worth asking again.

@@ -596,8 +596,8 @@ ApiTimeouts HttpPort::timeout_of(const MHD_Connection* handle, const Connection&
   } else {
     out.may_recur = waiting(nullptr) < options_.max_connections;
   }
-  // It has already waited.
-  if (out.again) out.wait = std::chrono::milliseconds(0);
+  // It has already waited, or many others wait before it.
+  if (out.again || !out.may_recur) out.wait = std::chrono::milliseconds(0);
   return out;
 }
 

@@ -238,17 +238,14 @@ TEST_F(QueryOrderTest, WhatIsAskedForAllDoesNotWaitForAnswersThatOthersLeave) {
             Worker::State::kAnswered);
 }
 
-TEST_F(QueryOrderTest, WhoLeavesOrMayNotWaitTakesNoTurn) {
+TEST_F(QueryOrderTest, WhoLeavesTakesNoTurn) {
   ask("runs", address(1), QueryCost::kHeavy, milliseconds(300));
   await_begun(1);
   ask("left", address(2), QueryCost::kHeavy);
-  ask("withdrawn", address(3), QueryCost::kHeavy);
   worker_.client_left(address(2));
-  worker_.withdraw("withdrawn");
   finish({"runs"}, address(1));
   finish({"last"}, address(4));
   EXPECT_EQ(place_of("left"), order_.size());
-  EXPECT_EQ(place_of("withdrawn"), order_.size());
 }
 
 TEST_F(QueryOrderTest, WhatNobodyAsksAnyMoreIsNotBegun) {
