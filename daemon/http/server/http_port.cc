@@ -13,24 +13,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <utility>
 #include <vector>
 
 #include "daemon/http/access/host_guard.h"
-#include "daemon/http/server/request_check.h"
+#include "daemon/http/server/received_request.h"
 
 namespace jetmem {
 namespace {
 
-// For a connection's request line, headers and answer headers: what RequestCheck accepts, with as
-// much for each field as libmicrohttpd takes, and then the answer's headers. libmicrohttpd refuses
-// more by itself, with 414 or 431.
-constexpr std::size_t kMemoryOfField = 56;
-constexpr std::size_t kMemoryOfAnswer = 3'072;
-constexpr std::size_t kConnectionMemory =
-    RequestCheck::kMaxBytes + RequestCheck::kMaxFields * kMemoryOfField + kMemoryOfAnswer;
 // So few that a storm of connections does not starve the other ports.
 constexpr int kAcceptAtOnce = 16;
 // Of those that are refused, which costs little: all that the kernel queues.
@@ -57,89 +49,6 @@ constexpr std::size_t kMostWaitingOfClient = 8;
 
 // The machine's clock: the daemon's may run faster, with --speed.
 Nanoseconds now_of_wait() { return std::chrono::steady_clock::now().time_since_epoch(); }
-
-std::string_view header_of(MHD_Connection* connection, const char* name) {
-  const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-  return value == nullptr ? std::string_view() : value;
-}
-
-// Whether the request's URI ends before its place does: with a NUL in it, as `version` follows.
-bool is_cut_short(const char* uri, std::size_t size, const char* version) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(uri);
-  const auto end = reinterpret_cast<std::uintptr_t>(version);
-  return end > begin + size + 1 && end - begin <= kConnectionMemory;
-}
-
-// Whether a NUL ends the value before its line does: behind the NUL that libmicrohttpd puts at the
-// line's end comes what is left of that, the next line, or the end of the headers.
-bool has_nul(const Connection& connection, std::string_view value, const char* next_name) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(connection.uri);
-  const auto at = reinterpret_cast<std::uintptr_t>(value.data());
-  if (at < begin || at - begin + value.size() + 1 >= kConnectionMemory) return false;
-  const char* const behind = value.data() + value.size() + 1;
-  return behind != next_name &&
-         std::string_view("\0\r\n \t", 5).find(*behind) == std::string_view::npos;
-}
-
-struct HeaderCheck {
-  RequestCheck check;
-  const Connection& connection;
-  std::string_view value{};  // of the header before
-
-  void end_value(const char* next_name) {
-    if (value.data() != nullptr && has_nul(connection, value, next_name)) check.add_ambiguity();
-  }
-};
-
-RequestCheck check_request(MHD_Connection* handle, const Connection& connection, const char* method,
-                           const char* version) {
-  HeaderCheck headers{{}, connection};
-  RequestCheck& out = headers.check;
-  out.add_request_line(method, connection.uri_size, version);
-  if (connection.is_uri_malformed || is_cut_short(connection.uri, connection.uri_size, version) ||
-      is_cut_short(method, std::strlen(method), connection.uri)) {
-    out.add_ambiguity();
-  }
-  MHD_get_connection_values_n(
-      handle, MHD_HEADER_KIND,
-      [](void* to, MHD_ValueKind, const char* name, std::size_t name_size, const char* value,
-         std::size_t value_size) {
-        auto& headers = *static_cast<HeaderCheck*>(to);
-        RequestCheck& check = headers.check;
-        headers.end_value(name);
-        headers.value = value == nullptr ? std::string_view() : std::string_view(value, value_size);
-        check.add_header({name, name_size}, headers.value);
-        // A folded line made libmicrohttpd move the name behind the value.
-        if (value != nullptr && std::less<>()(value, name)) check.add_ambiguity();
-        return MHD_YES;
-      },
-      &headers);
-  headers.end_value(nullptr);
-  MHD_get_connection_values_n(
-      handle, MHD_COOKIE_KIND,
-      [](void* to, MHD_ValueKind, const char* name, std::size_t name_size, const char* value,
-         std::size_t value_size) {
-        static_cast<RequestCheck*>(to)->add_cookie(
-            {name, name_size},
-            value == nullptr ? std::string_view() : std::string_view(value, value_size));
-        return MHD_YES;
-      },
-      &out);
-  MHD_get_connection_values_n(
-      handle, MHD_GET_ARGUMENT_KIND,
-      [](void* to, MHD_ValueKind, const char*, std::size_t, const char*, std::size_t) {
-        static_cast<RequestCheck*>(to)->add_parameter();
-        return MHD_YES;
-      },
-      &out);
-  return out;
-}
-
-// Whether the client asked for its connection to end with the answer, or speaks HTTP/1.0.
-bool ends_connection(MHD_Connection* handle, const char* version) {
-  return std::string_view(version) != "HTTP/1.1" ||
-         !header_of(handle, MHD_HTTP_HEADER_CONNECTION).empty();
-}
 
 // Past libmicrohttpd, which may have no memory left for an answer's headers.
 void send_too_large(MHD_Connection* handle, const Connection& connection) {

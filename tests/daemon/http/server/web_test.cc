@@ -232,6 +232,9 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
       std::string("Content-Length: 0\0", 18) + size,
       std::string("Content-Length: 0\0", 18) + size + "\r\nX: y",
       std::string("Accept-Encoding: identity\0gzip", 30),
+      std::string("Content-Length: 0\0\0", 19) + size + "\r\nX: y",
+      std::string("Content-Length: 0\0 ", 19) + size + "\r\nX: y",
+      std::string("Content-Length: 0\0\r\nX: y", 24),
   };
   for (const std::string& each : all) {
     HttpClient client(address_);
