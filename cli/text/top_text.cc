@@ -289,7 +289,7 @@ std::string memory_text(const MemoryBudget& memory, const ScreenStyle& style) {
                                                            : std::string("-");
   };
   for (const auto& part : memory.parts) {
-    const std::string what = part.none             ? "none"
+    const std::string what = part.none             ? plain_reason(part.why)
                              : part.bytes          ? ""
                              : part.reported_bytes ? bytes_text(*part.reported_bytes) + " reported"
                                                    : "not known";
@@ -319,10 +319,10 @@ std::string memory_text(const MemoryBudget& memory, const ScreenStyle& style) {
   const std::string overlap = overlap_text(memory);
   if (!overlap.empty()) out += paragraph(style, "Note: " + overlap + ".");
   for (const auto& part : memory.parts) {
-    if (part.bytes || part.none) continue;
+    if (part.none || part.why.empty()) continue;
     out +=
-        paragraph(style, "Included in the last row, as it is not known separately: " + part.what +
-                             " (" + part.why + ")");
+        paragraph(style, "Included in the last row, as it is not known separately: " +
+                             (part.bytes ? part.why : part.what + " (" + part.why + ")"));
   }
   return out;
 }

@@ -78,9 +78,10 @@ Part kernel(const DeviceNow& now, bool whole) {
               {"SecPageTables", "iommu_page_tables", "page tables of IOMMU and KVM"},
               {"Percpu", "percpu", "per-CPU memory"},
               {"KernelStack", "kernel_stacks", "stacks of threads in the kernel"}});
-  // Kernels 4.4 to 5.2 do not count it, and print 0.
-  if (const auto vmalloc = samples.meminfo("VmallocUsed"); vmalloc && *vmalloc > 0) {
-    // On all supported kernels stacks are part of vmalloc.
+  if (const auto vmalloc = samples.meminfo("VmallocUsed"); vmalloc && *vmalloc == 0) {
+    part.why = "vmalloc (kernels 4.4 to 5.2 do not count it)";
+  } else if (vmalloc) {
+    // Stacks are part of vmalloc (CONFIG_VMAP_STACK).
     const double stacks = samples.meminfo("KernelStack").value_or(0);
     add(part, "vmalloc", *vmalloc >= stacks ? *vmalloc - stacks : *vmalloc,
         "vmalloc without the stacks: modules, drivers");
@@ -139,9 +140,10 @@ Part gpu(const DeviceNow& now) {
   const Sample* device = now.samples.find("jetmem_device_info");
   const bool is_tegra = device != nullptr && device->label("soc").starts_with("tegra");
   if (is_tegra && !card) part.none = false;
-  part.why = part.none && card                                    ? "the GPU has memory of its own"
-             : is_absent(now, "nvmap") && !part.none && !is_tegra ? reason(now, "nvml")
-                                                                  : reason(now, "nvmap");
+  if (part.none)
+    part.why = card ? "the GPU has memory of its own" : "no NVIDIA GPU; others are not read";
+  else
+    part.why = reason(now, is_absent(now, "nvmap") && !is_tegra ? "nvml" : "nvmap");
   return part;
 }
 
@@ -314,7 +316,9 @@ static void describe(json::Fields& v, Part& part) {
   v.unless_false("outside", part.outside);
   v.unless_empty("components", part.components);
   Absences absent;
-  if (!part.bytes) absent.emplace_back("bytes", part.why);
+  if (!part.bytes || !part.why.empty()) {
+    absent.emplace_back(part.bytes ? "components" : "bytes", part.why);
+  }
   v.absent(absent);
 }
 

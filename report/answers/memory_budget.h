@@ -24,7 +24,7 @@ struct MemoryBudget {
     std::string name;
     std::string what;  // for people
     std::optional<double> bytes;
-    std::string why;  // why it is not known, or not counted
+    std::string why;  // why it is not known, or not counted; with bytes: what is missing in them
     // What a source tells although it overlaps with other parts, so that it is none of the sum.
     std::optional<double> reported_bytes;
     bool none = false;     // the device has no such thing: no gap
