@@ -13,10 +13,9 @@ constexpr std::array kMetrics{
         "closed for a new client when http.max_connections were open, being idle or, where none "
         "was, because its client held most; busy_refused: closed at once, as clients opened "
         "connections faster than they can be served and this one held its share; response_memory: "
-        "unread answers fill the memory for "
-        "them; password_queue: too many passwords wait to be checked; host: the Host header is not "
-        "a name of this device (http.hosts); bad_request: malformed, ambiguous or too large (400, "
-        "414, 431).",
+        "unread answers fill the memory for them; password_queue: too many passwords wait to be "
+        "checked; host: the Host header is not a name of this device (http.hosts); bad_request: "
+        "malformed, ambiguous or too large (400, 414, 431).",
         {"reason"}, kRefusalNames.size()),
     gauge("jetmem_http_response_buffer_bytes",
           "Bytes of answers that clients have not read yet. An answer that several clients read "
