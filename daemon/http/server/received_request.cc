@@ -2,11 +2,14 @@
 #include "daemon/http/server/received_request.h"
 
 #include <microhttpd.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+
+#include "base/text/text.h"
 
 namespace jetmem {
 namespace {
@@ -25,27 +28,39 @@ bool is_received(const Connection& connection, const char* byte) {
   return at >= begin && at - begin < kConnectionMemory;
 }
 
-// Whether a NUL ends the value before its line does. libmicrohttpd puts one or two NULs in place of
-// the line's end, and the next line's name follows. Where none does, it is the empty line that ends
-// the headers, and only one byte of that is looked at: what is behind it may be anything.
-bool has_nul(const Connection& connection, std::string_view value, const char* next_name) {
-  constexpr std::string_view kLineEnd("\0\r\n \t", 5);
-  const char* const end = value.data() + value.size();
-  if (!is_received(connection, end + 1)) return false;
-  if (next_name == nullptr) return kLineEnd.find(end[1]) == std::string_view::npos;
-  if (!is_received(connection, next_name) || !std::less<>()(end, next_name)) return false;
-  const std::string_view gap(end, static_cast<std::size_t>(next_name - end));
-  return gap.find_first_not_of(kLineEnd) != std::string_view::npos ||
-         std::count(gap.begin(), gap.end(), '\0') > 2;
+// Whether each line ends with CRLF, and no value before its line does. libmicrohttpd before 1.0
+// puts NULs in place of CRLF, and takes a NUL of the client's for the end of a value, at the
+// beginning of a line for the end of the headers. Version 1.0 refuses all that itself.
+bool is_line_end(const Connection& connection, const char* end, const char* next_name) {
+  constexpr std::string_view kLineEnd("\0\0", 2);
+  constexpr std::string_view kHeadersEnd("\0\0\0\0", 4);
+  static const bool checks = std::string_view(MHD_get_version()).starts_with("0.");
+  if (!checks || !is_received(connection, end + kHeadersEnd.size())) return true;
+  if (next_name == nullptr) return std::string_view(end, kHeadersEnd.size()) == kHeadersEnd;
+  if (!is_received(connection, next_name) || !std::less<>()(end, next_name)) return true;
+  return std::string_view(end, static_cast<std::size_t>(next_name - end)) == kLineEnd;
+}
+
+// Of the header Connection.
+bool has_option(std::string_view options, std::string_view option) {
+  while (!options.empty()) {
+    const std::size_t end = std::min(options.find(','), options.size());
+    const std::string_view each = trim(options.substr(0, end));
+    if (each.size() == option.size() && ::strncasecmp(each.data(), option.data(), each.size()) == 0)
+      return true;
+    options.remove_prefix(std::min(end + 1, options.size()));
+  }
+  return false;
 }
 
 struct HeaderCheck {
   const Connection& connection;
+  std::string_view value;  // of the header before, or the version
   RequestCheck check{};
-  std::string_view value{};  // of the header before
 
-  void end_value(const char* next_name) {
-    if (value.data() != nullptr && has_nul(connection, value, next_name)) check.add_ambiguity();
+  void end_line(const char* next_name) {
+    if (value.data() == nullptr) return;
+    if (!is_line_end(connection, value.data() + value.size(), next_name)) check.add_ambiguity();
   }
 };
 
@@ -58,7 +73,7 @@ std::string_view header_of(MHD_Connection* connection, const char* name) {
 
 RequestCheck check_request(MHD_Connection* handle, const Connection& connection, const char* method,
                            const char* version) {
-  HeaderCheck headers{connection};
+  HeaderCheck headers{connection, version};
   RequestCheck& out = headers.check;
   out.add_request_line(method, connection.uri_size, version);
   if (connection.is_uri_malformed || is_cut_short(connection.uri, connection.uri_size, version) ||
@@ -71,7 +86,7 @@ RequestCheck check_request(MHD_Connection* handle, const Connection& connection,
          std::size_t value_size) {
         auto& headers = *static_cast<HeaderCheck*>(to);
         RequestCheck& check = headers.check;
-        headers.end_value(name);
+        headers.end_line(name);
         headers.value = value == nullptr ? std::string_view() : std::string_view(value, value_size);
         check.add_header({name, name_size}, headers.value);
         // A folded line made libmicrohttpd move the name behind the value.
@@ -82,7 +97,8 @@ RequestCheck check_request(MHD_Connection* handle, const Connection& connection,
         return MHD_YES;
       },
       &headers);
-  headers.end_value(nullptr);
+  // Without any header the connection ends with the answer (HTTP/1.0), or the request has no Host.
+  if (headers.value.data() != version) headers.end_line(nullptr);
   MHD_get_connection_values_n(
       handle, MHD_COOKIE_KIND,
       [](void* to, MHD_ValueKind, const char* name, std::size_t name_size, const char* value,
@@ -104,8 +120,9 @@ RequestCheck check_request(MHD_Connection* handle, const Connection& connection,
 }
 
 bool ends_connection(MHD_Connection* handle, const char* version) {
-  return std::string_view(version) != "HTTP/1.1" ||
-         !header_of(handle, MHD_HTTP_HEADER_CONNECTION).empty();
+  const std::string_view options = header_of(handle, MHD_HTTP_HEADER_CONNECTION);
+  if (has_option(options, "close")) return true;
+  return std::string_view(version) != "HTTP/1.1" && !has_option(options, "keep-alive");
 }
 
 }  // namespace jetmem
