@@ -404,6 +404,12 @@ class UnderAttack(unittest.TestCase):
         # A second is the kernel's, when its queue was full for a moment.
         self.assertLess(jt.measured("the middle newcomer", statistics.median(times)), 1)
         self.assertLess(jt.measured("the slowest newcomer", max(times)), 5)
+        # Also where the request comes late, as over a slow network.
+        for late in (0.15, 0.3, 0.7):
+            with at.raw(daemon.port, "127.0.6.1", 5) as client:
+                time.sleep(late)
+                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                self.assertIn(b"200 OK", client.recv(4000), f"{late} s after it connected")
         page = daemon.scrape()
         self.assertGreater(self.refused(page, "busy_refused"), 0)
 

@@ -11,8 +11,8 @@ constexpr std::array kMetrics{
         "newer one of its client, which had http.max_connections_per_client open; slow_request, "
         "slow_reader: sent its request or read its answer too slowly; idle_evicted, busy_evicted: "
         "closed for a new client when http.max_connections were open, being idle or, where none "
-        "was, because its client held most; busy_refused: closed at once, as clients opened "
-        "connections faster than they can be served and this one held its share; response_memory: "
+        "was, in use; busy_refused: closed at once, as clients kept opening connections while all "
+        "were in use and this one held its share; response_memory: "
         "unread answers fill the memory for them; password_queue: too many passwords wait to be "
         "checked; host: the Host header is not a name of this device (http.hosts); bad_request: "
         "malformed, ambiguous or too large (400, 414, 431).",

@@ -17,8 +17,8 @@ enum class Refusal : std::uint8_t {
   kSlowRequest,        // its request was not complete within http.request_timeout
   kSlowReader,         // it did not read its answer in time
   kIdleEvicted,        // all connections were taken, and this one was idle or read slowly
-  kBusyEvicted,        // all were taken, none was idle, and its client held most
-  kBusyRefused,        // all were taken and young, and its client held its share of them
+  kBusyEvicted,        // all were taken, and none was idle
+  kBusyRefused,        // all were taken, in a storm, and its client held its share of them
   kAnswerMemory,       // unread answers fill the memory for them
   kPasswordQueue,      // too many passwords wait to be checked
   kHost,               // its Host header is not a name of this device (HostGuard)

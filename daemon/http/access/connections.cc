@@ -33,6 +33,16 @@ Loss loss_of(const Connection& connection, Nanoseconds now) {
 
 }  // namespace
 
+bool Storm::lasts(Nanoseconds now, bool one_is_idle) {
+  if (now - seen_ > (lasts_ ? kEnds : kPause)) {
+    lasts_ = false;
+    began_ = now;
+  }
+  if (lasts_ || !one_is_idle) seen_ = now;
+  lasts_ = lasts_ || (!one_is_idle && now - began_ >= kLasts);
+  return lasts_;
+}
+
 Connection& Connections::open(MHD_Connection* handle, int fd, const ClientKey& client,
                               Nanoseconds now) {
   Connection& out = *all_.emplace_back(std::make_unique<Connection>());

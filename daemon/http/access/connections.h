@@ -3,8 +3,9 @@
 // one is closed for another when all are taken. The web thread's own; the caller cuts them.
 //
 // A newcomer always gets in: it takes the place of a connection of the client that holds most,
-// whatever that connection does. It has a moment to send its request: in a storm of newcomers the
-// next one waits for that. Root has a few places of its own on Unix sockets.
+// whatever that connection does. It has a moment to send its request: the next one waits for that.
+// In a storm of newcomers each client has its share. Root has a few places of its own on Unix
+// sockets.
 #pragma once
 
 #include <chrono>
@@ -50,6 +51,23 @@ struct Connection {
   std::unique_ptr<AnswerMemory::Held> answer;
   Handshake handshake;
   bool in_handshake() const { return handshake.server != nullptr && !handshake.done; }
+};
+
+// Whether clients have been coming for long while all connections were taken and none was idle.
+class Storm {
+ public:
+  static constexpr Nanoseconds kLasts = std::chrono::milliseconds(300);
+  static constexpr Nanoseconds kPause = std::chrono::milliseconds(200);  // between two of them
+  // It is over when nobody has come for so long while all were taken.
+  static constexpr Nanoseconds kEnds = std::chrono::seconds(2);
+
+  // Someone comes while all are taken.
+  bool lasts(Nanoseconds now, bool one_is_idle);
+
+ private:
+  Nanoseconds began_{0};
+  Nanoseconds seen_{0};  // when last
+  bool lasts_ = false;
 };
 
 class Connections {
@@ -112,8 +130,8 @@ class Connections {
   // The one to evict: of the client that holds most, the one that loses least by it. With `client`
   // only among its connections.
   Eviction to_evict(Nanoseconds now, const ClientKey* client = nullptr) const;
-  // For when all are young and clients come faster than those age: one of the client that holds
-  // most, if that is more than `client` would hold then. Null: `client` has its share.
+  // In a storm: one of the client that holds most, if that is more than `client` would hold then.
+  // Null: `client` has its share.
   Connection* to_share(const ClientKey& client) const;
   // Whether any client holds several.
   bool has_client_with_several() const { return counts_.size() < unreserved_ + reserved_; }

@@ -11,9 +11,8 @@ constexpr std::array<std::string_view, kRefusalNames.size()> kWhat{
     "did not complete its request within http.request_timeout, and was cut",
     "read its answer too slowly, and was cut",
     "was idle or slow while all of http.max_connections were open, and was cut for a new client",
-    "held most of http.max_connections, and one of its connections was cut for a new client",
-    "opened one more while others opened too many, held its share of http.max_connections, and was "
-    "refused it",
+    "lost a connection, cut for a new client while all of http.max_connections were in use",
+    "held its share of http.max_connections while all were in use, and was refused one more",
     "got 503: unread answers fill the memory for them",
     "got 429 or 503: too many passwords wait to be checked",
     "got 421: its Host header is not a name of this device, as when a web page rebinds its DNS "

@@ -27,9 +27,6 @@ namespace {
 constexpr int kAcceptAtOnce = 16;
 // Of those that are refused, which costs little: all that the kernel queues.
 constexpr int kRefuseAtOnce = 512;
-// A crowd that lasts so long is a storm, until there was none for so long.
-constexpr Nanoseconds kCrowdLasts = std::chrono::milliseconds(300);
-constexpr Nanoseconds kStormEnds = std::chrono::seconds(2);
 constexpr int kSendBuffer = 128 << 10;  // bytes; the kernel doubles it
 constexpr Nanoseconds kAcceptPause = std::chrono::seconds(1);
 // Most questions to the history are answered within this time, and waited for; a request that takes
@@ -217,10 +214,13 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
     // body then. That is right for requests with one, and for those that expect "100 Continue":
     // where more bytes came with them, libmicrohttpd takes no answer later. Other connections stay
     // open.
-    const bool ends = request.has_body || !header_of(connection, MHD_HTTP_HEADER_EXPECT).empty();
-    if (*state == nullptr && !ends) {
-      *state = &headers_seen;
-      return MHD_YES;
+    if (*state == nullptr) {
+      const bool ends = request.has_body || !header_of(connection, MHD_HTTP_HEADER_EXPECT).empty();
+      its->is_last = its->is_last || ends;
+      if (!ends) {
+        *state = &headers_seen;
+        return MHD_YES;
+      }
     }
     ParameterList parameters;
     parameters.reserve(Parameters::kMost + 1);  // so that no exception crosses the iterator
@@ -586,25 +586,21 @@ Nanoseconds HttpPort::timeout(Nanoseconds now) const {
   return out;
 }
 
-Nanoseconds HttpPort::crowd_pause() const {
+HttpPort::Entrance HttpPort::entrance() {
   // On a Unix socket root need not wait.
-  if (is_unix() || connections_.unreserved() < options_.max_connections) return Nanoseconds(0);
-  return connections_.to_evict(now_of_wait()).grace;
-}
-
-bool HttpPort::is_storm(Nanoseconds now) {
-  if (now - storm_seen_ > kStormEnds) storm_began_ = now;
-  storm_seen_ = now;
-  return now - storm_began_ >= kCrowdLasts;
+  if (is_unix() || connections_.unreserved() < options_.max_connections) return {};
+  const Nanoseconds now = now_of_wait();
+  const Connections::Eviction next = connections_.to_evict(now);
+  if (storm_.lasts(now, next.is_idle) && connections_.has_client_with_several()) return {true, {}};
+  return {false, next.grace};
 }
 
 bool HttpPort::accept_waiting(Nanoseconds now) {
   int refused = 0;
-  Nanoseconds pause = crowd_pause();
+  Entrance entry = entrance();
   for (int i = 0; i < kAcceptAtOnce && refused < kRefuseAtOnce && !is_full(); ++i) {
-    const bool is_crowd = pause > Nanoseconds(0);
-    if (is_crowd && !(is_storm(now) && connections_.has_client_with_several())) {
-      accept_again_ = now + pause;
+    if (entry.pause > Nanoseconds(0)) {
+      accept_again_ = now + entry.pause;
       return true;
     }
     sockaddr_storage from{};
@@ -618,7 +614,7 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
       return false;
     }
     accepted_ = is_unix() ? local_client_key(fd) : client_key(from);
-    if (is_crowd && !take_share(accepted_)) {
+    if (entry.is_shared && !take_share(accepted_)) {
       shared_.refusals.refused(Refusal::kBusyRefused, accepted_);
       ::close(fd);
       ++refused;
@@ -627,7 +623,7 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
     }
     // What a slow reader has not read stays with us, where it is bounded, not in the kernel.
     ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
-    if (!is_crowd) make_room(accepted_);
+    if (!entry.is_shared) make_room(accepted_);
     sockaddr_storage peer{};
     peer.ss_family = is_unix() ? AF_UNIX : AF_INET;
     is_adding_ = true;
@@ -639,7 +635,7 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
       accept_again_ = now + kAcceptPause;
       return false;
     }
-    pause = crowd_pause();
+    entry = entrance();
   }
   return true;
 }

@@ -63,8 +63,8 @@ class HttpPort {
   Nanoseconds timeout(Nanoseconds now) const;
 
   // Accepts waiting connections. False: out of descriptors or memory; it pauses for a second. In a
-  // crowd of newcomers it pauses until the first of them has had its time. That would leave the
-  // kernel's queue full when the crowd does not end: then whoever holds its share is refused.
+  // crowd of newcomers it pauses until the first of them has had its time. In a storm that would
+  // leave the kernel's queue full: then whoever holds its share is refused.
   bool accept_waiting(Nanoseconds now);
   // Connections closed unanswered since the last call, out of memory.
   unsigned take_unanswered() { return std::exchange(unanswered_, 0); }
@@ -119,9 +119,11 @@ class HttpPort {
   // For one more connection of this client.
   void make_room(const ClientKey& client);
   bool is_full() const;
-  Nanoseconds crowd_pause() const;
-  // Whether crowds have been coming for long. To be called in each.
-  bool is_storm(Nanoseconds now);
+  struct Entrance {
+    bool is_shared = false;  // each client gets its share only
+    Nanoseconds pause{0};    // before the next one is let in
+  };
+  Entrance entrance();
   // False: the connection cannot be answered and must be closed.
   bool answer(MHD_Connection* handle, Connection& connection, Request& request);
   bool send_answer(MHD_Connection* handle, Connection& connection, const Answer& answer);
@@ -138,8 +140,7 @@ class HttpPort {
   MHD_Daemon* daemon_ = nullptr;
   int events_fd_ = -1;
   Nanoseconds accept_again_{0};
-  Nanoseconds storm_began_{0};
-  Nanoseconds storm_seen_{0};  // when last
+  Storm storm_;
   unsigned unanswered_ = 0;
   std::vector<Waiting> waiting_;
 };

@@ -176,6 +176,30 @@ TEST_F(ConnectionsTest, InAStormEachClientHasItsShare) {
   EXPECT_EQ(all_.to_share(newcomer), nullptr);
 }
 
+TEST(StormTest, IsACrowdThatLasts) {
+  Storm storm;
+  EXPECT_FALSE(storm.lasts(milliseconds(1000), false));
+  EXPECT_FALSE(storm.lasts(milliseconds(1150), false));
+  EXPECT_TRUE(storm.lasts(milliseconds(1300), false));
+  // What was young a moment ago may be idle by now.
+  EXPECT_TRUE(storm.lasts(milliseconds(3000), true));
+  EXPECT_TRUE(storm.lasts(milliseconds(4900), true));
+  EXPECT_FALSE(storm.lasts(milliseconds(7000), false));
+}
+
+TEST(StormTest, ShortCrowdsAreNone) {
+  Storm storm;
+  for (int i = 1; i < 20; ++i) {
+    EXPECT_FALSE(storm.lasts(milliseconds(1300 * i), false));
+    EXPECT_FALSE(storm.lasts(milliseconds(1300 * i + 250), false));
+  }
+}
+
+TEST(StormTest, WhereOneIsIdleThereIsNone) {
+  Storm storm;
+  for (int i = 1; i < 20; ++i) EXPECT_FALSE(storm.lasts(milliseconds(100 * i), true));
+}
+
 TEST_F(ConnectionsTest, ANewcomerHasAMomentForItsRequest) {
   Connection& young = open("192.0.2.1", milliseconds(1000));
   EXPECT_EQ(all_.to_evict(milliseconds(1020)).grace, milliseconds(80));

@@ -114,6 +114,20 @@ TEST_F(WebTest, WhoExpectsContinueGetsTheAnswerWhateverFollows) {
   client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\nG");
   EXPECT_EQ(client.receive().code, 200);
   EXPECT_TRUE(client.closes_within(2000));
+  EXPECT_TRUE(shows("jetmem_http_refused_total{reason=\"bad_request\"} 0"));
+}
+
+TEST_F(WebTest, GarbageAfterARequestCountsThoughTheConnectionWasToStay) {
+  start();
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (const char* options : {"", "Connection: keep-alive\r\n", "Connection: TE, Keep-Alive\r\n"}) {
+    clients.push_back(
+        client(std::string("GET /healthz HTTP/1.1\r\nHost: localhost\r\n") + options + "\r\n"));
+    EXPECT_EQ(clients.back()->receive().code, 200);
+    clients.back()->send("garbage\r\n\r\n");
+    EXPECT_TRUE(clients.back()->closes_within(2000));
+  }
+  EXPECT_TRUE(shows("jetmem_http_refused_total{reason=\"bad_request\"} 3"));
 }
 
 TEST_F(WebTest, OldClientsGetTheirAnswerAndTheEnd) {
@@ -235,6 +249,10 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
       std::string("Content-Length: 0\0\0", 19) + size + "\r\nX: y",
       std::string("Content-Length: 0\0 ", 19) + size + "\r\nX: y",
       std::string("Content-Length: 0\0\r\nX: y", 24),
+      std::string("Content-Length: 0\0 ", 19) + size,
+      std::string("X: y\r\n\0X: y", 11),
+      "X: y\nX: y",
+      "X: y\n",
   };
   for (const std::string& each : all) {
     HttpClient client(address_);
