@@ -136,10 +136,35 @@ void note(const EventFields& event, std::uint64_t count, LogContent& log) {
   log.kinds.insert(event.kind());
   log.uncorrected_memory = log.uncorrected_memory || is_uncorrected_memory(event);
   if (is_storage_failure(event)) log.storage_errors[event.device()] += count;
-  if (const auto swap = event.number({"swap_free_kb", "free_swap_kb"})) log.swap_free_kb = swap;
-  if (const auto swap = event.number({"swap_total_kb", "total_swap_kb"})) log.swap_total_kb = swap;
-  if (const auto pages = event.number("slab_unreclaimable_pages")) log.slab_pages = pages;
-  if (const auto pages = event.number("ram_pages")) log.ram_pages = pages;
+}
+
+// Nothing: the event has no such report.
+std::optional<MemoryReport> report_in(const EventFields& event) {
+  MemoryReport out;
+  out.swap_free_kb = event.number({"swap_free_kb", "free_swap_kb"});
+  out.swap_total_kb = event.number({"swap_total_kb", "total_swap_kb"});
+  out.slab_pages = event.number("slab_unreclaimable_pages");
+  out.ram_pages = event.number("ram_pages");
+  if (!out.swap_free_kb && !out.slab_pages) return std::nullopt;
+  return out;
+}
+
+// The report of memory that belongs to the event at `at`, one of the OOM killer's: the first from
+// its call (without a call, from what came shortly before) to the next call.
+MemoryReport report_of_oom(std::span<const EventRecord* const> events,
+                           std::span<const EventFields> fields, std::size_t at,
+                           std::optional<std::size_t> call) {
+  std::size_t begin = call.value_or(at);
+  while (!call && begin > 0 && !fields[begin - 1].kind().starts_with("oom_") &&
+         may_lead_to(*events[begin - 1], *events[at])) {
+    --begin;
+  }
+  for (std::size_t i = begin; i < fields.size(); ++i) {
+    const bool is_next = i > at && fields[i].kind() == "oom_invoked";
+    if (is_next || !may_lead_to(*events[begin], *events[i])) break;
+    if (const auto report = report_in(fields[i])) return *report;
+  }
+  return {};
 }
 
 // Roots before what follows from them; harmless ones last.
@@ -294,7 +319,11 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     const bool its = oom && may_lead_to(*events[*oom], event);
     log.oom_for = its ? printable(fields[*oom].text("comm"), 64) : "";
     log.oom_for_nvmap = its && fields[*oom].text("allocator") == "nvmap";
-    if (event.kind.starts_with("oom_")) note_oom_group(fields, i, log);
+    log.report = {};
+    if (event.kind.starts_with("oom_")) {
+      note_oom_group(fields, i, log);
+      log.report = report_of_oom(events, fields, i, its ? oom : std::nullopt);
+    }
     log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),
                                 [&](const EventRecord* each) { return may_lead_to(*each, event); });
     log.cpu_stall = stall && may_lead_to(*events[*stall], event);

@@ -63,6 +63,13 @@ struct CauseText {
 using Values = std::map<std::string_view, std::string, std::less<>>;
 std::string fill(std::string_view text, const Values& values);
 
+// The kernel's report of memory, as far as the log has it.
+struct MemoryReport {
+  std::optional<double> swap_free_kb, swap_total_kb;
+  // Pages of kernel objects that cannot be reclaimed, and of all memory.
+  std::optional<double> slab_pages, ram_pages;
+};
+
 // What the log has, the event that is explained too.
 struct LogContent {
   std::set<std::string, std::less<>> kinds;
@@ -74,10 +81,8 @@ struct LogContent {
   std::optional<double> gpu_fault_xid;
   // Storage errors of a device, those that need no attention not counted.
   std::map<std::string, std::uint64_t, std::less<>> storage_errors;
-  // Free swap in kB at the last report of memory that has it.
-  std::optional<double> swap_free_kb, swap_total_kb;
-  // Pages of kernel objects that cannot be reclaimed, and of all memory, at the last report.
-  std::optional<double> slab_pages, ram_pages;
+  // Of the OOM killer's call that the event is of.
+  MemoryReport report;
   // Of the OOM killer's last call before the event: for whom, and whether for nvmap.
   std::string oom_for;
   bool oom_for_nvmap = false;

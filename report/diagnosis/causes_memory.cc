@@ -215,15 +215,14 @@ std::string_view oom(const Case& it) {
   const std::string victim = printable(it.event.text("comm"), 64);
   if (kind == "oom_kill" && !victim.empty() && victim != who) it.values["victim"] = victim;
   if (it.log.oom_for_nvmap && !who.empty()) return "oom-gpu-buffer";
-  // The kernel's report of memory is an event of its own.
-  const auto& slab = it.log.slab_pages;
-  const auto& ram = it.log.ram_pages;
+  const auto& slab = it.log.report.slab_pages;
+  const auto& ram = it.log.report.ram_pages;
   if (slab && ram && *ram > 0 && *slab <= *ram && *slab >= kMuchSlab * *ram) {
     it.values["slab"] = doctor::share(*slab / *ram);
     return "oom-kernel-objects";
   }
-  const auto& swap = it.log.swap_free_kb;
-  const auto& all = it.log.swap_total_kb;
+  const auto& swap = it.log.report.swap_free_kb;
+  const auto& all = it.log.report.swap_total_kb;
   if (swap && all && *all > 0 && *swap > *all / 2) {
     it.values["swap_free"] = doctor::bytes(*swap * 1024);
     const std::string& kernel = it.facts.kernel;

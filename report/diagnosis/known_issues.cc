@@ -236,7 +236,7 @@ std::vector<Cause> known_issues_of(const EventFields& event, const MachineFacts&
                                   [&](const std::string& each) { return event.has_text(each); });
     if (!issue.words.empty() && !says) continue;
     if (!has_fields(issue, event) || !has_program(issue, event, facts)) continue;
-    if (issue.swap_free && log.swap_free_kb == 0.0) continue;
+    if (issue.swap_free && log.report.swap_free_kb == 0.0) continue;
     if (std::any_of(issue.with.begin(), issue.with.end(),
                     [&](const std::string& each) { return !log.kinds.contains(each); })) {
       continue;
@@ -250,7 +250,7 @@ std::vector<Cause> known_issues_of(const EventFields& event, const MachineFacts&
     if (match == Match::kUnknown) {
       cause.cause = "Known issue, if this is " + versions_of(issue) + ": " + issue.cause;
     }
-    if (issue.swap_free && !log.swap_free_kb) {
+    if (issue.swap_free && !log.report.swap_free_kb) {
       cause.cause = "Known issue, if swap was still free: " + issue.cause;
     }
     cause.remedy = issue.remedy;

@@ -582,6 +582,27 @@ TEST(Causes, TheKilledProcessNeedNotHaveAsked) {
   EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("killed cron"), Not(HasSubstr("needed"))));
 }
 
+TEST(Causes, ReportsOfMemoryAreNotMixedUp) {
+  const auto call = [](const std::string& time, int slab) {
+    return "[" + time + "1] java invoked oom-killer: gfp_mask=0x100cca(GFP_HIGHUSER_MOVABLE), " +
+           "order=0, oom_score_adj=0\n[" + time + "2] Mem-Info:\n[" + time +
+           "3]  slab_reclaimable:9012 slab_unreclaimable:" + std::to_string(slab) + "\n[" + time +
+           "4] 983040 pages RAM\n[" + time +
+           "5] Out of memory: Killed process 99 (java) total-vm:900kB, anon-rss:500000kB, "
+           "file-rss:0kB, shmem-rss:0kB\n";
+  };
+  const std::string early = "  100.00000";
+  const std::string late = "90000.00000";
+  for (const std::string& text :
+       {call(early, 20'000) + call(late, 600'000), call(early, 600'000) + call(late, 20'000)}) {
+    const std::vector<Cause> causes = explain_log(text);
+    ASSERT_EQ(causes.size(), 2U) << text;
+    for (const Cause& each : causes) EXPECT_EQ(each.events, 2U) << each.id;
+    EXPECT_THAT(ids_of_log(text),
+                testing::UnorderedElementsAre("oom-kernel-objects", "memory-exhausted"));
+  }
+}
+
 TEST(Causes, TheLimitOfAControlGroupIsTheCauseOfTheWholeCall) {
   const std::string invoked =
       "[  500.000001] python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, "
