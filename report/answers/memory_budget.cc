@@ -79,7 +79,7 @@ Part kernel(const DeviceNow& now, bool whole) {
               {"Percpu", "percpu", "per-CPU memory"},
               {"KernelStack", "kernel_stacks", "stacks of threads in the kernel"}});
   if (const auto vmalloc = samples.meminfo("VmallocUsed"); vmalloc && *vmalloc == 0) {
-    part.why = "vmalloc (kernels 4.4 to 5.2 do not count it)";
+    part.why = "vmalloc (reported as 0: kernels 4.4 to 5.2 do not count it)";
   } else if (vmalloc) {
     // Stacks are part of vmalloc (CONFIG_VMAP_STACK).
     const double stacks = samples.meminfo("KernelStack").value_or(0);
@@ -236,7 +236,8 @@ void reckon(MemoryBudget& out) {
   double known = 0;
   for (const Part& part : out.parts) {
     known += part.bytes.value_or(0);
-    if (!part.bytes && !part.none && !part.outside) out.unaccounted_includes_unknown = true;
+    const bool is_part = !part.none && !part.outside;
+    if (is_part && (!part.bytes || !part.why.empty())) out.unaccounted_includes_unknown = true;
   }
   if (!out.bytes) return;
   out.unaccounted_bytes = std::max(0.0, *out.bytes - known);
@@ -317,7 +318,7 @@ static void describe(json::Fields& v, Part& part) {
   v.unless_empty("components", part.components);
   Absences absent;
   if (!part.bytes || !part.why.empty()) {
-    absent.emplace_back(part.bytes ? "components" : "bytes", part.why);
+    absent.emplace_back(part.bytes ? "more_components" : "bytes", part.why);
   }
   v.absent(absent);
 }

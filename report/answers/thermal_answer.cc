@@ -25,20 +25,23 @@ std::span<const Sample> some_of(ThermalAnswer& answer, const SampleSet& samples,
   return found;
 }
 
-// Of any zone without one: the source counts its absent values by reason, and not by zone.
+// Of any zone without one: the source counts its absent values by reason, not by zone, and those of
+// limits and cooling devices too.
 std::string why_no_temperature(const SampleSet& samples) {
   std::string counts;
   bool is_off = true;
   for (const Sample& each : samples.family("jetmem_source_absent_values")) {
     const std::string_view reason = each.label("reason");
-    if (each.label("source") != "thermal" || each.value <= 0 || reason == "binding_unknown")
-      continue;
+    if (each.label("source") != "thermal" || each.value <= 0) continue;
+    if (reason == "binding_unknown" || reason == "trip_unset") continue;
     is_off = is_off && reason == "powered_off";
+    std::string words = printable(reason, 32);
+    std::replace(words.begin(), words.end(), '_', ' ');
     counts += (counts.empty() ? "" : ", ") +
-              std::to_string(static_cast<std::uint64_t>(each.value)) + " " + printable(reason, 32);
+              std::to_string(static_cast<std::uint64_t>(each.value)) + " " + words;
   }
   if (is_off) return "the kernel reports no temperature: this part is usually powered off";
-  return "absent in source thermal: " + counts;
+  return "of all thermal values that could not be read: " + counts;
 }
 
 void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
@@ -68,10 +71,10 @@ void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
     ThermalAnswer::Zone* zone = of(sample);
     if (zone != nullptr && zone->trips.size() < 16) {
       ThermalAnswer::Trip trip{label_of(sample, "kind"), sample.value, std::nullopt};
-      if (const auto bound = samples.value("jetmem_thermal_trip_bound",
-                                           {{"zone", sample.label("zone")},
-                                            {"index", sample.label("index")},
-                                            {"trip", sample.label("trip")}})) {
+      if (const auto bound =
+              samples.value("jetmem_thermal_trip_bound", {{"zone", sample.label("zone")},
+                                                          {"index", sample.label("index")},
+                                                          {"trip", sample.label("trip")}})) {
         trip.bound = *bound != 0;
       }
       zone->trips.push_back(std::move(trip));

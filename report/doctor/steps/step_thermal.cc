@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Temperatures and throttling.
+#include <algorithm>
+
 #include "base/text/text.h"
 #include "report/doctor/step.h"
 #include "report/doctor/summary.h"
@@ -69,15 +71,25 @@ void examine_thermal(const DeviceView& view, Step& step) {
     conclude(step, "Temperatures or throttling are unknown: " +
                        absent_text(view, zones == Seeing::kBlind ? "thermal" : "throttle") + ".");
   }
-  if (stands.empty() && throttle != Seeing::kSeen) {
+  const bool not_throttled = causes.empty() && view.now.samples.value("jetmem_throttling") == 0.0;
+  // "Not throttled" takes knowing all causes.
+  const auto unread = view.now.samples.family("jetmem_source_absent_values");
+  const bool some_unread = std::any_of(unread.begin(), unread.end(), [](const Sample& each) {
+    return each.label("source") == "throttle" && each.value > 0;
+  });
+  const bool unknown = causes.empty() && !not_throttled;
+  if (stands.empty() && !unknown) stands = "No zone reports a temperature";
+  if (not_throttled) stands += ", not throttled";
+  if (stands.empty()) {
     found(
         step, Verdict::kUnknown,
         "Temperatures and throttling are unknown: no zone reports a temperature, and nothing here "
         "says whether the chip is slowed down.");
-    return;
+  } else if (some_unread && unknown) {
+    found(step, Verdict::kUnknown,
+          stands + "; whether the chip is slowed down is unknown: not every cause can be read.");
   }
-  if (stands.empty()) stands = "Not throttled; no zone reports a temperature";
-  conclude(step, stands + (throttle == Seeing::kSeen ? ", not throttled." : "."));
+  conclude(step, stands + ".");
 }
 
 }  // namespace jetmem::doctor

@@ -73,6 +73,7 @@ inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {
       {"jetmem_iommu_groups", 18},
       {"jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}", 51},
       {"jetmem_thermal_margin_celsius{index=\"0\",kind=\"critical\",zone=\"tj-thermal\"}", 53},
+      {"jetmem_throttling", 0},
       {"jetmem_nvmap_total_bytes", kGiB},
       {"jetmem_probe_state{kind=\"host\",state=\"ok\",target=\"\"}", 1},
       {"jetmem_device_info{kernel=\"5.15.148-tegra\",l4t=\"36.4.4\",model=\"Orin\",soc="

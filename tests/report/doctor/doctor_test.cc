@@ -200,11 +200,26 @@ TEST(Doctor, MemoryInTheKernelsOwnObjectsIsNotBlamedOnPrograms) {
 TEST(Doctor, HeatThatNothingReportsIsUnknown) {
   DeviceNow now =
       healthy_device(set("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}", kGone));
-  EXPECT_EQ(examine(now, nullptr, "").step("thermal")->verdict, Verdict::kOk);
-  for (SourceNow& source : now.sources) {
-    if (source.name == "throttle") source.state = "absent";
-  }
+  EXPECT_EQ(examine(now, nullptr, "").step("thermal")->summary,
+            "No zone reports a temperature, not throttled.");
+  now.samples = healthy_device(set("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}",
+                                   kGone, "jetmem_throttling", kGone))
+                    .samples;
   EXPECT_EQ(examine(now, nullptr, "").step("thermal")->verdict, Verdict::kUnknown);
+}
+
+TEST(Doctor, NotThrottledTakesKnowingAllCauses) {
+  const auto thermal = [](double unread) {
+    const Changes changes =
+        set("jetmem_throttling", kGone,
+            "jetmem_source_absent_values{reason=\"malformed\",source=\"throttle\"}", unread);
+    return *examine(healthy_device(changes), nullptr, "").step("thermal");
+  };
+  EXPECT_EQ(thermal(1).verdict, Verdict::kUnknown);
+  EXPECT_THAT(thermal(1).summary, HasSubstr("not every cause can be read"));
+  // Over-current counters alone say nothing of it.
+  EXPECT_EQ(thermal(0).verdict, Verdict::kOk);
+  EXPECT_THAT(thermal(0).summary, Not(HasSubstr("throttled")));
 }
 
 TEST(Doctor, AHealthyDeviceIsOk) {
