@@ -14,7 +14,8 @@ constexpr std::array kMetrics{
         "was, in use; busy_refused: closed at once, as clients kept opening connections while all "
         "were in use and this one held its share; response_memory: "
         "unread answers fill the memory for them; password_queue: too many passwords wait to be "
-        "checked; host: the Host header is not a name of this device (http.hosts); bad_request: "
+        "checked; history_share: asked the history for more than its share (429); host: the Host "
+        "header is not a name of this device (http.hosts); bad_request: "
         "malformed, ambiguous or too large (400, 414, 431).",
         {"reason"}, kRefusalNames.size()),
     gauge("jetmem_http_response_buffer_bytes",

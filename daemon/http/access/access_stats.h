@@ -21,12 +21,14 @@ enum class Refusal : std::uint8_t {
   kBusyRefused,        // all were taken, in a storm, and its client held its share of them
   kAnswerMemory,       // unread answers fill the memory for them
   kPasswordQueue,      // too many passwords wait to be checked
+  kHistoryShare,       // it asked the history for more than its share: 429
   kHost,               // its Host header is not a name of this device (HostGuard)
   kBadRequest,         // not HTTP/1.1, ambiguous, or too large: 400, 414 or 431, or closed
 };
-inline constexpr std::array<std::string_view, 10> kRefusalNames{
-    "client_connections", "slow_request",    "slow_reader",    "idle_evicted", "busy_evicted",
-    "busy_refused",       "response_memory", "password_queue", "host",         "bad_request"};
+inline constexpr std::array<std::string_view, 11> kRefusalNames{
+    "client_connections", "slow_request", "slow_reader",     "idle_evicted",
+    "busy_evicted",       "busy_refused", "response_memory", "password_queue",
+    "history_share",      "host",         "bad_request"};
 
 enum class HandshakeFailure : std::uint8_t { kClientCertificate, kTimeout, kOther };
 inline constexpr std::array<std::string_view, 3> kHandshakeFailureNames{"client_certificate",

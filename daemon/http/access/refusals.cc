@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, kRefusalNames.size()> kWhat{
     "held its share of http.max_connections while all were in use, and was refused one more",
     "got 503: unread answers fill the memory for them",
     "got 429 or 503: too many passwords wait to be checked",
+    "got 429: it asked the history for more than its share",
     "got 421: its Host header is not a name of this device, as when a web page rebinds its DNS "
     "name here; if it is a name of this device, add it to http.hosts",
     "sent a request that is malformed, ambiguous or too large (docs/access.md): 400, 414 or 431",

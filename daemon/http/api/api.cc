@@ -136,6 +136,11 @@ ApiAnswer Api::on_query_worker(const std::string& key, QueryCost cost,
     return api_error(429, "too many questions to the history in a short time",
                      "ask again in a few seconds, or for fewer points (limit, resolution)");
   }
+  const bool may_wait = timeout_.may_recur || timeout_.again || timeout_.wait.count() > 0;
+  if (!may_wait && !query_worker_.has_answer(key)) {
+    return api_error(429, "too many requests wait for the history",
+                     "ask again when others of this client have their answers");
+  }
   const auto question = [make = std::move(make)] { return std::any(make()); };
   // The web thread waits for its own question, not for those of others before it.
   const bool waits = !timeout_.may_recur || query_worker_.is_idle();

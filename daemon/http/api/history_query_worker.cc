@@ -182,6 +182,12 @@ HistoryQueryWorker::Reply HistoryQueryWorker::ask(const std::string& key, const 
   return out;
 }
 
+bool HistoryQueryWorker::has_answer(const std::string& key) const {
+  const std::lock_guard lock(shared_->mutex);
+  const Job* const job = shared_->find(key);
+  return job != nullptr && job->is_answered;
+}
+
 void HistoryQueryWorker::client_left(const ClientKey& client) {
   const std::lock_guard lock(shared_->mutex);
   shared_->jobs.remove_if([&](const Job& job) {

@@ -74,6 +74,8 @@ class HistoryQueryWorker {
   bool may_ask(const Asker& asker, Nanoseconds now);
   // Questions of one key are the same. Waits up to `timeout` for the answer.
   Reply ask(const std::string& key, const Asker& asker, Question question, Milliseconds timeout);
+  // Whether ask() would return the answer at once.
+  bool has_answer(const std::string& key) const;
   // It ended its connections without waiting for the answers. Who asked the same asks again.
   void client_left(const ClientKey& client);
   // Readable when it may be worth asking again.

@@ -159,15 +159,7 @@ struct HttpPort::Calls {
   static void on_end(void* self, MHD_Connection* connection, void** /*state*/,
                      MHD_RequestTerminationCode why) {
     auto& port = *static_cast<HttpPort*>(self);
-    const auto found = port.waiting_of(connection);
-    if (found != port.waiting_.end()) {
-      const bool waited = !found->at_gate && why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
-      port.waiting_.erase(found);
-      Connection* const left = waited ? connection_of(connection) : nullptr;
-      if (left != nullptr && port.waiting(&left->client) == 0) {
-        port.shared_.client_left(left->client);
-      }
-    }
+    port.wait_no_longer(connection, why == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     if (Connection* const its = connection_of(connection)) {
       its->answer.reset();
       port.connections_.finished(*its, now_of_wait());
@@ -349,9 +341,7 @@ void HttpPort::begin(MHD_Connection* handle, void** context) {
 
 void HttpPort::end(Connection& connection) {
   // libmicrohttpd can close a suspended connection without on_end().
-  if (const auto found = waiting_of(connection.handle); found != waiting_.end()) {
-    waiting_.erase(found);
-  }
+  wait_no_longer(connection.handle, false);
   const Handshake& handshake = connection.handshake;
   if (connection.is_evicted) {
     // Counted already.
@@ -529,6 +519,15 @@ void HttpPort::wait(MHD_Connection* handle, const Connection& connection, bool a
   found->asleep_since = now;
   found->asleep = true;
   MHD_suspend_connection(handle);
+}
+
+void HttpPort::wait_no_longer(const MHD_Connection* handle, bool is_answered) {
+  const auto found = waiting_of(handle);
+  if (found == waiting_.end()) return;
+  const bool has_left = !found->at_gate && !is_answered;
+  const ClientKey client = found->client;
+  waiting_.erase(found);
+  if (has_left) shared_.client_left(client);
 }
 
 void HttpPort::wake(Waiting& waiting) {

@@ -75,6 +75,8 @@ class HttpPort {
   bool wake_waiting(bool has_changes);
   // Reads, answers and writes as far as possible without blocking.
   void serve();
+  // Requests that wait for the history: of this client, of all if null.
+  std::size_t waiting(const ClientKey* client) const;
 
  private:
   HttpPort(Listener listener, const Shared& shared, std::shared_ptr<const TlsServer> tls);
@@ -97,9 +99,8 @@ class HttpPort {
   std::vector<Waiting>::iterator waiting_of(const MHD_Connection* connection);
   ApiTimeouts timeout_of(const MHD_Connection* handle, const Connection& connection);
   void wait(MHD_Connection* handle, const Connection& connection, bool at_gate);
+  void wait_no_longer(const MHD_Connection* handle, bool is_answered);
   void wake(Waiting& waiting);
-  // Requests that wait for the history: of this client, of all if null.
-  std::size_t waiting(const ClientKey* client) const;
   static Connection* connection_of(MHD_Connection* handle);
   void begin(MHD_Connection* handle, void** context);
   void end(Connection& connection);

@@ -52,7 +52,7 @@ Web::Web(WebOptions options, const Clock& clock, PageBuffer& buffer, AlertsBuffe
       refusals_(clock, options_.log),
       gate_(refusals_, options_.hosts),
       responder_([this](const Request& request) { return answer(request); }),
-      client_left_([this](const ClientKey& client) { pages_.api().worker().client_left(client); }),
+      client_left_([this](const ClientKey& client) { client_left(client); }),
       shared_{options_, responder_, client_left_, refusals_, answers_} {
   metrics_.set_access(refusals_.stats());
 }
@@ -74,6 +74,7 @@ Answer Web::answer(const Request& request) {
   stats.password_seconds = passwords.seconds;
   Answer out = pages_.answer(request);
   if (out.later) return out;
+  if (out.code == 429) refusals_.refused(Refusal::kHistoryShare, request.client);
   if (!answers_.has_room(out.body, request.client)) {
     refusals_.refused(Refusal::kAnswerMemory, request.client);
     metrics_.count_instead(request.path, out.code, 503);
@@ -81,6 +82,13 @@ Answer Web::answer(const Request& request) {
   }
   if (gate_.rules() != nullptr && !request.client.is_local()) out.more = gate_.rules()->headers;
   return out;
+}
+
+void Web::client_left(const ClientKey& client) {
+  const bool waits = std::any_of(endpoints_.begin(), endpoints_.end(), [&](const Endpoint& each) {
+    return each.port && each.port->waiting(&client) > 0;
+  });
+  if (!waits) pages_.api().worker().client_left(client);
 }
 
 unsigned Web::connections() const {
@@ -122,6 +130,8 @@ bool Web::stop() {
     stop_.signal();
     thread_.join();
   }
+  // One after the other: as its connections end, each asks the others.
+  for (Endpoint& endpoint : endpoints_) endpoint.port.reset();
   endpoints_.clear();
   publish_addresses();
   if (access_files_) access_files_->stop(kAccessTimeout);

@@ -81,6 +81,8 @@ class Web {
   void run();
   void retry(Nanoseconds now);
   void check_history();
+  // One that waited for the history: perhaps it waits on another connection.
+  void client_left(const ClientKey& client);
   unsigned connections() const;
   Nanoseconds timeout(Nanoseconds now);
   void publish_addresses();

@@ -458,6 +458,19 @@ TEST_F(ApiTest, DearQuestionsWaitTheirTurn) {
   EXPECT_EQ(get("/api/v1/events").code, 200U);
 }
 
+TEST_F(ApiTest, WhoHasNoPlaceToWaitIsRefusedAtOnce) {
+  start();
+  int asked = 0;
+  history_.on_ask = [&] { ++asked; };
+  Request request{.method = "GET", .path = "/api/v1/events"};
+  request.timeout.wait = milliseconds(0);
+  const Answer answer = pages_->answer(request);
+  EXPECT_EQ(answer.code, 429U);
+  EXPECT_THAT(*answer.body, HasSubstr("too many requests wait"));
+  EXPECT_EQ(get("/api/v1/events").code, 200U);
+  EXPECT_EQ(asked, 1);
+}
+
 TEST_F(ApiTest, OneClientsQuestionsRefuseNobodyElse) {
   start();
   history_.on_ask = [] { std::this_thread::sleep_for(milliseconds(300)); };

@@ -97,6 +97,22 @@ class QueryOrderTest : public testing::Test {
             milliseconds(0))
         .state;
   }
+  // Runs until `end` is set, and then for much longer than a light one takes; it has begun.
+  void ask_until(std::promise<void>& end, const std::string& key, const ClientKey& client) {
+    worker_.ask(
+        key, {client, QueryCost::kHeavy},
+        [this, key, ended = end.get_future().share()] {
+          {
+            const std::lock_guard lock(mutex_);
+            order_.push_back(key);
+          }
+          ended.wait_for(seconds(30));
+          std::this_thread::sleep_for(milliseconds(200));
+          return std::any(key);
+        },
+        milliseconds(0));
+    await_begun(1);
+  }
   // Fetches all of these.
   void finish(std::vector<std::string> keys, const ClientKey& client) {
     const auto end = std::chrono::steady_clock::now() + seconds(30);
@@ -133,22 +149,9 @@ class QueryOrderTest : public testing::Test {
 };
 
 TEST_F(QueryOrderTest, ANewcomerWaitsForOneHeavyQuestionOnly) {
-  // The first one runs until all are queued, and takes much longer than the light one.
   std::promise<void> all_queued;
   std::vector<std::string> heavy{"heavy 0"};
-  worker_.ask(
-      heavy.front(), {address(1), QueryCost::kHeavy},
-      [this, queued = all_queued.get_future().share()] {
-        {
-          const std::lock_guard lock(mutex_);
-          order_.emplace_back("heavy 0");
-        }
-        queued.wait_for(seconds(30));
-        std::this_thread::sleep_for(milliseconds(200));
-        return std::any(std::string("heavy 0"));
-      },
-      milliseconds(0));
-  await_begun(1);
+  ask_until(all_queued, heavy.front(), address(1));
   for (int i = 1; i < 6; ++i) {
     heavy.push_back("heavy " + std::to_string(i));
     EXPECT_EQ(ask(heavy.back(), address(1), QueryCost::kHeavy, milliseconds(100)),
@@ -239,10 +242,11 @@ TEST_F(QueryOrderTest, WhatIsAskedForAllDoesNotWaitForAnswersThatOthersLeave) {
 }
 
 TEST_F(QueryOrderTest, WhoLeavesTakesNoTurn) {
-  ask("runs", address(1), QueryCost::kHeavy, milliseconds(300));
-  await_begun(1);
+  std::promise<void> has_left;
+  ask_until(has_left, "runs", address(1));
   ask("left", address(2), QueryCost::kHeavy);
   worker_.client_left(address(2));
+  has_left.set_value();
   finish({"runs"}, address(1));
   finish({"last"}, address(4));
   EXPECT_EQ(place_of("left"), order_.size());
