@@ -212,7 +212,7 @@ void warn(std::string_view command, std::string_view text) {
   print_error("jetmem " + std::string(command) + ": " + shown);
 }
 
-void set_folder_name(std::string folder, std::string name) {
+void set_folder_name(std::string folder, const std::string& name) {
   folder_name() = {std::move(folder), printable(name, 300)};
 }
 

@@ -110,7 +110,7 @@ int failed(std::string_view command, const Error& error);
 // The same for a command that shows the past: what was never recorded is unknown (3).
 int failed_past(std::string_view command, const Error& error);
 // From here on messages call `folder`, where a bundle is unpacked, by its `name`.
-void set_folder_name(std::string folder, std::string name);
+void set_folder_name(std::string folder, const std::string& name);
 
 // `jetmem` with all its commands.
 class CommandProgram {

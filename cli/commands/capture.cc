@@ -78,8 +78,9 @@ void end_early(int sig) {
 }
 
 void remove_on_signals(const TemporaryFolder& folder) {
-  if (folder.path().size() >= sizeof unfinished.path) return;
-  std::strcpy(unfinished.path, folder.path().c_str());
+  const std::string& path = folder.path();
+  if (path.size() >= sizeof unfinished.path) return;
+  unfinished.path[path.copy(unfinished.path, path.size())] = '\0';
   unfinished.folder = folder.descriptor();
   unfinished.owner = ::getpid();
   for (const int sig : {SIGINT, SIGTERM, SIGHUP}) {

@@ -91,6 +91,7 @@ bool is_constant(const TegrastatsLine::Zone& zone) {
 }
 
 constexpr std::string_view kRemarkTexts[] = {
+    // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one text
     "the largest free block is below 4 MiB: memory is fragmented or full of page cache. A larger "
     "block takes compaction or reclaim, and may be refused.",
     "the largest free block is below 4 MiB and RAM is nearly full: memory is short, and perhaps "

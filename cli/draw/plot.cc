@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <limits>
 
 #include "base/text/text.h"
 #include "base/text/utc_time.h"
@@ -188,8 +189,8 @@ class Drawing {
  private:
   Panel panel_of(const PlotSeries& series) const {
     Panel panel;
-    double least = INFINITY;
-    double greatest = -INFINITY;
+    double least = std::numeric_limits<double>::infinity();
+    double greatest = -least;
     for (const PlotPoint& point : series.points) {
       least = std::min({least, point.min, point.value});
       greatest = std::max({greatest, point.max, point.value});
@@ -198,8 +199,9 @@ class Drawing {
     panel.scale =
         value_scale(least, greatest, std::min<std::size_t>((rows_ - 1) / 2, 6), plot_.binary);
     const double range = panel.scale.high - panel.scale.low;
-    for (double tick = panel.scale.low; tick <= panel.scale.high + range * 1e-6;
-         tick += panel.scale.step) {
+    const auto steps = static_cast<int>(range / panel.scale.step + 1e-6);
+    for (int i = 0; i <= steps; ++i) {
+      const double tick = panel.scale.low + i * panel.scale.step;
       const double part = (panel.scale.high - tick) / range;
       const double row = std::floor(part * static_cast<double>(rows_) * 0.999999);
       // What rounding left of 0.

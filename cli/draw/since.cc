@@ -12,7 +12,6 @@
 namespace jetmem {
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::seconds;
 
 // The year 2255: later times do not fit in nanoseconds.

@@ -171,7 +171,7 @@ class WebConfigReader {
     }
     const std::string name(name_in(kClientAuths, tls.client_auth));
     const bool has_ca_key = map.get("client_ca") != nullptr || map.get("client_ca_file") != nullptr;
-    if (tls.verifies() && !has_ca_key) {
+    if (type != nullptr && tls.verifies() && !has_ca_key) {
       errors_.add(type->at, section,
                   name +
                       " needs the CA that signs the clients' certificates; write "

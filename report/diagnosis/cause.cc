@@ -210,6 +210,7 @@ bool is_of_other_hardware(const EventFields& event) {
 
 bool follows_gpu_fault(const EventFields& event) {
   const auto xid = event.number("xid");
+  // NOLINTNEXTLINE(misc-redundant-expression): two numbers
   if (xid == 45 || xid == 154) return true;
   return event.kind() == "gpu_error" &&
          (event.number({"notifier"}) == 31 || contains(event.text("status"), "BUS_FAULT"));

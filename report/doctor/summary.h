@@ -24,6 +24,7 @@ std::string heat_sentence(const Heat& heat, std::optional<double> now);
 struct Urgency {
   int what = 0;
   std::size_t place = 0;  // among equal ones, by report/alerts/alert_order.h
+  // NOLINTNEXTLINE(modernize-use-nullptr): there is no 0
   auto operator<=>(const Urgency&) const = default;
 };
 Urgency urgency(const DoctorAnswer::Step& step);

@@ -199,6 +199,7 @@ void Fields::missing(Key key) {
                                 60));
 }
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a type
 #define JETMEM_SCALAR(Type)                         \
   bool Fields::operator()(Key key, Type& value) {   \
     if (!reading()) return member(key, value);      \

@@ -25,6 +25,7 @@ struct ClientKey {
   bool is_root() const { return is_local() && user == 0 && process == 0; }
   // "192.0.2.7", "2001:db8::/64", "fe80::1", "local root", "local user 1000", "local process 4711".
   std::string text() const;
+  // NOLINTNEXTLINE(modernize-use-nullptr): there is no 0
   auto operator<=>(const ClientKey&) const = default;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/server/settled_families.h"
 
-#include <cstring>
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 namespace jetmem {
@@ -35,7 +36,7 @@ bool SettledFamilies::take_values(const Page& page, std::size_t family) {
   for (std::size_t i = first; i < layout_->families()[family].end; ++i) {
     const double& value = page.values[series[i].value];
     // By its bits: NaN equals NaN here.
-    if (std::memcmp(&values_[i], &value, sizeof value) == 0) continue;
+    if (std::bit_cast<std::uint64_t>(values_[i]) == std::bit_cast<std::uint64_t>(value)) continue;
     values_[i] = value;
     changed = true;
   }

@@ -282,7 +282,8 @@ class GgufParser {
                                       " in multiples of " + std::to_string(known->block) +
                                       ", found " + std::to_string(row));
     }
-    const double size = static_cast<double>(row / known->block) * known->bytes * rows;
+    const auto blocks = row / known->block;
+    const double size = static_cast<double>(blocks) * known->bytes * rows;
     weights_ += size;
     if (!(weights_ <= kMostModelBytes)) {
       return in_.fail_at(at, "the tensors take more than 10 TB", Errc::kTooLarge);

@@ -42,7 +42,7 @@ std::string part_path(const std::string& first, std::uint64_t number, std::uint6
   char text[48];
   const auto ending = [&](std::uint64_t n) {
     std::snprintf(text, sizeof text, "-%05llu-of-%05llu.gguf",
-                  static_cast<unsigned long long>(n + 1), static_cast<unsigned long long>(count));
+                  static_cast<unsigned long long>(n) + 1, static_cast<unsigned long long>(count));
     return std::string_view(text);
   };
   if (!first.ends_with(ending(0))) return {};
