@@ -413,6 +413,29 @@ class UnderAttack(unittest.TestCase):
         page = daemon.scrape()
         self.assertGreater(self.refused(page, "busy_refused"), 0)
 
+    def test_after_a_storm_a_client_replaces_what_it_leaves_idle(self):
+        daemon = jt.Daemon(self, jt.FAST + "http: {max_connections: 8, max_connections_per_client: 8}\n")
+        request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+        def ask():
+            client = at.raw(daemon.port, "127.0.5.1", 5)
+            self.addCleanup(client.close)
+            with contextlib.suppress(OSError):
+                client.sendall(request)
+                return client.recv(4000)
+            return b""
+        held = []
+        while "held its share" not in daemon.log():
+            with contextlib.suppress(OSError):
+                held.append(at.raw(daemon.port, "127.0.5.1", 5))
+            time.sleep(0.01)
+        for client in held:
+            client.close()
+        for _ in range(8):
+            ask()
+        time.sleep(0.7)
+        self.assertIn(b"200 OK", ask())
+
     def test_nobody_fills_the_socket_of_the_commands(self):
         if os.geteuid() != 0:
             self.skipTest("needs root: another user holds the connections")

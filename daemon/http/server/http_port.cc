@@ -454,9 +454,13 @@ void HttpPort::evict(Connection& connection, Refusal why) {
 }
 
 bool HttpPort::take_share(const ClientKey& client) {
-  Connection* const given = connections_.to_share(client);
-  if (given == nullptr) return false;
-  evict(*given, Refusal::kBusyEvicted);
+  if (Connection* const given = connections_.to_share(client)) {
+    evict(*given, Refusal::kBusyEvicted);
+    return true;
+  }
+  const Connections::Eviction own = connections_.to_evict(now_of_wait(), &client);
+  if (own.connection == nullptr || !own.is_idle) return false;
+  evict(*own.connection, Refusal::kIdleEvicted);
   return true;
 }
 

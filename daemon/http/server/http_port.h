@@ -115,7 +115,7 @@ class HttpPort {
   // Cuts one of `client`, or of any if null; it is gone after serve().
   void evict(const ClientKey* client);
   void evict(Connection& connection, Refusal why);
-  // Of whoever holds most, for this client. False: it holds its share.
+  // Of whoever holds most, for this client, or an idle one of its own. False: it holds its share.
   bool take_share(const ClientKey& client);
   // For one more connection of this client.
   void make_room(const ClientKey& client);
