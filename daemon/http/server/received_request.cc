@@ -28,20 +28,39 @@ bool is_received(const Connection& connection, const char* byte) {
   return at >= begin && at - begin < kConnectionMemory;
 }
 
-// Whether each line ends with CRLF, and no value before its line does. libmicrohttpd before 1.0
-// puts NULs in place of CRLF, and takes a NUL of the client's for the end of a value, at the
-// beginning of a line for the end of the headers. Version 1.0 refuses all that itself.
+// libmicrohttpd before 1.0 puts NULs in place of a line's end, and takes a NUL of the client's for
+// the end of a value, at the beginning of a line for the end of the headers. Version 1.0 refuses
+// all that itself.
+bool has_nuls_for_line_ends() {
+  static const bool has = std::string_view(MHD_get_version()).starts_with("0.");
+  return has;
+}
+
+// Whether a line ends with CRLF, and no value before it does: `next_name` follows.
 bool is_line_end(const Connection& connection, const char* end, const char* next_name) {
   constexpr std::string_view kLineEnd("\0\0", 2);
-  constexpr std::string_view kHeadersEnd("\0\0\0\0", 4);
-  static const bool checks = std::string_view(MHD_get_version()).starts_with("0.");
-  if (!checks || !is_received(connection, end + kHeadersEnd.size())) return true;
-  if (next_name == nullptr) return std::string_view(end, kHeadersEnd.size()) == kHeadersEnd;
+  if (!is_received(connection, end + kLineEnd.size())) return true;
   if (!is_received(connection, next_name) || !std::less<>()(end, next_name)) return true;
   return std::string_view(end, static_cast<std::size_t>(next_name - end)) == kLineEnd;
 }
 
-// Of the header Connection.
+// Whether the last line ends with CRLF, and only an empty line with CRLF follows. What is behind
+// that is not looked at: it may be anything.
+bool is_headers_end(MHD_Connection* handle, const char* method, const char* end) {
+  constexpr std::string_view kNuls("\0\0\0\0", 4);
+  // From the request's beginning to the end of the empty line. Before 0.9.74: the empty line's
+  // length as a negative number.
+  const MHD_ConnectionInfo* const info =
+      MHD_get_connection_info(handle, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  if (info == nullptr) return true;
+  constexpr auto kEmptyLine = static_cast<std::size_t>(-2);
+  if (info->header_size == kEmptyLine) return kNuls.starts_with(std::string_view(end, 3));
+  const auto size =
+      reinterpret_cast<std::uintptr_t>(end) - reinterpret_cast<std::uintptr_t>(method);
+  return info->header_size == size + kNuls.size() && std::string_view(end, kNuls.size()) == kNuls;
+}
+
+// In a value of the header Connection.
 bool has_option(std::string_view options, std::string_view option) {
   while (!options.empty()) {
     const std::size_t end = std::min(options.find(','), options.size());
@@ -59,9 +78,14 @@ struct HeaderCheck {
   RequestCheck check{};
 
   void end_line(const char* next_name) {
-    if (value.data() == nullptr) return;
+    if (value.data() == nullptr || !has_nuls_for_line_ends()) return;
     if (!is_line_end(connection, value.data() + value.size(), next_name)) check.add_ambiguity();
   }
+};
+
+struct ConnectionOptions {
+  bool close = false;
+  bool keep_alive = false;
 };
 
 }  // namespace
@@ -98,7 +122,11 @@ RequestCheck check_request(MHD_Connection* handle, const Connection& connection,
       },
       &headers);
   // Without any header the connection ends with the answer (HTTP/1.0), or the request has no Host.
-  if (headers.value.data() != version) headers.end_line(nullptr);
+  const std::string_view last = headers.value;
+  if (last.data() != nullptr && last.data() != version && has_nuls_for_line_ends() &&
+      !is_headers_end(handle, method, last.data() + last.size())) {
+    out.add_ambiguity();
+  }
   MHD_get_connection_values_n(
       handle, MHD_COOKIE_KIND,
       [](void* to, MHD_ValueKind, const char* name, std::size_t name_size, const char* value,
@@ -119,10 +147,20 @@ RequestCheck check_request(MHD_Connection* handle, const Connection& connection,
   return out;
 }
 
-bool ends_connection(MHD_Connection* handle, const char* version) {
-  const std::string_view options = header_of(handle, MHD_HTTP_HEADER_CONNECTION);
-  if (has_option(options, "close")) return true;
-  return std::string_view(version) != "HTTP/1.1" && !has_option(options, "keep-alive");
+bool ends_connection(MHD_Connection* handle, std::string_view version) {
+  ConnectionOptions options;
+  MHD_get_connection_values_n(
+      handle, MHD_HEADER_KIND,
+      [](void* to, MHD_ValueKind, const char* name, std::size_t, const char* value, std::size_t) {
+        if (value == nullptr || ::strcasecmp(name, MHD_HTTP_HEADER_CONNECTION) != 0) return MHD_YES;
+        auto& options = *static_cast<ConnectionOptions*>(to);
+        options.close = options.close || has_option(value, "close");
+        options.keep_alive = options.keep_alive || has_option(value, "keep-alive");
+        return MHD_YES;
+      },
+      &options);
+  const bool is_old = version == "HTTP/1.0" || !version.starts_with("HTTP/1.");
+  return options.close || (is_old && !options.keep_alive);
 }
 
 }  // namespace jetmem

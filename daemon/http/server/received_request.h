@@ -24,6 +24,6 @@ std::string_view header_of(MHD_Connection* connection, const char* name);
 RequestCheck check_request(MHD_Connection* handle, const Connection& connection, const char* method,
                            const char* version);
 // Whether the client asked for its connection to end with the answer, or speaks HTTP/1.0.
-bool ends_connection(MHD_Connection* handle, const char* version);
+bool ends_connection(MHD_Connection* handle, std::string_view version);
 
 }  // namespace jetmem

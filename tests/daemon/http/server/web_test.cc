@@ -130,6 +130,18 @@ TEST_F(WebTest, GarbageAfterARequestCountsThoughTheConnectionWasToStay) {
   EXPECT_TRUE(shows("jetmem_http_refused_total{reason=\"bad_request\"} 3"));
 }
 
+TEST_F(WebTest, WhoAsksForTheEndAmongOtherThingsIsNotMalformed) {
+  start();
+  for (const char* options : {"Connection: keep-alive\r\nConnection: close\r\n",
+                              "TE: trailers\r\nConnection: TE\r\nConnection: TE, Close\r\n"}) {
+    HttpClient client(address_);
+    client.send(std::string("GET /healthz HTTP/1.1\r\nHost: localhost\r\n") + options + "\r\n");
+    EXPECT_EQ(client.receive().code, 200);
+    EXPECT_TRUE(client.closes_within(2000));
+    EXPECT_TRUE(shows("jetmem_http_refused_total{reason=\"bad_request\"} 0"));
+  }
+}
+
 TEST_F(WebTest, OldClientsGetTheirAnswerAndTheEnd) {
   start();
   HttpClient client(address_);
@@ -251,6 +263,10 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
       std::string("Content-Length: 0\0\r\nX: y", 24),
       std::string("Content-Length: 0\0 ", 19) + size,
       std::string("X: y\r\n\0X: y", 11),
+      std::string("X: y\r\n\0", 7),
+      std::string("X: y\r\n\0\0", 8),
+      std::string("X: y\r\n\0\0\0", 9),
+      std::string("X: y\r\n\0\0: y", 11),
       "X: y\nX: y",
       "X: y\n",
   };
@@ -267,7 +283,8 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
        {std::string("GET\0X /healthz", 14) + rest, "GET /metrics%00.html" + rest,
         "GET /metrics" + std::string(1, '\0') + ".html" + rest,
         std::string("GET /healthz HTTP/1.1\r\n Host: localhost\r\n\r\n"),
-        std::string("GET /healthz HTTP/1.1\r\n\r\n"), "GET /a b" + rest}) {
+        std::string("GET /healthz HTTP/1.1\r\n\r\n"), "GET /a b" + rest,
+        std::string("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\n")}) {
     HttpClient client(address_);
     client.send(line + second);
     const int code = client.receive().code;
@@ -277,7 +294,7 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
     EXPECT_TRUE(client.closes_within(2000)) << line;
   }
   EXPECT_TRUE(
-      shows("jetmem_http_refused_total{reason=\"bad_request\"} " + std::to_string(all.size() + 6)));
+      shows("jetmem_http_refused_total{reason=\"bad_request\"} " + std::to_string(all.size() + 7)));
   // None of it is taken for what ordinary clients send.
   EXPECT_EQ(fetch(address_, "/healthz", "Content-Length: 0\r\nX-A: \t b\r\nCookie: a=b\r\n").code,
             200);
