@@ -86,9 +86,11 @@ bool is_cpu_stall(const EventFields& event) {
 }
 
 // Whether `later` may be what `event` led to. Without times of both it may.
-bool may_lead_to(const EventRecord& event, const EventRecord& later) {
-  static constexpr Nanoseconds kLong = std::chrono::minutes(10);
-  const auto within = [](Nanoseconds passed) { return passed >= -kOneSecond && passed <= kLong; };
+bool may_lead_to(const EventRecord& event, const EventRecord& later,
+                 Nanoseconds longest = std::chrono::minutes(10)) {
+  const auto within = [&](Nanoseconds passed) {
+    return passed >= -kOneSecond && passed <= longest;
+  };
   if (event.at && later.at && event.boot == later.boot) return within(*later.at - *event.at);
   return !event.wall || !later.wall || within(*later.wall - *event.wall);
 }
@@ -149,19 +151,27 @@ std::optional<MemoryReport> report_in(const EventFields& event) {
   return out;
 }
 
-// The report of memory that belongs to the event at `at`, one of the OOM killer's: the first from
-// its call (without a call, from what came shortly before) to the next call.
+// The report of memory of the call that the event at `at`, one of the OOM killer's, is of: the
+// nearest one before it, or up to the kill that ends the call.
 MemoryReport report_of_oom(std::span<const EventRecord* const> events,
-                           std::span<const EventFields> fields, std::size_t at,
-                           std::optional<std::size_t> call) {
-  std::size_t begin = call.value_or(at);
-  while (!call && begin > 0 && !fields[begin - 1].kind().starts_with("oom_") &&
-         may_lead_to(*events[begin - 1], *events[at])) {
-    --begin;
+                           std::span<const EventFields> fields, std::size_t at) {
+  // What one call prints, also on a slow console.
+  constexpr Nanoseconds kCall = std::chrono::seconds(10);
+  const auto is_part = [&](std::size_t i) {
+    return fields[i].kind().starts_with("oom_") || fields[i].kind() == "memory_report";
+  };
+  const auto is_kill = [&](std::size_t i) {
+    return fields[i].kind() == "oom_kill" || fields[i].kind() == "oom_kill_memcg";
+  };
+  for (std::size_t i = at + 1; i-- > 0;) {
+    if (!is_part(i)) continue;
+    if ((i != at && is_kill(i)) || !may_lead_to(*events[i], *events[at], kCall)) break;
+    if (const auto report = report_in(fields[i])) return *report;
+    if (fields[i].kind() == "oom_invoked") break;
   }
-  for (std::size_t i = begin; i < fields.size(); ++i) {
-    const bool is_next = i > at && fields[i].kind() == "oom_invoked";
-    if (is_next || !may_lead_to(*events[begin], *events[i])) break;
+  for (std::size_t i = at + 1; i < fields.size() && !is_kill(i - 1); ++i) {
+    if (!is_part(i)) continue;
+    if (fields[i].kind() == "oom_invoked" || !may_lead_to(*events[at], *events[i], kCall)) break;
     if (const auto report = report_in(fields[i])) return *report;
   }
   return {};
@@ -323,7 +333,7 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     log.report = {};
     if (event.kind.starts_with("oom_")) {
       note_oom_group(fields, i, log);
-      log.report = report_of_oom(events, fields, i, its ? oom : std::nullopt);
+      log.report = report_of_oom(events, fields, i);
     }
     log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),
                                 [&](const EventRecord* each) { return may_lead_to(*each, event); });

@@ -601,6 +601,27 @@ TEST(Causes, ReportsOfMemoryAreNotMixedUp) {
     EXPECT_THAT(ids_of_log(text),
                 testing::UnorderedElementsAre("oom-kernel-objects", "memory-exhausted"));
   }
+  const auto report = [](const std::string& time, int slab) {
+    return "[" + time + "2] Mem-Info:\n[" + time +
+           "3]  slab_reclaimable:9012 slab_unreclaimable:" + std::to_string(slab) + "\n[" + time +
+           "4] 983040 pages RAM\n";
+  };
+  const auto kill = [](const std::string& time) {
+    return "[" + time + "5] Out of memory: Killed process 99 (java) total-vm:900kB, " +
+           "anon-rss:500000kB, file-rss:0kB, shmem-rss:0kB\n";
+  };
+  const std::string soon = "  600.00000";
+  // A kill whose call the kernel did not print, and one whose report alone it did.
+  EXPECT_THAT(ids_of_log(call(early, 600'000) + kill(soon)),
+              testing::UnorderedElementsAre("oom-kernel-objects", "memory-exhausted"));
+  EXPECT_THAT(ids_of_log(call(early, 20'000) + report(soon, 600'000) + kill(soon)),
+              testing::Contains("oom-kernel-objects"));
+  // The report of a request that was refused is not of the kill before it.
+  EXPECT_THAT(ids_of_log(kill(early) +
+                         "[  105.000001] kworker/0:1: page allocation failure: order:4, "
+                         "mode:0x40cc0(GFP_KERNEL|__GFP_COMP), nodemask=(null)\n" +
+                         report("  105.00000", 600'000)),
+              Not(testing::Contains("oom-kernel-objects")));
 }
 
 TEST(Causes, TheLimitOfAControlGroupIsTheCauseOfTheWholeCall) {
