@@ -244,7 +244,7 @@ std::string gpu_line(const StatusAnswer& answer, const ScreenStyle& style) {
   }
   FieldLine line(style, "gpu");
   if (answer.no_gpu) {
-    line.add("no NVIDIA GPU that shares this memory; others are not read");
+    line.add("none that shares this memory and that jetmem reads (NVIDIA's)");
     return line.text();
   }
   line.add(bytes_text(*answer.gpu_bytes) + " in use");

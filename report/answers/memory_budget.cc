@@ -141,7 +141,7 @@ Part gpu(const DeviceNow& now) {
   const bool is_tegra = device != nullptr && device->label("soc").starts_with("tegra");
   if (is_tegra && !card) part.none = false;
   if (part.none)
-    part.why = card ? "the GPU has memory of its own" : "no NVIDIA GPU; others are not read";
+    part.why = card ? "the GPU has memory of its own" : "none that jetmem reads (NVIDIA's)";
   else
     part.why = reason(now, is_absent(now, "nvmap") && !is_tegra ? "nvml" : "nvmap");
   return part;

@@ -41,7 +41,7 @@ std::string why_no_temperature(const SampleSet& samples) {
               std::to_string(static_cast<std::uint64_t>(each.value)) + " " + words;
   }
   if (is_off) return "the kernel reports no temperature: this part is usually powered off";
-  return "of all thermal values that could not be read: " + counts;
+  return "thermal values that are missing: " + counts;
 }
 
 void add_zones(ThermalAnswer& answer, const SampleSet& samples) {

@@ -9,14 +9,14 @@ constexpr std::array kMetrics{
         "jetmem_http_refused_total",
         "Connections and requests refused to protect the device. client_connections: closed for a "
         "newer one of its client, which had http.max_connections_per_client open; slow_request, "
-        "slow_reader: sent its request or read its answer too slowly; idle_evicted, busy_evicted: "
-        "closed for a new client when http.max_connections were open, being idle or, where none "
-        "was, in use; busy_refused: closed at once, as clients kept opening connections while all "
-        "were in use and this one held its share; response_memory: "
-        "unread answers fill the memory for them; password_queue: too many passwords wait to be "
-        "checked; history_share: asked the history for more than its share (429); host: the Host "
-        "header is not a name of this device (http.hosts); bad_request: "
-        "malformed, ambiguous or too large (400, 414, 431).",
+        "slow_reader: sent its request or read its answer too slowly; idle_evicted: closed for a "
+        "new client when http.max_connections were open, being idle; busy_evicted: likewise where "
+        "none was idle, or while clients kept opening connections; busy_refused: closed at once "
+        "meanwhile, as its client held its share; response_memory: unread answers fill the memory "
+        "for them; password_queue: too many passwords wait to be checked; history_share: asked "
+        "the history when its share, or that of all clients, was used up (429); host: the Host "
+        "header is not a name of this device (http.hosts); bad_request: malformed, ambiguous or "
+        "too large (400, 414, 431).",
         {"reason"}, kRefusalNames.size()),
     gauge("jetmem_http_response_buffer_bytes",
           "Bytes of answers that clients have not read yet. An answer that several clients read "

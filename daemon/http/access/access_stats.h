@@ -21,7 +21,7 @@ enum class Refusal : std::uint8_t {
   kBusyRefused,        // all were taken, in a storm, and its client held its share of them
   kAnswerMemory,       // unread answers fill the memory for them
   kPasswordQueue,      // too many passwords wait to be checked
-  kHistoryShare,       // it asked the history for more than its share: 429
+  kHistoryShare,       // its share of the history, or that of all, is used up: 429
   kHost,               // its Host header is not a name of this device (HostGuard)
   kBadRequest,         // not HTTP/1.1, ambiguous, or too large: 400, 414 or 431, or closed
 };

@@ -139,7 +139,7 @@ ApiAnswer Api::on_query_worker(const std::string& key, QueryCost cost,
   const bool may_wait = timeout_.may_recur || timeout_.again || timeout_.wait.count() > 0;
   if (!may_wait && !query_worker_.has_answer(key) && !query_worker_.is_stuck()) {
     return api_error(429, "too many requests wait for the history",
-                     "ask again when others of this client have their answers");
+                     "ask again in a few seconds");
   }
   const auto question = [make = std::move(make)] { return std::any(make()); };
   // The web thread waits for its own question, not for those of others before it.

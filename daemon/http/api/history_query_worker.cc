@@ -182,8 +182,9 @@ HistoryQueryWorker::Reply HistoryQueryWorker::ask(const std::string& key, const 
   return out;
 }
 
-bool HistoryQueryWorker::has_answer(const std::string& key) const {
+bool HistoryQueryWorker::has_answer(const std::string& key) {
   const std::lock_guard lock(shared_->mutex);
+  shared_->forget(std::chrono::steady_clock::now());
   const Job* const job = shared_->find(key);
   return job != nullptr && job->is_answered;
 }

@@ -75,7 +75,7 @@ class HistoryQueryWorker {
   // Questions of one key are the same. Waits up to `timeout` for the answer.
   Reply ask(const std::string& key, const Asker& asker, Question question, Milliseconds timeout);
   // Whether ask() would return the answer at once.
-  bool has_answer(const std::string& key) const;
+  bool has_answer(const std::string& key);
   // It ended its connections without waiting for the answers. Who asked the same asks again.
   void client_left(const ClientKey& client);
   // Readable when it may be worth asking again.

@@ -79,7 +79,8 @@ void examine_thermal(const DeviceView& view, Step& step) {
   });
   const bool unknown = causes.empty() && !not_throttled;
   if (stands.empty() && !unknown) stands = "No zone reports a temperature";
-  if (not_throttled) stands += ", not throttled";
+  if (not_throttled)
+    stands += hottest != nullptr ? ", not throttled" : "; nothing throttles the chip";
   if (stands.empty()) {
     found(
         step, Verdict::kUnknown,

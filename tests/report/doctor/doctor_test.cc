@@ -201,7 +201,7 @@ TEST(Doctor, HeatThatNothingReportsIsUnknown) {
   DeviceNow now =
       healthy_device(set("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}", kGone));
   EXPECT_EQ(examine(now, nullptr, "").step("thermal")->summary,
-            "No zone reports a temperature, not throttled.");
+            "No zone reports a temperature; nothing throttles the chip.");
   now.samples = healthy_device(set("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}",
                                    kGone, "jetmem_throttling", kGone))
                     .samples;
