@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The package is removed, then purged. Settings that were changed survive the first alone.
 sed -i 's/^  max_connections: 64/  max_connections: 48/' /etc/jetmem/jetmem.yaml
+# It is forgotten that a unit failed, too.
+mkdir -p /run/systemd/system/jetmem-iomem.service.d
+printf '[Service]\nExecStart=\nExecStart=/bin/false\n' >/run/systemd/system/jetmem-iomem.service.d/fails.conf
+systemctl daemon-reload
+! systemctl restart jetmem-iomem.service || bad "a unit that cannot start started"
+rm -r /run/systemd/system/jetmem-iomem.service.d
+systemctl daemon-reload
 apt_get remove jetmem || bad "apt-get remove ended with $?"
 for unit in jetmemd.service jetmem-iomem.service jetmem-reader.socket jetmem-nvml.socket jetmem-probe.socket; do
   ! systemctl is-active -q $unit || bad "$unit is active after removing"
