@@ -209,7 +209,7 @@ int Daemon::run() {
         "; exiting, systemd will restart it");
   }
   finish();
-  return status < 0 ? 1 : status;
+  return status < 0 ? kExitUnavailable : status;
 }
 
 void Daemon::finish() {
