@@ -7,6 +7,7 @@
 // later in the same boot. Within a boot the order is that of the boot clock, always.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -103,7 +104,9 @@ class History {
  public:
   virtual ~History() = default;
 
-  // Series whose metric name is `family`, or all of them when it is empty. At most 4096.
+  // Series whose metric name is `family`, or all of them when it is empty: the first kMostSeries by
+  // name.
+  static constexpr std::size_t kMostSeries = 4096;
   virtual Result<std::vector<SeriesKnown>> series(std::string_view family) = 0;
   // A series that was never recorded has no points and is no error.
   virtual Result<SeriesPast> past(const SeriesQuery& requested) = 0;

@@ -20,7 +20,6 @@ constexpr std::size_t kMostPoints = 10'000;
 constexpr std::size_t kMostEvents = 500;
 // Of lists, so that a daemon that always names a next page is left in the end.
 constexpr int kMaxPages = 20;
-constexpr std::size_t kMostSeries = 4096;
 
 std::string escaped(std::string_view text) {
   constexpr std::string_view kPlain =

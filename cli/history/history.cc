@@ -151,7 +151,14 @@ class HistoryCommand {
   }
 
   Result<std::vector<SeriesKnown>> pick() {
-    if (options_.metric.empty()) return history_.series("");
+    if (options_.metric.empty()) {
+      auto all = history_.series("");
+      if (all && all->size() >= History::kMostSeries && all->size() < facts_.series) {
+        note("only the first " + std::to_string(all->size()) + " series by name, of " +
+             std::to_string(facts_.series) + ": name a metric to get the others");
+      }
+      return all;
+    }
     const auto wish = parse_series_pattern(options_.metric);
     if (!wish) return tl::unexpected(wish.error());
     return pick_series(history_, *wish);

@@ -16,7 +16,6 @@
 namespace jetmem {
 namespace {
 
-constexpr std::size_t kMostSeries = 4096;
 constexpr std::size_t kMostPoints = 200'000;
 
 // What all questions begin with: a view of one moment of the file.
@@ -117,7 +116,7 @@ Resolution finest(const View& view, Nanoseconds from) {
   for (const Resolution each : {Resolution::kRaw, Resolution::kMinute, Resolution::kQuarter}) {
     // A roll-up's step begins before what it is made of.
     const Nanoseconds slack = std::chrono::minutes(15);
-    if (subtract(reach[static_cast<std::size_t>(each)], slack) <= std::max(from, all)) return each;
+    if (reach[static_cast<std::size_t>(each)] <= std::max(from, add(all, slack))) return each;
   }
   return Resolution::kRaw;
 }
@@ -219,7 +218,7 @@ Result<std::vector<SeriesKnown>> HistoryStore::series(std::string_view family) {
     }
     std::sort(all.begin(), all.end(),
               [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });
-    if (all.size() > kMostSeries) all.resize(kMostSeries);
+    if (all.size() > History::kMostSeries) all.resize(History::kMostSeries);
     return all;
   });
 }
@@ -269,6 +268,10 @@ Result<std::vector<std::pair<std::string, double>>> HistoryStore::at(Nanoseconds
     JETMEM_ASSIGN(const auto known, all_series(c.db.get(), ""));
     const Nanoseconds oldest = subtract(wall, timeout);
     std::map<std::int64_t, std::optional<double>> found;
+    // Of each boot, where what is finer than the present resolution begins. From there on it alone
+    // says what was there: the mean of a quarter of an hour would bring back what had ended, or was
+    // yet to begin.
+    std::map<std::int64_t, Nanoseconds> finer_from;
     // Where raw steps are left they are the newest: older ones go first.
     for (const Resolution each : {Resolution::kRaw, Resolution::kMinute, Resolution::kQuarter}) {
       // A roll-up's step counts until its end.
@@ -279,6 +282,8 @@ Result<std::vector<std::pair<std::string, double>>> HistoryStore::at(Nanoseconds
         const BootTime& boot = *view.times.find(chunk->boot);
         if (boot.wall(chunk->first) > wall || add(boot.wall(chunk->last), covers) < oldest)
           continue;
+        const auto finer = finer_from.find(chunk->boot);
+        const bool finer_answers = finer != finer_from.end() && boot.wall(finer->second) <= wall;
         JETMEM_ASSIGN(const auto when, chunk_times(c.db.get(), *chunk));
         JETMEM_ASSIGN(const auto members, chunk_members(c.db.get(), *chunk));
         for (const std::int64_t series : members) {
@@ -291,15 +296,21 @@ Result<std::vector<std::pair<std::string, double>>> HistoryStore::at(Nanoseconds
             const Nanoseconds at = boot.wall(when[i]);
             if (value.count == 0 || at > wall) continue;
             if (add(at, covers) < oldest) break;
+            if (finer_answers && add(when[i], covers) > finer->second) continue;
             found[series] = value_within(name->second.key, name->second.is_counter, value);
             break;
           }
         }
       }
+      for (const ChunkHead& chunk : view.chunks) {
+        if (chunk.resolution != each) continue;
+        auto& from = finer_from.try_emplace(chunk.boot, chunk.first).first->second;
+        from = std::min(from, chunk.first);
+      }
     }
     std::vector<std::pair<std::string, double>> all;
     for (const auto& [series, value] : found) {
-      if (all.size() == kMostSeries) break;
+      if (all.size() == History::kMostSeries) break;
       if (value) all.emplace_back(known.at(series).key, *value);
     }
     std::sort(all.begin(), all.end());

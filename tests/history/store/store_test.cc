@@ -96,6 +96,13 @@ TEST_F(StoreTest, MinutesAndQuartersHaveTheExtremesAndLeaveGapsOpen) {
   EXPECT_GE(raw.size(), 6U * 360);
   EXPECT_LE(raw.size(), 7U * 360);
 
+  // Just before the oldest of them there are minutes.
+  SeriesQuery before = all_of("x");
+  before.from = kEpoch2026 + raw.front().boot_time - minutes(10);
+  before.to = kEpoch2026 + raw.front().boot_time - minutes(2);
+  ASSERT_EQ(points(before).size(), 9U);
+  EXPECT_EQ(points(before).front().resolution, Resolution::kMinute);
+
   // The finest that reaches back; a coarser one where that is too many.
   SeriesQuery requested = all_of("x");
   requested.from = kEpoch2026 + hours(8);
@@ -126,6 +133,41 @@ TEST_F(StoreTest, ValuesOfAMoment) {
   ASSERT_TRUE(one);
   EXPECT_EQ(*one, (std::vector<std::pair<std::string, double>>{{"here", 3}}));
   EXPECT_TRUE(store_->at(kEpoch2026 + seconds(90), seconds(60))->empty());
+}
+
+TEST_F(StoreTest, ARollUpBringsNothingBackThatFinerStepsSayWasNotThere) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  for (int half = 0; half < 26; ++half) {
+    std::vector<double> ended;
+    std::vector<double> began;
+    for (int i = 0; i < 180; ++i) {
+      const Nanoseconds at = minutes(30 * half) + seconds(10 * i);
+      ended.push_back(at < hours(10) + minutes(3) ? 1 : std::nan(""));
+      began.push_back(at < hours(11) + minutes(5) ? std::nan("") : 1);
+    }
+    Steps steps;
+    steps.series("always", std::vector<double>(180, 1))
+        .series("ended", ended)
+        .series("began", began);
+    ASSERT_TRUE(store_->write(boot, steps.at(minutes(30 * half), 180), {}));
+  }
+  tidy_all(boot, hours(13));
+  ASSERT_FALSE(points(all_of("ended", Resolution::kQuarter)).empty());
+  const auto names = [&](Nanoseconds moment) {
+    std::vector<std::string> all;
+    const auto values = store_->at(kEpoch2026 + moment, seconds(60));
+    for (const auto& [name, value] : *values) {
+      all.push_back(name);
+    }
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(hours(10) + minutes(2)), (Names{"always", "ended"}));
+  EXPECT_EQ(names(hours(10) + minutes(10)), Names{"always"});
+  EXPECT_EQ(names(hours(11) + minutes(2)), Names{"always"});
+  EXPECT_EQ(names(hours(11) + minutes(6)), (Names{"always", "began"}));
+  EXPECT_EQ(names(hours(2)), (Names{"always", "ended"})) << "only roll-ups are left";
 }
 
 TEST_F(StoreTest, StatesAndNamesOfARollUpAreNoMeans) {
