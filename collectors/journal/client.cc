@@ -124,6 +124,7 @@ void Client::spawn() {
     return;
   }
   logged_blind_ = false;
+  run_caught_up_ = false;
   if (counters_.starts++ != 0) ++counters_.restarts;
   // One that hangs from the first should not pass for one that has nothing to say.
   wait(Waits::kToPing, std::min(options_.ping_interval, kFirstPing));
@@ -167,6 +168,7 @@ void Client::on_packet(const Packet& packet) {
       ++counters_.lines;
       JournalLine line = line_of(packet);
       line.from_before = !state_.caught_up;
+      line.late = !run_caught_up_;
       if (!packet.cursor.empty()) kept = packet.cursor;
       if (callbacks_.line) callbacks_.line(line);
       break;
@@ -175,6 +177,7 @@ void Client::on_packet(const Packet& packet) {
       if (!packet.cursor.empty()) kept = packet.cursor;
       break;
     case PacketKind::kCaughtUp:
+      run_caught_up_ = true;
       set_state({}, true, true);
       break;
     case PacketKind::kLost: {

@@ -50,6 +50,8 @@ struct JournalLine {
   bool truncated = false;
   // It was in the journal already when the client first started to read.
   bool from_before = false;
+  // It waited there until jetmem-journal ran, or ran again.
+  bool late = false;
   std::string_view cursor;
   std::string_view unit;
   std::string_view identifier;
@@ -146,6 +148,7 @@ class Client {
   Backoff pause_;
   Waits waits_ = Waits::kForNothing;
   bool logged_blind_ = false;  // the running one, why it will end
+  bool run_caught_up_ = false;
   State state_;
   ClientCounters counters_;
 };

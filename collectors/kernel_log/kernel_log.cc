@@ -78,7 +78,7 @@ void KernelLog::on_event(const Event& event) {
 std::optional<Nanoseconds> KernelLog::time_of(const Event& event) const {
   if (captured_) return event.stamp;
   // What is news happened a moment ago. The log's own clock is not slewed, and days of it drift.
-  if (!event.from_before) return clock_.boot();
+  if (!event.from_before && !event.late) return clock_.boot();
   if (!event.stamp) return std::nullopt;
   // It stops in suspend, as the monotonic one does.
   const Nanoseconds age = std::max(clock_.mono() - Nanoseconds(*event.stamp), Nanoseconds(0));

@@ -150,14 +150,15 @@ void write_entries(SampleWriter& out, const Tally& tally) {
         break;
     }
   }
-  std::uint64_t suppressed = 0;
-  for (const EventKind kind :
-       {EventKind::kSmmuContextFault, EventKind::kSmmuGlobalFault, EventKind::kSmmuV3Event}) {
-    suppressed += tally.suppressed(kind);
-  }
-  if (suppressed > 0) {
+  for (const Origin origin : {Origin::kSystem, Origin::kProbe}) {
+    std::uint64_t suppressed = 0;
+    for (const EventKind kind :
+         {EventKind::kSmmuContextFault, EventKind::kSmmuGlobalFault, EventKind::kSmmuV3Event}) {
+      suppressed += tally.suppressed(kind, origin);
+    }
+    if (suppressed == 0) continue;
     out.put(metric("jetmem_smmu_faults_total"), suppressed, "unknown", "unknown", "suppressed",
-            "unknown", origin_name(Origin::kSystem));
+            "unknown", origin_name(origin));
   }
 }
 

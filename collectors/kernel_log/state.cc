@@ -111,7 +111,12 @@ SavedLog from_json(const Json& json) {
     for (std::size_t o = 0; o < kOrigins; ++o) {
       counts.count[o] = count_of(each.at("count").at(o));
     }
-    counts.suppressed = count_of(each.at("suppressed"));
+    // Earlier versions did not tell the probe's apart.
+    const Json& suppressed = each.at("suppressed");
+    for (std::size_t o = 0; o < kOrigins; ++o) {
+      if (suppressed.is_array()) counts.suppressed[o] = count_of(suppressed.at(o));
+    }
+    if (suppressed.is_number()) counts.suppressed[0] = count_of(suppressed);
     counts.before_start = count_of(each.at("before_start"));
     counts.last = time_of(each.at("last"));
   }

@@ -162,7 +162,7 @@ void Tally::add_suppressed(EventKind kind, std::uint64_t count, std::optional<Na
   const Origin origin = by_probe ? Origin::kProbe : Origin::kSystem;
   KindCounts& counts = kinds_[static_cast<std::size_t>(kind)];
   counts.count[static_cast<std::size_t>(origin)] += count;
-  counts.suppressed += count;
+  counts.suppressed[static_cast<std::size_t>(origin)] += count;
   if (by_probe || !time || !counts.last || *time - *counts.last > kAtOnce) return;
   at_once_[static_cast<std::size_t>(kind)] += count;
   recent_counts_[static_cast<std::size_t>(kind)].add(*time, count);

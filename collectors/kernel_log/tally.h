@@ -148,7 +148,12 @@ class Tally {
     for (const KindCounts& kind : kinds_) sum += kind.count[static_cast<std::size_t>(origin)];
     return sum;
   }
-  std::uint64_t suppressed(EventKind kind) const { return of(kind).suppressed; }
+  std::uint64_t suppressed(EventKind kind, Origin origin) const {
+    return of(kind).suppressed[static_cast<std::size_t>(origin)];
+  }
+  std::uint64_t suppressed(EventKind kind) const {
+    return suppressed(kind, Origin::kSystem) + suppressed(kind, Origin::kProbe);
+  }
   // Those that came at once, so far as this process knows; without the probe's.
   std::uint64_t suppressed_at_once(EventKind kind) const {
     return at_once_[static_cast<std::size_t>(kind)];
@@ -176,7 +181,7 @@ class Tally {
   // For keeping it over a restart of the daemon (state.h).
   struct KindCounts {
     std::array<std::uint64_t, kOrigins> count{};
-    std::uint64_t suppressed = 0;
+    std::array<std::uint64_t, kOrigins> suppressed{};
     std::uint64_t before_start = 0;
     std::optional<Nanoseconds> last;
   };

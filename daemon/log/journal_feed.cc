@@ -47,6 +47,7 @@ void JournalFeed::line(const journal::JournalLine& from) {
   }
   if (!from.other_boot) line.stamp = std::chrono::microseconds(from.monotonic_us);
   line.from_before = from.from_before;
+  line.late = from.late;
   line.text = from.text;
   kernel_log_.line(line);
 }

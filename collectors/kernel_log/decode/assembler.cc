@@ -137,6 +137,7 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
   open.event.seq = line.seq;
   open.event.stamp = line.stamp;
   open.event.from_before = line.from_before;
+  open.event.late = line.late;
   if (!line.unit.empty()) open.event.set_text("unit", line.unit);
   if (line.pid != 0) open.event.set_number("pid", line.pid);
   open.family = decoded.family;

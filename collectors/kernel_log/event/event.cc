@@ -16,6 +16,7 @@ void Event::reset(EventKind kind) {
   seq.reset();
   stamp.reset();
   from_before = false;
+  late = false;
 }
 
 Field* Event::slot(std::string_view name, FieldType type) {

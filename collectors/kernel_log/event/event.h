@@ -89,6 +89,7 @@ class Event {
   std::optional<std::uint64_t> seq;                // of /dev/kmsg
   std::optional<std::chrono::microseconds> stamp;  // the kernel's log clock
   bool from_before = false;                        // it was in the log before we came to read it
+  bool late = false;                               // it was printed a while before we read it
 
  private:
   Field* slot(std::string_view name, FieldType type);

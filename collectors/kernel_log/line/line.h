@@ -40,6 +40,8 @@ struct LogLine {
   std::string_view caller;
   // It was in the log before we came to read it.
   bool from_before = false;
+  // It reached us a while after it was printed.
+  bool late = false;
   // Of a process' line: who printed it, where that is known.
   std::string_view unit;
   std::uint32_t pid = 0;

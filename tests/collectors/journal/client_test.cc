@@ -87,6 +87,8 @@ TEST_F(JournalClientTest, LinesComeWithAllThatIsKnownOfThem) {
   ASSERT_TRUE(run_until([&] { return texts_.size() == 2; }));
   EXPECT_THAT(texts_, ElementsAre("an old needle", "a new needle"));
   EXPECT_THAT(from_before_, ElementsAre(true, false));
+  EXPECT_TRUE(lines_[0].late);
+  EXPECT_FALSE(lines_[1].late);
   EXPECT_EQ(lines_[0].voice, Voice::kProcesses);
   EXPECT_EQ(lines_[0].priority, 3);
   EXPECT_EQ(lines_[0].facility, 1);
@@ -130,6 +132,7 @@ TEST_F(JournalClientTest, ItIsStartedAnewFromWhereItWas) {
   EXPECT_EQ(client_->counters().restarts, 3U);
   EXPECT_TRUE(client_->state().caught_up) << "once for all";
   EXPECT_FALSE(from_before_.back());
+  EXPECT_TRUE(lines_.back().late) << "it came while no program ran";
 }
 
 TEST_F(JournalClientTest, OneThatIsBlindSaysWhyAndIsTriedAgain) {

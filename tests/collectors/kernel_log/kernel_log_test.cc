@@ -89,6 +89,21 @@ TEST_F(KernelLogTest, TimesAreOnTheBootClock) {
   EXPECT_EQ(times_[0], Nanoseconds(hours(1) + seconds(990)));
 }
 
+TEST_F(KernelLogTest, WhatTheJournalGivesLateHappenedWhenItWasPrinted) {
+  auto log = make();
+  log->caught_up();
+  const std::string text = killed(1);
+  LogLine line;
+  line.voice = Voice::kKernel;
+  line.stamp = seconds(400);
+  line.text = text;
+  line.late = true;
+  log->line(line);
+  log->flush();
+  EXPECT_EQ(times_, (std::vector<Nanoseconds>{seconds(400)}));
+  EXPECT_EQ(before_start_, (std::vector<bool>{false}));
+}
+
 TEST_F(KernelLogTest, OfACaptureTheyAreSinceBoot) {
   auto log = make();
   log->set_captured();

@@ -288,6 +288,8 @@ TEST(Tally, SuppressedMessagesAreTheProbesThatMadeThem) {
   tally.add_suppressed(kKind, 3, seconds(905));
   EXPECT_EQ(tally.events(kKind, Origin::kSystem), 4U);
   EXPECT_EQ(tally.events(kKind, Origin::kProbe), 541U);
+  EXPECT_EQ(tally.suppressed(kKind, Origin::kSystem), 3U);
+  EXPECT_EQ(tally.suppressed(kKind, Origin::kProbe), 540U);
 }
 
 TEST(Tally, TheLargestCmaRequestThatFailedByAreaAndOrigin) {
