@@ -18,6 +18,10 @@ std::string holder_name(std::string_view command, std::string_view unit,
   return out;
 }
 
+bool is_rest(std::string_view command, std::string_view unit, std::string_view container) {
+  return command == "other" && unit.empty() && container.empty();
+}
+
 std::span<const OtherHolder> other_holders() {
   static constexpr std::array<OtherHolder, 4> kOthers{{
       {"jetmem_nvmap_orphan_bytes", "GPU and camera buffers without an nvmap client (orphans)"},

@@ -12,6 +12,10 @@ namespace jetmem {
 std::string holder_name(std::string_view command, std::string_view unit,
                         std::string_view container);
 
+// The group that has all groups without series of their own. A program of that name in a unit or
+// container is not it.
+bool is_rest(std::string_view command, std::string_view unit, std::string_view container);
+
 // What takes memory and is in no process, by the metric that counts it.
 struct OtherHolder {
   std::string_view family;

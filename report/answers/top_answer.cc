@@ -35,7 +35,8 @@ double key_of(const Group& group, TopSort sort) {
   return group.total;
 }
 
-bool is_other(std::string_view name) { return name == "other"; }
+// Of lists that have a rest.
+constexpr std::string_view kOther = "other";
 
 std::vector<Group> groups_of(const SampleSet& samples) {
   std::vector<Group> out;
@@ -60,19 +61,19 @@ std::vector<Group> groups_of(const SampleSet& samples) {
     group.trend = ask("trend_bytes_per_second");
     group.total =
         sample.value + group.gpu.value_or(0) + group.dmabuf.value_or(0) - group.mapped.value_or(0);
-    if (is_other(group.command) && group.total <= 0) continue;
+    if (is_rest(group.command, group.unit, group.container) && group.total <= 0) continue;
     out.push_back(std::move(group));
   }
   return out;
 }
 
 // Largest first, "other" last; at most `limit`.
-template <class T, class Name, class Key>
-std::uint64_t sort_and_cut(std::vector<T>& all, std::size_t limit, const Name& name,
+template <class T, class IsOther, class Key>
+std::uint64_t sort_and_cut(std::vector<T>& all, std::size_t limit, const IsOther& is_other,
                            const Key& key) {
   std::stable_sort(all.begin(), all.end(), [&](const T& a, const T& b) {
-    const bool a_last = is_other(name(a));
-    const bool b_last = is_other(name(b));
+    const bool a_last = is_other(a);
+    const bool b_last = is_other(b);
     if (a_last != b_last) return b_last;
     return key(a) > key(b);
   });
@@ -100,7 +101,7 @@ std::vector<TopAnswer::Heap> heaps_of(const SampleSet& samples, std::size_t limi
       heap.clients.push_back({std::string(client.label("process")), client.value});
     }
     sort_and_cut(
-        heap.clients, limit, [](const auto& c) { return std::string_view(c.process); },
+        heap.clients, limit, [](const auto& c) { return c.process == kOther; },
         [](const auto& c) { return c.bytes; });
     out.push_back(std::move(heap));
   }
@@ -123,12 +124,12 @@ std::vector<TopAnswer::Buffers> buffers_of(const SampleSet& samples, const std::
   std::vector<TopAnswer::Buffers> out;
   for (const Sample& sample : samples.family("jetmem_dmabuf_" + by + "_bytes")) {
     const std::string name(sample.label(label));
-    if (is_other(name) && sample.value <= 0) continue;
+    if (name == kOther && sample.value <= 0) continue;
     out.push_back(
         {name, sample.value, samples.value("jetmem_dmabuf_" + by + "_buffers", {{label, name}})});
   }
   sort_and_cut(
-      out, limit, [](const auto& b) { return std::string_view(b.name); },
+      out, limit, [](const auto& b) { return b.name == kOther; },
       [](const auto& b) { return b.bytes; });
   return out;
 }
@@ -207,7 +208,7 @@ TopAnswer::Clientless clientless_of(const SampleSet& samples, std::size_t limit)
     out.holders.push_back({std::string(holder.label("command")), holder.value});
   }
   sort_and_cut(
-      out.holders, limit, [](const auto& c) { return std::string_view(c.process); },
+      out.holders, limit, [](const auto& c) { return c.process == kOther; },
       [](const auto& c) { return c.bytes; });
   return out;
 }
@@ -219,7 +220,8 @@ TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
   out.sort = needed.sort;
   out.groups = groups_of(samples);
   out.groups_omitted = sort_and_cut(
-      out.groups, needed.limit, [](const Group& g) { return std::string_view(g.command); },
+      out.groups, needed.limit,
+      [](const Group& g) { return is_rest(g.command, g.unit, g.container); },
       [&](const Group& g) { return key_of(g, needed.sort); });
   out.processes = samples.value("jetmem_processes");
   out.processes_omitted = samples.sum("jetmem_processes_omitted");

@@ -78,7 +78,9 @@ void take(std::map<std::string, Candidate>& out, const std::map<std::string, dou
       fresh.who = other;
     } else {
       const auto name = parse_series_key(key);
-      if (!name || name->label("command") == "other") continue;
+      if (!name || is_rest(name->label("command"), name->label("unit"), name->label("container"))) {
+        continue;
+      }
       id = key.substr(family.size());
       fresh.who = group_name(*name);
       fresh.command = std::string(name->label("command"));

@@ -62,7 +62,7 @@ Suspect memory_suspect(const AlertsAnswer::Rule& rule, const DeviceNow& now) {
   double rate = is_trend ? kSlowPerHour / 3600 : total * kFastPerMinute / 60;
   const TopAnswer::Group* largest = nullptr;
   for (const TopAnswer::Group& group : top.groups) {
-    if (group.command == "other") continue;
+    if (is_rest(group.command, group.unit, group.container)) continue;
     if (largest == nullptr) largest = &group;
     const double grows = (is_trend ? group.trend : group.growth).value_or(0);
     if (grows > rate) {

@@ -140,6 +140,16 @@ TEST(StatusCulprit, IsTheLargestHolderOfMemory) {
   EXPECT_EQ(json["since_seconds"], 90);
 }
 
+TEST(StatusCulprit, MayCallItselfOther) {
+  const Alarm low{"JetmemMemoryLow", "critical", "firing", "jetmem_memory_available_ratio"};
+  const Series holders{{group("resident_bytes", "other", "hog.service"), 4 * kGiB},
+                       {group("resident_bytes", "Xorg"), 2 * kGiB},
+                       {group("resident_bytes", "other"), 6 * kGiB}};
+  const StatusAnswer answer = status_answer(alarmed(holders, low));
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->name, "other (hog.service)");
+}
+
 TEST(StatusCulprit, IsTheOneThatGrowsFast) {
   const Alarm low{"JetmemMemoryLow", "critical", "firing", "jetmem_memory_available_ratio"};
   Series holders{{group("resident_bytes", "Xorg"), 2 * kGiB},
