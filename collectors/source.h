@@ -95,14 +95,28 @@ class Readings {
     return nullptr;
   }
 
-  void add(const void* tag, const void* reading) { entries_.push_back({tag, reading, false}); }
-  void set_valid(std::size_t index, bool valid) { entries_[index].valid = valid; }
+  // Which of its readings get() shows: another number is another reading.
+  template <class R>
+  std::uint64_t number() const {
+    for (const Entry& entry : entries_) {
+      if (entry.tag == tag<R>()) return entry.number;
+    }
+    return 0;
+  }
+
+  void add(const void* tag, const void* reading) { entries_.push_back({tag, reading}); }
+  // Called with true after each reading.
+  void set_valid(std::size_t index, bool valid) {
+    entries_[index].valid = valid;
+    if (valid) ++entries_[index].number;
+  }
 
  private:
   struct Entry {
     const void* tag;
     const void* reading;
-    bool valid;
+    bool valid = false;
+    std::uint64_t number = 0;
   };
   std::vector<Entry> entries_;
 };

@@ -23,19 +23,20 @@ constexpr std::array kMetrics{
     counter("jetmem_kernel_events_total",
             "Events in the kernel log since boot, by kind, as far back as the log reached when "
             "jetmem first read it; messages suppressed by the kernel's rate limit are included "
-            "where it reports their kind. origin=probe: while jetmem's own probe ran, so "
-            "probably caused by it.",
+            "where it reports their kind. origin=probe: while jetmem's own probe ran, of a kind "
+            "that it can cause and without another process's name: probably caused by it.",
             {"kind", "origin"}, 2 * kKinds),
     counter("jetmem_kernel_events_suppressed_total",
-            "Of jetmem_kernel_events_total, those that the kernel did not print and only counted "
-            "(N callbacks suppressed).",
+            "Of jetmem_kernel_events_total with origin=system, those that the kernel did not print "
+            "and only counted (N callbacks suppressed).",
             {"kind"}, kKinds),
     gauge("jetmem_kernel_events_before_start",
           "Of jetmem_kernel_events_total, those that were in the log before jetmem first read "
           "it: at boot, or while it was not running.",
           {"kind"}, kKinds),
     gauge("jetmem_kernel_event_last_seen_timestamp_seconds",
-          "When an event of this kind was last printed, in seconds since 1970. Accurate to about "
+          "When an event of this kind with origin=system was last printed, in seconds since "
+          "1970. Accurate to about "
           "a second; less so for those from before jetmem started, by the drift of the log's own "
           "clock and the time spent in suspend.",
           {"kind"}, kKinds),
@@ -113,8 +114,8 @@ void write_kinds(SampleWriter& out, const KernelLogReading& reading, AbsentValue
     if (!reading.is_counted(info.kind)) continue;
     put_any(metric("jetmem_kernel_events_total"), tally.events(info.kind, Origin::kProbe),
             info.name, origin_name(Origin::kProbe));
-    put_any(metric("jetmem_kernel_events_suppressed_total"), tally.suppressed(info.kind),
-            info.name);
+    put_any(metric("jetmem_kernel_events_suppressed_total"),
+            tally.suppressed(info.kind, Origin::kSystem), info.name);
     put_any(metric("jetmem_kernel_events_before_start"), tally.before_start(info.kind), info.name);
     if (const auto last = tally.last_seen(info.kind); last && wall_offset) {
       out.put(metric("jetmem_kernel_event_last_seen_timestamp_seconds"),

@@ -13,6 +13,7 @@ namespace {
 constexpr Nanoseconds kIncidentGap = std::chrono::seconds(1);
 // How long after its end a probe may still be the reason for a fault.
 constexpr Nanoseconds kProbeEcho = std::chrono::seconds(2);
+constexpr std::string_view kProbeComm = "jetmem-probe";
 constexpr std::string_view kUnknown = "unknown";
 constexpr std::string_view kOther = "other";
 
@@ -69,6 +70,35 @@ std::uint64_t device_hash(const Event& event, Group group) {
   return 0;
 }
 
+// Whether a probe can be the reason: what it does reaches drivers and allocators. Faults of memory,
+// disks, cameras, heat, and tasks that hang, only happen meanwhile.
+bool can_be_of_probe(EventKind kind) {
+  switch (info_of(kind).group) {
+    case Group::kDma:
+    case Group::kGpu:
+    case Group::kAllocation:
+    case Group::kOom:
+      return true;
+    case Group::kNone:
+      return kind != EventKind::kKmemleak;
+    default:
+      return kind == EventKind::kBusError;  // of a GPU without power
+  }
+}
+
+// Whether the event itself names somebody else: a program whose line it is, or a process. Threads
+// of the kernel and of CUDA's library work for the probe too.
+bool names_another(const Event& event) {
+  if (event.has("unit")) return true;
+  const std::string_view comm = event.text("comm");
+  if (info_of(event.kind()).group == Group::kOom) return !comm.starts_with(kProbeComm);
+  if (comm.empty()) return false;
+  constexpr std::array<std::string_view, 7> kHelpers{kProbeComm, "cuda",       "kworker/", "irq/",
+                                                     "swapper/", "ksoftirqd/", "nvgpu"};
+  return std::none_of(kHelpers.begin(), kHelpers.end(),
+                      [&](std::string_view helper) { return comm.starts_with(helper); });
+}
+
 std::uint64_t bit_of(EventKind kind) { return 1ULL << static_cast<unsigned>(kind); }
 static_assert(kKindCount <= 64);
 
@@ -107,13 +137,15 @@ Tally::Tally() = default;
 
 Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, bool before_start) {
   ++changes_;
-  const Origin origin = origin_of(time);
   const EventKind kind = event.kind();
+  const Origin origin = names_another(event) ? Origin::kSystem : origin_of(kind, time);
   KindCounts& counts = kinds_[static_cast<std::size_t>(kind)];
   ++counts.count[static_cast<std::size_t>(origin)];
   last_origin_[static_cast<std::size_t>(kind)] = origin;
   if (before_start) ++counts.before_start;
-  if (time && (!counts.last || *counts.last < *time)) counts.last = time;
+  if (time && origin == Origin::kSystem && (!counts.last || *counts.last < *time)) {
+    counts.last = time;
+  }
   const bool quiet = !needs_attention(event);
 
   Entry& entry = entry_of(event, origin);
@@ -158,7 +190,7 @@ std::uint64_t Tally::recent(EventKind kind, ErrorSeverity severity, Nanoseconds 
 void Tally::add_suppressed(EventKind kind, std::uint64_t count, std::optional<Nanoseconds> time) {
   ++changes_;
   const bool by_probe = last_origin_[static_cast<std::size_t>(kind)] == Origin::kProbe ||
-                        origin_of(time) == Origin::kProbe;
+                        origin_of(kind, time) == Origin::kProbe;
   const Origin origin = by_probe ? Origin::kProbe : Origin::kSystem;
   KindCounts& counts = kinds_[static_cast<std::size_t>(kind)];
   counts.count[static_cast<std::size_t>(origin)] += count;
@@ -181,8 +213,8 @@ bool Tally::probed_since(Nanoseconds from) const {
   });
 }
 
-Origin Tally::origin_of(std::optional<Nanoseconds> time) const {
-  if (!time) return Origin::kSystem;
+Origin Tally::origin_of(EventKind kind, std::optional<Nanoseconds> time) const {
+  if (!time || !can_be_of_probe(kind)) return Origin::kSystem;
   const bool probing = std::any_of(probes_.begin(), probes_.end(), [&](const ProbeWindow& probe) {
     return probe.used && *time >= probe.from && (!probe.to || *time <= *probe.to + kProbeEcho);
   });

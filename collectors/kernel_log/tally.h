@@ -132,8 +132,9 @@ class Tally {
   static constexpr Nanoseconds kAtOnce = std::chrono::seconds(10);
   void add_suppressed(EventKind kind, std::uint64_t count, std::optional<Nanoseconds> time);
 
-  // Events from `from` on are the probe's, until probe_ends() and for a moment longer:
-  // what a device does with a freed buffer shows late.
+  // Events from `from` on are the probe's, until probe_ended() and for a moment longer: what a
+  // device does with a freed buffer shows late. Not those of kinds that a probe cannot cause, nor
+  // those that name another process.
   void probe_begins(Nanoseconds from);
   void probe_ended(Nanoseconds at);
   // Whether any of the last few ran, or may still have shown, after `from`.
@@ -151,9 +152,6 @@ class Tally {
   std::uint64_t suppressed(EventKind kind, Origin origin) const {
     return of(kind).suppressed[static_cast<std::size_t>(origin)];
   }
-  std::uint64_t suppressed(EventKind kind) const {
-    return suppressed(kind, Origin::kSystem) + suppressed(kind, Origin::kProbe);
-  }
   // Those that came at once, so far as this process knows; without the probe's.
   std::uint64_t suppressed_at_once(EventKind kind) const {
     return at_once_[static_cast<std::size_t>(kind)];
@@ -169,6 +167,7 @@ class Tally {
   // The same of memory errors, by their severity.
   std::uint64_t recent(EventKind kind, ErrorSeverity severity, Nanoseconds now) const;
   std::uint64_t before_start(EventKind kind) const { return of(kind).before_start; }
+  // Without the probe's.
   std::optional<Nanoseconds> last_seen(EventKind kind) const { return of(kind).last; }
   std::uint64_t incidents(Group group) const { return incidents_[static_cast<std::size_t>(group)]; }
   const std::vector<Entry>& entries() const { return entries_; }
@@ -217,7 +216,7 @@ class Tally {
   void add_recent(const Entry& entry, Nanoseconds when, std::uint64_t count);
   Entry& entry_of(const Event& event, Origin origin);
   Entry& other_of(EventKind kind, Origin origin);
-  Origin origin_of(std::optional<Nanoseconds> time) const;
+  Origin origin_of(EventKind kind, std::optional<Nanoseconds> time) const;
   // The number of the incident that the event belongs to, or begins.
   std::uint64_t incident_of(const Event& event, std::uint64_t key, std::optional<Nanoseconds> time,
                             bool& begins);

@@ -120,6 +120,27 @@ const Processes::Process* ProcessesSource::process_of(std::uint32_t pid,
   return nvmap::trim_blanks(command) == nvmap::trim_blanks(name) ? process : nullptr;
 }
 
+void ProcessesSource::note_ended(const Nvmap& nvmap, const WriteContext& context) const {
+  const std::uint64_t number = context.readings.number<Nvmap>();
+  if (at_table_.number == number) return;
+  at_table_.number = number;
+  at_table_.ended.clear();
+  at_table_.openers.clear();
+  for (const std::uint32_t pid : nvmap.client_pids) {
+    if (has_ended(reading_, pid)) at_table_.ended.push_back(pid);
+  }
+  const auto* dmabuf = context.readings.get<Dmabuf>();
+  if (dmabuf == nullptr) return;
+  for (const NvmapOpener& opener : dmabuf->held.nvmap_openers) {
+    at_table_.openers.push_back(opener.pid);
+  }
+}
+
+bool ProcessesSource::is_ended(std::uint32_t pid) const {
+  return has_ended(reading_, pid) &&
+         std::binary_search(at_table_.ended.begin(), at_table_.ended.end(), pid);
+}
+
 void ProcessesSource::find_heir(const Nvmap& nvmap, const WriteContext& context) const {
   extras_.heir = nullptr;
   extras_.heir_name = {};
@@ -128,6 +149,8 @@ void ProcessesSource::find_heir(const Nvmap& nvmap, const WriteContext& context)
   if (dmabuf == nullptr) return;
   bool same_group = true;
   each_heir(nvmap, *dmabuf, [&](const NvmapOpener& opener) {
+    const auto& openers = at_table_.openers;
+    if (!std::binary_search(openers.begin(), openers.end(), opener.pid)) return;
     const Processes::Process* const process = process_of(opener.pid, opener.name);
     if (!extras_.has_heirs) {
       extras_.heir = process;
@@ -150,7 +173,7 @@ void ProcessesSource::write_ended(SampleWriter& out, WriteContext& context) cons
   };
   BoundedList<Ended, kMaxEnded> ended;
   for (const Nvmap::Client& client : nvmap->clients) {
-    if (client.pid == 0 || !has_ended(reading_, client.pid)) continue;
+    if (client.pid == 0 || !is_ended(client.pid)) continue;
     if (Ended* const one = ended.find_or_add(&Ended::name, std::string_view(client.name))) {
       one->bytes += client.bytes;
     } else {
@@ -191,13 +214,14 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
     }
   };
   if (nvmap != nullptr) {
+    note_ended(*nvmap, context);
     find_heir(*nvmap, context);
     for (const Nvmap::Client& client : nvmap->clients) {
       // A driver's own client is no process.
       if (client.pid == 0) continue;
       assign_kind(extras_.name, client.name);
       const Processes::Process* process = process_of(client.pid, extras_.name);
-      if (process == nullptr && has_ended(reading_, client.pid)) process = extras_.heir;
+      if (process == nullptr && is_ended(client.pid)) process = extras_.heir;
       add(extras_.nvmap, process, client.bytes);
     }
   }

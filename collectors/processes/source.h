@@ -79,6 +79,8 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   void join(WriteContext& context) const;
   void join_gpu(WriteContext& context) const;
   void join_dmabuf(WriteContext& context) const;
+  void note_ended(const Nvmap& nvmap, const WriteContext& context) const;
+  bool is_ended(std::uint32_t pid) const;
   void find_heir(const Nvmap& nvmap, const WriteContext& context) const;
   void find_largest(std::uint64_t page) const;
   void find_newcomers(std::uint64_t page) const;
@@ -88,6 +90,16 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   const Processes::Process* process_of(std::uint32_t pid, std::string_view name) const;
 
   const Clock& clock_;
+  // nvmap's table may be older than the list of processes, and who ended since then took its memory
+  // along; who opened the device since then inherited nothing. So: who had ended, and who had it
+  // open, when that table was first looked at. In order. Bounded as nvmap's clients and dmabuf's
+  // openers are.
+  struct AtTable {
+    std::uint64_t number = 0;  // of nvmap's reading
+    std::vector<std::uint32_t> ended;
+    std::vector<std::uint32_t> openers;
+  };
+  mutable AtTable at_table_;
   // Other sources' readings are at hand only while samples are written, and what is shown depends
   // on them. Bounded.
   mutable Extras extras_;

@@ -62,8 +62,10 @@ struct LastCapture {
 // "4711", or "4711 2 JetmemX"
 Result<LastCapture> parse_last_capture(std::string_view text) {
   LastCapture out;
-  const auto seconds = take_u64(text);
-  if (!seconds || *seconds > 1'000'000'000) return fail(Errc::kMalformed, "expected seconds");
+  // Below 0 where one that failed early in this boot is to be tried again soon.
+  const auto seconds = take_i64(text);
+  if (!seconds || *seconds > 1'000'000'000 || *seconds < -1'000'000'000)
+    return fail(Errc::kMalformed, "expected seconds");
   out.at = std::chrono::seconds(*seconds);
   skip_blanks(text);
   const auto tries = take_u64(text);
@@ -347,7 +349,7 @@ void IncidentCapture::restore() {
 void IncidentCapture::keep() {
   if (!last_) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*last_).count();
-  std::string text = std::to_string(std::max<std::int64_t>(seconds, 0));
+  std::string text = std::to_string(seconds);
   if (!alert_.empty()) text += " " + std::to_string(tries_) + " " + alert_;
   state_file_.store(text + "\n");
 }

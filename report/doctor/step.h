@@ -93,7 +93,8 @@ struct Counted {
   double recent = 0;             // events of the last day, as far as the look has them
   bool is_recent = false;        // the last is at most a day ago, or at an unknown time
   bool at_least = false;         // there may have been more
-  bool from_probe_only = false;  // all of them while jetmem's own probe ran
+  double of_probe = 0;           // since boot, while jetmem's own probe ran
+  bool from_probe_only = false;  // all of them
 };
 using Kinds = std::span<const std::string_view>;
 // Kernel-log events of these kinds; `total` excludes those of jetmem's own probes.
@@ -108,7 +109,7 @@ std::string counted_text(const DeviceView& view, const Counted& counted);
 Counted examine_failures(const DeviceView& view, Step& step,
                          std::initializer_list<std::string_view> kinds, std::string_view noted,
                          std::string_view headline, const Advice& advice = {});
-// The newest events of these kinds, as evidence, at most `most`.
+// The newest events of these kinds, as evidence, at most `most`; not those of jetmem's own probes.
 void note_events(const DeviceView& view, Step& step, Kinds kinds, std::size_t most = 3);
 inline void note_events(const DeviceView& view, Step& step,
                         std::initializer_list<std::string_view> kinds, std::size_t most = 3) {

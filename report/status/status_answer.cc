@@ -149,9 +149,14 @@ void add_faults(Answer& answer, const DeviceNow& now) {
   std::map<std::string, bool> ageless;
   const bool known = now.no_events.empty();
   const auto counters = now.samples.family("jetmem_kernel_events_total");
+  double kills_of_probe = 0;
   for (const Sample& sample : counters) {
     const std::string kind = printable(sample.label("kind"), 64);
-    if (sample.label("origin") == "probe" || sample.value <= 0 || is_companion(kind)) continue;
+    if (sample.label("origin") == "probe") {
+      if (kind == "oom_kill" || kind == "oom_kill_memcg") kills_of_probe += sample.value;
+      continue;
+    }
+    if (sample.value <= 0 || is_companion(kind)) continue;
     Answer::Fault& fault = kinds[kind];
     fault.since_boot = fault.since_boot.value_or(0) + sample.value;
     fault.last_wall = now.samples.value("jetmem_kernel_event_last_seen_timestamp_seconds",
@@ -162,7 +167,8 @@ void add_faults(Answer& answer, const DeviceNow& now) {
     if (fault != kinds.end()) fault->second.suppressed = sample.value;
   }
   // Counted, but not seen in the log: it was overwritten, or cannot be read.
-  const double kills = now.samples.value("jetmem_vmstat_oom_kill_total").value_or(0);
+  const double kills =
+      now.samples.value("jetmem_vmstat_oom_kill_total").value_or(0) - kills_of_probe;
   const bool is_logged = std::any_of(kinds.begin(), kinds.end(), [](const auto& kind) {
     return kind.first.starts_with("oom_kill") || kind.first == "oom_no_victim";
   });

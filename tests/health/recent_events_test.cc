@@ -54,10 +54,10 @@ class RecentEventsTest : public testing::Test {
     event.set_text("client", client);
     for (int i = 0; i < count; ++i) tally().count(event, at, before);
   }
-  void failed_allocation(std::int64_t order, Nanoseconds at) {
+  void failed_allocation(std::int64_t order, Nanoseconds at, std::string_view comm = "camera") {
     Event event;
     event.reset(EventKind::kPageAllocFailure);
-    event.set_text("comm", "camera");
+    event.set_text("comm", comm);
     event.set_number("order", order);
     tally().count(event, at, false);
   }
@@ -195,7 +195,7 @@ TEST_F(RecentEventsTest, WhatWasSuppressedLongAgoIsNoStormOfNow) {
   EXPECT_EQ(fixture.sample(kUnknown), 0);
   EXPECT_EQ(fixture.sample(kVi), 1);
   EXPECT_EQ(fixture.sample("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 11);
-  EXPECT_EQ(tally().suppressed(EventKind::kSmmuContextFault), 5000U) << "counted all the same";
+  EXPECT_EQ(tally().suppressed(EventKind::kSmmuContextFault, kernel_log::Origin::kSystem), 5000U) << "counted all the same";
   wait(seconds(6));
   tally().add_suppressed(EventKind::kSmmuContextFault, 90, clock.boot());
   fault("vi", clock.boot());
@@ -338,7 +338,7 @@ TEST_F(RecentEventsTest, WhatHappensWhileAProbeRunsIsNoEvidence) {
   begin_with_vmstat();
   tally().probe_begins(clock.boot());
   vmstat.fields[2].value += 3;
-  failed_allocation(4, clock.boot());
+  failed_allocation(4, clock.boot(), "jetmem-probe");
   wait(seconds(2));
   EXPECT_EQ(fixture.sample(kEvidence), 0);
   tally().probe_ended(clock.boot());

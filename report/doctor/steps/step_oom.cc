@@ -67,14 +67,20 @@ void examine_oom(const DeviceView& view, Step& step) {
   if (group.total > 0 || group.recent > 0) conclude(step, "No OOM kill in the last 24 h.");
   examine_events(view, step, {"oom_kill", "oom_no_victim", "oom_kill_memcg"});
   const auto kills = view.value("jetmem_vmstat_oom_kill_total");
-  const double known = machine.total + group.total;
+  const double of_probe = machine.of_probe + group.of_probe;
+  if (of_probe > 0) {
+    note(step, "The kernel killed jetmem's own probe " +
+                   (of_probe == 1 ? std::string("once") : number(of_probe, 0) + " times") +
+                   " since boot: it asks to be killed first.");
+  }
+  const double known = machine.total + group.total + of_probe;
   if (kills && *kills > known) {
     note(step, "The kernel has counted " + counted(*kills, "OOM kill", "OOM kills") +
                    " since boot; " + count(known) + (known == 1 ? " appears" : " appear") +
                    " in the kernel log.");
-    if (known == 0 && machine.recent + group.recent == 0) {
+    if (known == of_probe && machine.recent + group.recent == 0) {
       found_past(step, Verdict::kWarning,
-                 "The kernel counted " + counted(*kills, "OOM kill", "OOM kills") +
+                 "The kernel counted " + counted(*kills - of_probe, "OOM kill", "OOM kills") +
                      " since boot, but its log no longer shows which or when.",
                  {"The log was overwritten or is not readable.",
                   "journalctl -k --grep 'Out of memory|oom-kill'", "oom-kill"});
@@ -90,7 +96,8 @@ void examine_oom(const DeviceView& view, Step& step) {
     }
     return unknown(view, step, "OOM kills are", "kernel_log");
   }
-  conclude(step, "No OOM kill as far back as the kernel log reaches.");
+  conclude(step, of_probe > 0 ? "No OOM kill but of jetmem's own probe."
+                              : "No OOM kill as far back as the kernel log reaches.");
 }
 
 }  // namespace jetmem::doctor

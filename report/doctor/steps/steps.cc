@@ -35,6 +35,11 @@ bool is_one_of(std::string_view kind, Kinds kinds) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
+bool is_of_system(const EventRecord& event, Kinds kinds) {
+  return event.what == EventWhat::kKernel && event.origin != "probe" &&
+         is_one_of(event.kind, kinds);
+}
+
 std::string capped(std::string text) {
   if (text.size() > DoctorAnswer::kMaxText) text = printable(text, DoctorAnswer::kMaxText);
   return text;
@@ -208,10 +213,9 @@ Seeing see(const DeviceView& view, Step& step, std::string_view source) {
 
 Counted count_events(const DeviceView& view, Kinds kinds) {
   Counted out;
-  double of_probe = 0;
   for (const Sample& each : view.now.samples.family("jetmem_kernel_events_total")) {
     if (!is_one_of(each.label("kind"), kinds)) continue;
-    (each.label("origin") == "probe" ? of_probe : out.total) += each.value;
+    (each.label("origin") == "probe" ? out.of_probe : out.total) += each.value;
   }
   for (const Sample& each : view.now.samples.family("jetmem_kernel_events_suppressed_total")) {
     if (is_one_of(each.label("kind"), kinds)) out.suppressed += each.value;
@@ -222,12 +226,11 @@ Counted count_events(const DeviceView& view, Kinds kinds) {
     if (!out.last || each.value > *out.last) out.last = each.value;
   }
   for (const Seen& each : view.found.events) {
-    if (each.event->what != EventWhat::kKernel || each.event->origin == "probe") continue;
-    if (!is_one_of(each.event->kind, kinds)) continue;
+    if (!is_of_system(*each.event, kinds)) continue;
     out.recent += static_cast<double>(each.event->count);
     if (!out.last || each.time > *out.last) out.last = each.time;
   }
-  out.from_probe_only = out.total == 0 && out.recent == 0 && of_probe > 0;
+  out.from_probe_only = out.total == 0 && out.recent == 0 && out.of_probe > 0;
   if (out.total > 0 || out.recent > 0) {
     // Without a time, assume that it is recent.
     out.is_recent = !out.last || view.found.now <= 0 || view.found.now - *out.last <= kRecent;
@@ -271,7 +274,7 @@ Counted examine_failures(const DeviceView& view, Step& step,
 void note_events(const DeviceView& view, Step& step, Kinds kinds, std::size_t most) {
   std::size_t n = 0;
   for (auto it = view.found.events.rbegin(); it != view.found.events.rend() && n < most; ++it) {
-    if (it->event->what != EventWhat::kKernel || !is_one_of(it->event->kind, kinds)) continue;
+    if (!is_of_system(*it->event, kinds)) continue;
     std::string text = moment(it->time, view.today()) + ": " + printable(it->event->summary, 300);
     if (it->event->count > 1)
       text += " (" + count(static_cast<double>(it->event->count)) + " times)";
@@ -282,7 +285,7 @@ void note_events(const DeviceView& view, Step& step, Kinds kinds, std::size_t mo
   // Events without a time, or older than a day.
   for (const EventRecord& event : view.now.events) {
     if (n == most) return;
-    if (event.what != EventWhat::kKernel || !is_one_of(event.kind, kinds)) continue;
+    if (!is_of_system(event, kinds)) continue;
     std::string when;
     std::optional<double> time;
     if (event.wall) {

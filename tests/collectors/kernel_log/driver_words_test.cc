@@ -282,6 +282,30 @@ TEST(KernelLogDriverWords, ADriveWithoutItsInterruptDidNotFail) {
   EXPECT_EQ(kinds_in("he wrote \"I/O error, dev sda, sector 0\""), "");
 }
 
+TEST(KernelLogDriverWords, AnUnreadableSectorIsAStorageErrorWhateverTheKernelCallsIt) {
+  for (const char* before : {"", "blk_update_request: ", "print_req_error: "}) {
+    const Event event =
+        event_in(std::string(before) +
+                 "critical medium error, dev nvme0n1, sector 123456 op 0x0:(READ) flags 0x80700 "
+                 "phys_seg 1 prio class 2");
+    EXPECT_EQ(event.kind(), EventKind::kStorageError) << before;
+    EXPECT_EQ(event.text("dev"), "nvme0n1");
+    EXPECT_EQ(event.text("error"), "critical medium error");
+    EXPECT_EQ(event.number("sector"), 123456);
+  }
+  for (const std::string_view error :
+       {"timeout", "recoverable transport", "protection", "device offline"}) {
+    EXPECT_EQ(kinds_in(std::string(error) + " error, dev sda, sector 8 op 0x1:(WRITE) flags 0x0"),
+              "storage_error")
+        << error;
+  }
+  // A discard that the device does not know is no fault of it.
+  for (const std::string_view error : {"operation not supported", "critical target"}) {
+    EXPECT_EQ(kinds_in(std::string(error) + " error, dev sda, sector 8 op 0x3:(DISCARD)"), "")
+        << error;
+  }
+}
+
 TEST(KernelLogDriverWords, ReservationsOfTheDeviceTree) {
   for (const std::string_view head : {"OF: fdt: ", "OF: fdt:"}) {
     const Event event = event_in(std::string(head) +

@@ -261,9 +261,44 @@ TEST(Tally, WhatTheProbeBringsAboutIsPutDownToIt) {
   EXPECT_EQ(tally.events(EventKind::kSmmuContextFault, Origin::kProbe), 2U);
   ASSERT_EQ(tally.entries().size(), 2U);
   EXPECT_EQ(tally.entries()[1].origin, Origin::kProbe);
-  tally.count(oom_kill("camera", 7), seconds(11), false);
+  tally.count(oom_kill("jetmem-probe", 7), seconds(11), false);
   EXPECT_EQ(tally.events(Origin::kProbe), 3U) << "of every kind";
   EXPECT_EQ(tally.events(Origin::kSystem), 2U);
+  EXPECT_EQ(tally.last_seen(EventKind::kOomKill), std::nullopt) << "of the system";
+}
+
+TEST(Tally, WhatOnlyHappensWhileTheProbeRunsIsTheSystems) {
+  Tally tally;
+  tally.probe_begins(seconds(10));
+  const auto origin_of = [&](const Event& event) {
+    return tally.count(event, seconds(11), false).entry->origin;
+  };
+  const auto of_process = [](EventKind kind, std::string_view comm) {
+    Event event(kind);
+    event.set_text("comm", comm);
+    return event;
+  };
+  EXPECT_EQ(origin_of(oom_kill("detector", 4711)), Origin::kSystem) << "somebody else was killed";
+  EXPECT_EQ(origin_of(oom_kill("jetmem-probe", 4712)), Origin::kProbe);
+  EXPECT_EQ(origin_of(Event(EventKind::kOomNoVictim)), Origin::kSystem);
+  for (const EventKind kind :
+       {EventKind::kMemoryError, EventKind::kStorageError, EventKind::kThermal,
+        EventKind::kHungTask, EventKind::kKernelOops, EventKind::kCameraTimeout,
+        EventKind::kSwapError, EventKind::kKmemleak}) {
+    EXPECT_EQ(origin_of(Event(kind)), Origin::kSystem) << kernel_log::info_of(kind).name;
+    tally.add_suppressed(kind, 5, seconds(11));
+    EXPECT_EQ(tally.suppressed(kind, Origin::kProbe), 0U);
+  }
+  Event programs(EventKind::kCudaAllocFailure);
+  EXPECT_EQ(origin_of(programs), Origin::kProbe);
+  programs.set_text("unit", "ollama.service");
+  EXPECT_EQ(origin_of(programs), Origin::kSystem) << "the line is another program's";
+  constexpr EventKind kAllocation = EventKind::kPageAllocFailure;
+  EXPECT_EQ(origin_of(of_process(kAllocation, "detector")), Origin::kSystem);
+  for (const char* comm : {"jetmem-probe", "cuda-EvtHandlr", "kworker/2:1"}) {
+    EXPECT_EQ(origin_of(of_process(kAllocation, comm)), Origin::kProbe) << comm;
+  }
+  EXPECT_EQ(origin_of(Event(EventKind::kBusError)), Origin::kProbe);
 }
 
 TEST(Tally, SuppressedMessagesAreAdded) {
@@ -271,7 +306,7 @@ TEST(Tally, SuppressedMessagesAreAdded) {
   tally.count(smmu_fault("vic"), seconds(1), false);
   tally.add_suppressed(EventKind::kSmmuContextFault, 83, seconds(2));
   EXPECT_EQ(tally.events(EventKind::kSmmuContextFault, Origin::kSystem), 84U);
-  EXPECT_EQ(tally.suppressed(EventKind::kSmmuContextFault), 83U);
+  EXPECT_EQ(tally.suppressed(EventKind::kSmmuContextFault, Origin::kSystem), 83U);
 }
 
 TEST(Tally, SuppressedMessagesAreTheProbesThatMadeThem) {

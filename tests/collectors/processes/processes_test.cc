@@ -300,6 +300,7 @@ TEST_F(ProcessesTest, AClientThatEndedIsItsHeirs) {
   // One of two, nobody knows which.
   process(3843, "other-worker", "/", 10);
   dmabuf.held.nvmap_openers.push_back({3843, "other-worker"});
+  fixture.readings.set_valid(0, true);
   ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("gpu_bytes", "worker"), 0);
   EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{holder=,process=daemonized}"), 1100);
@@ -308,6 +309,33 @@ TEST_F(ProcessesTest, AClientThatEndedIsItsHeirs) {
   fixture.file("jetmem:processes denied", "1\n");
   ASSERT_TRUE(fixture.run());
   EXPECT_FALSE(has("jetmem_nvmap_ended_client_bytes{holder=,process=daemonized}"));
+}
+
+TEST_F(ProcessesTest, WhoEndedSinceTheTableWasReadKeepsNothing) {
+  process(3838, "camera", "/", 10);
+  process(3841, "worker", "/", 10);
+  nvmap.clients = {{"iovmm", "camera", 3838, 1000}, {"iovmm", "gone", 3000, 20}};
+  nvmap.client_pids = {3000, 3838};
+  dmabuf.holders_known = dmabuf.holders_whole = true;
+  dmabuf.held.nvmap_openers = {{3838, "camera"}, {3841, "worker"}};
+  fixture.readings.set_valid(0, true);
+  fixture.readings.set_valid(2, true);
+  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{holder=worker,process=gone}"), 20);
+  // It restarts; the table is still the old one.
+  fixture.clear();
+  process(3841, "worker", "/", 10);
+  process(3900, "camera", "/", 10);
+  dmabuf.held.nvmap_openers = {{3841, "worker"}, {3900, "camera"}};
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{holder=worker,process=gone}"), 20);
+  EXPECT_FALSE(has("jetmem_nvmap_ended_client_bytes{holder=worker,process=camera}"));
+  EXPECT_EQ(value("gpu_bytes", "worker"), 20);
+  EXPECT_EQ(value("gpu_bytes", "camera"), 0) << "nobody knows what it has now";
+  EXPECT_EQ(absent("gpu_process_unknown"), 1U);
+  // The next one tells that its memory stayed.
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(has("jetmem_nvmap_ended_client_bytes{holder=,process=camera}"));
 }
 
 TEST_F(ProcessesTest, WhatIsLargeNowIsKnownBeforeItHasASeries) {

@@ -13,6 +13,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -110,6 +111,17 @@ TEST_F(IncidentCaptureTest, NoMoreOftenThanTheSettingsSayAlsoOverARestart) {
   EXPECT_EQ(count("skipped_interval"), 1);
   clock.ahead += hours(1);
   fire();
+  EXPECT_TRUE(comes_to("ok"));
+}
+
+TEST_F(IncidentCaptureTest, OneThatFailedEarlyInABootDelaysNoLongerAfterARestart) {
+  options.program = directory + "/no-such-program";
+  clock.ahead = minutes(3) - clock.boot();
+  make_and_fire();
+  ASSERT_TRUE(comes_to("not_started"));
+  clock.ahead += minutes(12);
+  options.program = script("true\n");
+  make_and_fire();
   EXPECT_TRUE(comes_to("ok"));
 }
 

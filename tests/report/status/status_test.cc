@@ -386,6 +386,14 @@ TEST_F(StatusFaults, OfTheKernelsCounterWhereTheLogHasNone) {
   EXPECT_FALSE(only(now).last_day) << "nobody knows when";
 }
 
+TEST_F(StatusFaults, AKillOfTheProbeIsNotMissingFromTheLog) {
+  const std::string of_probe =
+      "jetmem_kernel_events_total{kind=\"oom_kill_memcg\",origin=\"probe\"}";
+  EXPECT_TRUE(
+      status_answer(device({{of_probe, 2}, {"jetmem_vmstat_oom_kill_total", 2}})).faults.empty());
+  EXPECT_EQ(only(device({{of_probe, 2}, {"jetmem_vmstat_oom_kill_total", 3}})).since_boot, 1);
+}
+
 TEST(StatusLastEvent, IsNoCompanionAndNoProbe) {
   DeviceNow now = device();
   now.events = {event("oom_reaper", 3599), event("mc_error", 3598), event("oom_kill", 3590, "a")};

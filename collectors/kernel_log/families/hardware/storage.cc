@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Storage that fails or hangs: block I/O errors, SD and eMMC controllers, NVMe, file systems.
+#include <algorithm>
+
 #include "collectors/kernel_log/families/common/driver_line.h"
 #include "collectors/kernel_log/families/common/line_parts.h"
 #include "collectors/kernel_log/families/common/sentence_parts.h"
@@ -7,7 +9,12 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array<std::string_view, 17> kStorageAnchors{"I/O error",
+constexpr std::array<std::string_view, 22> kStorageAnchors{"I/O error",
+                                                           "medium error, dev",
+                                                           "timeout error, dev",
+                                                           "transport error, dev",
+                                                           "protection error, dev",
+                                                           "offline error, dev",
                                                            "ADMA error",
                                                            "waiting for hardware",
                                                            "for hardware interrupt",
@@ -41,12 +48,20 @@ bool is_removable(std::string_view dev) {
   return false;
 }
 
-// "blk_update_request: I/O error, dev mmcblk0, sector 1234 op 0x0", "Buffer I/O error on dev sda1,
-// logical block 0"
+// The kernel's words for a request that failed (blk_errors[] in block/blk-core.c). Not "operation
+// not supported" and "critical target error": discards that a device does not know give them.
+constexpr std::array<std::string_view, 6> kBlockErrors{
+    "I/O error",        "critical medium error", "timeout error", "recoverable transport error",
+    "protection error", "device offline error"};
+
+// "blk_update_request: I/O error, dev mmcblk0, sector 1234 op 0x0", "critical medium error, dev
+// nvme0n1, sector 1234 op 0x0:(READ)", "Buffer I/O error on dev sda1, logical block 0"
 Piece block(std::string_view text, Event& event) {
+  const auto error = std::find_if(kBlockErrors.begin(), kBlockErrors.end(),
+                                  [&](std::string_view words) { return contains(text, words); });
+  if (error == kBlockErrors.end()) return {};
   Scan scan(text);
-  const auto before = scan.until("I/O error");
-  if (!before) return {};
+  const auto before = scan.until(*error);
   // The kernel's function, on old kernels, or "Buffer"; other words quote such a line.
   const bool named = before->ends_with(": ") && is_c_name(before->substr(0, before->size() - 2));
   if (!before->empty() && *before != "Buffer " && !named) return {};
@@ -55,7 +70,7 @@ Piece block(std::string_view text, Event& event) {
   }
   const std::string_view dev = scan.up_to(", ");
   if (!is_kernel_name(dev) || is_removable(dev)) return {};
-  event_of(dev, "I/O error", event);
+  event_of(dev, *error, event);
   if (scan.literal(", sector ")) take_natural(scan, event, "sector");
   return {.role = Role::kWhole};
 }
