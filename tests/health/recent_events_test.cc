@@ -195,7 +195,8 @@ TEST_F(RecentEventsTest, WhatWasSuppressedLongAgoIsNoStormOfNow) {
   EXPECT_EQ(fixture.sample(kUnknown), 0);
   EXPECT_EQ(fixture.sample(kVi), 1);
   EXPECT_EQ(fixture.sample("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 11);
-  EXPECT_EQ(tally().suppressed(EventKind::kSmmuContextFault, kernel_log::Origin::kSystem), 5000U) << "counted all the same";
+  EXPECT_EQ(tally().suppressed(EventKind::kSmmuContextFault, kernel_log::Origin::kSystem), 5000U)
+      << "counted all the same";
   wait(seconds(6));
   tally().add_suppressed(EventKind::kSmmuContextFault, 90, clock.boot());
   fault("vi", clock.boot());
