@@ -170,18 +170,42 @@ class Installed(Tarball):
         self.installed(root)
         self.assertIn("jetmem-nvml.socket", self.units(root))
         self.assertNotIn("jetmemd.service", self.units(root))
-        # Removed by the copy that lies there.
+        # A unit of a version before, enabled, goes with its link.
+        wants = root / "etc/systemd/system/multi-user.target.wants"
+        wants.mkdir(exist_ok=True)
+        (root / "usr/lib/systemd/system/jetmem-past.service").write_text("[Service]\n")
+        (wants / "jetmem-past.service").symlink_to("/usr/lib/systemd/system/jetmem-past.service")
+        with listed.open("a") as files:
+            files.write("usr/lib/systemd/system/jetmem-past.service\n")
+        self.installed(root)
+        self.assertNotIn("jetmem-past.service", self.units(root))
+        self.assertFalse((root / "usr/lib/systemd/system/jetmem-past.service").exists())
+        # Removed by the copy that lies there, with what a node_exporter would go on showing.
         shipped = root / "usr/share/jetmem/tarball"
         (root / "var/lib/jetmem/history.db").write_text("x")
+        textfiles = root / "var/lib/prometheus/node-exporter"
+        textfiles.mkdir(parents=True)
+        for name in ("jetmem.prom", "jetmem.prom.part", "other.prom"):
+            (textfiles / name).write_text("x 1\n")
         self.installed(root, "--uninstall", folder=shipped)
-        left = set(stub_package.tree(root)) - set(bare)
+        left = {path for path in set(stub_package.tree(root)) - set(bare) if not path.startswith("var/lib/prometheus")}
         self.assertEqual(left - {path for path in left if path.startswith(("etc/jetmem", "var/lib/jetmem"))} -
                          {"etc/passwd-", "etc/group-", "etc/gshadow", "etc/shadow", "etc/.pwd.lock", "etc/systemd",
                           "etc/systemd/system"}, set())
         self.assertTrue((root / "var/lib/jetmem/history.db").exists())
+        self.assertEqual([path.name for path in textfiles.iterdir()], ["other.prom"])
         self.refused(root, "--uninstall")
         self.installed(root, "--uninstall", "--purge")
         self.assertFalse((root / "etc/jetmem").exists() or (root / "var/lib/jetmem").exists())
+
+    def test_an_image_that_has_booted_before_makes_users_at_its_next_boot(self):
+        root = self.target()
+        updated = root / "etc/.updated"
+        updated.write_text("")
+        os.utime(root / "usr", (1, 1))
+        self.installed(root)
+        # What ConditionNeedsUpdate= compares.
+        self.assertGreaterEqual((root / "usr").stat().st_mtime, updated.stat().st_mtime)
 
     def test_changed_settings_stay(self):
         root = self.target()

@@ -33,8 +33,8 @@ struct ClientKey {
 inline ClientKey own_client() { return {}; }
 
 ClientKey client_key(const sockaddr_storage& peer);
-// The client at the other end of a connected Unix socket. In a user namespace (PrivateUsers= of the
-// unit) all users but root and the daemon's own are the same one: there each process is a client.
+// The client at the other end of a connected Unix socket. In a user namespace (a rootless
+// container) all users without a number there are the same one: each process of theirs is a client.
 ClientKey local_client_key(int fd);
 
 }  // namespace jetmem

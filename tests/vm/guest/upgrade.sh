@@ -6,6 +6,9 @@ jetmem mark "before the upgrade" || bad "jetmem mark ended with $?"
 some() { recorded && [ "$(wc -l </tmp/points)" -ge 2 ]; }
 within 30 some || bad "nothing is recorded"
 oldest=$(head -n 1 /tmp/points | cut -d, -f2 | cut -c1-18)
+# Off by default; somebody who started it wants it after an upgrade too.
+mkdir -p /var/lib/prometheus/node-exporter
+systemctl enable --now jetmem-textfile.timer || bad "jetmem-textfile.timer does not start"
 old=$(dpkg-query -W -f '${Version}' jetmem)
 pid=$(systemctl show -P MainPID jetmemd)
 begin=$(now)
@@ -20,3 +23,4 @@ grep -q 'max_connections: *48' /tmp/settings && grep -q 'max_connections_per_cli
 kept() { jetmem events --since -10m | grep -q 'before the upgrade' && some && grep -q ",$oldest" /tmp/points; }
 within 10 kept && good - "the history was kept" || { bad "points from $oldest are missing"; cat /tmp/points; jetmem events --since -10m | tail -n 5; }
 [ -z "$(failed_units)" ] || bad "failed: $(failed_units)"
+systemctl is-active -q jetmem-textfile.timer || bad "the upgrade stopped jetmem-textfile.timer"
