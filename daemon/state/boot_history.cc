@@ -124,6 +124,11 @@ void BootHistory::keep_starts() {
 // How many starts of this boot there are by now, of which the history may not have all.
 void BootHistory::count_start() {
   Boot& boot = history_.boots.back();
+  // The runtime directory was emptied meanwhile: one of a container, perhaps.
+  if (starts_ && boot.starts > 0 && starts_->count == 1 && !starts_->is_total) {
+    starts_->start_over(*options_.boot_id, clock_.boot());
+    starts_->add(*options_.boot_id, clock_.boot());
+  }
   const bool is_exact = starts_ && starts_->is_total && starts_->since == 0;
   const bool was_killed = boot.starts > 0 && boot.run == RunEnd::kRunning;
   if ((was_killed && !is_exact) || (starts_ && starts_->since > 0)) {

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array kMemoryExhaustionMetrics{
     gauge("jetmem_memory_exhaustion_seconds",
-          "Time until MemAvailable and SwapFree are used up if they continue to shrink as in the last "
+          "Time until MemAvailable and SwapFree are used up if they continue to shrink as in the "
+          "last "
           "30 seconds. Absent when they do not shrink, or not to 0 within ten minutes. When "
           "jetmem_memory_available_ratio is low as well, an OOM kill is that far away."),
 };
@@ -59,14 +60,20 @@ void MemoryExhaustion::write(SampleWriter& out, WriteContext& context) {
   if (meminfo == nullptr) return context.absent.add("meminfo_unknown");
   const auto available = meminfo->find("MemAvailable");
   if (!available) return context.absent.add("not_printed");
-  // A kernel without swap prints no SwapFree.
-  add(context.now, static_cast<double>(*available + meminfo->find("SwapFree").value_or(0)));
+  // Other sources are read more often: the same figures again would look as if nothing shrank.
+  if (const std::uint64_t number = context.readings.number<Meminfo>(); number != number_) {
+    number_ = number;
+    // A kernel without swap prints no SwapFree.
+    add(context.now, static_cast<double>(*available + meminfo->find("SwapFree").value_or(0)));
+  }
   const Nanoseconds span = newest().at - readings_[begin_].at;
   if (span < kLeastSpan) return context.absent.add("too_few_readings");
   const Reading& recent = since(kRecent);
-  const double loss = std::min({loss_per_second(readings_[begin_], newest()),
-                                loss_per_second(since(2 * kRecent), recent),
-                                loss_per_second(recent, newest())});
+  const Reading& before = since(newest().at - recent.at + kRecent);
+  if (before.at >= recent.at) return context.absent.add("too_few_readings");
+  const double loss =
+      std::min({loss_per_second(readings_[begin_], newest()),
+                loss_per_second(before, recent), loss_per_second(recent, newest())});
   if (loss <= 0 || newest().left > loss * kMostSeconds) {
     return context.absent.add("not_shrinking");
   }

@@ -27,6 +27,8 @@ constexpr Nanoseconds kUnreadPause = std::chrono::minutes(10);
 constexpr Nanoseconds kClockStep = std::chrono::seconds(1);
 // No two steps are nearer than this.
 constexpr Nanoseconds kNearest = std::chrono::seconds(1);
+// With fewer steps an hour than usual a block is not full by then.
+constexpr Nanoseconds kLongestWait = std::chrono::minutes(30);
 // Where the kernel does not count what was written.
 constexpr std::uint64_t kGuessedWrite = 128 << 10;
 
@@ -372,7 +374,8 @@ void Recorder::State::write_if_due(Nanoseconds boot_now) {
     steps.seal();
     draining = taken_along = std::exchange(pending, {});
     begin_job(draining, true);
-  } else if (steps.is_full() || steps.has_sealed() || events.size() >= kMaxEventsWaiting / 4 * 3) {
+  } else if (steps.is_full() || steps.has_sealed() || steps.waited(boot_now) >= kLongestWait ||
+             events.size() >= kMaxEventsWaiting / 4 * 3) {
     // Blocks that were sealed for the same reason follow each other.
     if (draining.empty()) {
       if (!pending.empty() || !steps.has_sealed()) steps.seal();

@@ -192,6 +192,10 @@ void Waiting::reopen() {
 
 bool Waiting::is_full() const { return filling_->steps() == WaitingBlock::kMaxSteps; }
 
+Nanoseconds Waiting::waited(Nanoseconds now) const {
+  return filling_->steps() > 0 ? now - filling_->at(0) : Nanoseconds(0);
+}
+
 std::size_t Waiting::steps() const {
   const std::lock_guard lock(mutex_);
   return steps_of_all();

@@ -71,6 +71,8 @@ class Waiting {
   // room in it for what came since. Else each early write that fails would leave a short block.
   void reopen();
   bool is_full() const;
+  // How old the first step is of the block that is being filled.
+  Nanoseconds waited(Nanoseconds now) const;
   // Of the last step.
   std::size_t series() const { return mapped_.size(); }
   std::size_t without_room() const { return without_room_; }

@@ -21,6 +21,7 @@ struct Cycle {
   }
   // By the order in which they were set.
   void lose(std::size_t reading) { readings.set_valid(reading, false); }
+  void read_again(std::size_t reading) { readings.set_valid(reading, true); }
 
   void run(DerivedMetric& derived_metric) {
     if (table.sections().empty()) table.add_section("derived");

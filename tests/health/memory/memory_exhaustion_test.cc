@@ -16,11 +16,12 @@ struct Machine {
   Machine() { cycle.set(&meminfo); }
   // Seconds that are left; NaN where the metric is absent.
   double after(double seconds, long available_mib, long swap_mib = 0) {
-    const std::string text = "MemTotal: 8000000 kB\nMemAvailable: " +
-                             std::to_string(available_mib * 1024) + " kB\nSwapFree: " +
-                             std::to_string(swap_mib * 1024) + " kB\n";
+    const std::string text =
+        "MemTotal: 8000000 kB\nMemAvailable: " + std::to_string(available_mib * 1024) +
+        " kB\nSwapFree: " + std::to_string(swap_mib * 1024) + " kB\n";
     meminfo = {};
     EXPECT_TRUE(parse_meminfo(text, meminfo));
+    cycle.read_again(0);
     cycle.now += std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(seconds));
     cycle.run(exhaustion);
     return cycle.sample("jetmem_memory_exhaustion_seconds");
@@ -68,6 +69,26 @@ TEST(MemoryExhaustion, LateReadingsOfAStalledMachineAreEnough) {
   double seconds = 0;
   for (int i = 0; i < 10; ++i) seconds = m.after(5, left -= 50);
   EXPECT_NEAR(seconds, 50, 0.1);
+}
+
+TEST(MemoryExhaustion, FiguresThatWereNotReadAnewAreNoReading) {
+  for (const int interval : {2, 5, 10}) {
+    Machine m;
+    long left = 4000;
+    double seconds = std::nan("");
+    for (int i = 0; i < 60; ++i) {
+      // Another source is read each second.
+      m.cycle.now += std::chrono::seconds(i % interval != 0 ? 1 : 0);
+      if (i % interval != 0) {
+        m.cycle.run(m.exhaustion);
+      } else {
+        seconds = m.after(1, left -= 50 * interval);
+      }
+      if (i <= 30) continue;
+      EXPECT_FALSE(std::isnan(seconds)) << interval << " s: " << i;
+    }
+    EXPECT_NEAR(seconds, static_cast<double>(left) / 50, 0.1) << interval;
+  }
 }
 
 TEST(MemoryExhaustion, SlowLossIsLeftToTheTrend) {

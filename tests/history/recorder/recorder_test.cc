@@ -33,6 +33,18 @@ TEST_F(RecorderTest, WritesEachHalfHourAndNotBefore) {
   }
 }
 
+TEST_F(RecorderTest, WritesEachHalfHourAlsoWithFewSteps) {
+  begin_up();
+  const auto minute = [&](double value) {
+    clock.advance(minutes(1));
+    cycle(value);
+  };
+  for (int i = 0; i < 28; ++i) minute(i);
+  EXPECT_EQ(writes("full"), 0);
+  for (int i = 28; i < 31; ++i) minute(i);
+  EXPECT_TRUE(until([&] { return writes("full") == 1; }));
+}
+
 TEST_F(RecorderTest, TakesNoStepOfATableThatIsNotWhole) {
   begin_up();
   step(1);
