@@ -61,11 +61,13 @@ def selects(expression, condition):
 def grown(series):
     """How much each counter has grown since the beginning of the time shown, for an instant query. One that came in
     meanwhile counts in full, which increase() does not see; one that a reboot has reset in between goes by increase();
-    and one whose device has died counts up to its last value."""
+    and one whose device has died counts up to its last value. A device that was out of reach at the beginning had its
+    last value before that, of at most a day ago."""
     last = f"last_over_time({series}[$__range])"
+    first = f"last_over_time({series}[1d] offset $__range)"
     return (
-        f"({last} unless {series} offset $__range)"
-        f" or ({last} - {series} offset $__range > 0 and resets({series}[$__range]) == 0)"
+        f"({last} unless {first})"
+        f" or ({last} - {first} > 0 and resets({series}[$__range]) == 0)"
         f" or (round(increase({series}[$__range])) > 0)"
     )
 
