@@ -331,7 +331,7 @@ void RuleEvaluator::write(SampleWriter& out) const {
   }
   for (std::size_t i = 0; i < rules.size() && engine_->steps() > 0; ++i) {
     const RuleEngine::Evaluation& evaluated = engine_->evaluated(i);
-    const bool unknown = !evaluated.blind.empty() || !evaluated.unknown.empty();
+    const bool unknown = !evaluated.blind.empty() || evaluated.has_unknown();
     out.put(kRuleMetrics[kUnknown], unknown ? 1 : 0, rules[i].name,
             severity_name(rules[i].severity));
   }

@@ -131,6 +131,7 @@ void take_alerts(const RuleEngine& engine, const std::shared_ptr<const AlertsTex
   }
   for (std::size_t r = 0; r < n; ++r) {
     for (const RuleEngine::Unknown& unknown : engine.evaluated(r).unknown) {
+      if (unknown.is_pending_again) continue;
       AlertsNow::Alert* alert = next_alert(out);
       if (alert == nullptr) continue;
       alert->rule = r;

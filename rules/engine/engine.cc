@@ -356,9 +356,13 @@ bool RuleEngine::end(Instance& instance, std::size_t index, const SourceVisibili
 void RuleEngine::end_unknown(std::size_t index, const SourceVisibility* blindness) {
   Evaluation& evaluated = evaluated_[index];
   const Condition& first = rules_.rules[index].when[0];
-  std::erase_if(evaluated.unknown, [&](const Unknown& unknown) {
+  std::erase_if(evaluated.unknown, [&](Unknown& unknown) {
+    unknown.is_pending_again = false;
     for (const Instance& instance : evaluated.instances) {
-      if (labels_of(instance) == unknown.labels) return true;
+      if (labels_of(instance) != unknown.labels) continue;
+      if (unknown.from != AlertState::kFiring || instance.state == AlertState::kFiring) return true;
+      unknown.is_pending_again = true;
+      return false;
     }
     if (!evaluated.blind.empty()) return false;
     Instance instance;

@@ -7,6 +7,7 @@
 // the next one, to be asked for. Nothing here allocates while neither series nor alerts come or go.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -93,6 +94,8 @@ class RuleEngine {
     Labels labels;
     AlertState from = AlertState::kFiring;
     double value = 0;
+    // It fired, and is pending again: who was told that it fired is owed its end.
+    bool is_pending_again = false;
   };
   // What the last step found of a condition.
   struct Seen {
@@ -113,6 +116,10 @@ class RuleEngine {
     std::uint64_t not_followed = 0;  // of them now
     std::vector<Unknown> unknown;
     AlertState state() const;
+    bool has_unknown() const {
+      return std::any_of(unknown.begin(), unknown.end(),
+                         [](const Unknown& each) { return !each.is_pending_again; });
+    }
   };
   const Evaluation& evaluated(std::size_t rule) const { return evaluated_[rule]; }
   const Labels& labels_of(const Instance& instance) const { return labels_[instance.identity]; }

@@ -75,9 +75,22 @@ TEST_F(Unknown, AnAlertAgainIsNotResolved) {
   j.blindness.reasons.clear();
   j.step({{"jetmem_x_celsius", kNone, 95}});
   EXPECT_THAT(j.reported(), ElementsAre("Hot pending"));
+  EXPECT_FALSE(j.engine.evaluated(0).has_unknown());
+  for (int i = 0; i < 2; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot firing"));
   EXPECT_THAT(j.engine.evaluated(0).unknown, IsEmpty());
   j.step({{"jetmem_x_celsius", kNone, 50}});
-  EXPECT_THAT(j.reported(), ElementsAre("Hot cleared"));
+  EXPECT_THAT(j.reported(), ElementsAre("Hot resolved"));
+}
+
+// Who was told that it fired is told its end.
+TEST_F(Unknown, OneThatIsOnlyPendingAgainIsStillResolved) {
+  j.blindness.reasons.clear();
+  j.step({{"jetmem_x_celsius", kNone, 95}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot pending"));
+  j.step({{"jetmem_x_celsius", kNone, 50}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot cleared", "Hot resolved: its source is seen again"));
+  EXPECT_THAT(j.engine.evaluated(0).unknown, IsEmpty());
 }
 
 TEST(Engine, BlindButSeenIsResolved) {
