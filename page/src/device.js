@@ -142,6 +142,7 @@ export class Device extends EventTarget {
   #left = 0;
   #back = -Infinity;
   #owesBack = false;
+  #ticked = Date.now();
 
   // {is: 'asking' | 'live' | 'stalled' | 'silent', why, since}: stalled: the daemon answers, but
   // without a current status; silent: no answers.
@@ -167,6 +168,7 @@ export class Device extends EventTarget {
     setInterval(() => this.#tick(), 250);
     document.addEventListener('visibilitychange', () => {
       this.#seen = performance.now();
+      this.#ticked = Date.now();  // while hidden, ticks are rare
       this.#tick();
     });
     this.#tick();
@@ -256,7 +258,10 @@ export class Device extends EventTarget {
   }
 
   #tick() {
+    const slept = Date.now() - this.#ticked > STALE;
+    this.#ticked = Date.now();
     if (document.hidden) return;
+    if (slept) this.#wake();
     this.judge();
     this.#tellBack();
     const now = performance.now() / 1000;
@@ -277,6 +282,12 @@ export class Device extends EventTarget {
     const {is} = this.#state;
     if (is !== 'live' && is !== 'asking') return;
     if (now - this.#status > STALE && now - this.#seen > SEEN_AGAIN) this.#stall();
+  }
+
+  // The computer slept, and performance.now() may have stood still meanwhile.
+  #wake() {
+    for (const watched of this.#watched.values()) watched.due = 0;
+    if (this.#state.is === 'live') this.#stall();
   }
 
   #stall() {
