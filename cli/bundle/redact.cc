@@ -316,6 +316,11 @@ bool redact_value(Json& value, Redacted& counts, int depth) {
   if (value.is_object()) {
     for (auto& [key, each] : value.items()) {
       if (key.ends_with("boot_id")) continue;
+      if (key == "host_name" && each.is_string()) {
+        each = "<name>";
+        ++counts.names;
+        continue;
+      }
       if (!redact_value(each, counts, depth + 1)) return false;
     }
   }

@@ -82,7 +82,8 @@ class Bundler {
   // In place of its files, which cannot be read from here; those of this machine are another's.
   Result<void> add_answers(const OtherMachine& machine) {
     is_of_other_ = true;
-    const std::string why = "only the answers of the jetmemd at " + machine.address + " were taken";
+    // Not where it is: a bundle has no addresses.
+    const std::string why = "only the answers of its jetmemd were taken";
     manifest_.facts = machine.facts;
     manifest_.sources = machine.sources;
     for (Manifest::SourceRemark& note : manifest_.sources) {
@@ -98,7 +99,7 @@ class Bundler {
       if (auto ok = bundle_->add(kCapturedMetrics, text); !ok) return ok;
     }
     omit("/", "another machine: " + why + "; run jetmem capture on it for all of it");
-    for (const auto& [path, reason] : machine.missing) omit(path, reason);
+    for (const auto& [path, reason] : machine.missing) omit(path, redact_text(reason, redacted_));
     return {};
   }
 
@@ -339,7 +340,7 @@ class Bundler {
       capture = *before->capture;
     }
     // Never read; listed so that nobody searches for it.
-    capture.omitted.push_back({"/proc/*/cmdline, /proc/*/environ", "not taken by default"});
+    capture.omitted.push_back({"/proc/*/cmdline, /proc/*/environ", "never taken"});
     const auto log_message = [&](std::uint64_t count, const char* path, const char* why) {
       if (count > 0) capture.omitted.push_back({path, std::to_string(count) + " " + why});
     };

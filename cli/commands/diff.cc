@@ -22,8 +22,6 @@
 namespace jetmem {
 namespace {
 
-// As old as a value may be to count for a moment: a quarter, and the steps around it.
-constexpr Nanoseconds kMostApart = std::chrono::minutes(31);
 constexpr std::size_t kMostEvents = 100;
 
 struct DiffOptions : DeviceClientOptions {
@@ -144,7 +142,9 @@ class SnapshotPair {
     if (options_.root.empty()) now = std::max(now, SystemClock().wall());
     const auto wall = parse_moment(text, now);
     if (!wall) return tl::unexpected(wall.error());
-    return recorded_device(*history_, facts_, *wall, kMostApart);
+    // Two steps: one of them may not be complete. What is older is not of this moment; a roll-up
+    // counts until its end.
+    return recorded_device(*history_, facts_, *wall, 2 * facts_.raw_step + std::chrono::seconds(5));
   }
 
   const DiffOptions& options_;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/kinds.h"
@@ -127,7 +129,14 @@ std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Fi
   if (out.until <= 0) return std::nullopt;
   const double total = now.samples.meminfo("MemTotal").value_or(0);
   const double least = std::max(total * 0.04, 32.0 * (1 << 20));
-  const double earliest = std::max(after, boot_began(now, found, out.until));
+  double earliest = std::max(after, boot_began(now, found, out.until));
+  // Of an earlier boot, its own beginning.
+  if (const HistoryFacts* facts = past.facts()) {
+    for (const BootKnown& boot : facts->boots) {
+      const double began = boot.first_wall ? seconds_of(*boot.first_wall) : 0;
+      if (began <= out.until) earliest = std::max(earliest, began);
+    }
+  }
   const bool is_little = until < found.now || now.samples.meminfo("MemAvailable").value_or(total) <
                                                   kLittleMemory * total;
   std::optional<Move> fall;
@@ -192,13 +201,18 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
   CmaFall out;
   double until = found.now;
   std::vector<const EventRecord*> refused;
+  std::uint64_t of_devices = 0;
   for (const Seen& each : failures) {
     refused.push_back(each.event);
-    if (each.event->kind == "dma_alloc_failure" && out.device.empty()) {
-      out.device = printable(each.event->subject, 64);
-    }
+    if (each.event->kind != "dma_alloc_failure") continue;
+    const std::string device = printable(each.event->subject, 64);
+    of_devices += each.event->count;
+    // Both log the same refusal within a second; a later one is another's.
+    if (out.device.empty() && each.time - failures.front().time <= 1) out.device = device;
+    out.is_only_device = out.is_only_device && device == out.device;
   }
   out.failures = refusals(refused);
+  out.is_only_device = out.is_only_device && of_devices == out.failures;
   if (!failures.empty()) {
     out.first_failure = failures.front().time;
     until = failures.back().time;
@@ -415,6 +429,26 @@ std::uint64_t refusals(const std::vector<const EventRecord*>& events) {
   return count;
 }
 
+namespace {
+
+// Of the changes of alerts, the newest first: those that have not ended since. Each boot begins
+// without any.
+std::vector<EventRecord> firing_alerts(std::vector<EventRecord> changes, std::int64_t boot) {
+  std::set<std::string> seen;
+  std::erase_if(changes, [&](const EventRecord& change) {
+    if (boot != 0 && change.boot != 0 && change.boot != boot) return true;
+    const auto fields = nlohmann::json::parse(change.fields, nullptr, /*allow_exceptions=*/false);
+    const bool has_labels = fields.is_object() && fields.contains("labels");
+    const std::string labels =
+        has_labels ? fields["labels"].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                   : std::string();
+    return !seen.insert(change.subject + "\n" + labels).second || change.kind != "firing";
+  });
+  return changes;
+}
+
+}  // namespace
+
 Findings correlate(const DeviceNow& now, Past& past) {
   Findings out;
   if (now.wall) out.now = *now.wall;
@@ -431,8 +465,10 @@ Findings correlate(const DeviceNow& now, Past& past) {
       // Alerts that were firing at the last record.
       if (now.by != SnapshotOrigin::kDaemon && facts->newest &&
           out.now - seconds_of(*facts->newest) <= kOtherDay) {
-        out.alerts =
-            past.events(out.now - kAlertsWindow, out.now + 60, {"firing", "resolved"}, 200);
+        out.alerts = firing_alerts(
+            past.events(out.now - kAlertsWindow, out.now + 60,
+                        {"firing", "resolved", "unknown", "inhibited", "withdrawn"}, 500),
+            number_of_boot(now, past));
         out.alerts_recorded = past.problem().empty();
       }
       out.clock_doubt = !facts->boots.empty() && !facts->boots.back().wall_trusted;

@@ -41,8 +41,9 @@ struct CmaFall {
   std::uint64_t failures = 0;
   std::optional<Move> used;  // jetmem_cma_used_bytes over the same time
   std::vector<GrowthEntry> top_growth;
-  std::string device;       // that was refused DMA memory; empty: the log does not say
-  std::optional<Move> run;  // how the largest run got smaller until then
+  std::string device;          // of the first refusal; empty: the log does not say
+  bool is_only_device = true;  // of all of them
+  std::optional<Move> run;     // how the largest run got smaller until then
 };
 
 struct Faults {
@@ -81,10 +82,10 @@ struct Findings {
   bool clock_doubt = false;
   bool of_other_day = false;          // the history goes on long after the capture says it was made
   std::vector<EventRecord> recorded;  // owns what events point to
-  std::vector<EventRecord> alerts;  // of a look that cannot know itself for how long; newest first
-  bool alerts_recorded = false;     // such a look, and the recorder tells what was judged
-  std::vector<Seen> events;         // of the last day, oldest first
-  std::vector<Seen> longer;         // of two days: what ended today may have begun yesterday
+  std::vector<EventRecord> alerts;    // that fire, in a look that cannot know itself for how long
+  bool alerts_recorded = false;       // such a look, and the recorder tells what was judged
+  std::vector<Seen> events;           // of the last day, oldest first
+  std::vector<Seen> longer;           // of two days: what ended today may have begun yesterday
   const EventRecord* kill = nullptr;  // the last system-wide OOM kill
   std::optional<double> kill_time;
   std::optional<double> first_kill_time;  // of the same trouble: kills less than an hour apart

@@ -51,7 +51,9 @@ Counted count_refusals(const DeviceView& view) {
 // "tegra-capture-vi was refused 33 MiB of DMA memory: 3 since boot, ..."
 std::string failure_headline(const DeviceView& view, const Counted& refused) {
   std::string who = view.found.cma ? view.found.cma->device : std::string();
-  const auto size = view.value("jetmem_cma_largest_request_bytes");
+  // Of anyone.
+  auto size = view.value("jetmem_cma_largest_request_bytes");
+  if (!who.empty() && !view.found.cma->is_only_device) size.reset();
   return (who.empty() ? std::string("A driver") : who) + " was refused " +
          (size ? "up to " + bytes(*size) + " of " : "") +
          "DMA memory: " + counted_text(view, refused) + ".";
@@ -71,14 +73,15 @@ bool check_areas(const DeviceView& view, Step& step) {
     std::string text = "Area " + area + ": drivers hold " + share(used.value);
     if (size) text += " of " + bytes(*size);
     if (run) text += ", the largest free block is " + bytes(*run);
-    if (run && fit && *fit > 0) text += ", the largest request is " + bytes(*run / *fit);
+    if (run && fit && *fit > 0) text += ", needed in one block are " + bytes(*run / *fit);
     note(step, text + ".");
     if (fit && *fit < 1) {
       found(step, Verdict::kWarning,
             run ? "The largest free CMA block in " + area + " is " + bytes(*run) +
-                      "; a frame needs " + bytes(*run / *fit) + "."
+                      "; a frame, or the largest request that failed, needs " + bytes(*run / *fit) +
+                      "."
                 : "The largest free CMA block in " + area + " is " + share(*fit) +
-                      " of what a frame needs.",
+                      " of what a frame, or the largest request that failed, needs.",
             {"The area is fragmented by buffers of different sizes or by pinned pages.",
              "Restart the camera service. For a larger area set cma= on the kernel command line "
              "and reboot.",

@@ -43,6 +43,14 @@ void check_sources(const DeviceView& view, Step& step) {
   }
 }
 
+std::string not_read_yet(const DeviceView& view) {
+  std::string out;
+  for (const SourceNow& each : view.now.sources) {
+    if (each.state == "pending") out += (out.empty() ? "" : ", ") + each.name;
+  }
+  return out;
+}
+
 void check_losses(const DeviceView& view, Step& step) {
   double lost = 0;
   for (const Sample& each : view.now.samples.family("jetmem_kernel_log_lost_records_total")) {
@@ -94,7 +102,7 @@ std::string recorder_trouble(const DeviceView& view) {
       {"hangs", "the disk does not answer"},
       {"damaged", "the file is damaged"},
       {"busy", "another program locks the file"},
-      {"io", "the disk reports errors"},
+      {"io", "its directory does not exist or is not writable, or the disk reports errors"},
       {"no_thread", "jetmemd could not start a thread"},
   }};
   std::string out;
@@ -113,7 +121,8 @@ void check_recorder(const DeviceView& view, Step& step) {
   if (up && *up == 0 && view.now.samples.sum("jetmem_history_errors_total").value_or(1) > 0) {
     found(step, Verdict::kWarning,
           "The recorder cannot write its file: new history is only in memory.",
-          {recorder_trouble(view), "df -h; journalctl -u jetmemd | grep 'history: cannot write'",
+          {recorder_trouble(view),
+           "df -h; journalctl -u jetmemd | grep 'history: cannot write' shows the reason",
            "history-not-written"});
   }
   for (const Sample& each : view.now.samples.family("jetmem_history_lost_snapshots_total")) {
@@ -205,7 +214,9 @@ void examine_daemon(const DeviceView& view, Step& step) {
     check_notifications(view, step);
     check_loop(view, step);
     check_protection(view, step);
-    conclude(step, "jetmemd runs and reads every source of this machine.");
+    const std::string unread = not_read_yet(view);
+    conclude(step, unread.empty() ? "jetmemd runs and reads every source that this machine has."
+                                  : "jetmemd runs; not read yet: " + unread + ".");
     return;
   }
   if (view.now.by == SnapshotOrigin::kCommand) {

@@ -60,8 +60,8 @@ void examine_thermal(const DeviceView& view, Step& step) {
         {"Heat, or a power limit.",
          "Check fan, heat sink and supply; sudo nvpmodel -q lists power modes.", "throttling"});
   }
-  examine_failures(view, step, {"thermal"}, "Thermal messages in the kernel log",
-                   "The kernel logged thermal warnings");
+  examine_failures(view, step, {"thermal"}, "Messages of heat and power in the kernel log",
+                   "The kernel warned of heat or power");
   examine_events(view, step, {"thermal"});
   if (zones == Seeing::kAbsent && throttle == Seeing::kAbsent) {
     conclude(step, "Not applicable: this machine reports neither temperatures nor throttling.");

@@ -60,7 +60,10 @@ struct ActiveAlert {
 void add_recorded(const DeviceView& view, std::string_view name, std::vector<ActiveAlert>& out) {
   const auto last = std::find_if(view.found.alerts.begin(), view.found.alerts.end(),
                                  [&](const EventRecord& each) { return each.subject == name; });
-  if (last == view.found.alerts.end() || last->kind != "firing" || !last->wall) return;
+  if (last == view.found.alerts.end() || !last->wall) return;
+  // Who evaluated them then knows better.
+  const bool is_evaluated = view.now.alerts && !view.now.alerts->local_snapshot;
+  if (is_evaluated && !view.found.of_other_day) return;
   ActiveAlert alert;
   alert.name = printable(name, 100);
   alert.state = "firing";

@@ -67,6 +67,13 @@ TEST(Redact, KeepsIdentifiersOfFaults) {
   }
 }
 
+TEST(Redact, AnswersNameNoHost) {
+  Redacted counts;
+  const std::string text = redact_json(R"({"host_name":"orin-7","boot_id":"x"})", counts, 0);
+  EXPECT_EQ(text.find("orin-7"), std::string::npos) << text;
+  EXPECT_EQ(counts.names, 1U);
+}
+
 TEST(Redact, KeepsKernelArgumentsAboutMemory) {
   Redacted counts;
   EXPECT_EQ(

@@ -236,6 +236,13 @@ TEST(Doctor, AHealthyDeviceIsOk) {
   }
 }
 
+TEST(Doctor, WhatIsNotReadYetIsNamed) {
+  DeviceNow now = healthy_device();
+  now.sources.front().state = "pending";
+  const DoctorAnswer answer = examine(now, nullptr, "");
+  EXPECT_EQ(answer.step("daemon")->summary, "jetmemd runs; not read yet: meminfo.");
+}
+
 TEST(Doctor, MissingEventsAreNoted) {
   FakeHistory past;
   DeviceNow now = healthy_device();

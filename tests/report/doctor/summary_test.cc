@@ -208,6 +208,36 @@ TEST_F(DoctorSummary, AHistoryOfALaterDayThanTheCapture) {
   EXPECT_THAT(answer.notes.back(), HasSubstr("The history continues after the capture"));
 }
 
+// Only what has not ended since, in whatever way, and each of its alerts by itself.
+TEST_F(DoctorSummary, RecordedAlertsThatHaveEnded) {
+  past_.series("jetmem_meminfo_MemAvailable_bytes", kMorning - kHour, kMorning, 10,
+               [](double) { return 3 * kGiB; });
+  const auto change = [&](const char* alert, const char* kind, double at, const char* area = "a") {
+    EventRecord record;
+    record.what = EventWhat::kAlert;
+    record.kind = kind;
+    record.severity = "critical";
+    record.subject = alert;
+    record.summary = std::string(alert) + " of " + area;
+    record.fields = std::string("{\"labels\":{\"area\":\"") + area + "\"}}";
+    record.wall = ns(at);
+    past_.event(record);
+  };
+  change("JetmemMemoryLow", "firing", kMorning - 900);
+  change("JetmemMemoryLow", "inhibited", kMorning - 800);
+  change("JetmemCmaExhausted", "firing", kMorning - 700, "a");
+  change("JetmemCmaExhausted", "firing", kMorning - 690, "b");
+  change("JetmemCmaExhausted", "resolved", kMorning - 600, "b");
+  DeviceNow now = healthy_device();
+  now.by = SnapshotOrigin::kCapture;
+  now.alerts->local_snapshot = true;
+  const DoctorAnswer answer = examine(now, &past_);
+  const std::string text = doctor_json(answer);
+  EXPECT_THAT(text, Not(HasSubstr("JetmemMemoryLow has been firing")));
+  EXPECT_THAT(text, HasSubstr("JetmemCmaExhausted has been firing"));
+  EXPECT_THAT(text, HasSubstr("JetmemCmaExhausted of a"));
+}
+
 // A history that somebody sent may say anything.
 TEST_F(DoctorSummary, HostileTextOfAHistoryIsMadeSafe) {
   EventRecord event = kernel_event("smmu_context_fault", "vi\x1b[31m", kMorning - 60, 5);
