@@ -107,7 +107,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 template <class Names>
 std::string_view nearest_name(std::string_view typed, const Names& names) {
   std::string_view best;
-  std::size_t best_distance = typed.size() / 3 + 2;
+  std::size_t best_distance = std::max<std::size_t>(typed.size() / 3, 1) + 1;
   for (std::string_view name : names) {
     const std::size_t distance = edit_distance(typed, name);
     if (distance < best_distance) {

@@ -328,7 +328,8 @@ int run_boots(const BootsOptions& options) {
   } else {
     const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
     if (status.skipped.empty()) {
-      known.lacks({Errc::kIo, status.reason});
+      known.lacks(
+          {status.state == SourceState::kAbsent ? Errc::kAbsent : Errc::kIo, status.reason});
     } else {
       known.lacks({Errc::kSkipped, status.skipped});
     }

@@ -86,12 +86,8 @@ std::string line_of(const StatusOptions& options, const Error& error) {
 }
 
 // Until Ctrl-C, or until nobody reads on.
-int follow(const StatusOptions& options) {
-  const auto interval = parse_duration(options.interval);
-  if (!interval) {
-    return failed("status", {Errc::kInvalid, "--interval: " + interval.error().message});
-  }
-  StatusChanges changes(static_cast<double>(interval->count()) / 1000);
+int follow(const StatusOptions& options, std::chrono::milliseconds interval) {
+  StatusChanges changes(static_cast<double>(interval.count()) / 1000);
   const SystemClock clock;
   while (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
     std::string silent;
@@ -115,7 +111,11 @@ int follow(const StatusOptions& options) {
 
 // What could not be asked is unknown, also to a loop over a fleet.
 int run_status(const StatusOptions& options) {
-  if (options.follow) return follow(options);
+  const auto interval = parse_duration(options.interval);
+  if (!interval) {
+    return failed("status", {Errc::kInvalid, "--interval: " + interval.error().message});
+  }
+  if (options.follow) return follow(options, *interval);
   std::string silent;
   const auto now = query_device(options, &silent);
   if (!now) {

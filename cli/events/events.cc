@@ -336,7 +336,7 @@ void add_command(const Command& program, const char* name, const char* help, boo
   if (!faults_only) {
     command.option("--category", options.what, "WHAT", "Only kernel, alert, daemon or mark")
         .separated_by_commas();
-    command.option("--kind", options.ring.kinds, "KIND", "Only this kind: oom_kill, firing")
+    command.option("--kind", options.ring.kinds, "KIND", "Only these kinds: oom_kill,firing")
         .separated_by_commas();
   }
   command.option("--limit", options.limit, "COUNT", "At most COUNT, the newest (default: 200)")

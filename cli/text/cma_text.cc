@@ -23,12 +23,13 @@ std::string area_text(const CmaAnswer::Area& area, const ScreenStyle& style) {
                    bytes_text(area.largest_run_bytes) + (why.empty() ? "" : "; not known: " + why));
   if (area.frame_fit_ratio && area.required_bytes) {
     const bool fits = *area.frame_fit_ratio >= 1;
-    out += labelled(style, "  frame",
-                    bytes_text(*area.required_bytes) + " needed in one block: " +
-                        painted(style, paint, fits ? "fits" : "does NOT fit") + " (the block is " +
-                        number_text(*area.frame_fit_ratio) + " of it)");
+    out += labelled(style, "  needed",
+                    bytes_text(*area.required_bytes) +
+                        " in one block: " + painted(style, paint, fits ? "fits" : "does NOT fit") +
+                        " (the block is " + number_text(*area.frame_fit_ratio) +
+                        " of it); the larger of a frame and the largest request that failed");
   } else if (why.empty()) {
-    out += labelled(style, "  frame", not_known(area.absent, "frame_fit_ratio"));
+    out += labelled(style, "  needed", not_known(area.absent, "frame_fit_ratio"));
   }
   if (area.pages_refused) {
     out += labelled(style, "  pages",

@@ -27,7 +27,7 @@ std::string change_text(const Change& change, const MetricUnit& unit) {
   if (!change.note.empty()) return change.note;
   const double moved = *change.after - *change.before;
   std::string out = (moved > 0 ? "+" : "") + unit.text(moved);
-  if (change.per_hour) out += " (" + short_number(*change.per_hour) + "/h)";
+  if (change.per_hour) out += " (" + unit.per_hour(*change.per_hour) + ")";
   return out;
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "cli/draw/number_text.h"
 #include "cli/draw/table.h"
 #include "cli/text/answer_text.h"
@@ -41,8 +43,11 @@ std::string zone_text(const FragmentationAnswer::Zone& zone, const ScreenStyle& 
            absence_reason(zone.absent, "largest_order_outside_cma");
   }
   if (zone.above_min_bytes && zone.above_low_bytes) {
-    line += "; free for drivers: " + bytes_text(*zone.above_low_bytes) +
-            " above the low watermark, " + bytes_text(*zone.above_min_bytes) + " above min";
+    const auto distance = [](double bytes) {
+      return bytes_text(std::fabs(bytes)) + (bytes < 0 ? " below" : " above");
+    };
+    line += "; free for drivers: " + distance(*zone.above_low_bytes) + " the low watermark, " +
+            distance(*zone.above_min_bytes) + " min";
     if (*zone.above_min_bytes < 0) line += painted(style, Paint::kBad, " (BELOW min)");
   }
   if (zone.watermark_boost_bytes.value_or(0) > 0) {

@@ -39,7 +39,7 @@ std::string budget_text(const MapAnswer& answer, const ScreenStyle& style) {
               {"PART"},
               {"BYTES", Align::kRight},
               {"SHARE", Align::kRight},
-              {"", Align::kLeft, Narrow::kCut}};
+              {"", Align::kLeft, Narrow::kWrap}};
   for (const auto& part : answer.parts) {
     table.row({part.kind, part.name, bytes_text(part.bytes), share(part.bytes, whole), part.what});
   }

@@ -348,7 +348,9 @@ std::string status_brief(const StatusAnswer& answer, const std::string& host) {
                ? bytes_text(*tightest->largest_run_bytes)
                : "?";
   }
-  out += ", " + (answer.firing ? counted(*answer.firing, "alert") : "? alerts");
+  out += ", " + (answer.firing ? counted(*answer.firing, "alert") : "? alerts") + " firing";
+  if (answer.pending.value_or(0) > 0) out += ", " + std::to_string(*answer.pending) + " pending";
+  if (answer.unknown.value_or(0) > 0) out += ", " + std::to_string(*answer.unknown) + " unknown";
   if (!answer.thermal.zones.empty() && answer.thermal.zones.front().celsius) {
     out += ", " + std::to_string(std::lround(*answer.thermal.zones.front().celsius)) + " C";
   }

@@ -24,7 +24,7 @@ std::string zones_text(const ThermalAnswer& answer, const ScreenStyle& style) {
               {"NOW", kRight},
               {"TO SLOWING", kRight},
               {"TO SWITCH-OFF", kRight},
-              {"LIMITS", Table::Align::kLeft, Table::Narrow::kCut}};
+              {"LIMITS", Table::Align::kLeft, Table::Narrow::kWrap}};
   for (const ThermalAnswer::Zone& zone : answer.zones) {
     std::string limits;
     for (const ThermalAnswer::Trip& trip : zone.trips) {

@@ -205,7 +205,7 @@ std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
   if (answer.heaps.empty()) {
     return out + paragraph(style, not_known(answer.absent, "nvmap"));
   }
-  Table table{{"HEAP"}, {"HELD BY"}, {"BYTES", Align::kRight}, {"", Align::kLeft, Narrow::kCut}};
+  Table table{{"HEAP"}, {"HELD BY"}, {"BYTES", Align::kRight}, {"", Align::kLeft, Narrow::kWrap}};
   for (const auto& heap : answer.heaps) {
     table.row({heap.name, "(all)", bytes_text(heap.bytes),
                heap.carveout ? "of a carve-out of " + bytes_text(*heap.carveout) : ""});
@@ -283,7 +283,7 @@ std::string memory_text(const MemoryBudget& memory, const ScreenStyle& style) {
   Table table{{"PART"},
               {"BYTES", Align::kRight},
               {"SHARE", Align::kRight},
-              {"", Align::kLeft, Narrow::kCut}};
+              {"", Align::kLeft, Narrow::kWrap}};
   const auto share = [&](double bytes) {
     return memory.bytes && *memory.bytes > 0 && bytes >= 0 ? ratio_text(bytes / *memory.bytes)
                                                            : std::string("-");
@@ -320,9 +320,8 @@ std::string memory_text(const MemoryBudget& memory, const ScreenStyle& style) {
   if (!overlap.empty()) out += paragraph(style, "Note: " + overlap + ".");
   for (const auto& part : memory.parts) {
     if (part.none || part.why.empty()) continue;
-    out +=
-        paragraph(style, "Included in the last row, as it is not known separately: " +
-                             (part.bytes ? part.why : part.what + " (" + part.why + ")"));
+    out += paragraph(style, "Included in the last row, as it is not known separately: " +
+                                (part.bytes ? part.why : part.what + " (" + part.why + ")"));
   }
   return out;
 }

@@ -81,7 +81,7 @@ void NvmlProgram::due() {
     }
     done_(source(),
           fail(Errc::kAbsent, "the GPU's driver is not nvidia.ko (there is no " + options_.driver +
-                                  "): where it is nvgpu, nvmap tells the memory of processes"),
+                                  "): where it is nvgpu, nvmap has the memory of processes"),
           Nanoseconds(0));
     return;
   }

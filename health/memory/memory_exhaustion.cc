@@ -72,8 +72,8 @@ void MemoryExhaustion::write(SampleWriter& out, WriteContext& context) {
   const Reading& before = since(newest().at - recent.at + kRecent);
   if (before.at >= recent.at) return context.absent.add("too_few_readings");
   const double loss =
-      std::min({loss_per_second(readings_[begin_], newest()),
-                loss_per_second(before, recent), loss_per_second(recent, newest())});
+      std::min({loss_per_second(readings_[begin_], newest()), loss_per_second(before, recent),
+                loss_per_second(recent, newest())});
   if (loss <= 0 || newest().left > loss * kMostSeconds) {
     return context.absent.add("not_shrinking");
   }

@@ -68,7 +68,9 @@ Cause cause_of(const EventFields& event, const MachineFacts& facts, const LogCon
     out.follows = text->follows;
     break;
   }
-  if (const KindCare* care = care_of(event.kind()); care != nullptr && out.runbook.empty()) {
+  if (const auto of = values.find("of"); of != values.end()) out.about = of->second;
+  const KindCare* care = care_of(out.about.empty() ? event.kind() : out.about);
+  if (care != nullptr && out.runbook.empty()) {
     out.runbook = std::string(care->runbook);
   }
   out.kind = event.kind();
@@ -175,6 +177,21 @@ MemoryReport report_of_oom(std::span<const EventRecord* const> events,
     if (const auto report = report_in(fields[i])) return *report;
   }
   return {};
+}
+
+// Of each event of the OOM killer, whom that call of it killed.
+std::vector<std::string> victims_of(std::span<const EventFields> fields) {
+  std::vector<std::string> out(fields.size());
+  std::string victim;
+  for (std::size_t i = fields.size(); i-- > 0;) {
+    const std::string& kind = fields[i].kind();
+    if (!kind.starts_with("oom_")) continue;
+    // Those of the killed one itself; who invoked the killer comes before them.
+    if (kind != "oom_invoked") victim = printable(fields[i].text("comm"), 64);
+    out[i] = victim;
+    if (kind == "oom_invoked") victim.clear();
+  }
+  return out;
 }
 
 // Roots before what follows from them; harmless ones last.
@@ -299,10 +316,16 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     note(fields[i], events[i]->count, log);
     if (is_bus_error(fields[i])) bus_errors.push_back(events[i]);
   }
+  const std::vector<std::string> victims = victims_of(fields);
   std::vector<Cause> out;
   const auto add = [&](Cause cause, std::uint64_t count) {
+    // Beyond so many they are one again.
+    constexpr std::ptrdiff_t kMostOfOneId = 8;
+    const auto of_id = [&](const Cause& each) { return each.id == cause.id; };
+    const bool full = std::count_if(out.begin(), out.end(), of_id) >= kMostOfOneId;
     const auto same = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
-      return each.id == cause.id && (each.device == cause.device || cause.device.empty());
+      return of_id(each) && (each.device == cause.device || cause.device.empty()) &&
+             (each.about == cause.about || cause.about.empty() || full);
     });
     if (same != out.end()) {
       same->events += count;
@@ -352,6 +375,7 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
     if (faults && !follows_gpu_fault(fields[i])) {
       gpu_faults[fields[i].device()] = {i, cause.of_kind ? "" : cause.id};
     }
+    if (!victims[i].empty()) cause.about = victims[i];
     add(std::move(cause), event.count);
     for (Cause& issue : known_issues_of(fields[i], facts, log)) add(std::move(issue), event.count);
   }

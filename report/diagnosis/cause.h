@@ -42,6 +42,8 @@ struct Cause {
   // Of the first event that it explains.
   std::string kind;
   std::string device;
+  // What else tells causes of one id apart: whom the OOM killer killed, what was suppressed.
+  std::string about;
   std::uint64_t events = 0;
   bool of_kind = false;  // the general words of the kind: no cause was found
   bool follows = false;  // from another event of the log, which is ranked before it

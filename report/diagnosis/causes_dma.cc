@@ -49,8 +49,8 @@ constexpr std::array kDmaTexts{
               "{dev} cannot reach all memory, and no {?{size} of }bounce buffer (swiotlb) was free "
               "for its DMA{?; the command line already has {swiotlb_arg}}. One mapping gets at "
               "most 256 KiB, whatever the pool's size.",
-              "Enlarge the pool with swiotlb=65536 on the kernel command line (slots of 2 KiB: 128 "
-              "MiB; on U-Boot boards in its bootargs), and send fewer or smaller transfers. If it "
+              "Enlarge the pool with swiotlb={more_slots} on the kernel command line (slots of 2 "
+              "KiB; on U-Boot boards in its bootargs), and send fewer or smaller transfers. If it "
               "fills again after hours, the driver leaks mappings. Update the kernel: old ones do "
               "not keep DMA memory below the device's limit."},
     CauseText{"dma-mask-too-narrow", Harm::kWarning,
@@ -95,7 +95,7 @@ constexpr std::array kDmaTexts{
     CauseText{
         "cma-fragmented", Harm::kWarning,
         "The contiguous area is fragmented: {request} was requested, {free} is free, but no "
-        "piece is large enough{?: the largest is {largest}}.",
+        "free piece fits{?: the largest is {largest}}.",
         "Restart the camera and display programs that hold small buffers: jetmem cma. For a larger "
         "area, raise cma= on the kernel command line above the present size, and reboot.",
         "cma-fragmented"},
@@ -156,17 +156,25 @@ std::string_view swiotlb(const Case& it) {
   const auto size = it.event.number("size");
   const auto used = it.event.number({"used", "slots_used"});
   const auto total = it.event.number({"total", "slots_total"});
+  std::optional<std::uint64_t> known;  // how many slots there are
   if (size) it.values["size"] = doctor::bytes(*size);
   if (used) it.values["used"] = doctor::count(*used);
   if (total) {
     it.values["total"] = doctor::count(*total);
     it.values["pool"] = doctor::bytes(*total * kSlot);
-    it.values["more_slots"] = doctor::number(std::max(*total * 2, 65536.0), 0);
+    if (*total > 0) known = static_cast<std::uint64_t>(std::min(*total, 1e9));
   }
   if (const std::size_t at = it.facts.command_line.find("swiotlb="); at != std::string::npos) {
     const std::string rest = it.facts.command_line.substr(at);
     it.values["swiotlb_arg"] = printable(rest.substr(0, rest.find(' ')), 40);
+    std::string_view slots = std::string_view(rest).substr(std::string_view("swiotlb=").size());
+    if (!known) known = take_u64(slots);
   }
+  constexpr std::uint64_t kFewestSlots = 65536;
+  constexpr std::uint64_t kMostSlots = 1 << 23;  // 16 GiB
+  const std::uint64_t twice = std::min(known.value_or(0), kMostSlots) * 2;
+  it.values["more_slots"] =
+      std::to_string(std::clamp(std::bit_ceil(twice), kFewestSlots, kMostSlots));
   if (it.event.has("mask") || it.event.says("overflow")) {
     if (const auto mask = it.event.text("mask"); !mask.empty()) {
       it.values["mask"] = printable(mask, 40);
@@ -207,6 +215,11 @@ std::string_view cma(const Case& it) {
   }
   if (area && request > *area) return "cma-too-small";
   if (free && pages && *free < *pages) return "cma-exhausted";
+  const bool is_large_enough = largest && pages && *largest >= *pages;
+  // EBUSY: a free run was found, and pages in it could not be moved out of the way.
+  if (it.event.errno_of() == 16 && (!largest || is_large_enough)) return "cma-pinned";
+  // Large enough, but not aligned as it must be.
+  if (is_large_enough) it.values.erase("largest");
   if (free && pages) return "cma-fragmented";
   if (it.event.errno_of() == 16) return "cma-pinned";
   if (it.event.kind() == "dma_alloc_failure") return "dma-no-contiguous";

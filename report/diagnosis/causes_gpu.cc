@@ -50,7 +50,7 @@ constexpr std::array kGpuTexts{
         "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact, and start the "
         "program again. Use smaller single buffers: fewer layers on the GPU (llama.cpp: a smaller "
         "-ngl), a smaller batch; stop the desktop (sudo systemctl isolate multi-user.target). "
-        "jetmem doctor --step versions tells whether this L4T release has a known limit."},
+        "jetmem doctor --step versions shows whether this L4T release has a known limit."},
     CauseText{"gpu-buffer-refused", Harm::kWarning,
               "A GPU buffer{? of {size}} was refused{? ({why})}. If memory is still free, it is "
               "fragmented below the 2 MiB blocks that large buffers need, or page cache hides it, "
@@ -58,7 +58,7 @@ constexpr std::array kGpuTexts{
               "free -m, and sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; sudo jetmem compact "
               "right before the program starts. Use smaller single buffers (fewer GPU layers, "
               "smaller batch), stop the desktop (sudo systemctl isolate multi-user.target). jetmem "
-              "doctor --step versions tells whether this L4T release has a known limit."},
+              "doctor --step versions shows whether this L4T release has a known limit."},
     CauseText{"gpu-buffer-too-large", Harm::kWarning,
               "The program requests {size} of GPU memory, more than the {free_then} that is free.",
               "Use a smaller or more quantized model, a smaller batch or context, or fewer layers "
@@ -270,7 +270,7 @@ constexpr std::array kGpuTexts{
         "An engine{? {dev}}{? (syncpoint {syncpt})} did not finish its work: it hangs, or waits "
         "for a producer (camera, decoder, GPU) that stopped. It is seldom a lack of memory.",
         "Restart the pipeline: sudo systemctl restart nvargus-daemon. If it returns, sudo jetmem "
-        "capture; jetmem doctor --step versions tells whether this L4T release has a known issue."},
+        "capture; jetmem doctor --step versions shows whether this L4T release has a known issue."},
     CauseText{
         "camera-no-frames", Harm::kWarning,
         "No frames arrive from the camera{? {dev}}{? within {timeout} ms}, and the log shows no "

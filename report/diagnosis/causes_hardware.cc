@@ -151,6 +151,12 @@ constexpr std::array kHardwareTexts{
         "has no valid entry for it. It is neither a freed buffer nor a memory shortage.",
         "Add the property iommus to the device's node in the device tree, or disable the device; "
         "keep firmware, device tree and kernel on the same release."},
+    CauseText{"smmu-stream-conflict", Harm::kWarning,
+              "Several entries of the SMMU{? {dev}} match the stream ID of one device{? ({sid})}: "
+              "it refuses that DMA. It is neither a freed buffer nor a memory shortage.",
+              "Compare the property iommus of the device tree's nodes: two of them name the same "
+              "stream ID, or firmware left an entry behind. Keep firmware, device tree and kernel "
+              "on the same release."},
     CauseText{"iommu-configuration", Harm::kWarning,
               "The IOMMU{? {dev}} has no valid table entry for {client}{? ({reason})} and refused "
               "its DMA{? to {iova}}: usually a defect of the firmware's (BIOS) description of the "
@@ -161,16 +167,25 @@ constexpr std::array kHardwareTexts{
               "{?, at {iova}}: an address reserved for interrupts or for others, or a translation "
               "request that is not enabled. Usually a defect of firmware or driver.",
               "Update BIOS, kernel and the driver of the device."},
-    CauseText{"smmu-ats", Harm::kWarning,
-              "A device{? with stream ID {sid}} sends DMA that is already translated, which is not "
-              "allowed for it (ATS is off): usually a defect of firmware or kernel, not a memory "
-              "shortage.",
-              "Disable ATS: pci=noats on the kernel command line; update firmware and kernel from "
-              "the board's vendor."},
+    CauseText{
+        "smmu-ats", Harm::kWarning,
+        "A device{? with stream ID {sid}} translates addresses itself: it requests translations "
+        "or sends DMA that is already translated, which is not allowed for it (ATS is off). "
+        "Usually a defect of firmware or kernel, not a memory shortage.",
+        "Disable ATS: pci=noats on the kernel command line; update firmware and kernel from "
+        "the board's vendor."},
     CauseText{"smmu-abort", Harm::kWarning,
               "The access of the {unit}{? {dev}} to memory was aborted (external abort): usually "
               "hardware or bus configuration, not a freed buffer.",
               "Update firmware{?{tree} and device tree}; if it returns, replace the {board}."},
+    CauseText{"under-voltage", Harm::kWarning,
+              "The supply voltage is too low: the device slows down, and may reset or lose data.",
+              "Use the power supply that the board's maker asks for and a short cable, and take "
+              "the load of USB devices off the board."},
+    CauseText{"over-current", Harm::kWarning,
+              "The chip drew more current than the board's supply allows, and slows down.",
+              "Use a stronger power supply{?{modes}, or a lower power mode (sudo nvpmodel -q lists "
+              "them)}."},
     CauseText{"messages-suppressed", Harm::kWarning,
               "The kernel suppressed messages about {of}{? (at least {count})}: there were more "
               "than the log shows.",
@@ -382,6 +397,7 @@ std::string_view smmu(const Case& it) {
       event == 0x25) {
     return "smmu-abort";
   }
+  if (contains(fault, "stream match conflict")) return "smmu-stream-conflict";
   if (it.event.says_any({"c_bad", "ste_fetch", "stream_disabled", "cd_fetch", "unidentified stream",
                          "unknown stream", "bad_ste", "bad_substream"}) ||
       (it.event.kind() == "smmu_global_fault" && !contains(fault, "permission") &&
@@ -401,6 +417,14 @@ std::string_view smmu(const Case& it) {
   if (contains(fault, "access flag") || event == 0x12) return "smmu-access-flag";
   const bool unmapped = contains(fault, "translation") || event == 0x10;
   return unmapped ? "smmu-unmapped" : "";
+}
+
+std::string_view heat_or_power(const Case& it) {
+  if (it.facts.is_jetson()) it.values["modes"] = "";
+  const std::string_view trip = it.event.text("trip");
+  if (trip == "undervoltage") return "under-voltage";
+  if (trip == "oc_alarm") return "over-current";
+  return "";
 }
 
 std::string_view stall(const Case& it) {
@@ -518,6 +542,7 @@ std::string_view choose_hardware(const Case& it) {
   if (kind == "storage_error") {
     return storage(it);
   }
+  if (kind == "thermal") return heat_or_power(it);
   if (kind == "firmware_hang" && it.log.cpu_stall) {
     if (const auto driver = it.event.text("driver"); !driver.empty()) {
       it.values.try_emplace("dev", printable(driver, 40));

@@ -252,6 +252,8 @@ std::string_view swap(const Case& it) {
     if (const auto text = it.event.text(name); !text.empty()) it.values[name] = printable(text, 80);
   }
   const std::string_view op = it.event.text("op");
+  // The device is zram, which says so itself.
+  if (op == "read" && it.has_kind("zram_error")) return "";
   if (op == "read") return "swap-read";
   if (op == "write") return "swap-write";
   if (op == "entry") return "swap-entry-damaged";
@@ -272,7 +274,7 @@ std::string_view choose_memory(const Case& it) {
   }
   if (kind == "vmalloc_failure") {
     if (const auto size = it.event.number("size")) it.values["size"] = doctor::bytes(*size);
-    const bool no_pages = it.event.says_any({"pages", "page order", "vm_struct"});
+    const bool no_pages = it.event.says_any({"pages", "page order"});
     return no_pages ? "vmalloc-pages" : "vmalloc-space";
   }
   if (kind == "zram_error") {

@@ -69,6 +69,13 @@ Gap gap(const Answer& answer, const DeviceNow& now) {
   if (*answer.unknown > 0) {
     return {"no problem known, but " + of + ": jetmem alerts", "jetmem alerts"};
   }
+  // Every Linux has one: here it is hidden, as in a container without /dev/kmsg.
+  const SourceNow* const log = now.source("kernel_log");
+  if (log != nullptr && log->state == "absent") {
+    return {"no problem known, but OOM kills and faults are not seen: " +
+                now.absence_reason("kernel_log"),
+            "sudo jetmem sources"};
+  }
   if (now.by == SnapshotOrigin::kCommand) {
     return {"no problem found, but jetmemd does not answer", "systemctl status jetmemd"};
   }

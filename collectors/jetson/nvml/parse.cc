@@ -250,7 +250,7 @@ class Parser {
     if (!any && all_unsupported) {
       return fail(Errc::kAbsent,
                   "NVML supports nothing of this GPU: where its driver is nvgpu, "
-                  "nvmap tells the memory of processes");
+                  "nvmap has the memory of processes");
     }
     if (!any) return fail(Errc::kIo, "NVML: " + printable(first_error_));
     if (listed_gpus_ > found_) out_.absent.add("too_many_gpus", listed_gpus_ - found_);

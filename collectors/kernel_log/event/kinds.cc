@@ -28,8 +28,8 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
          "update the driver or program of the named client; `jetmem events` shows what ran before"),
     kind(EventKind::kSmmuGlobalFault, "smmu_global_fault", Group::kDma, kError,
          "14f6d8cc6998489697087d68daa6a12b", {"dev", "client", "fault"},
-         "a device without an SMMU entry does DMA: its device tree node lacks the property iommus, "
-         "or firmware left it running",
+         "usually a device without an SMMU entry does DMA: its device tree node lacks the property "
+         "iommus, or firmware left it running",
          "add the property iommus to the device's node in the device tree, or disable the device"),
     kind(EventKind::kSmmuV3Event, "smmu_v3_event", Group::kDma, kError,
          "a99f0860f98b4f6d893ac4e33e2b316e", {"dev", "client", "name", "rw"},
@@ -237,7 +237,7 @@ constexpr std::array<KindInfo, kKindCount> kKinds{{
     kind(EventKind::kThermal, "thermal", Group::kThermal, kError,
          "d336d323a9c54cb9ba983096409fe481", {"zone_type", "trip"},
          "heat or power limits slow everything down or shut the device off",
-         "improve cooling or lower the power mode (`nvpmodel`)"),
+         "improve cooling or power supply; on a Jetson, lower the power mode (`nvpmodel`)"),
     kind(EventKind::kMemoryClock, "memory_clock", Group::kClock, kWarning,
          "678723a99a574330b02467ff68b1c5ba", {"dev", "error"},
          "the memory clock or its bandwidth limit could not be set: memory may be slow, or "

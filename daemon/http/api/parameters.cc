@@ -83,7 +83,7 @@ Result<std::size_t> Parameters::count(std::string_view name, std::size_t otherwi
   if (text == nullptr) return otherwise;
   const auto value = parse_u64(*text);
   if (!value || *value == 0 || *value > most) {
-    return wrong(name, *text, "no whole number from 1 to " + std::to_string(most));
+    return wrong(name, *text, "not a whole number from 1 to " + std::to_string(most));
   }
   return static_cast<std::size_t>(*value);
 }
@@ -92,7 +92,7 @@ Result<std::optional<std::int64_t>> Parameters::number(std::string_view name) co
   const std::string_view* const text = find(name);
   if (text == nullptr) return std::optional<std::int64_t>();
   const auto value = parse_i64(*text);
-  if (!value) return wrong(name, *text, "no whole number");
+  if (!value) return wrong(name, *text, "not a whole number");
   return value;
 }
 
@@ -103,7 +103,7 @@ Result<std::optional<Nanoseconds>> Parameters::moment(std::string_view name,
   const auto value = parse_seconds(*text);
   if (!value) {
     return wrong(name, *text,
-                 "no time: seconds since 1970, or with a minus before now, without exponent");
+                 "not a time: seconds since 1970, or with a minus before now, without exponent");
   }
   return text->front() == '-' ? now + *value : *value;
 }

@@ -36,5 +36,12 @@ TEST(Boots, InvalidUtf8InADirectoryName) {
   }
 }
 
+TEST(Boots, NothingThatDescribesThemIsNoFailure) {
+  const TempDir directory;
+  directory.write("root/proc/meminfo", "MemTotal: 1 kB\n");
+  const CommandRun run = run_command({"boots", "--root", directory.file("root")});
+  EXPECT_EQ(run.status, kExitOk) << run.err;
+}
+
 }  // namespace
 }  // namespace jetmem

@@ -159,6 +159,7 @@ TEST(StatusCommand, BriefOfAFixture) {
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.out, StartsWith("WARNING orin-nano-8gb: mem 79% used 1.5 GiB avail, "
                                   "cma 60% largest 36 MiB"));
+  EXPECT_THAT(run.out, HasSubstr(", 0 alerts firing, 2 pending, "));
 }
 
 TEST(StatusText, CutsNamesAndKeepsToItsWidth) {

@@ -107,5 +107,38 @@ TEST(Incidents, TheConfirmedCauseIsAmongTheFirstThree) {
   EXPECT_EQ(seen, kCauses.size());
 }
 
+TEST(Incidents, OfDifferentThingsAreNotOne) {
+  const auto killed = [](const std::string& at, const std::string& comm) {
+    return "[" + at +
+           "1] a invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, "
+           "oom_score_adj=0\n[" +
+           at + "2] Out of memory: Killed process 43 (" + comm +
+           ") total-vm:1000kB, anon-rss:400kB, file-rss:0kB, shmem-rss:0kB\n";
+  };
+  const auto kills = causes_of(
+      killed("  100.00000", "detector") + killed("90100.00000", "b") + killed("90200.00000", "b"),
+      kernel_log::Soc::kUnknown);
+  ASSERT_EQ(kills.size(), 2U);
+  EXPECT_NE(kills[0].cause.find("The kernel killed detector"), std::string::npos);
+  EXPECT_EQ(kills[0].events, 2U);
+  EXPECT_NE(kills[1].cause.find("The kernel killed b"), std::string::npos);
+  EXPECT_EQ(kills[1].events, 4U);
+  std::string many;
+  for (int i = 0; i < 50; ++i) {
+    many += killed("  1" + std::to_string(10 + i) + ".00000", "p" + std::to_string(i));
+  }
+  EXPECT_EQ(causes_of(many, kernel_log::Soc::kUnknown).size(), 8U);
+
+  const auto suppressed = causes_of(
+      "[  1.000001] arm_smmu_context_fault: 41 callbacks suppressed\n"
+      "[  2.000001] cma_alloc: 24 callbacks suppressed\n",
+      kernel_log::Soc::kUnknown);
+  ASSERT_EQ(suppressed.size(), 2U);
+  for (const Cause& each : suppressed) {
+    EXPECT_EQ(each.id, "messages-suppressed");
+    EXPECT_EQ(each.runbook, std::string(care_of(each.about)->runbook));
+  }
+}
+
 }  // namespace
 }  // namespace jetmem::diagnosis

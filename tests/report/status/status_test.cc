@@ -252,6 +252,17 @@ TEST(NextCommand, FollowsTheVerdict) {
   EXPECT_EQ(status_answer(now).next_command, "systemctl status jetmemd");
 }
 
+// Every Linux has one; a container often does not see it.
+TEST(StatusVerdict, WithoutTheKernelLogIsUnknown) {
+  DeviceNow now = alarmed({}, {"Quiet", "warning", "inactive"});
+  ASSERT_EQ(status_answer(now).level, StatusLevel::kOk);
+  now.sources.front().state = "absent";
+  now.sources.front().reason = "read /dev/kmsg: No such file or directory";
+  const StatusAnswer answer = status_answer(now);
+  EXPECT_EQ(answer.level, StatusLevel::kUnknown);
+  EXPECT_THAT(answer.reason, HasSubstr("/dev/kmsg"));
+}
+
 TEST(NextCommand, EachShippedRuleHasOne) {
   const ParsedRules shipped = parse_rules(shipped_rules());
   std::size_t named = 0;

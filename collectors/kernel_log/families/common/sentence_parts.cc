@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "base/text/text.h"
@@ -66,7 +67,9 @@ std::string size_in_words(std::int64_t kib) {
   if (size >= kGiB) {
     std::snprintf(text.data(), text.size(), "%.1f GiB", size / kGiB);
   } else if (size >= kMiB) {
-    std::snprintf(text.data(), text.size(), "%.0f MiB", size / kMiB);
+    const double tenths = std::round(size / kMiB * 10);
+    const bool is_even = tenths >= 1000 || std::fmod(tenths, 10) == 0;
+    std::snprintf(text.data(), text.size(), is_even ? "%.0f MiB" : "%.1f MiB", tenths / 10);
   } else {
     std::snprintf(text.data(), text.size(), "%.0f KiB", size);
   }

@@ -225,7 +225,7 @@ void describe_allocation(const Event& event, std::string& out) {
       out += process_in_words(event) + " waited";
       if (const auto ms = event.number("ms")) {
         out += *ms < 2000 ? " " + std::to_string(*ms) + " ms"
-                          : " " + std::to_string(*ms / 1000) + " seconds";
+                          : " " + std::to_string((*ms + 500) / 1000) + " seconds";
       }
       out += " for memory";
       if (order) out += " (" + order_in_words(*order) + ")";

@@ -55,7 +55,7 @@ TEST(Parameters, NumbersAreChecked) {
   EXPECT_FALSE(parameters.count("a", 5, 9));
   for (const char* name : {"b", "c", "d", "e"}) EXPECT_FALSE(parameters.count(name, 5, 10)) << name;
   EXPECT_EQ(parameters.count("c", 5, 10).error().message,
-            "c=\"ten\" is no whole number from 1 to 10");
+            "c=\"ten\" is not a whole number from 1 to 10");
   EXPECT_EQ(**parameters.number("d"), -7);
   EXPECT_EQ(*parameters.number("none"), std::nullopt);
   EXPECT_FALSE(parameters.number("c"));
