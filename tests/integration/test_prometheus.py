@@ -97,10 +97,10 @@ class Scraped(unittest.TestCase):
             self.assertEqual(entries, {(kind, page.help[name])}, name)
 
     def test_counters_count(self):
-        # Over all scrapes: between just two of them, a second apart, a busy machine may read twice.
+        # The slope over all scrapes: between just two, a second apart, a busy machine may read twice.
         def rate():
             return [v for _, v in self.prometheus.query(
-                'rate(jetmem_sample_cycles_total{board="live"}[5m])')]
+                'deriv(jetmem_sample_cycles_total{board="live"}[5m])')]
         found = jt.wait_for("a rate", rate)
         self.assertTrue(0.5 < found[0] < 2, found)
         # Each daemon alone, and all ask for themselves: none restarted under the scrapes.

@@ -121,8 +121,9 @@ TEST_F(PasswordVerifierTest, EachClientHasFewPlaces) {
   // Others come in all the same, and are not far behind.
   EXPECT_EQ(verifier_.check({"alice", "right"}, client(2)), State::kRequested);
   EXPECT_EQ(settled({"alice", "right"}, client(2)), State::kRight);
-  for (std::uint8_t i = 3; i < 30; ++i) {
-    for (int j = 0; j < 4; ++j) {
+  // On a busy machine places become free while they are taken.
+  for (std::uint8_t i = 3; i < 200 && last != State::kFull; ++i) {
+    for (int j = 0; j < 4 && last != State::kFull; ++j) {
       last = verifier_.check({"alice", std::to_string(i * 10 + j)}, client(i));
     }
   }
