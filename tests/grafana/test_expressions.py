@@ -75,10 +75,10 @@ class Expressions(unittest.TestCase):
 
     # ------------------------------------------------------------- what happened in the time shown
 
-    def grown(self, values, wanted):
+    def grown(self, values, wanted, *more):
         self.answers(
             "jetmem-incident / Kernel events in the time range / A",
-            [series("jetmem_kernel_events_total", values, kind="oom_kill")],
+            [series("jetmem_kernel_events_total", values, kind="oom_kill"), *more],
             {'{kind="oom_kill"}': wanted} if wanted else {},
         )
 
@@ -94,6 +94,15 @@ class Expressions(unittest.TestCase):
     def test_a_reboot_resets(self):
         """Two before it, then three from 0 on, of which the first is seen with the counter."""
         self.grown("5x15 7x10 3x15", 5)
+
+    def test_out_of_reach_at_the_beginning(self):
+        """It counts from its last value before, of the same boot."""
+        booted = series("jetmem_boot_time_seconds", "1000x3 _x12 1001x25")
+        self.grown("200x3 _x12 200x25", 0, booted)
+        self.grown("200x3 _x12 203x25", 3, booted)
+
+    def test_rebooted_while_out_of_reach(self):
+        self.grown("1x3 _x12 1x25", 1, series("jetmem_boot_time_seconds", "1000x3 _x12 3000x25"))
 
     def test_a_device_that_died(self):
         self.grown("3x15 7x5 stale _x19", 4)

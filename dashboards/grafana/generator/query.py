@@ -58,13 +58,16 @@ def selects(expression, condition):
     return reported
 
 
-def grown(series):
+def grown(series, boot):
     """How much each counter has grown since the beginning of the time shown, for an instant query. One that came in
     meanwhile counts in full, which increase() does not see; one that a reboot has reset in between goes by increase();
     and one whose device has died counts up to its last value. A device that was out of reach at the beginning had its
-    last value before that, of at most a day ago."""
+    last value before that, of at most a day ago, unless it has booted since (boot: when it did)."""
     last = f"last_over_time({series}[$__range])"
-    first = f"last_over_time({series}[1d] offset $__range)"
+    boots = f"last_over_time({boot}[$__range]) - last_over_time({boot}[1d] offset $__range)"
+    first = (
+        f"({series} offset $__range or last_over_time({series}[1d] offset $__range) and on () (abs({boots}) < 60))"
+    )
     return (
         f"({last} unless {first})"
         f" or ({last} - {first} > 0 and resets({series}[$__range]) == 0)"

@@ -154,12 +154,13 @@ def log(k, w=12, h=7):
 
 def in_time(k, w=8, h=9):
     total = k.s("jetmem_kernel_events_total")
+    booted = k.s("jetmem_boot_time_seconds")
     return table(
         k.panels,
         "Kernel events in the time range",
-        "By kind. If the device was not scraped at the start of the range, all events since its boot.",
+        "By kind. If the device was not scraped in the day before the range, all events since its boot.",
         [Label("kind")],
-        [Column("events", f"sum by (kind) ({grown(total)}) > 0", bounds=ANY_IS_WARNING, look="text")],
+        [Column("events", f"sum by (kind) ({grown(total, booted)}) > 0", bounds=ANY_IS_WARNING, look="text")],
         w=w,
         h=h,
         sort="-events",
@@ -169,12 +170,13 @@ def in_time(k, w=8, h=9):
 
 def clients_in_time(k, w=8, h=9):
     total = k.s("jetmem_smmu_faults_total")
+    booted = k.s("jetmem_boot_time_seconds")
     return table(
         k.panels,
         "SMMU faults in the time range",
-        "By client and fault. If the device was not scraped at the start of the range, all faults since its boot.",
+        "By client and fault. If the device was not scraped in the day before the range, all faults since its boot.",
         [Label("client"), Label("fault"), Label("access")],
-        [Column("faults", f"sum by (client, fault, access) ({grown(total)}) > 0", bounds=ANY_IS_WARNING, look="text")],
+        [Column("faults", f"sum by (client, fault, access) ({grown(total, booted)}) > 0", bounds=ANY_IS_WARNING, look="text")],
         w=w,
         h=h,
         sort="-faults",
@@ -185,12 +187,13 @@ def clients_in_time(k, w=8, h=9):
 
 def kills_in_time(k, w=8, h=9):
     total = k.s("jetmem_oom_kills_total")
+    booted = k.s("jetmem_boot_time_seconds")
     return table(
         k.panels,
         "OOM kills in the time range",
-        "Processes killed by the OOM killer. If the device was not scraped at the start of the range, all kills since its boot.",
+        "Processes killed by the OOM killer. If the device was not scraped in the day before the range, all kills since its boot.",
         [Label("comm", title="process"), Label("scope")],
-        [Column("kills", f"sum by (comm, scope) ({grown(total)}) > 0", bounds=ANY_IS_WARNING, look="text")],
+        [Column("kills", f"sum by (comm, scope) ({grown(total, booted)}) > 0", bounds=ANY_IS_WARNING, look="text")],
         w=w,
         h=h,
         sort="-kills",
