@@ -89,9 +89,13 @@ bool can_be_of_probe(EventKind kind) {
 // Whether the event itself names somebody else: a program whose line it is, or a process. Threads
 // of the kernel and of CUDA's library work for the probe too.
 bool names_another(const Event& event) {
-  if (event.has("unit")) return true;
+  // Libraries write into the journal of the program's own unit.
+  if (event.has("unit")) return !event.text("unit").starts_with(kProbeComm);
   const std::string_view comm = event.text("comm");
-  if (info_of(event.kind()).group == Group::kOom) return !comm.starts_with(kProbeComm);
+  // Who is killed; but for who needed the memory.
+  if (info_of(event.kind()).group == Group::kOom && event.kind() != EventKind::kOomInvoked) {
+    return !comm.starts_with(kProbeComm);
+  }
   if (comm.empty()) return false;
   constexpr std::array<std::string_view, 7> kHelpers{kProbeComm, "cuda",       "kworker/", "irq/",
                                                      "swapper/", "ksoftirqd/", "nvgpu"};
@@ -189,10 +193,14 @@ std::uint64_t Tally::recent(EventKind kind, ErrorSeverity severity, Nanoseconds 
 
 void Tally::add_suppressed(EventKind kind, std::uint64_t count, std::optional<Nanoseconds> time) {
   ++changes_;
-  const bool by_probe = last_origin_[static_cast<std::size_t>(kind)] == Origin::kProbe ||
-                        origin_of(kind, time) == Origin::kProbe;
-  const Origin origin = by_probe ? Origin::kProbe : Origin::kSystem;
   KindCounts& counts = kinds_[static_cast<std::size_t>(kind)];
+  // What a probe did not cause although it ran is more likely to go on than to be joined by its
+  // own.
+  const bool is_of_another =
+      counts.last && origin_of(kind, counts.last) == Origin::kProbe;  // its time alone
+  const bool by_probe = last_origin_[static_cast<std::size_t>(kind)] == Origin::kProbe ||
+                        (!is_of_another && origin_of(kind, time) == Origin::kProbe);
+  const Origin origin = by_probe ? Origin::kProbe : Origin::kSystem;
   counts.count[static_cast<std::size_t>(origin)] += count;
   counts.suppressed[static_cast<std::size_t>(origin)] += count;
   if (by_probe || !time || !counts.last || *time - *counts.last > kAtOnce) return;

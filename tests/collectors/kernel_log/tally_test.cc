@@ -293,6 +293,12 @@ TEST(Tally, WhatOnlyHappensWhileTheProbeRunsIsTheSystems) {
   EXPECT_EQ(origin_of(programs), Origin::kProbe);
   programs.set_text("unit", "ollama.service");
   EXPECT_EQ(origin_of(programs), Origin::kSystem) << "the line is another program's";
+  tally.add_suppressed(EventKind::kCudaAllocFailure, 5, seconds(11));
+  EXPECT_EQ(tally.suppressed(EventKind::kCudaAllocFailure, Origin::kSystem), 5U);
+  programs.set_text("unit", "jetmem-probe@7-4711-987.service");
+  EXPECT_EQ(origin_of(programs), Origin::kProbe) << "its own libraries'";
+  EXPECT_EQ(origin_of(of_process(EventKind::kOomInvoked, "cuda-EvtHandlr")), Origin::kProbe);
+  EXPECT_EQ(origin_of(of_process(EventKind::kOomInvoked, "detector")), Origin::kSystem);
   constexpr EventKind kAllocation = EventKind::kPageAllocFailure;
   EXPECT_EQ(origin_of(of_process(kAllocation, "detector")), Origin::kSystem);
   for (const char* comm : {"jetmem-probe", "cuda-EvtHandlr", "kworker/2:1"}) {
