@@ -142,7 +142,8 @@ export class Device extends EventTarget {
   #left = 0;
   #back = -Infinity;
   #owesBack = false;
-  #ticked = Date.now();
+  // By how much the wall clock is ahead of performance.now(), which may stand still in sleep.
+  #clockOffset = Date.now() - performance.now();
 
   // {is: 'asking' | 'live' | 'stalled' | 'silent', why, since}: stalled: the daemon answers, but
   // without a current status; silent: no answers.
@@ -168,7 +169,6 @@ export class Device extends EventTarget {
     setInterval(() => this.#tick(), 250);
     document.addEventListener('visibilitychange', () => {
       this.#seen = performance.now();
-      this.#ticked = Date.now();  // while hidden, ticks are rare
       this.#tick();
     });
     this.#tick();
@@ -258,10 +258,10 @@ export class Device extends EventTarget {
   }
 
   #tick() {
-    const slept = Date.now() - this.#ticked > STALE;
-    this.#ticked = Date.now();
     if (document.hidden) return;
-    if (slept) this.#wake();
+    const offset = Date.now() - performance.now();
+    if (offset - this.#clockOffset > STALE) this.#wake();
+    this.#clockOffset = offset;
     this.judge();
     this.#tellBack();
     const now = performance.now() / 1000;
@@ -284,7 +284,7 @@ export class Device extends EventTarget {
     if (now - this.#status > STALE && now - this.#seen > SEEN_AGAIN) this.#stall();
   }
 
-  // The computer slept, and performance.now() may have stood still meanwhile.
+  // The computer slept: what was current then is not now.
   #wake() {
     for (const watched of this.#watched.values()) watched.due = 0;
     if (this.#state.is === 'live') this.#stall();

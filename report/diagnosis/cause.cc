@@ -186,9 +186,11 @@ std::vector<std::string> victims_of(std::span<const EventFields> fields) {
   for (std::size_t i = fields.size(); i-- > 0;) {
     const std::string& kind = fields[i].kind();
     if (!kind.starts_with("oom_")) continue;
-    // Those of the killed one itself; who invoked the killer comes before them.
-    if (kind != "oom_invoked") victim = printable(fields[i].text("comm"), 64);
-    out[i] = victim;
+    const std::string comm = printable(fields[i].text("comm"), 64);
+    // Who invoked the killer comes before what tells whom it killed; that one is gone later.
+    const bool is_kill = kind.starts_with("oom_kill");
+    if (is_kill && !comm.empty()) victim = comm;
+    out[i] = is_kill || kind == "oom_invoked" || comm.empty() ? victim : comm;
     if (kind == "oom_invoked") victim.clear();
   }
   return out;
@@ -321,12 +323,17 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
   const auto add = [&](Cause cause, std::uint64_t count) {
     // Beyond so many they are one again.
     constexpr std::ptrdiff_t kMostOfOneId = 8;
-    const auto of_id = [&](const Cause& each) { return each.id == cause.id; };
-    const bool full = std::count_if(out.begin(), out.end(), of_id) >= kMostOfOneId;
+    const auto of_id = [&](const Cause& each) {
+      return each.id == cause.id && (each.device == cause.device || cause.device.empty());
+    };
     const auto same = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
-      return of_id(each) && (each.device == cause.device || cause.device.empty()) &&
-             (each.about == cause.about || cause.about.empty() || full);
+      return of_id(each) && (each.about == cause.about || cause.about.empty());
     });
+    if (same == out.end() && std::count_if(out.begin(), out.end(), of_id) >= kMostOfOneId) {
+      const auto last = std::find_if(out.rbegin(), out.rend(), of_id);
+      last->events += count;
+      return;
+    }
     if (same != out.end()) {
       same->events += count;
       // A later event may know more, as a number that the first did not print.

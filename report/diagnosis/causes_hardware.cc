@@ -180,8 +180,8 @@ constexpr std::array kHardwareTexts{
               "Update firmware{?{tree} and device tree}; if it returns, replace the {board}."},
     CauseText{"under-voltage", Harm::kWarning,
               "The supply voltage is too low: the device slows down, and may reset or lose data.",
-              "Use the power supply that the board's maker asks for and a short cable, and take "
-              "the load of USB devices off the board."},
+              "Use the power supply that the board's maker asks for and a short cable, and power "
+              "USB devices from their own supply."},
     CauseText{"over-current", Harm::kWarning,
               "The chip drew more current than the board's supply allows, and slows down.",
               "Use a stronger power supply{?{modes}, or a lower power mode (sudo nvpmodel -q lists "

@@ -465,10 +465,18 @@ Findings correlate(const DeviceNow& now, Past& past) {
       // Alerts that were firing at the last record.
       if (now.by != SnapshotOrigin::kDaemon && facts->newest &&
           out.now - seconds_of(*facts->newest) <= kOtherDay) {
-        out.alerts = firing_alerts(
-            past.events(out.now - kAlertsWindow, out.now + 60,
-                        {"firing", "resolved", "unknown", "inhibited", "withdrawn"}, 500),
-            number_of_boot(now, past));
+        // The last record is of this boot, or no alert of it is recorded.
+        const bool is_other_boot = !out.of_other_day && !now.boot_id.empty() &&
+                                   number_of_boot(now, past) == 0 && !facts->boots.empty();
+        const std::int64_t boot = out.of_other_day && !facts->boots.empty()
+                                      ? facts->boots.back().number
+                                      : number_of_boot(now, past);
+        if (!is_other_boot) {
+          out.alerts = firing_alerts(
+              past.events(out.now - kAlertsWindow, out.now + 60,
+                          {"firing", "resolved", "unknown", "inhibited", "withdrawn"}, 500),
+              boot);
+        }
         out.alerts_recorded = past.problem().empty();
       }
       out.clock_doubt = !facts->boots.empty() && !facts->boots.back().wall_trusted;

@@ -73,7 +73,7 @@ bool check_areas(const DeviceView& view, Step& step) {
     std::string text = "Area " + area + ": drivers hold " + share(used.value);
     if (size) text += " of " + bytes(*size);
     if (run) text += ", the largest free block is " + bytes(*run);
-    if (run && fit && *fit > 0) text += ", needed in one block are " + bytes(*run / *fit);
+    if (run && fit && *fit > 0) text += ", a request needs " + bytes(*run / *fit) + " in one block";
     note(step, text + ".");
     if (fit && *fit < 1) {
       found(step, Verdict::kWarning,

@@ -45,6 +45,23 @@ TEST_F(BootHistoryTest, ARestartWithinABootIsNoBoot) {
   EXPECT_EQ(boot_history.history().unclean_boots, 0U);
 }
 
+// As that of a container, which is new with each start of it.
+TEST_F(BootHistoryTest, AnEmptiedRuntimeDirectoryLeavesRecentStartsUnknown) {
+  TestDevice device("a");
+  for (const char* runtime : {"/first", "/second"}) {
+    device.runtime_directory = directory.path() + runtime;
+    std::filesystem::create_directory(device.runtime_directory);
+    BootHistory boot_history = device.start(directory.path());
+    boot_history.observe(facts_with(""));
+    const boot::Starts* const starts = boot_history.view().starts;
+    ASSERT_NE(starts, nullptr);
+    const bool is_first = std::string_view(runtime) == "/first";
+    EXPECT_EQ(starts->recent(device.clock.boot()).has_value(), is_first) << runtime;
+    EXPECT_EQ(boot_history.history().starts, is_first ? 1U : 2U);
+    boot_history.finish(RunEnd::kStopped);
+  }
+}
+
 TEST_F(BootHistoryTest, HowTheDeviceEnded) {
   struct Case {
     std::optional<RunEnd> how;

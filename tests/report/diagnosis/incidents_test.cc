@@ -127,7 +127,11 @@ TEST(Incidents, OfDifferentThingsAreNotOne) {
   for (int i = 0; i < 50; ++i) {
     many += killed("  1" + std::to_string(10 + i) + ".00000", "p" + std::to_string(i));
   }
-  EXPECT_EQ(causes_of(many, kernel_log::Soc::kUnknown).size(), 8U);
+  const auto most = causes_of(many + killed(" 900.00000", "p3"), kernel_log::Soc::kUnknown);
+  ASSERT_EQ(most.size(), 8U);
+  EXPECT_EQ(most[3].events, 4U) << "what has its own stays there";
+  EXPECT_NE(most[7].cause.find("The kernel killed p7"), std::string::npos);
+  EXPECT_EQ(most[7].events, 86U);
 
   const auto suppressed = causes_of(
       "[  1.000001] arm_smmu_context_fault: 41 callbacks suppressed\n"

@@ -212,8 +212,12 @@ TEST_F(DoctorSummary, AHistoryOfALaterDayThanTheCapture) {
 TEST_F(DoctorSummary, RecordedAlertsThatHaveEnded) {
   past_.series("jetmem_meminfo_MemAvailable_bytes", kMorning - kHour, kMorning, 10,
                [](double) { return 3 * kGiB; });
-  const auto change = [&](const char* alert, const char* kind, double at, const char* area = "a") {
+  past_.known.boots.front().boot_id = "b2";
+  past_.known.boots.front().number = 2;
+  const auto change = [&](const char* alert, const char* kind, double at, const char* area = "a",
+                          std::int64_t boot = 2) {
     EventRecord record;
+    record.boot = boot;
     record.what = EventWhat::kAlert;
     record.kind = kind;
     record.severity = "critical";
@@ -223,6 +227,7 @@ TEST_F(DoctorSummary, RecordedAlertsThatHaveEnded) {
     record.wall = ns(at);
     past_.event(record);
   };
+  change("JetmemSwapThrash", "firing", kMorning - 1000, "a", 1);
   change("JetmemMemoryLow", "firing", kMorning - 900);
   change("JetmemMemoryLow", "inhibited", kMorning - 800);
   change("JetmemCmaExhausted", "firing", kMorning - 700, "a");
@@ -233,9 +238,13 @@ TEST_F(DoctorSummary, RecordedAlertsThatHaveEnded) {
   now.alerts->local_snapshot = true;
   const DoctorAnswer answer = examine(now, &past_);
   const std::string text = doctor_json(answer);
+  EXPECT_THAT(text, Not(HasSubstr("JetmemSwapThrash has been firing"))) << "of the boot before";
   EXPECT_THAT(text, Not(HasSubstr("JetmemMemoryLow has been firing")));
   EXPECT_THAT(text, HasSubstr("JetmemCmaExhausted has been firing"));
   EXPECT_THAT(text, HasSubstr("JetmemCmaExhausted of a"));
+  // In a boot of which nothing is recorded no alert is known to fire.
+  now.boot_id = "b3";
+  EXPECT_THAT(doctor_json(examine(now, &past_)), Not(HasSubstr("has been firing")));
 }
 
 // A history that somebody sent may say anything.
