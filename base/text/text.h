@@ -3,6 +3,7 @@
 // never reads past its end; numbers that overflow are refused, not wrapped.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
