@@ -10,8 +10,7 @@ namespace {
 
 constexpr std::array kMemoryExhaustionMetrics{
     gauge("jetmem_memory_exhaustion_seconds",
-          "Time until MemAvailable and SwapFree are used up if they continue to shrink as in the "
-          "last "
+          "Time until MemAvailable and SwapFree are used up if they continue to shrink as in the last "
           "30 seconds. Absent when they do not shrink, or not to 0 within ten minutes. When "
           "jetmem_memory_available_ratio is low as well, an OOM kill is that far away."),
 };

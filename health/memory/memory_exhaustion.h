@@ -8,7 +8,7 @@
 //
 // The rate is the smallest of those over the last 30 s, over the last 3 s, and over the 3 s before
 // these: memory that stopped shrinking is not gone soon, and a single allocation is no trend. A
-// pause of more than ten seconds (suspend, a failed source) starts anew.
+// pause of more than twelve seconds (suspend, a failed source) starts anew.
 //
 // Reasons for absent values: meminfo_unknown, not_printed (MemAvailable, before Linux 3.14),
 // too_few_readings (less than six seconds of them), not_shrinking (at this rate, not within ten

@@ -68,8 +68,8 @@ std::string size_in_words(std::int64_t kib) {
     std::snprintf(text.data(), text.size(), "%.1f GiB", size / kGiB);
   } else if (size >= kMiB) {
     const double tenths = std::round(size / kMiB * 10);
-    const bool is_even = tenths >= 1000 || std::fmod(tenths, 10) == 0;
-    std::snprintf(text.data(), text.size(), is_even ? "%.0f MiB" : "%.1f MiB", tenths / 10);
+    const bool is_whole = tenths >= 1000 || std::fmod(tenths, 10) == 0;
+    std::snprintf(text.data(), text.size(), is_whole ? "%.0f MiB" : "%.1f MiB", tenths / 10);
   } else {
     std::snprintf(text.data(), text.size(), "%.0f KiB", size);
   }
