@@ -191,17 +191,22 @@ bool is_everybodys(std::string_view address) {
 void redact_words(std::string_view line, Redacted& counts, bool ids, std::string& out) {
   const bool ip_config = line.find("IP-Config") != line.npos || line.find("host=") != line.npos;
   char before = ' ';
+  char earlier = ' ';
+  const auto drop = [&](std::size_t size) {
+    if (size == 0) return;
+    earlier = size > 1 ? line[size - 2] : before;
+    before = line[size - 1];
+    line.remove_prefix(size);
+  };
   const auto pass = [&](std::size_t size) {
     out.append(line.substr(0, size));
-    if (size > 0) before = line[size - 1];
-    line.remove_prefix(size);
+    drop(size);
   };
   const auto replace = [&](std::size_t size, const char* by, std::uint64_t& count) {
     if (size == 0) return;
     out += by;
     ++count;
-    before = line[size - 1];
-    line.remove_prefix(size);
+    drop(size);
   };
   while (!line.empty()) {
     if (!is_alnum(before)) {
@@ -211,7 +216,10 @@ void redact_words(std::string_view line, Redacted& counts, bool ids, std::string
       }
       std::size_t address = mac_at(line);
       if (address == 0 && before != '.') address = ipv4_at(line);
-      if (address == 0 && before != ':') address = ipv6_at(line);
+      // "from:fe80::1", but not the "dead::beef" of "c++::dead::beef".
+      if (address == 0 && (before != ':' || (earlier != ':' && line.front() != ':'))) {
+        address = ipv6_at(line);
+      }
       if (address > 0) {
         is_everybodys(line.substr(0, address)) ? pass(address)
                                                : replace(address, "<address>", counts.addresses);

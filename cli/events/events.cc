@@ -83,6 +83,9 @@ class EventsCommand {
     if (options_.only_ring && options_.follow) {
       return fail(Errc::kInvalid, "--follow needs the history: not possible with --ring");
     }
+    if (options_.follow && options_.ring.until) {
+      return fail(Errc::kInvalid, "--follow shows what is to come: leave out --until");
+    }
     return {};
   }
 

@@ -71,6 +71,11 @@ class Follow(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
 
+    def test_no_end(self):
+        done = jt.run([jt.JETMEM, "events", "--follow", "--until", "1h"])
+        self.assertEqual((done.returncode, done.stdout), (64, ""))
+        self.assertIn("leave out --until", done.stderr)
+
 
 if __name__ == "__main__":
     jt.main()

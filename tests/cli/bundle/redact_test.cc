@@ -17,6 +17,8 @@ TEST(Redact, RemovesAddresses) {
   EXPECT_EQ(redacted("from 192.168.1.20, 10.0.0.1:80"), "from <address>, <address>:80");
   EXPECT_EQ(redacted("addr fe80::4ab0:2dff:fe12:3456/64"), "addr <address>/64");
   EXPECT_EQ(redacted("2001:db8:1:2:3:4:5:6"), "<address>");
+  EXPECT_EQ(redacted("from:fe80::1 peer:2001:db8::5."), "from:<address> peer:<address>.");
+  EXPECT_EQ(redacted("in c++::dead::beef()"), "in c++::dead::beef()");
 }
 
 TEST(Redact, RemovesIdsAndNames) {
