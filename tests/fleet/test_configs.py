@@ -56,9 +56,25 @@ class Files(unittest.TestCase):
     def test_what_inhibits_what_is_as_without_a_fleet(self):
         def rules(path):
             return re.search(r"^inhibit_rules:\n(.*?)^receivers:", path.read_text(), re.M | re.S)[1]
-        own = rules(fleet.FLEET / "centre/alertmanager.yml")
-        shipped = rules(test_alertmanager.ALERTMANAGER)
-        self.assertTrue(own.endswith(shipped), "inhibit_rules of dashboards/prometheus/alertmanager.yml, word for word")
+        self.assertEqual(rules(fleet.FLEET / "centre/alertmanager.yml"), rules(test_alertmanager.ALERTMANAGER))
+
+    def test_no_two_alerts_inhibit_each_other(self):
+        """Both would be suppressed, and nobody be told."""
+        text = (fleet.FLEET / "centre/alertmanager.yml").read_text()
+        text = re.search(r"^inhibit_rules:\n(.*?)^receivers:", text, re.M | re.S)[1]
+        there = {name for path in needed.askers("rules") for name in re.findall(r"- alert: (\w+)", path.read_text())}
+
+        def matches(name, matchers):
+            found = re.findall(r'alertname(=~|!~|=|!=)"([^"]*)"', matchers)
+            self.assertTrue(found, matchers)
+            return all(bool(re.fullmatch(value, name)) == (how in ("=", "=~")) for how, value in found)
+        inhibits = set()
+        for rule in text.split("- source_matchers:")[1:]:
+            source, target = rule.split("target_matchers:")
+            inhibits |= {(one, other) for one in there for other in there
+                         if one != other and matches(one, source) and matches(other, target.split("equal:")[0])}
+        self.assertIn(("JetmemDeviceSilent", "JetmemDeviceDown"), inhibits)
+        self.assertEqual({pair for pair in inhibits if pair[::-1] in inhibits}, set())
 
     def test_alertmanager_names_alerts_that_exist(self):
         there = {name for path in needed.askers("rules") for name in re.findall(r"- alert: (\w+)", path.read_text())}
@@ -67,7 +83,7 @@ class Files(unittest.TestCase):
 
     def test_systemd_accepts_the_units(self):
         fleet.need("systemd-analyze")
-        for unit in sorted((fleet.FLEET / "device").glob("*.service")):
+        for unit in sorted([*fleet.FLEET.glob("device/*.service"), *fleet.FLEET.glob("journal/*-vacuum.*")]):
             shown = jt.run(["systemd-analyze", "verify", "--man=no", unit])
             # Programs that are not installed here are no fault of the unit.
             found = [line for line in (shown.stdout + shown.stderr).splitlines()
@@ -141,6 +157,8 @@ tests:
   - name: a device falls silent, and of six only that one
     interval: 15s
     input_series:
+      - {series: 'up{job="prometheus",instance="centre"}', values: 1x400}
+      - {series: 'up{job="alertmanager",instance="centre"}', values: 1x400}
       - {series: 'up{job="jetmem",instance="a"}', values: 1x40}
       - {series: 'up{job="jetmem",instance="b"}', values: 1x400}
       - {series: 'up{job="jetmem",instance="c"}', values: 1x400}
@@ -164,6 +182,8 @@ tests:
   - name: all fall silent, and come back
     interval: 15s
     input_series:
+      - {series: 'up{job="prometheus",instance="centre"}', values: 1x400}
+      - {series: 'up{job="alertmanager",instance="centre"}', values: 1x400}
       - {series: 'up{job="jetmem",instance="a"}', values: 1x40 _x40 1x80}
       - {series: 'up{job="jetmem",instance="b"}', values: 1x40 _x40 1x80}
       - {series: 'up{job="jetmem",instance="c"}', values: 1x40 _x40 1x80}
@@ -180,6 +200,31 @@ tests:
       # And it outlives them by five minutes.
       - {expr: 'count by (alertname) (ALERTS{alertstate="firing"})', eval_time: 21m, exp_samples: [{labels: '{alertname="JetmemFleetSilent"}', value: 1}]}
       - {expr: 'count(ALERTS{alertstate="firing"})', eval_time: 27m, exp_samples: []}
+  - name: what was critical while the centre was down is reported when it comes
+    interval: 1m
+    input_series:
+      - {series: 'up{job="jetmem",instance="a"}', values: 1x80}
+      - {series: 'jetmem_alert_state{job="jetmem",instance="a",alert="JetmemOomKill",severity="critical"}', values: 0x5 2x10 0x85}
+    promql_expr_test:
+      - {expr: 'ALERTS{alertname="JetmemAlertMissedOffline"}', eval_time: 10m, exp_samples: []}
+      - expr: ALERTS{alertname="JetmemAlertMissedOffline"}
+        eval_time: 20m
+        exp_samples:
+          - {labels: 'ALERTS{alert="JetmemOomKill",alertname="JetmemAlertMissedOffline",alertstate="firing",instance="a",job="jetmem",severity="warning"}', value: 1}
+  - name: a receiver that fails once in five minutes, and one that failed once
+    interval: 15s
+    input_series:
+      - {series: 'alertmanager_notifications_failed_total{job="alertmanager",instance="fails",integration="webhook"}', values: '0x20 1x19 2x19 3x19 4x19 5x19 6x19 7x19'}
+      - {series: 'alertmanager_notifications_failed_total{job="alertmanager",instance="failed",integration="webhook"}', values: '0x20 1x140'}
+      - {series: 'up{job="prometheus",instance="centre"}', values: 1x160}
+      - {series: 'up{job="alertmanager",instance="centre"}', values: 0x160}
+    promql_expr_test:
+      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
+        eval_time: 25m
+        exp_samples: &failing
+          - {labels: '{alertname="JetmemCentreNotificationsFailing",instance="fails"}', value: 1}
+          - {labels: '{alertname="JetmemCentreScrapeFailing",instance="centre"}', value: 1}
+      - {expr: 'count by (alertname, instance) (ALERTS{alertstate="firing"})', eval_time: 36m, exp_samples: *failing}
   - name: what was critical while nothing came is reported when it comes
     interval: 1m
     input_series:
@@ -204,6 +249,8 @@ tests:
       - {series: 'up{job="jetmem",instance="127.0.0.1:10743"}', values: 1x80}
       - {series: 'prometheus_remote_storage_samples_failed_total{job="jetmem-agent",instance="x"}', values: 0x5 7x80}
       - {series: 'vm_persistentqueue_blocks_dropped_total{job="jetmem-agent",instance="y"}', values: 0x5 7x80}
+      # Refused for half an hour, and its counter with the samples.
+      - {series: 'prometheus_remote_storage_samples_failed_total{job="jetmem-agent",instance="z"}', values: 0x5 _x120 5000x240}
       - {series: 'prometheus_tsdb_too_old_samples_total{job="prometheus",instance="centre"}', values: 0x5 7x80}
     promql_expr_test:
       - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
@@ -213,6 +260,12 @@ tests:
           - {labels: '{alertname="JetmemSamplesLost",instance="x"}', value: 1}
           - {labels: '{alertname="JetmemSamplesLost",instance="y"}', value: 1}
           - {labels: '{alertname="JetmemCentreSamplesRejected",instance="centre"}', value: 1}
+      - expr: count by (alertname, instance) (ALERTS{alertstate="firing",alertname="JetmemSamplesLost"})
+        eval_time: 75m
+        exp_samples:
+          - {labels: '{alertname="JetmemSamplesLost",instance="x"}', value: 1}
+          - {labels: '{alertname="JetmemSamplesLost",instance="y"}', value: 1}
+          - {labels: '{alertname="JetmemSamplesLost",instance="z"}', value: 1}
       - expr: count by (alertname, instance) (ALERTS{alertstate="firing",alertname="JetmemDeviceUnnamed"})
         eval_time: 7m
         exp_samples: [{labels: '{alertname="JetmemDeviceUnnamed",instance="127.0.0.1:10743"}', value: 1}]
@@ -246,14 +299,48 @@ tests:
       - {expr: 'job:jetmem_devices:count_by_version', eval_time: 5m, exp_samples: [{labels: 'job:jetmem_devices:count_by_version{job="jetmem",version="1"}', value: 1}]}
 """
 
+# promtool evaluates each group at this interval.
+DAYS_TEST = """
+rule_files: [%s]
+evaluation_interval: 1m
+tests:
+  - name: a device gets a site and is the same device; of six, five were retired a day ago and are no share of the fleet
+    interval: 1m
+    input_series:
+      - {series: 'up{job="jetmem",instance="a"}', values: 1x1560}
+      - {series: 'up{job="jetmem",instance="b"}', values: 1x60}
+      - {series: 'up{job="jetmem",instance="b",site="hall-2"}', values: _x60 1x1500}
+      - {series: 'up{job="jetmem",instance="r1"}', values: 1x20}
+      - {series: 'up{job="jetmem",instance="r2"}', values: 1x20}
+      - {series: 'up{job="jetmem",instance="r3"}', values: 1x20}
+      - {series: 'up{job="jetmem",instance="r4"}', values: 1x20}
+      - {series: 'up{job="jetmem",instance="r5"}', values: 1x20}
+    promql_expr_test:
+      - {expr: 'count by (alertname) (ALERTS{alertstate="firing",alertname="JetmemFleetSilent"})', eval_time: 30m, exp_samples: [{labels: '{alertname="JetmemFleetSilent"}', value: 1}]}
+      - {expr: 'count(ALERTS{alertname="JetmemDeviceSilent",instance="b"})', eval_time: 2h, exp_samples: []}
+      - {expr: 'count(ALERTS{alertname="JetmemFleetSilent"})', eval_time: 26h, exp_samples: []}
+      - {expr: 'count(ALERTS{alertname="JetmemDeviceSilent",alertstate="firing"})', eval_time: 26h, exp_samples: [{value: 5}]}
+  - name: all are silent for a day, and stay one alert
+    interval: 1m
+    input_series:
+      - {series: 'up{job="jetmem",instance="a"}', values: 1x20}
+      - {series: 'up{job="jetmem",instance="b"}', values: 1x20}
+      - {series: 'up{job="jetmem",instance="c"}', values: 1x20}
+      - {series: 'up{job="jetmem",instance="d"}', values: 1x20}
+      - {series: 'up{job="jetmem",instance="e"}', values: 1x20}
+    promql_expr_test:
+      - {expr: 'count(ALERTS{alertname="JetmemFleetSilent",alertstate="firing"})', eval_time: 26h, exp_samples: [{value: 1}]}
+"""
+
 
 class Rules(unittest.TestCase):
     def test_they_say_what_they_should(self):
         fleet.need("promtool")
-        test = jt.temp_directory(self) / "rules-test.yml"
-        test.write_text(RULES_TEST % (fleet.FLEET / "centre/fleet.rules.yml"))
-        shown = jt.run(["promtool", "test", "rules", test], 120)
-        self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+        for about in (RULES_TEST, DAYS_TEST):
+            test = jt.temp_directory(self) / "rules-test.yml"
+            test.write_text(about % (fleet.FLEET / "centre/fleet.rules.yml"))
+            shown = jt.run(["promtool", "test", "rules", test], 240)
+            self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
 
     def test_silence_is_reported_before_alertmanager_calls_a_devices_alerts_resolved(self):
         """They end with its series, five minutes after the last sample; that message waits for group_interval."""

@@ -278,6 +278,36 @@ class Setup(unittest.TestCase):
         self.make(name=None)
         self.assertEqual(self.text("prometheus.yml"), current)
 
+    def test_devices_that_join_at_once_get_their_own_certificates(self):
+        self.make()
+        names = [f"device-{number}" for number in range(6)]
+        joining = [subprocess.Popen([str(PROGRAM), "--dir", str(self.directory), "join", name], stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for name in names]
+        for name, process in zip(names, joining):
+            script, errors = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, errors), (0, ""))
+            certificate, = re.findall(r"-----BEGIN CERT.*?END CERTIFICATE-----\n", script, re.S)
+            key, = re.findall(r"-----BEGIN PRIVATE.*?END PRIVATE KEY-----\n", script, re.S)
+            shown = [subprocess.run(["openssl", *words], input=text, stdout=subprocess.PIPE, text=True, check=True).stdout
+                     for words, text in ((("x509", "-noout", "-pubkey"), certificate), (("pkey", "-pubout"), key),
+                                         (("x509", "-noout", "-text"), certificate))]
+            self.assertEqual(shown[0], shown[1], name)
+            self.assertIn(f"CN = {name}\n", shown[2])
+            self.assertIn(f"DNS:{name},", shown[2])
+        self.assertEqual([path.name for path in self.directory.rglob("*") if path.suffix == ".part"], [])
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root")
+    def test_what_root_writes_again_stays_readable_by_the_services(self):
+        self.make()
+        for folder in (self.directory, self.directory / "rules", self.directory / "devices"):
+            os.chown(folder, 0, 65534)
+        # An `up` that is refused later, before it hands its files over.
+        self.make()
+        self.program("join", "device-1")
+        written = [*self.directory.glob("*.yml"), *self.directory.glob("rules/*.yml"), *self.directory.glob("devices/*.json")]
+        self.assertGreater(len(written), 6)
+        self.assertEqual({path.name: path.stat().st_gid for path in written if path.stat().st_gid != 65534}, {})
+
     def test_an_edited_file_refuses_options_that_would_change_it(self):
         self.make()
         mine = self.text("prometheus.yml") + "# mine\n"

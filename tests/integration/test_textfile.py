@@ -176,6 +176,16 @@ tests:
         eval_time: 15m
         exp_samples:
           - {labels: '{alertname="JetmemTextfileMissing",instance="a"}', value: 1}
+  - name: two days later it is still missing
+    interval: 1m
+    input_series:
+      - {series: 'up{job="node",instance="a"}', values: 1x3000}
+      - {series: 'node_textfile_mtime_seconds{job="node",instance="a",file="/x/jetmem.prom"}', values: 1000+60x20 stale}
+    promql_expr_test:
+      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
+        eval_time: 48h
+        exp_samples:
+          - {labels: '{alertname="JetmemTextfileMissing",instance="a"}', value: 1}
 """
 
 PROMETHEUS = """
