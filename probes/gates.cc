@@ -102,6 +102,10 @@ GateInputs gate_inputs(const Readings& readings, const SourceStates& states,
   }
   if (const auto* throttle = readings.get<Throttle>()) {
     inputs.throttling = throttle->throttling;
+    const bool is_hidden = std::any_of(
+        throttle->causes.begin(), throttle->causes.end(),
+        [](const auto& cause) { return cause.kind == Throttle::Kind::kThrottle && !cause.active; });
+    if (!throttle->throttling && is_hidden) inputs.throttling_unknown = SourceState::kFailed;
   } else {
     inputs.throttling_unknown = unknown_reason(states, ThrottleSource::kInfo.name);
   }

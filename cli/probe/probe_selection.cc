@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t kLeastFrame = 4U << 10;
 constexpr std::uint64_t kLargestFrame = 256U << 20;
 constexpr std::uint64_t kLeftToOthers = 512U << 20;  // by a bisection
+constexpr std::uint64_t kLargestPage = 64U << 10;
 constexpr std::array kBisectable{"dmabuf", "pinned", "device"};
 
 }  // namespace
@@ -74,7 +75,10 @@ Result<ProbeSelection> understand(const ProbeOptions& options) {
 }
 
 Result<BisectLimit> bisect_limit(const ProbeSelection& needed, const GateInputs& now, bool force) {
-  if (force && needed.limit) return BisectLimit{*needed.limit, {}};
+  if (force && needed.limit) {
+    if (*needed.limit == 0) return fail(Errc::kInvalid, "--bisect: --limit is 0");
+    return BisectLimit{*needed.limit, {}};
+  }
   const std::string hint =
       force ? "; set the maximum with --limit SIZE" : "; --force --limit SIZE overrides this";
   // A buffer of a CMA heap comes out of CMA; jetmem-probe itself lowers the limit for udmabuf.
@@ -96,7 +100,11 @@ Result<BisectLimit> bisect_limit(const ProbeSelection& needed, const GateInputs&
                     bytes_text(kLeftToOthers) + hint;
   }
   // Whole pages, of whatever size.
-  limit.bytes = std::min(needed.limit.value_or(room), room) & ~std::uint64_t{0xffff};
+  limit.bytes = std::min(needed.limit.value_or(room), room) & ~(kLargestPage - 1);
+  // 0 would ask for an ordinary probe.
+  if (limit.bytes == 0) {
+    return fail(Errc::kInvalid, "--bisect: --limit is less than " + bytes_text(kLargestPage));
+  }
   return limit;
 }
 

@@ -131,10 +131,14 @@ bool is_broken(const Probe& probe) {
   return probe.state == ProbeState::kFailed || probe.state == ProbeState::kMismatch;
 }
 
-// What a failed step took is no measurement of that step. One that found mismatches was done.
+// What a failed step took is no measurement of that step. One that found mismatches was done. Where
+// the state is none of these, a call of the last size was refused, and nothing says which.
 bool has_failed(const Probe& probe, const SizeStep& size_step, const Step& step) {
-  return probe.state == ProbeState::kFailed && size_step.bytes == probe.failed_bytes &&
-         step.step == probe.failed_step;
+  if (probe.state == ProbeState::kOk || probe.state == ProbeState::kMismatch) return false;
+  if (probe.state == ProbeState::kFailed) {
+    return size_step.bytes == probe.failed_bytes && step.step == probe.failed_step;
+  }
+  return size_step.bytes == probe.size_steps.back().bytes;
 }
 
 void write_frame(SampleWriter& out, const Probe& probe, const SizeStep& frame) {

@@ -187,6 +187,25 @@ std::string_view RuleEvaluator::blind(std::string_view metric) const {
   return {};
 }
 
+void RuleEvaluator::set_missing(std::string_view source, std::string_view missing) {
+  missing_.resize(sampler_.size());
+  for (std::size_t i = 0; i < missing_.size(); ++i) {
+    if (sampler_.info(i).name == source) missing_[i] = missing;
+  }
+}
+
+std::string_view RuleEvaluator::partly_blind(std::string_view metric) const {
+  if (const std::string_view reason = blind(metric); !reason.empty()) return reason;
+  const auto known = MetricCatalog::of_jetmem().find(metric);
+  if (!known) return {};
+  for (const std::string_view source : known->sources) {
+    for (std::size_t i = 0; i < missing_.size(); ++i) {
+      if (sampler_.info(i).name == source && !missing_[i].empty()) return missing_[i];
+    }
+  }
+  return {};
+}
+
 // Since the start, or since a pause: it has not yet had the time that it takes. Bounded, so that
 // one which never answers leaves its alerts unknown in the end.
 bool RuleEvaluator::is_awaited(std::size_t i) const {

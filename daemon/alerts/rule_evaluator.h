@@ -57,6 +57,9 @@ class RuleEvaluator final : private SourceVisibility {
 
   // Whether the last step was long enough ago for one before its time, and in this grid.
   bool may_evaluate_early() const;
+  // A source has told a part of what it should, and `missing` says what is not there; empty:
+  // nothing. Static text. An alert about a series that is gone is then unknown, not resolved.
+  void set_missing(std::string_view source, std::string_view missing);
   // At the end: keeps what a restart must not forget.
   void finish();
 
@@ -74,6 +77,7 @@ class RuleEvaluator final : private SourceVisibility {
 
  private:
   std::string_view blind(std::string_view metric) const override;
+  std::string_view partly_blind(std::string_view metric) const override;
   bool is_awaited(std::string_view metric) const override;
   bool is_awaited(std::size_t source) const;
   void update_blind_sources();
@@ -100,6 +104,7 @@ class RuleEvaluator final : private SourceVisibility {
   std::unique_ptr<RuleEngine> engine_;
   std::unique_ptr<TableFeed> feed_;
   std::vector<std::string> blind_sources_;  // by source; empty: it is not
+  std::vector<std::string_view> missing_;   // by source: of what is seen of it
   std::vector<bool> was_there_;             // by source: it gave a reading in this boot
   std::vector<bool> answered_;              // by source: it was not pending, since the start
   std::vector<std::string> saved_sources_;  // of those that were there, for the next start

@@ -46,6 +46,9 @@ class Program {
   // The process running now, or -1; and what it is called in jetmem's own figures.
   virtual pid_t pid() const = 0;
   virtual std::string_view name() const = 0;
+  // What it should have told and has not, since the start or because it became too old: "source
+  // probe has no result of cuda"; empty: nothing. Static text.
+  virtual std::string_view missing() const { return {}; }
   // What the program does to the machine, as series of jetmem's own.
   virtual void write(SampleWriter& out) const = 0;
   // Its log entries that were kept back because there were too many.

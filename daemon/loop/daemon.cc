@@ -344,6 +344,11 @@ void Daemon::publish(Nanoseconds now) {
   const bool is_step_due = history_ && history_->is_step_due(sampling_.table);
   const bool is_whole = is_step_due || alerts_.is_due() || publisher_.is_page_due();
   if (is_whole) complete_table(now);
+  if (alerts_.is_due()) {
+    children_.for_each_missing([this](std::string_view source, std::string_view missing) {
+      alerts_.set_missing(source, missing);
+    });
+  }
   if (alerts_.evaluate(now)) publisher_.publish_alerts(alerts_.evaluator());
   if (is_whole) alerts_.write(now);
   if (history_) history_->cycle(sampling_.table, is_whole);

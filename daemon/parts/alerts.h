@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "config/settings.h"
@@ -35,6 +36,10 @@ class Alerts {
   void set_due() { is_due_ = true; }
   void set_early() { is_early_ = true; }
   bool is_due() const { return is_due_ || is_early_; }
+  // As RuleEvaluator's.
+  void set_missing(std::string_view source, std::string_view missing) {
+    evaluator_->set_missing(source, missing);
+  }
   // Evaluates the rules if they are due. True: they were evaluated.
   bool evaluate(Nanoseconds now);
   void write(Nanoseconds now);

@@ -72,6 +72,13 @@ void Children::run_program(std::string_view source) {
   }
 }
 
+void Children::for_each_missing(
+    const std::function<void(std::string_view, std::string_view)>& tell) const {
+  for (const std::unique_ptr<Program>& program : programs_) {
+    tell(program->source(), program->missing());
+  }
+}
+
 void Children::log_reader_kind(bool is_under_systemd) {
   const std::string& reason = reader_->fallback_reason();
   if (reason == logged_fallback_) return;

@@ -111,6 +111,14 @@ void ProbeProgram::apply(const Settings& settings) {
   arm();
 }
 
+std::string_view ProbeProgram::missing() const {
+  if (enabled_ && !results_.has(ProbeGroup::kMemory)) return "source probe has no result of memory";
+  if (enabled_ && settings_.cuda && !results_.has(ProbeGroup::kCuda)) {
+    return "source probe has no result of cuda";
+  }
+  return {};
+}
+
 void ProbeProgram::due() {
   const Nanoseconds now = clock_.boot();
   const bool dropped = results_.drop_old(schedule_, now);

@@ -219,6 +219,19 @@ TEST_F(ProbeTest, ASmallerBufferIsNoFrame) {
   EXPECT_EQ(absent("frame_not_reached"), 2U);
 }
 
+TEST_F(ProbeTest, WhatWasRefusedTookNoTime) {
+  text(line(changed(kMemory, R"("target":"linux,cma","state":"failed")",
+                    R"("target":"linux,cma","state":"unsupported")")));
+  for (const char* step : {"allocate", "cpu_write", "free"}) {
+    EXPECT_TRUE(is_absent("jetmem_probe_step_seconds{kind=\"dmabuf\",step=\"" + std::string(step) +
+                          "\",target=\"linux,cma\"}"))
+        << step;
+  }
+  EXPECT_EQ(
+      value(R"(jetmem_probe_allocate_seconds{bytes="65536",kind="dmabuf",target="linux,cma"})"),
+      0.003);
+}
+
 TEST_F(ProbeTest, AFailureBeforeAnySizeHasNone) {
   text(line(changed(kMemory, R"("failed_step":"cpu_write","failed_bytes":262144,)",
                     R"("failed_step":"allocate","failed_bytes":0,)")));

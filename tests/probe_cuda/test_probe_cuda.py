@@ -321,6 +321,11 @@ class ProbeCuda(unittest.TestCase):
             if step["step"] in ("to_gpu", "to_cpu"):
                 self.assertNotIn("bytes_per_second", step)
 
+    def test_a_prefetch_refused_one_way_has_no_bandwidth_that_way(self):
+        _, probes, _ = run("card,onewayprefetch")
+        moved = {step["step"]: "bytes_per_second" in step for step in probes["managed"]["rungs"][-1]["steps"]}
+        self.assertEqual((moved["to_gpu"], moved["to_cpu"]), (True, False))
+
     def test_a_word_that_the_gpu_left_is_a_mismatch(self):
         _, probes, errors = run("card,lies")
         self.assertEqual(errors, "")
@@ -339,6 +344,7 @@ class ProbeCuda(unittest.TestCase):
         self.assertEqual(probes["device"]["warm_up"]["mismatches"], 1)
         self.assertEqual(probes["pinned"]["state"], "mismatch")
         self.assertIn("1 of 393216 words came back changed", probes["pinned"]["reason"])
+        self.assertEqual(probes["pinned"]["rungs"][-1]["mismatches"], 1)
         self.assert_not_measured(probes, "cpu_read_pinned_to_pageable",
                                  why="the bytes came back changed")
         self.assertEqual(probes["registered"]["state"], "ok")
@@ -389,6 +395,11 @@ class ProbeCuda(unittest.TestCase):
         _, probes, _ = run("forbidden", preload=True)
         self.assert_all(probes, "denied", "may not open /dev/nvmap (EACCES)")
         self.assert_all(probes, "denied", "CUDA_ERROR_UNKNOWN")
+
+    @unittest.skipIf(RUNNER, "nothing is preloaded there")
+    def test_no_memory_is_no_denial(self):
+        _, probes, _ = run("closednode,contextoom", preload=True)
+        self.assert_all(probes, "failed", "CUDA_ERROR_OUT_OF_MEMORY")
 
 
 if __name__ == "__main__":

@@ -72,6 +72,11 @@ TEST(Gates, WhatShouldBeKnownAndIsNotClosesThem) {
     EXPECT_EQ(gate_reason_name(gate->reason), "pressure_unknown");
     readings.set_valid(2, true);
   }
+  // What could slow it cannot be read: it is not known that nothing does.
+  throttle.causes.push_back({"cpufreq-cpu0", Throttle::Kind::kThrottle, std::nullopt});
+  ASSERT_TRUE(closed({}));
+  EXPECT_EQ(gate_reason_name(closed({})->reason), "throttling_unknown");
+  throttle.causes.clear();
   readings.set_valid(1, false);
   readings.set_valid(2, false);
   EXPECT_FALSE(closed(absent)) << "this board and kernel have neither";

@@ -15,13 +15,27 @@ void find(void* library, const char* name, Function*& function) {
 
 }  // namespace
 
+bool is_missing_library(std::string_view problem, std::initializer_list<const char*> names) {
+  for (const std::string_view name : names) {
+    if (problem == "no " + std::string(name)) return true;
+    const std::size_t at = problem.find(": cannot open shared object file: No such file");
+    if (at == problem.npos) continue;
+    const std::string_view file = problem.substr(0, at);
+    if (file.substr(file.rfind('/') + 1) == name) return true;
+  }
+  return false;
+}
+
 void* open_library(const std::string& directory, std::initializer_list<const char*> names,
                    std::string& problem) {
   problem.clear();
   const auto open = [&](const std::string& name, int loaded_only) {
     void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | loaded_only);
     const char* const error = library == nullptr ? ::dlerror() : nullptr;
-    if (problem.empty() && error != nullptr) problem = error;
+    if (error != nullptr && (problem.empty() || (is_missing_library(problem, names) &&
+                                                 !is_missing_library(error, names)))) {
+      problem = error;
+    }
     if (library != nullptr) problem.clear();
     return library;
   };

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "probes/program/run.h"
 
@@ -29,6 +30,7 @@ using MemoryPool = void*;       // CUmemoryPool
 
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kInvalidValue = 1;
+inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kStubLibrary = 34;
 inline constexpr Result kNoDevice = 100;
 inline constexpr Result kInvalidImage = 200;
@@ -230,9 +232,13 @@ struct Functions {
 namespace jetmem::probe {
 
 // A library with one of these names, from `directory` if it has one there, else as the loader
-// searches; never closed. Null: `problem` says why.
+// searches; never closed. Null: `problem` says why; of one that is there and cannot be loaded
+// rather than of one that is not.
 void* open_library(const std::string& directory, std::initializer_list<const char*> names,
                    std::string& problem);
+// Of such a problem: there is no such library. False: it is damaged, or lacks another that it
+// needs.
+bool is_missing_library(std::string_view problem, std::initializer_list<const char*> names);
 
 class Driver : public driver::Functions {
  public:

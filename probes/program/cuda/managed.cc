@@ -55,11 +55,13 @@ class Managed {
  private:
   void hand_over(Recorder& recorder, const char* step, driver::Address memory, std::uint64_t bytes,
                  bool to_gpu) {
-    // A bandwidth only where an earlier round, the warm-up at the latest, has seen that it moves.
-    recorder.step(step, moves_ ? bytes : 0, [&] {
+    // A bandwidth only where an earlier round, the warm-up at the latest, has seen that it moves
+    // this way.
+    bool& moves = to_gpu ? moves_to_gpu_ : moves_to_cpu_;
+    recorder.step(step, moves ? bytes : 0, [&] {
       if (concurrent_) {
         // Only ahead of what happens by itself: an error is noted, and nothing lost.
-        moves_ = prefetch(recorder, memory, bytes, to_gpu) && !gpu().integrated;
+        moves = prefetch(recorder, memory, bytes, to_gpu) && !gpu().integrated;
       } else if (!cuda_call(recorder, "cuStreamAttachMemAsync",
                             cuda().cuStreamAttachMemAsync(
                                 gpu_stream(), memory, 0,
@@ -71,7 +73,8 @@ class Managed {
   }
 
   bool concurrent_;
-  bool moves_ = false;
+  bool moves_to_gpu_ = false;
+  bool moves_to_cpu_ = false;
 };
 
 }  // namespace

@@ -210,6 +210,7 @@ struct Times {
   Measured pinned_to_gpu, pinned_from_gpu;
   Measured pageable_to_gpu, pageable_from_gpu;
   std::uint64_t pinned_mismatches = 0;
+  std::uint64_t pageable_mismatches = 0;
 };
 
 // What was not copied there is not copied back: it would be other bytes.
@@ -264,8 +265,7 @@ void measure_with_pinned(std::uint64_t bytes, Times& times) {
     return;
   }
   pattern.write(pageable.get(), bytes);
-  std::uint64_t mismatches = 0;
-  times.cpu_reads_pageable = cpu_read(pattern, pageable.get(), bytes, mismatches);
+  times.cpu_reads_pageable = cpu_read(pattern, pageable.get(), bytes, times.pageable_mismatches);
 }
 
 void measure_with_pageable(std::uint64_t bytes, Times& times) {
@@ -326,6 +326,18 @@ Expected expected_copy() {
           kNoBound, kWorse};
 }
 
+// Counted with the largest size, so that it reaches the metric of which the alert is.
+void set_mismatch(Result& pinned, std::uint64_t bytes, std::uint64_t words, std::string reason) {
+  pinned.state = State::kMismatch;
+  pinned.reason = std::move(reason);
+  pinned.failed_step = step::kCpuVerify;
+  pinned.failed_bytes = bytes;
+  pinned.error = "mismatch";
+  if (pinned.size_steps.empty()) pinned.size_steps.push_back({bytes, {}, {}});
+  auto& counted = pinned.size_steps.back().mismatches;
+  counted = counted.value_or(0) + words;
+}
+
 }  // namespace
 
 void measure_ratios(const Run& run, Result& pinned) {
@@ -344,13 +356,15 @@ void measure_ratios(const Run& run, Result& pinned) {
     pinned.reason = "after its ratios were measured: cuCtxSynchronize: " + cuda().described(left);
     pinned.error = cuda().name_of(left);
   }
+  const std::string of_words = " of " + std::to_string(bytes / 8) + " words ";
   if (times.pinned_mismatches > 0) {
-    pinned.state = State::kMismatch;
-    pinned.reason = std::to_string(times.pinned_mismatches) + " of " + std::to_string(bytes / 8) +
-                    " words came back changed from a copy to the GPU and back";
-    pinned.failed_step = step::kCpuVerify;
-    pinned.failed_bytes = bytes;
-    pinned.error = "mismatch";
+    set_mismatch(pinned, bytes, times.pinned_mismatches,
+                 std::to_string(times.pinned_mismatches) + of_words +
+                     "came back changed from a copy to the GPU and back");
+  } else if (times.pageable_mismatches > 0) {
+    set_mismatch(pinned, bytes, times.pageable_mismatches,
+                 std::to_string(times.pageable_mismatches) + of_words +
+                     "of ordinary memory, which the GPU never had, were read back changed");
   }
   const auto add = [&](const char* name, const Measured& one, const Measured& other,
                        const Expected& expected) {

@@ -61,7 +61,9 @@ class Start {
       return end(State::kUnsupported,
                  "libcuda.so.1 is the toolkit's stub, not a driver: " + cuda().described(answer));
     }
-    if (const std::string why = forbidden(); !why.empty()) {
+    // A node that CUDA does without may be closed, too: memory was short all the same.
+    const std::string why = answer == driver::kOutOfMemory ? "" : forbidden();
+    if (!why.empty()) {
       return end(State::kDenied, why + "; CUDA's error: " + cuda().described(answer));
     }
     if (answer == driver::kNoDevice) {
@@ -84,7 +86,7 @@ class Start {
 bool load_driver(Gpu& gpu, Start& start) {
   const std::string& why = cuda().problem();
   gpu.start.back().calls.push_back({"dlopen libcuda.so.1", why.empty() ? "ok" : "failed"});
-  if (why.find("libcuda.so.1: cannot open shared object file: No such file") == 0) {
+  if (is_missing_library(why, {"libcuda.so.1"})) {
     return start.end(State::kUnsupported,
                      "no CUDA driver on this machine (libcuda.so.1 is not there)");
   }

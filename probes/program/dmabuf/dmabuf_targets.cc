@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/program/dmabuf/dmabuf_targets.h"
 
+#include <utility>
+
 namespace jetmem::probe {
 namespace {
 
@@ -27,8 +29,11 @@ void probe_heap(Run& run, const char* kind, const Heap& heap, TriedAreas& tried,
                    "by its name its memory is protected from the CPU");
     return;
   }
+  Node node = open_node(heap.path);
   if (memory == HeapMemory::kContiguous) {
-    const std::string why = heap_skip_reason(heap.name, run.options(), tried);
+    // One that may not be opened leaves its memory to another heap of the same area.
+    const std::string why = node.fd ? heap_skip_reason(heap.name, run.options(), tried)
+                                    : heap_skip_reason(heap.name, run.options());
     if (!why.empty()) {
       run.add_result(kind, heap.name, State::kSkipped, why);
       return;
@@ -40,7 +45,7 @@ void probe_heap(Run& run, const char* kind, const Heap& heap, TriedAreas& tried,
         "by the OOM killer");
     return;
   }
-  probe_node(run, kind, {heap.name, memory, -1, allocate_from_heap}, open_node(heap.path), probe);
+  probe_node(run, kind, {heap.name, memory, -1, allocate_from_heap}, std::move(node), probe);
 }
 
 void probe_udmabuf(Run& run, const char* kind, const ProbeTarget& probe) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results of jetmem's test allocations.
+#include <algorithm>
+#include <optional>
+
 #include "base/text/text.h"
 #include "report/doctor/step.h"
 
@@ -19,11 +22,14 @@ void examine_probes(const DeviceView& view, Step& step) {
   const SourceNow* const source = view.now.source("probe");
   const Seeing seen = see(view, step, "probe");
   take_alerts(view, step, {"JetmemProbeMismatch", "JetmemProbeFailing", "JetmemProbeSlow"});
-  for (const Sample& each : view.now.samples.family("jetmem_probe_last_mismatched_words")) {
-    if (each.value <= 0) continue;
+  for (const Sample& each : view.now.samples.family("jetmem_probe_state")) {
+    if (each.value <= 0 || each.label("state") != "mismatch") continue;
     raise(step, Verdict::kCritical);
-    const std::string text = "Test allocation corrupted: " + target(each) + ", " +
-                             counted(each.value, "wrong word", "wrong words") + ".";
+    std::string text = "Test allocation corrupted: " + target(each);
+    const auto words = view.value("jetmem_probe_last_mismatched_words",
+                                  {{"kind", each.label("kind")}, {"target", each.label("target")}});
+    if (words) text += ", " + counted(*words, "wrong word", "wrong words");
+    text += ".";
     note(step, text);
     conclude(step, text);
     advise(step, "Faulty caches, IOMMU, driver or memory.",
@@ -35,11 +41,12 @@ void examine_probes(const DeviceView& view, Step& step) {
          "prints why).");
   }
   double ok = 0;
-  double failed = 0;
+  double finished = 0;
   for (const Sample& each : view.now.samples.family("jetmem_probe_state")) {
-    if (each.label("state") == "ok") ok += each.value;
+    if (each.value <= 0) continue;
+    ++finished;
+    if (each.label("state") == "ok") ++ok;
     if (each.label("state") != "failed") continue;
-    ++failed;
     std::string text = "Test allocation failed: " + target(each);
     for (const Sample& why : view.now.samples.family("jetmem_probe_failed_bytes")) {
       if (why.label("kind") == each.label("kind") && why.label("target") == each.label("target")) {
@@ -52,11 +59,15 @@ void examine_probes(const DeviceView& view, Step& step) {
           {"Programs that allocate this kind of memory fail, too.",
            "sudo jetmem probe; jetmem cma; jetmem top", "probe-failing"});
   }
-  if (ok > 0 || failed > 0) {
+  if (finished > 0) {
     std::string text =
         "Test allocations of " + counted(ok, "kind", "kinds") + " of memory succeeded";
-    if (const auto age = view.value("jetmem_probe_age_seconds", {{"group", "memory"}}))
-      text += ", " + span(*age) + " ago";
+    // Those with CUDA come more seldom than those without.
+    std::optional<double> age;
+    for (const Sample& each : view.now.samples.family("jetmem_probe_age_seconds")) {
+      age = std::max(age.value_or(0), each.value);
+    }
+    if (ok > 0 && age) text += ", at most " + span(*age) + " ago";
     note(step, text + ".");
     conclude(step, text + ".");
     return;

@@ -74,6 +74,18 @@ TEST(BisectLimit, LeavesRoomToOthers) {
   EXPECT_EQ(bisect_limit(needed, now, true)->warning, "");
 }
 
+// Which would ask for an ordinary probe.
+TEST(BisectLimit, IsNeverNothing) {
+  ProbeSelection needed;
+  needed.frame_bytes = 4096;
+  needed.limit = 32 << 10;
+  GateInputs now;
+  now.available_bytes = 2048 * kMiB;
+  EXPECT_THAT(bisect_limit(needed, now, false).error().message, HasSubstr("less than 64 KiB"));
+  needed.limit = 0;
+  EXPECT_THAT(bisect_limit(needed, now, true).error().message, HasSubstr("--limit is 0"));
+}
+
 TEST(BisectLimit, FreeCmaIsRoomForDmaHeapsOnly) {
   GateInputs now;
   now.available_bytes = 600 * kMiB;

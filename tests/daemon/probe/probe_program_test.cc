@@ -51,7 +51,8 @@ TEST_F(ProbeProgramTest, CudaComesAfterInAProcessOfItsOwn) {
   program->due();
   ASSERT_TRUE(answered(2));
   ASSERT_EQ(requested().size(), 2U);
-  EXPECT_EQ(requested()[1].rfind("--kinds pinned,managed,device,registered,pool,dmabuf_export,", 0), 0U);
+  EXPECT_EQ(requested()[1].rfind("--kinds pinned,managed,device,registered,pool,dmabuf_export,", 0),
+            0U);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << "both hold";
   EXPECT_TRUE(tells_of("pinned"));
   EXPECT_EQ(windows, "()()") << "never both";
@@ -62,6 +63,18 @@ TEST_F(ProbeProgramTest, CudaComesAfterInAProcessOfItsOwn) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
   later(hours(1));
   EXPECT_TRUE(run_until([this] { return requested().size() == 5; }));
+}
+
+// What an alert was about is unknown meanwhile.
+TEST_F(ProbeProgramTest, AGroupWithoutResultIsMissing) {
+  settings.probe.cuda = true;
+  make();
+  EXPECT_EQ(program->missing(), "source probe has no result of memory");
+  program->due();
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(program->missing(), "source probe has no result of cuda");
+  ASSERT_TRUE(answered(2));
+  EXPECT_EQ(program->missing(), "");
 }
 
 TEST_F(ProbeProgramTest, CudaSwitchedOffItsResultsAreGone) {
@@ -190,6 +203,9 @@ TEST_F(ProbeProgramTest, NeverTwoAtATime) {
 }
 
 TEST_F(ProbeProgramTest, SwitchedOffItIsKilled) {
+  // What tests before this one have left.
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
   make("begin; sleep 1000\n");
   program->due();
   run_for(50);

@@ -9,6 +9,8 @@
 //   nano, orin, card     which GPU: its abilities
 //   nodevice, unknown, stub                 how cuInit() fails
 //   forbidden            closed device nodes behind it; needs this library in LD_PRELOAD
+//   closednode           closed device nodes that CUDA does without; likewise
+//   contextoom           there is no memory for a context
 //   nojit, nocompiler, oldptx, badptx, nobinary      its compiler takes no kernels
 //   jitoom               its compiler finds no memory
 //   nomanaged, nopools   its driver knows no attribute of managed memory; its GPU has no pools
@@ -16,6 +18,7 @@
 //   lies                 its kernel forgets the last word
 //   sticky               its kernel fails, and so does everything after
 //   noprefetch, noregister, notpermitted, noattach   that call answers an error
+//   onewayprefetch       ... only when it goes to the CPU
 //   nocopyback           copies from the GPU do nothing
 //   badcopy              copies from the GPU have one word changed
 //   nocopyto             copies to the GPU answer an error
@@ -276,7 +279,7 @@ extern "C" int open(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
   va_end(arguments);
-  if (is("forbidden") && std::strcmp(path, "/dev/nvmap") == 0) {
+  if ((is("forbidden") || is("closednode")) && std::strcmp(path, "/dev/nvmap") == 0) {
     errno = EACCES;
     return -1;
   }
@@ -375,6 +378,7 @@ int cuDevicePrimaryCtxSetFlags(int, unsigned flags) { return set_flags(flags); }
 int cuDevicePrimaryCtxSetFlags_v2(int, unsigned flags) { return set_flags(flags); }
 int cuDevicePrimaryCtxRetain(void** context, int) {
   if (!state.initialized) return 3;
+  if (is("contextoom")) return 2;
   if ((state.flags & 4) == 0 && !is("noflags")) wrong("a context that spins");
   state.context = true;
   *context = &state;
@@ -574,6 +578,7 @@ int cuStreamAttachMemAsync(void* stream, std::uint64_t address, std::size_t byte
 int cuMemPrefetchAsync(std::uint64_t address, std::size_t bytes, int device, void*) {
   if (!is("card") || is("noprefetch")) return answer(101);
   if (device != 0 && device != -1) return answer(101);
+  if (is("onewayprefetch") && device == -1) return answer(801);
   return answer(holder(pointer(address), bytes) == nullptr ? kInvalidValue : 0);
 }
 

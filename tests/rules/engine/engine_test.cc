@@ -102,6 +102,28 @@ TEST(Engine, BlindButSeenIsResolved) {
   EXPECT_THAT(j.reported(), ElementsAre("Hot resolved"));
 }
 
+// Of the probe's two groups one has no result, and the alert was about it.
+TEST(Engine, WhatIsMissingOfASourceIsUnknown) {
+  Evaluation j(kHeld);
+  const Labels cuda{{"kind", "device"}};
+  const Labels memory{{"kind", "host"}};
+  for (int i = 0; i < 3; ++i) {
+    j.step({{"jetmem_x_celsius", cuda, 95}, {"jetmem_x_celsius", memory, 95}});
+  }
+  j.reported();
+  j.blindness.partly["jetmem_x_celsius"] = "source probe has no result of cuda";
+  j.step({{"jetmem_x_celsius", cuda, std::nullopt}, {"jetmem_x_celsius", memory, 50}});
+  EXPECT_THAT(j.reported(), testing::UnorderedElementsAre(
+                                "Hot unknown: source probe has no result of cuda", "Hot resolved"));
+  EXPECT_EQ(j.engine.evaluated(0).blind, "") << "the rule is evaluated";
+  EXPECT_TRUE(j.engine.evaluated(0).has_unknown());
+  j.step({{"jetmem_x_celsius", memory, 50}});
+  EXPECT_THAT(j.reported(), IsEmpty());
+  j.blindness.partly.clear();
+  j.step({{"jetmem_x_celsius", cuda, 50}, {"jetmem_x_celsius", memory, 50}});
+  EXPECT_THAT(j.reported(), ElementsAre("Hot resolved: its source is seen again"));
+}
+
 TEST(Engine, GoneButNotBlindIsResolved) {
   Evaluation j(kHeld);
   for (int i = 0; i < 3; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});

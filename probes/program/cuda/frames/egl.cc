@@ -79,7 +79,10 @@ std::string Egl::last_error() const { return name_of(eglGetError()); }
 
 bool Egl::load(const std::string& library_directory) {
   void* library = open_library(library_directory, {"libEGL.so.1"}, reason_);
-  if (library == nullptr) return false;
+  if (library == nullptr) {
+    if (!is_missing_library(reason_, {"libEGL.so.1"})) state_ = State::kFailed;
+    return false;
+  }
 #define FIND(function) function = reinterpret_cast<decltype(function)>(::dlsym(library, #function))
   FIND(eglGetProcAddress);
   FIND(eglGetError);

@@ -25,9 +25,9 @@ std::string is_not(const char* what, std::uint64_t found, std::uint64_t expected
 }  // namespace
 
 Library::Library(const std::string& directory) {
-  void* const library = open_library(
-      directory, {"libnvbufsurface.so.1.0.0", "libnvbufsurface.so.1", "libnvbufsurface.so"},
-      problem);
+  const auto names = {"libnvbufsurface.so.1.0.0", "libnvbufsurface.so.1", "libnvbufsurface.so"};
+  void* const library = open_library(directory, names, problem);
+  is_damaged = library == nullptr && !is_missing_library(problem, names);
   if (library == nullptr) return;
   const auto find = [&](const char* name) {
     void* const function = ::dlsym(library, name);

@@ -84,6 +84,7 @@ struct Library {
   // Where there is no such library, or none like this, `problem` says so.
   explicit Library(const std::string& directory);
   std::string problem;
+  bool is_damaged = false;  // it is there, and cannot be loaded
 
   int (*NvBufSurfaceCreate)(Surface**, std::uint32_t batch_size, CreateParams*) = nullptr;
   int (*NvBufSurfaceDestroy)(Surface*) = nullptr;

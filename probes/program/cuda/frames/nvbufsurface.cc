@@ -190,21 +190,26 @@ void probe_nvbufsurface(Run& run) {
     return;
   }
   std::string reason;
+  State state = State::kUnsupported;
   if (!gpu().integrated) {
     reason = "only Jetson's GPUs, which share the CPU's memory, have such buffers";
   }
   // NvBufSurface makes the images with it.
-  if (reason.empty()) open_library(directory, {"libEGL.so.1"}, reason);
+  if (reason.empty() && open_library(directory, {"libEGL.so.1"}, reason) == nullptr &&
+      !is_missing_library(reason, {"libEGL.so.1"})) {
+    state = State::kFailed;
+  }
   if (reason.empty()) {
     const nvbuf::Library library(directory);
     reason = library.problem;
+    if (library.is_damaged) state = State::kFailed;
     if (reason.empty()) {
       run.run_ladder(kKind, "", [&](Recorder& recorder, std::uint64_t bytes) {
         use(recorder, driver, library, bytes);
       });
     }
   }
-  if (!reason.empty()) run.add_result(kKind, "", State::kUnsupported, reason);
+  if (!reason.empty()) run.add_result(kKind, "", state, reason);
 }
 
 }  // namespace jetmem::probe
