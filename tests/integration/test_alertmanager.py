@@ -18,6 +18,7 @@ import servers
 FOLDER = pathlib.Path(__file__).parents[2] / "dashboards/prometheus"
 DEAD_MAN = FOLDER / "dead-man.rules.yml"
 TEXTFILE = FOLDER / "textfile.rules.yml"
+FLEET = FOLDER.parents[1] / "packaging/fleet/centre/fleet.rules.yml"
 ALERTMANAGER = FOLDER / "alertmanager.yml"
 
 DEAD_MAN_TEST = """
@@ -113,6 +114,15 @@ tests:
         eval_time: 15m
         exp_samples:
           - {labels: '{alertname="JetmemNoScrapeTargets"}', value: 1}
+  - name: a certificate that ends in 29 days, and one in 31
+    interval: 1m
+    input_series:
+      - {series: 'jetmem_http_certificate_expiry_timestamp_seconds{job="jetmem",instance="a"}', values: 2505600x20}
+      - {series: 'jetmem_http_certificate_expiry_timestamp_seconds{job="jetmem",instance="b"}', values: 2678400x20}
+    promql_expr_test:
+      - expr: count by (alertname, instance) (ALERTS{alertname="JetmemCertificateExpiring",alertstate="firing"})
+        eval_time: 15m
+        exp_samples: [{labels: '{alertname="JetmemCertificateExpiring",instance="a"}', value: 1}]
 """
 
 
@@ -149,7 +159,7 @@ class RuleFiles(unittest.TestCase):
 
     def test_alertmanager_names_alerts_that_exist(self):
         there = set(re.findall(r"- alert: (\w+)", (FOLDER / "jetmem.rules.yml").read_text() +
-                               DEAD_MAN.read_text() + TEXTFILE.read_text()))
+                               DEAD_MAN.read_text() + TEXTFILE.read_text() + FLEET.read_text()))
         named = set(re.findall(r"Jetmem\w+", ALERTMANAGER.read_text()))
         self.assertGreater(len(named), 5)
         self.assertEqual(named - there, set())
