@@ -106,7 +106,7 @@ class History {
 
   // Series whose metric name is `family`, or all of them when it is empty: the first kMostSeries by
   // name.
-  static constexpr std::size_t kMostSeries = 4096;
+  static constexpr std::size_t kMostSeries = 32768;
   virtual Result<std::vector<SeriesKnown>> series(std::string_view family) = 0;
   // A series that was never recorded has no points and is no error.
   virtual Result<SeriesPast> past(const SeriesQuery& requested) = 0;

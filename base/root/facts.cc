@@ -24,7 +24,9 @@ Facts Facts::of_this_machine() {
   facts.cpus = ask(_SC_NPROCESSORS_CONF);
 
   char buffer[64];
-  facts.boot_id = std::string(trim(read_once("/proc/sys/kernel/random/boot_id", buffer)));
+  if (const auto id = trim(read_once("/proc/sys/kernel/random/boot_id", buffer)); !id.empty()) {
+    facts.boot_id = std::string(id);
+  }
 
   const SystemClock clock;
   facts.boot_time =

@@ -20,6 +20,7 @@ constexpr std::size_t kMostPoints = 10'000;
 constexpr std::size_t kMostEvents = 500;
 // Of lists, so that a daemon that always names a next page is left in the end.
 constexpr int kMaxPages = 20;
+constexpr std::size_t kSeriesInPage = 4096;
 
 std::string escaped(std::string_view text) {
   constexpr std::string_view kPlain =
@@ -104,7 +105,7 @@ Result<std::vector<SeriesKnown>> RemoteHistory::series(std::string_view family) 
   std::string after;
   for (int page = 0; page < kMaxPages && out.size() < kMostSeries; ++page) {
     Query query("/api/v1/history");
-    query.with("limit", std::to_string(kMostSeries));
+    query.with("limit", std::to_string(kSeriesInPage));
     if (!family.empty()) query.with("metric", family);
     if (!after.empty()) query.with("after", after);
     auto list = ask<HistoryList>(query, parse_history_list);

@@ -93,7 +93,7 @@ class HistoryCommand {
 
   int list() {
     std::vector<SeriesKnown> known;
-    const auto all = history_.series("");
+    const auto all = every_series();
     if (!all) return fail_with(all.error());
     std::string part = options_.metric;
     part.erase(std::remove(part.begin(), part.end(), '*'), part.end());
@@ -150,15 +150,17 @@ class HistoryCommand {
     return {};
   }
 
-  Result<std::vector<SeriesKnown>> pick() {
-    if (options_.metric.empty()) {
-      auto all = history_.series("");
-      if (all && all->size() >= History::kMostSeries && all->size() < facts_.series) {
-        note("only the first " + std::to_string(all->size()) + " series by name, of " +
-             std::to_string(facts_.series) + ": name a metric to get the others");
-      }
-      return all;
+  Result<std::vector<SeriesKnown>> every_series() {
+    auto all = history_.series("");
+    if (all && all->size() >= History::kMostSeries && all->size() < facts_.series) {
+      note("only the first " + std::to_string(all->size()) + " series by name, of " +
+           std::to_string(facts_.series) + ": name a metric to get the others");
     }
+    return all;
+  }
+
+  Result<std::vector<SeriesKnown>> pick() {
+    if (options_.metric.empty()) return every_series();
     const auto wish = parse_series_pattern(options_.metric);
     if (!wish) return tl::unexpected(wish.error());
     return pick_series(history_, *wish);

@@ -52,7 +52,12 @@ RecorderOptions options_of(HistoryFeed::Options given) {
   options.max_bytes = given.settings.max_size;
   options.interval = given.settings.interval;
   options.metrics = std::move(given.settings.metrics);
-  options.boot_id = given.boot_id.empty() ? (given.live ? "unknown" : "root") : given.boot_id;
+  options.boot_id = std::move(given.boot_id);
+  // Another one at each start: two boots under one name would be taken for one.
+  if (options.boot_id.empty()) {
+    options.boot_id = std::string(given.live ? "unknown" : "root") + "-" +
+                      std::to_string(SystemClock().wall().count());
+  }
   return options;
 }
 

@@ -349,7 +349,10 @@ void Recorder::State::begin_job(std::string_view why, bool with_steps) {
   job.why = why;
   job.now = clock.boot();
   job.wall = wall;
-  if (with_steps) job.block = steps.oldest_sealed();
+  if (with_steps) {
+    job.block = steps.oldest_sealed();
+    job.more_waits = steps.has_several_sealed();
+  }
   job.events = events.take_all();
   last_snapshot = job.now;
   thread->begin(std::move(job));

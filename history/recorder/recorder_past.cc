@@ -15,8 +15,6 @@
 namespace jetmem {
 namespace {
 
-constexpr std::size_t kMaxSeriesShown = 4096;
-
 bool is_of_family(std::string_view key, std::string_view family) {
   if (family.empty()) return true;
   if (key.substr(0, family.size()) != family) return false;
@@ -199,7 +197,7 @@ Result<std::vector<SeriesKnown>> RecorderPast::series(std::string_view family) {
       const auto found = all.find(column.key);
       if (found != all.end()) {
         found->second.last = std::max(found->second.last, block->at(last) + as.offset);
-      } else if (all.size() < kMaxSeriesShown) {
+      } else if (all.size() < History::kMostSeries) {
         all.emplace(column.key,
                     SeriesKnown{column.key, column.is_counter, block->at(first) + as.offset,
                                 block->at(last) + as.offset});
@@ -215,7 +213,14 @@ Result<std::vector<SeriesKnown>> RecorderPast::series(std::string_view family) {
 // Of what waits and is not in the file, raw.
 std::vector<HistoryPoint> RecorderPast::points_of(const std::vector<Waiting::Block>& blocks,
                                                   const SeriesQuery& requested,
-                                                  const Placed& placed, bool& is_counter) const {
+                                                  Resolution resolution, const Placed& placed,
+                                                  bool& is_counter) const {
+  // A step that is rolled up is of all that is in it.
+  Nanoseconds begin = requested.from;
+  if (resolution != Resolution::kRaw) {
+    const Nanoseconds at = begin - placed.offset;
+    if (at > Nanoseconds(0)) begin -= at % resolution_step(resolution, options_.raw_step);
+  }
   std::vector<HistoryPoint> out;
   for (const Waiting::Block& block : blocks) {
     const std::size_t steps = block->steps();
@@ -232,8 +237,7 @@ std::vector<HistoryPoint> RecorderPast::points_of(const std::vector<Waiting::Blo
         // A block that goes on being filled may have what the next one had.
         const bool is_known = (placed.until && point.boot_time <= *placed.until) ||
                               (!out.empty() && point.boot_time <= out.back().boot_time);
-        if (std::isnan(value) || is_known || point.wall < requested.from ||
-            point.wall > requested.to) {
+        if (std::isnan(value) || is_known || point.wall < begin || point.wall > requested.to) {
           continue;
         }
         point.boot = placed.boot;
@@ -265,11 +269,11 @@ Result<SeriesPast> RecorderPast::past(const SeriesQuery& given) {
       }
     }
     if (is_missing_) out.problem = printable("part of the past is missing: " + problem_, 400);
-    std::vector<HistoryPoint> newer =
-        points_of(blocks, requested, placed(state.state), out.is_counter);
     const Resolution resolution = !out.points.empty()
                                       ? out.points.back().resolution
                                       : requested.resolution.value_or(Resolution::kRaw);
+    std::vector<HistoryPoint> newer =
+        points_of(blocks, requested, resolution, placed(state.state), out.is_counter);
     if (resolution != Resolution::kRaw) {
       newer = rolled_up(newer, resolution, resolution_step(resolution, options_.raw_step));
     }

@@ -59,8 +59,8 @@ class RecorderPast final : public History {
   Placed placed(const std::optional<HistoryStore::BootState>& state) const;
   Placed placed(HistoryStore*& file);
   std::vector<HistoryPoint> points_of(const std::vector<Waiting::Block>& blocks,
-                                      const SeriesQuery& requested, const Placed& placed,
-                                      bool& is_counter) const;
+                                      const SeriesQuery& requested, Resolution resolution,
+                                      const Placed& placed, bool& is_counter) const;
   std::optional<std::int64_t> events_before(HistoryStore*& file);
 
   const Options options_;

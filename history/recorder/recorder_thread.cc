@@ -206,7 +206,8 @@ void RecorderThread::run(Shared& shared) {
       }
       if (!outcome.job.only_snapshot) {
         boot_now = outcome.job.now;
-        tidy_left = outcome.error || !outcome.job.block ? 0 : kTidySteps;
+        const bool is_whole = outcome.job.block && !outcome.job.more_waits;
+        tidy_left = outcome.error || !is_whole ? 0 : kTidySteps;
       }
       std::optional<Nanoseconds> oldest;
       std::uint64_t bytes = 0;

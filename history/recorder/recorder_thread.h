@@ -59,6 +59,7 @@ class RecorderThread {
     std::string_view why;        // empty: only to open, or for the clock
     bool only_snapshot = false;  // at the disk
     Waiting::Block block;        // may be none
+    bool more_waits = false;     // of what comes after this block: nothing is rolled up yet
     std::vector<WaitingEvents::Each> events;
     WallSeen wall;
     Nanoseconds now{0};

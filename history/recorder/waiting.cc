@@ -219,6 +219,11 @@ bool Waiting::has_sealed() const {
   return blocks_.size() > 1;
 }
 
+bool Waiting::has_several_sealed() const {
+  const std::lock_guard lock(mutex_);
+  return blocks_.size() > 2;
+}
+
 Waiting::Block Waiting::oldest_sealed() {
   const std::lock_guard lock(mutex_);
   if (blocks_.size() < 2) return nullptr;

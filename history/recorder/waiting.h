@@ -83,6 +83,7 @@ class Waiting {
   Block oldest_sealed();
   void release_steps(const Block& block, bool was_written);
   bool has_sealed() const;
+  bool has_several_sealed() const;
 
   // By any other: all that waits, the oldest first.
   std::vector<Block> snapshot() const;

@@ -69,8 +69,10 @@ Result<std::vector<HistoryPoint>> points_of(const Asked& requested, Resolution r
   for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
     if (chunk->resolution > resolution) continue;
     const BootTime& boot = *requested.view.times.find(chunk->boot);
-    const Nanoseconds from =
-        std::max(answers_from(boot, chunk->resolution, resolution), boot.at(requested.of.from));
+    // A step that is rolled up counts until its end, and begins before what it is of.
+    Nanoseconds first = boot.at(requested.of.from);
+    if (resolution != Resolution::kRaw && first > Nanoseconds(0)) first -= first % step;
+    const Nanoseconds from = std::max(answers_from(boot, chunk->resolution, resolution), first);
     const Nanoseconds to = boot.at(requested.of.to);
     if (chunk->last < from || chunk->first > to) continue;
     JETMEM_ASSIGN(const auto column, chunk_column(requested.db, *chunk, requested.series));
@@ -104,21 +106,34 @@ Result<std::vector<HistoryPoint>> points_of(const Asked& requested, Resolution r
   return newest_first;
 }
 
-// The finest resolution that reaches back to `from`, or as far as any does.
+// The finest resolution that reaches back to `from`, or as far as any does. In each boot since: of
+// one whose clock was never synchronised, raw values may be kept longer than those of a later one.
 Resolution finest(const View& view, Nanoseconds from) {
-  std::array<Nanoseconds, 3> reach;
-  reach.fill(Nanoseconds::max());
+  struct Reach {
+    // Of this resolution and of finer ones, which answer in its place.
+    std::array<Nanoseconds, 3> oldest{Nanoseconds::max(), Nanoseconds::max(), Nanoseconds::max()};
+    Nanoseconds newest = Nanoseconds::min();
+  };
+  std::unordered_map<std::int64_t, Reach> boots;
   for (const ChunkHead& chunk : view.chunks) {
-    auto& oldest = reach[static_cast<std::size_t>(chunk.resolution)];
-    oldest = std::min(oldest, view.times.find(chunk.boot)->wall(chunk.first));
+    const BootTime& boot = *view.times.find(chunk.boot);
+    Reach& reach = boots[chunk.boot];
+    for (auto i = static_cast<std::size_t>(chunk.resolution); i < reach.oldest.size(); ++i) {
+      reach.oldest[i] = std::min(reach.oldest[i], boot.wall(chunk.first));
+    }
+    reach.newest = std::max(reach.newest, boot.wall(chunk.last));
   }
-  const Nanoseconds all = *std::min_element(reach.begin(), reach.end());
-  for (const Resolution each : {Resolution::kRaw, Resolution::kMinute, Resolution::kQuarter}) {
-    // A roll-up's step begins before what it is made of.
-    const Nanoseconds slack = std::chrono::minutes(15);
-    if (reach[static_cast<std::size_t>(each)] <= std::max(from, add(all, slack))) return each;
+  // A roll-up's step begins before what it is made of.
+  constexpr Nanoseconds kSlack = std::chrono::minutes(15);
+  for (const Resolution each : {Resolution::kRaw, Resolution::kMinute}) {
+    const bool reaches = std::all_of(boots.begin(), boots.end(), [&](const auto& boot) {
+      const Reach& reach = boot.second;
+      return reach.newest < from || reach.oldest[static_cast<std::size_t>(each)] <=
+                                        std::max(from, add(reach.oldest.back(), kSlack));
+    });
+    if (reaches) return each;
   }
-  return Resolution::kRaw;
+  return Resolution::kQuarter;
 }
 
 bool is_of(std::string_view key, std::string_view family) {
@@ -203,7 +218,11 @@ Result<std::vector<SeriesKnown>> HistoryStore::series(std::string_view family) {
       JETMEM_ASSIGN(const auto members, chunk_members(c.db.get(), chunk));
       const BootTime& boot = *view.times.find(chunk.boot);
       const Nanoseconds first = boot.wall(chunk.first);
-      const Nanoseconds last = boot.wall(chunk.last);
+      // The last step that is rolled up counts until its end.
+      const Nanoseconds rest = chunk.resolution == Resolution::kRaw
+                                   ? Nanoseconds(0)
+                                   : resolution_step(chunk.resolution, c.options.raw_step);
+      const Nanoseconds last = add(boot.wall(chunk.last), rest);
       for (const std::int64_t series : members) {
         if (known.count(series) == 0) continue;
         auto& extent = extents.try_emplace(series, first, last).first->second;

@@ -139,10 +139,21 @@ Result<bool> HistoryStore::Connection::drop_old(std::int64_t of_boot, Nanosecond
   std::vector<ChunkHead> old;
   for (const auto& [resolution, keep] : kept) {
     JETMEM_ASSIGN(const auto chunks, list_chunks(db.get(), resolution));
+    const auto is_old = [&](const ChunkHead& chunk) {
+      return times.age(chunk.boot, chunk.last, of_boot, now) > keep;
+    };
+    // Boots are in order of time, also where one's clock was never synchronised and its age is less
+    // than that of a later one: so that nothing finer is left before a hole, nothing before it is
+    // younger. What is not rolled up any further goes by its own age alone.
+    std::int64_t old_before = 0;
+    for (const ChunkHead& chunk : chunks) {
+      if (resolution != Resolution::kQuarter && is_old(chunk)) {
+        old_before = std::max(old_before, chunk.boot);
+      }
+    }
     for (const ChunkHead& chunk : chunks) {
       if (old.size() == kChunksAtOnce) break;
-      // Order of boots is order of time: what follows is younger.
-      if (times.age(chunk.boot, chunk.last, of_boot, now) <= keep) continue;
+      if (chunk.boot >= old_before && !is_old(chunk)) continue;
       if (is_rolled_up(times, chunk)) old.push_back(chunk);
     }
   }

@@ -253,7 +253,7 @@ Result<void> HistoryStore::write(std::int64_t boot, const RawChunk* chunk,
       seen(chunk->steps.back());
     }
     for (const EventRecord& event : events) {
-      if (event.at && event.boot == 0) seen(*event.at);
+      if (event.at && (event.boot == 0 || c.number_of(event.boot) == number)) seen(*event.at);
     }
     const std::uint64_t before = c.event_bytes;
     const auto put_all = [&]() -> Result<void> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recorder whose disk hangs, is full, fails; and what it says of it.
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <filesystem>
 
@@ -138,6 +139,42 @@ TEST_F(RecorderFailureTest, WhatIsUrgentIsWrittenAlthoughAnOlderBlockWaits) {
   cycle(900);
   ASSERT_TRUE(until([&] { return writes("oom") >= 1; }));
   ASSERT_TRUE(until([&] { return metric("jetmem_history_pending_snapshots") == 0; }));
+}
+
+// A window was rolled up after the first block of several that had waited: the others came too late
+// for it, and its minutes had a hole for good.
+TEST_F(RecorderFailureTest, NothingIsRolledUpWhileBlocksWait) {
+  interval = seconds(30);
+  begin_up();
+  const auto run = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      step(i);
+      if (i % 10 == 0) std::this_thread::sleep_for(milliseconds(2));
+    }
+  };
+  run(800);
+  ASSERT_TRUE(until([&] { return metric("jetmem_history_pending_snapshots") < 180; }));
+  // Another program holds the file.
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(directory.file("history.db").c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  run(500);
+  EXPECT_GT(metric("jetmem_history_pending_snapshots"), 500);
+  EXPECT_EQ(sqlite3_close(other), SQLITE_OK);
+  clock.advance(minutes(10));
+  ASSERT_TRUE(until([&] { return metric("jetmem_history_pending_snapshots") < 180; }));
+  run(400);
+  ASSERT_TRUE(until([&] { return metric("jetmem_history_pending_snapshots") < 180; }));
+  EXPECT_EQ(metric("jetmem_history_lost_snapshots_total{reason=\"not_written\"}"), 0);
+  SeriesQuery requested{kKey, seconds(0), kYear2026 + hours(9999), Resolution::kMinute};
+  requested.most = 100'000;
+  const auto past = recorder->history().past(requested);
+  ASSERT_TRUE(past) << past.error().message;
+  ASSERT_GT(past->points.size(), 700U);
+  // Until the clock was moved.
+  for (std::size_t i = 1; past->points[i].boot_time < hours(10) + minutes(20); ++i) {
+    EXPECT_EQ(past->points[i].boot_time - past->points[i - 1].boot_time, minutes(1)) << i;
+  }
 }
 
 TEST_F(RecorderFailureTest, ABusyFileIsNoFailingDisk) {

@@ -44,6 +44,7 @@ struct RecorderTest : testing::Test {
     options.directory = std::move(to);
     options.no_directory = "no directory in this test";
     options.boot_id = boot_id;
+    options.interval = interval;
     options.disk = [disk = disk](const std::string& file) { return disk->snapshot(file); };
     options.disk_timeout = seconds(1);
     options.wall_trust = [this] { return trust; };
@@ -52,7 +53,7 @@ struct RecorderTest : testing::Test {
   }
   void begin() { begin(directory.path()); }
   void step(double value, int series = 3) {
-    clock.advance(seconds(10));
+    clock.advance(interval);
     cycle(value, series);
   }
   void cycle(double value, int series = 3) {
@@ -110,6 +111,7 @@ struct RecorderTest : testing::Test {
 
   std::shared_ptr<Disk> disk = std::make_shared<Disk>();
   std::string boot_id = "boot-a";
+  milliseconds interval{10'000};
   TempDir directory;
   ManualClock clock;
   RecordedLog log;

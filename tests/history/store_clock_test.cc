@@ -89,6 +89,27 @@ TEST_F(StoreTest, LeapIntoTheFutureThrowsNothingAway) {
   EXPECT_EQ(points(all_of("x", Resolution::kQuarter)).size(), 16U + 1);
 }
 
+// A boot that was never synchronised has an age of running only: its raw values outlived those of a
+// later one, and hid that one's minutes.
+TEST_F(StoreTest, NoRawValuesBeforeAHole) {
+  open();
+  const auto never = begin("a", checked(seconds(5), kUnset1970, WallTrust::kUnset));
+  ASSERT_TRUE(write_x(*store_, never, seconds(10), 120));
+  const auto synced = begin("b", checked(seconds(5), kEpoch2026));
+  ASSERT_TRUE(write_x(*store_, synced, seconds(10), 180));
+  const auto present = begin("c", checked(seconds(5), kEpoch2026 + hours(24)));
+  ASSERT_TRUE(write_x(*store_, present, seconds(10), 60));
+  tidy_all(present, minutes(10));
+  SeriesQuery requested = all_of("x");
+  requested.from = kEpoch2026 - hours(1);
+  requested.to = kEpoch2026 + hours(2);
+  EXPECT_GE(points(requested).size(), 30U) << "the minutes of b";
+  for (const HistoryPoint& point : points(all_of("x", Resolution::kRaw))) {
+    EXPECT_EQ(point.boot, present);
+  }
+  EXPECT_EQ(points(all_of("x", Resolution::kMinute)).size(), 21U + 31 + 11);
+}
+
 TEST(BootTimes, NumbersFromADamagedFileDoNotOverflow) {
   BootTime wild;
   wild.number = 1;

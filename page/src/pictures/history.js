@@ -86,7 +86,9 @@ export function joined(known, fresh, from, begin) {
     boots.set(boot, trusted);
     return true;
   });
-  const news = new Map(fresh.map((each) => [each.key, each]));
+  // A step that is rolled up may begin before `from`: what is known of it is the whole of it.
+  const news = new Map(fresh.map((each) => [
+    each.key, {...each, points: each.points.filter(({time}) => time >= from)}]));
   const out = [];
   for (const each of known) {
     const more = news.get(each.key)?.points ?? [];

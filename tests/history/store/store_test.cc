@@ -244,6 +244,45 @@ TEST_F(StoreTest, OldGoesByAgeAndNotBeforeItWasRolledUp) {
   EXPECT_EQ(store_->check(), "ok");
 }
 
+TEST_F(StoreTest, AStepThatIsRolledUpCountsUntilItsEnd) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  ASSERT_TRUE(write_x(*store_, boot, {}, 720));
+  tidy_all(boot, hours(4));
+  SeriesQuery requested = all_of("x", Resolution::kMinute);
+  requested.from = kEpoch2026 + minutes(10) + seconds(20);
+  requested.to = kEpoch2026 + minutes(10) + seconds(30);
+  auto found = points(requested);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].boot_time, minutes(10));
+  // A quarter made of minutes and of raw steps is whole, too.
+  requested = all_of("x", Resolution::kQuarter);
+  requested.from = kEpoch2026 + minutes(20);
+  requested.to = kEpoch2026 + minutes(29);
+  found = points(requested);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].boot_time, minutes(15));
+  EXPECT_EQ(found[0].min, 90);
+  // The next step begins as this one ends.
+  requested.from = kEpoch2026 + minutes(30);
+  requested.to = kEpoch2026 + minutes(31);
+  found = points(requested);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].boot_time, minutes(30));
+}
+
+TEST_F(StoreTest, ABootLastsUntilItsLastEvent) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  ASSERT_TRUE(write_x(*store_, boot, seconds(10), 10));
+  EventRecord event = event_of("tick", "", seconds(500));
+  event.boot = boot;
+  ASSERT_TRUE(store_->write(boot, nullptr, std::vector<EventRecord>{event}));
+  const auto facts = store_->facts();
+  ASSERT_EQ(facts->boots.size(), 1U);
+  EXPECT_EQ(facts->boots[0].last_wall, kEpoch2026 + seconds(500));
+}
+
 TEST_F(StoreTest, UnusedSeriesAreForgotten) {
   auto with = options();
   with.keep_quarters = hours(30);
