@@ -51,7 +51,7 @@ GateRefusal unknown(GateReason reason, std::string_view what, std::string_view s
                     SourceState state) {
   std::string words(what);
   words.append(" is unknown: the source ").append(source).append(" is ");
-  words.append(state == SourceState::kOk ? "not up to date" : state_name(state));
+  words.append(state == SourceState::kOk ? "incomplete or not up to date" : state_name(state));
   return {reason, std::move(words)};
 }
 
@@ -102,10 +102,11 @@ GateInputs gate_inputs(const Readings& readings, const SourceStates& states,
   }
   if (const auto* throttle = readings.get<Throttle>()) {
     inputs.throttling = throttle->throttling;
-    const bool is_hidden = std::any_of(
-        throttle->causes.begin(), throttle->causes.end(),
-        [](const auto& cause) { return cause.kind == Throttle::Kind::kThrottle && !cause.active; });
-    if (!throttle->throttling && is_hidden) inputs.throttling_unknown = SourceState::kFailed;
+    const bool could_throttle =
+        std::any_of(throttle->causes.begin(), throttle->causes.end(),
+                    [](const auto& cause) { return cause.kind == Throttle::Kind::kThrottle; });
+    // Part of it could not be read.
+    if (!throttle->throttling && could_throttle) inputs.throttling_unknown = SourceState::kOk;
   } else {
     inputs.throttling_unknown = unknown_reason(states, ThrottleSource::kInfo.name);
   }

@@ -83,8 +83,12 @@ class EventsCommand {
     if (options_.only_ring && options_.follow) {
       return fail(Errc::kInvalid, "--follow needs the history: not possible with --ring");
     }
+    if (options_.only_ring && !options_.daemon.empty()) {
+      return fail(Errc::kInvalid,
+                  "--ring reads the log of this machine: not possible with --daemon");
+    }
     if (options_.follow && options_.ring.until) {
-      return fail(Errc::kInvalid, "--follow shows what is to come: leave out --until");
+      return fail(Errc::kInvalid, "--until cannot be combined with --follow");
     }
     return {};
   }

@@ -103,7 +103,9 @@ Result<BisectLimit> bisect_limit(const ProbeSelection& needed, const GateInputs&
   limit.bytes = std::min(needed.limit.value_or(room), room) & ~(kLargestPage - 1);
   // 0 would ask for an ordinary probe.
   if (limit.bytes == 0) {
-    return fail(Errc::kInvalid, "--bisect: --limit is less than " + bytes_text(kLargestPage));
+    return fail(Errc::kInvalid, "--bisect: at most " +
+                                    bytes_text(std::min(needed.limit.value_or(room), room)) +
+                                    " may be taken, less than " + bytes_text(kLargestPage));
   }
   return limit;
 }

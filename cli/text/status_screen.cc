@@ -153,8 +153,11 @@ class AlertsPart {
     // A command that names another device may need a line of its own.
     FieldLine line(style_, shown == 0 ? "alerts" : "", 2);
     if (others > 0) {
-      line.add(std::to_string(others) + (shown == 0 ? "" : " more") +
-               (answer_.firing == 0U ? " pending" : ""));
+      const char* what = " firing or pending";
+      if (answer_.firing == 0U) what = " pending";
+      if (answer_.pending.value_or(0) == 0) what = " firing";
+      if (shown > 0) what = answer_.firing == 0U ? " more pending" : " more";
+      line.add(std::to_string(others) + what);
     }
     if (unknown > 0) {
       line.add(std::to_string(unknown) + " of " + counted(answer_.rules, "rule") + " unknown");

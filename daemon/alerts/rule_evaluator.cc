@@ -24,7 +24,7 @@ constexpr std::array kRuleMetrics{
           {"alert", "severity"}, kMaxRules),
     gauge("jetmem_alert_unknown",
           "1 while it is unknown whether the alert should fire: a source that it needs is denied, "
-          "failed, stale or disabled. 0 otherwise.",
+          "failed, stale or disabled, or the probe has no result yet. 0 otherwise.",
           {"alert", "severity"}, kMaxRules),
     counter("jetmem_alert_transitions_total",
             "Alerts that became pending or firing, or ended. Fast growth: a threshold lies within "
@@ -187,21 +187,12 @@ std::string_view RuleEvaluator::blind(std::string_view metric) const {
   return {};
 }
 
-void RuleEvaluator::set_missing(std::string_view source, std::string_view missing) {
-  missing_.resize(sampler_.size());
-  for (std::size_t i = 0; i < missing_.size(); ++i) {
-    if (sampler_.info(i).name == source) missing_[i] = missing;
-  }
-}
-
-std::string_view RuleEvaluator::partly_blind(std::string_view metric) const {
+std::string_view RuleEvaluator::partly_blind(std::string_view metric, const Labels& labels) const {
   if (const std::string_view reason = blind(metric); !reason.empty()) return reason;
   const auto known = MetricCatalog::of_jetmem().find(metric);
-  if (!known) return {};
+  if (!known || !missing_) return {};
   for (const std::string_view source : known->sources) {
-    for (std::size_t i = 0; i < missing_.size(); ++i) {
-      if (sampler_.info(i).name == source && !missing_[i].empty()) return missing_[i];
-    }
+    if (const std::string_view reason = missing_(source, labels); !reason.empty()) return reason;
   }
   return {};
 }

@@ -57,9 +57,11 @@ class RuleEvaluator final : private SourceVisibility {
 
   // Whether the last step was long enough ago for one before its time, and in this grid.
   bool may_evaluate_early() const;
-  // A source has told a part of what it should, and `missing` says what is not there; empty:
-  // nothing. Static text. An alert about a series that is gone is then unknown, not resolved.
-  void set_missing(std::string_view source, std::string_view missing);
+  // Why a source that is ok has not told a series with these labels, which it should have; empty:
+  // it has. An alert about a series that is gone is then unknown, not resolved.
+  using Missing =
+      std::function<std::string_view(std::string_view source, const Labels& of_the_series)>;
+  void ask_missing(Missing missing) { missing_ = std::move(missing); }
   // At the end: keeps what a restart must not forget.
   void finish();
 
@@ -77,7 +79,7 @@ class RuleEvaluator final : private SourceVisibility {
 
  private:
   std::string_view blind(std::string_view metric) const override;
-  std::string_view partly_blind(std::string_view metric) const override;
+  std::string_view partly_blind(std::string_view metric, const Labels& labels) const override;
   bool is_awaited(std::string_view metric) const override;
   bool is_awaited(std::size_t source) const;
   void update_blind_sources();
@@ -94,6 +96,7 @@ class RuleEvaluator final : private SourceVisibility {
   Log& log_;
   const Sampler& sampler_;
   OnTransition on_transition_;
+  Missing missing_;
   AlertLog alert_log_;
   AlertStateStore state_store_;
   RulesSettings settings_;
@@ -104,7 +107,6 @@ class RuleEvaluator final : private SourceVisibility {
   std::unique_ptr<RuleEngine> engine_;
   std::unique_ptr<TableFeed> feed_;
   std::vector<std::string> blind_sources_;  // by source; empty: it is not
-  std::vector<std::string_view> missing_;   // by source: of what is seen of it
   std::vector<bool> was_there_;             // by source: it gave a reading in this boot
   std::vector<bool> answered_;              // by source: it was not pending, since the start
   std::vector<std::string> saved_sources_;  // of those that were there, for the next start

@@ -22,6 +22,7 @@
 #include "daemon/probe_window.h"
 #include "metrics/sample.h"
 #include "probes/gates.h"
+#include "rules/model/texts.h"
 
 namespace jetmem {
 
@@ -46,9 +47,9 @@ class Program {
   // The process running now, or -1; and what it is called in jetmem's own figures.
   virtual pid_t pid() const = 0;
   virtual std::string_view name() const = 0;
-  // What it should have told and has not, since the start or because it became too old: "source
-  // probe has no result of cuda"; empty: nothing. Static text.
-  virtual std::string_view missing() const { return {}; }
+  // Why it has not told a series with these labels, which it should have, since the start or
+  // because that became too old: "source probe has no result of cuda"; empty: it has. Static text.
+  virtual std::string_view missing(const Labels&) const { return {}; }
   // What the program does to the machine, as series of jetmem's own.
   virtual void write(SampleWriter& out) const = 0;
   // Its log entries that were kept back because there were too many.

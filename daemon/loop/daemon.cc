@@ -112,6 +112,9 @@ Daemon::Daemon(DaemonOptions options, Settings settings, Root root, AsyncLogger&
           [this] { run_missed_cycle(); },
           [this](UniqueFd unread) { kernel_log_.feed().dispose(std::move(unread)); }),
       boot_history_(make_boot_history(context_, settings_, history_.get())) {
+  alerts_.ask_missing([this](std::string_view source, const Labels& labels) {
+    return children_.missing(source, labels);
+  });
   if (context_.is_live() && !context_.own_facts.boot_id) {
     context_.log.warning(
         "cannot read the boot ID from /proc/sys/kernel/random/boot_id: what was kept over a "
@@ -344,11 +347,6 @@ void Daemon::publish(Nanoseconds now) {
   const bool is_step_due = history_ && history_->is_step_due(sampling_.table);
   const bool is_whole = is_step_due || alerts_.is_due() || publisher_.is_page_due();
   if (is_whole) complete_table(now);
-  if (alerts_.is_due()) {
-    children_.for_each_missing([this](std::string_view source, std::string_view missing) {
-      alerts_.set_missing(source, missing);
-    });
-  }
   if (alerts_.evaluate(now)) publisher_.publish_alerts(alerts_.evaluator());
   if (is_whole) alerts_.write(now);
   if (history_) history_->cycle(sampling_.table, is_whole);

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "config/settings.h"
@@ -37,9 +37,7 @@ class Alerts {
   void set_early() { is_early_ = true; }
   bool is_due() const { return is_due_ || is_early_; }
   // As RuleEvaluator's.
-  void set_missing(std::string_view source, std::string_view missing) {
-    evaluator_->set_missing(source, missing);
-  }
+  void ask_missing(RuleEvaluator::Missing missing) { evaluator_->ask_missing(std::move(missing)); }
   // Evaluates the rules if they are due. True: they were evaluated.
   bool evaluate(Nanoseconds now);
   void write(Nanoseconds now);

@@ -72,11 +72,11 @@ void Children::run_program(std::string_view source) {
   }
 }
 
-void Children::for_each_missing(
-    const std::function<void(std::string_view, std::string_view)>& tell) const {
+std::string_view Children::missing(std::string_view source, const Labels& labels) const {
   for (const std::unique_ptr<Program>& program : programs_) {
-    tell(program->source(), program->missing());
+    if (program->source() == source) return program->missing(labels);
   }
+  return {};
 }
 
 void Children::log_reader_kind(bool is_under_systemd) {

@@ -34,9 +34,8 @@ class Children {
   reader::Client& reader() { return *reader_; }
   // The source is due: its program is started if need be.
   void run_program(std::string_view source);
-  // Calls `tell` with each program's source and what is missing of it: Program::missing().
-  void for_each_missing(
-      const std::function<void(std::string_view source, std::string_view missing)>& tell) const;
+  // Program::missing() of this source's program.
+  std::string_view missing(std::string_view source, const Labels& labels) const;
   // Once for each change: a reader with the daemon's own rights explains what is denied.
   void log_reader_kind(bool is_under_systemd);
   void fill(DaemonCounters& counters) const;

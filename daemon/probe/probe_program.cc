@@ -111,11 +111,16 @@ void ProbeProgram::apply(const Settings& settings) {
   arm();
 }
 
-std::string_view ProbeProgram::missing() const {
-  if (enabled_ && !results_.has(ProbeGroup::kMemory)) return "source probe has no result of memory";
-  if (enabled_ && settings_.cuda && !results_.has(ProbeGroup::kCuda)) {
-    return "source probe has no result of cuda";
+std::string_view ProbeProgram::missing(const Labels& labels) const {
+  std::optional<ProbeGroup> group;
+  for (const auto& [name, value] : labels) {
+    if (name == "kind") group = probe_group_of(value);
   }
+  const auto lacks = [&](ProbeGroup each) {
+    return enabled_ && (!group || *group == each) && !results_.has(each);
+  };
+  if (lacks(ProbeGroup::kMemory)) return "source probe has no result of memory";
+  if (settings_.cuda && lacks(ProbeGroup::kCuda)) return "source probe has no result of cuda";
   return {};
 }
 

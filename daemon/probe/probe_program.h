@@ -53,7 +53,7 @@ class ProbeProgram final : public Program {
   // Lives for a moment only; one that takes longer is worth showing.
   pid_t pid() const override;
   std::string_view name() const override { return "jetmem-probe"; }
-  std::string_view missing() const override;
+  std::string_view missing(const Labels& labels) const override;
   void write(SampleWriter& out) const override;
   std::uint64_t suppressed() const override { return log_.suppressed() + event_log_.suppressed(); }
 

@@ -351,7 +351,7 @@ void Recorder::State::begin_job(std::string_view why, bool with_steps) {
   job.wall = wall;
   if (with_steps) {
     job.block = steps.oldest_sealed();
-    job.more_waits = steps.has_several_sealed();
+    job.more_waits = steps.has_several_sealed() || steps.waited(job.now) >= kLongestWait;
   }
   job.events = events.take_all();
   last_snapshot = job.now;

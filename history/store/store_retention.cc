@@ -142,18 +142,19 @@ Result<bool> HistoryStore::Connection::drop_old(std::int64_t of_boot, Nanosecond
     const auto is_old = [&](const ChunkHead& chunk) {
       return times.age(chunk.boot, chunk.last, of_boot, now) > keep;
     };
-    // Boots are in order of time, also where one's clock was never synchronised and its age is less
-    // than that of a later one: so that nothing finer is left before a hole, nothing before it is
-    // younger. What is not rolled up any further goes by its own age alone.
+    // Boots are in order of time. One whose clock was never synchronised may count as younger than
+    // a later one: it goes with that one, so that nothing finer is left before a hole. What is not
+    // rolled up any further goes by its own age alone.
     std::int64_t old_before = 0;
     for (const ChunkHead& chunk : chunks) {
-      if (resolution != Resolution::kQuarter && is_old(chunk)) {
-        old_before = std::max(old_before, chunk.boot);
-      }
+      if (resolution == Resolution::kQuarter || times.find(chunk.boot) == nullptr) continue;
+      if (is_old(chunk)) old_before = std::max(old_before, chunk.boot);
     }
     for (const ChunkHead& chunk : chunks) {
       if (old.size() == kChunksAtOnce) break;
-      if (chunk.boot >= old_before && !is_old(chunk)) continue;
+      const BootTime* const boot = times.find(chunk.boot);
+      const bool has_time = boot == nullptr || boot->trusted;
+      if (!is_old(chunk) && (has_time || chunk.boot >= old_before)) continue;
       if (is_rolled_up(times, chunk)) old.push_back(chunk);
     }
   }

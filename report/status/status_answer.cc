@@ -374,8 +374,10 @@ void add_health(Answer& answer, const DeviceNow& now) {
                source.state == "pending") {
       std::string why = source.skipped.empty() ? source.reason : source.skipped;
       if (!source.grant.empty()) why += (why.empty() ? "" : "; needs ") + source.grant;
-      answer.blind.push_back(
-          {printable(source.name, 64), source.stale ? "stale" : source.state, printable(why, 300)});
+      // To spare the device, which is no fault of either.
+      const bool on_purpose = source.state == "ok" && !source.skipped.empty();
+      const std::string state = on_purpose ? "skipped" : source.stale ? "stale" : source.state;
+      answer.blind.push_back({printable(source.name, 64), state, printable(why, 300)});
     }
   }
   const std::string why = now.by == SnapshotOrigin::kDaemon ? "" : "needs jetmemd";

@@ -236,7 +236,9 @@ const Condition* RuleEngine::unseen(std::size_t index, const Instance& instance,
     const auto now = member != nullptr ? value(conditions[0], member->series) : std::nullopt;
     // What a window still has of a series that is gone says nothing about now.
     if (!now || !is_there(member->series)) {
-      return blindness->partly_blind(conditions[0].metric).empty() ? nullptr : conditions.data();
+      const std::string_view why =
+          blindness->partly_blind(conditions[0].metric, labels_of(instance));
+      return why.empty() ? nullptr : conditions.data();
     }
     if (!holds(conditions[0], *now, has_clear_[index])) return nullptr;
   }
@@ -329,7 +331,7 @@ bool RuleEngine::end(Instance& instance, std::size_t index, const SourceVisibili
   }
   if (blind != nullptr) {
     emit_transition(index, Change::kUnknown, instance,
-                    std::string(blindness->partly_blind(blind->metric)));
+                    std::string(blindness->partly_blind(blind->metric, labels_of(instance))));
     // It is followed no further, so there is room: at most as many as there are alerts at a time.
     const Labels& labels = labels_of(instance);
     const bool is_known =
@@ -373,7 +375,8 @@ void RuleEngine::end_unknown(std::size_t index, const SourceVisibility* blindnes
     instance.value = unknown.value;
     const Member* member = member_of(index, instance.identity);
     const auto now = member != nullptr ? value(first, member->series) : std::nullopt;
-    if (!now && blindness != nullptr && !blindness->partly_blind(first.metric).empty()) {
+    if (!now && blindness != nullptr &&
+        !blindness->partly_blind(first.metric, unknown.labels).empty()) {
       return false;
     }
     // It is there, and will have a value when its window has enough of it.

@@ -34,8 +34,10 @@ class SourceVisibility {
   // Of the sources that this metric needs: why it is blind ("source thermal is denied"); empty when
   // it is not.
   virtual std::string_view blind(std::string_view metric) const = 0;
-  // The same, also where only a part of what a source gives is missing. Of a series that is gone.
-  virtual std::string_view partly_blind(std::string_view metric) const { return blind(metric); }
+  // The same of one series that is gone: also where its source is seen, and only this is missing.
+  virtual std::string_view partly_blind(std::string_view metric, const Labels&) const {
+    return blind(metric);
+  }
   // Whether that is only because a source is still to give its first reading since a start or a
   // pause: an alert of before is neither ended nor goes on until then.
   virtual bool is_awaited(std::string_view) const { return false; }

@@ -304,12 +304,12 @@ DAYS_TEST = """
 rule_files: [%s]
 evaluation_interval: 1m
 tests:
-  - name: a device gets a site and is the same device; of six, five were retired a day ago and are no share of the fleet
+  - name: a device gets a site and is the same device; of seven, five were retired three days ago and are no share of the fleet
     interval: 1m
     input_series:
-      - {series: 'up{job="jetmem",instance="a"}', values: 1x1560}
+      - {series: 'up{job="jetmem",instance="a"}', values: 1x4440}
       - {series: 'up{job="jetmem",instance="b"}', values: 1x60}
-      - {series: 'up{job="jetmem",instance="b",site="hall-2"}', values: _x60 1x1500}
+      - {series: 'up{job="jetmem",instance="b",site="hall-2"}', values: _x60 1x4380}
       - {series: 'up{job="jetmem",instance="r1"}', values: 1x20}
       - {series: 'up{job="jetmem",instance="r2"}', values: 1x20}
       - {series: 'up{job="jetmem",instance="r3"}', values: 1x20}
@@ -318,8 +318,8 @@ tests:
     promql_expr_test:
       - {expr: 'count by (alertname) (ALERTS{alertstate="firing",alertname="JetmemFleetSilent"})', eval_time: 30m, exp_samples: [{labels: '{alertname="JetmemFleetSilent"}', value: 1}]}
       - {expr: 'count(ALERTS{alertname="JetmemDeviceSilent",instance="b"})', eval_time: 2h, exp_samples: []}
-      - {expr: 'count(ALERTS{alertname="JetmemFleetSilent"})', eval_time: 26h, exp_samples: []}
-      - {expr: 'count(ALERTS{alertname="JetmemDeviceSilent",alertstate="firing"})', eval_time: 26h, exp_samples: [{value: 5}]}
+      - {expr: 'count(ALERTS{alertname="JetmemFleetSilent"})', eval_time: 74h, exp_samples: []}
+      - {expr: 'count(ALERTS{alertname="JetmemDeviceSilent",alertstate="firing"})', eval_time: 74h, exp_samples: [{value: 5}]}
   - name: all are silent for a day, and stay one alert
     interval: 1m
     input_series:

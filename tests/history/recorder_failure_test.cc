@@ -157,6 +157,7 @@ TEST_F(RecorderFailureTest, NothingIsRolledUpWhileBlocksWait) {
   // Another program holds the file.
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open(directory.file("history.db").c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_busy_timeout(other, 10'000), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
   run(500);
   EXPECT_GT(metric("jetmem_history_pending_snapshots"), 500);

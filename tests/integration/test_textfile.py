@@ -180,6 +180,10 @@ tests:
     interval: 1m
     input_series:
       - {series: 'up{job="node",instance="a"}', values: 1x3000}
+      # One that gets a label, and another directory.
+      - {series: 'up{job="node",instance="b"}', values: 1x3000}
+      - {series: 'node_textfile_mtime_seconds{job="node",instance="b",file="/x/jetmem.prom"}', values: 1000+60x20 stale}
+      - {series: 'node_textfile_mtime_seconds{job="node",instance="b",site="hall-2",file="/y/jetmem.prom"}', values: '_x20 2200+60x3000'}
       - {series: 'node_textfile_mtime_seconds{job="node",instance="a",file="/x/jetmem.prom"}', values: 1000+60x20 stale}
     promql_expr_test:
       - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})

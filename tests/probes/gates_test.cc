@@ -87,9 +87,10 @@ TEST(Gates, WhatShouldBeKnownAndIsNotClosesThem) {
             "whether the chip is throttled is unknown: the source throttle is disabled");
   readings.set_valid(1, true);
   const auto ok = [](std::string_view) { return SourceState::kOk; };
-  EXPECT_EQ(closed(ok)->words,
-            "how long processes wait for memory is unknown: the source pressure is not up to "
-            "date");
+  EXPECT_EQ(
+      closed(ok)->words,
+      "how long processes wait for memory is unknown: the source pressure is incomplete or not "
+      "up to date");
   // One file of three.
   readings.set_valid(2, true);
   pressure.memory.reset();

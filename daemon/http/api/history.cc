@@ -93,9 +93,8 @@ ApiAnswer list_of(const HistoryRequest& requested) {
   auto known = requested.history.series(requested.metric);
   if (!known) return api_error(503, known.error().message);
   if (known->size() >= History::kMostSeries) {
-    out.facts.problem += (out.facts.problem.empty() ? "" : "; ") + std::string("of the series ") +
-                         "recorded only the first " + std::to_string(known->size()) +
-                         " by name are listed";
+    out.facts.problem += (out.facts.problem.empty() ? "" : "; ") + std::string("only the first ") +
+                         std::to_string(known->size()) + " series by name are listed";
   }
   if (!requested.metric.empty() && known->empty() && !requested.has_metric) {
     return unknown_metric(requested.history, requested.metric);

@@ -17,7 +17,10 @@ void check_sources(const DeviceView& view, Step& step) {
   std::string blind;
   std::string denied;
   for (const SourceNow& each : view.now.sources) {
-    if (each.state == "failed" || each.stale) {
+    if (each.state == "ok" && each.stale && !each.skipped.empty()) {
+      note(step, "Source " + each.name + " is not read now, to spare the device: " +
+                     printable(each.skipped, 300) + ".");
+    } else if (each.state == "failed" || each.stale) {
       blind += (blind.empty() ? "" : ", ") + each.name;
       note(step,
            "Source " + each.name + " is " + (each.stale ? "stale" : "failed") +

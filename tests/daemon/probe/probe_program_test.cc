@@ -69,12 +69,17 @@ TEST_F(ProbeProgramTest, CudaComesAfterInAProcessOfItsOwn) {
 TEST_F(ProbeProgramTest, AGroupWithoutResultIsMissing) {
   settings.probe.cuda = true;
   make();
-  EXPECT_EQ(program->missing(), "source probe has no result of memory");
+  const Labels device{{"kind", "device"}, {"target", ""}};
+  const Labels host{{"kind", "host"}};
+  EXPECT_EQ(program->missing({}), "source probe has no result of memory");
+  EXPECT_EQ(program->missing(device), "source probe has no result of cuda");
   program->due();
   ASSERT_TRUE(answered(1));
-  EXPECT_EQ(program->missing(), "source probe has no result of cuda");
+  EXPECT_EQ(program->missing({}), "source probe has no result of cuda");
+  EXPECT_EQ(program->missing(device), "source probe has no result of cuda");
+  EXPECT_EQ(program->missing(host), "");
   ASSERT_TRUE(answered(2));
-  EXPECT_EQ(program->missing(), "");
+  EXPECT_EQ(program->missing(device), "");
 }
 
 TEST_F(ProbeProgramTest, CudaSwitchedOffItsResultsAreGone) {

@@ -193,6 +193,11 @@ TEST(Status, AFailedSourceIsAWarning) {
   now.sources = {source("buddyinfo", "ok")};
   now.sources[0].stale = true;
   EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning);
+  now.sources[0].skipped = "78311 free blocks would take about 6.9 ms under the zone lock";
+  answer = status_answer(now);
+  EXPECT_EQ(answer.level, StatusLevel::kOk) << "to spare the device";
+  ASSERT_EQ(answer.blind.size(), 1U);
+  EXPECT_EQ(answer.blind[0].state, "skipped");
   now.sources = {source("nvml", "absent", "no GPU")};
   EXPECT_EQ(status_answer(now).level, StatusLevel::kOk) << "a device that has none";
 }

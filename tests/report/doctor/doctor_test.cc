@@ -247,6 +247,17 @@ TEST(Doctor, WhatIsNotReadYetIsNamed) {
   EXPECT_EQ(answer.step("daemon")->summary, "jetmemd runs; not read yet: meminfo.");
 }
 
+TEST(Doctor, ASourceThatIsSkippedIsNoFault) {
+  DeviceNow now = healthy_device();
+  now.sources.front().stale = true;
+  now.sources.front().skipped = "reading it would hold a lock for 6.9 ms";
+  DoctorAnswer answer = examine(now, nullptr, "");
+  EXPECT_EQ(answer.step("daemon")->verdict, Verdict::kOk);
+  now.sources.front().skipped.clear();
+  answer = examine(now, nullptr, "");
+  EXPECT_EQ(answer.step("daemon")->verdict, Verdict::kWarning);
+}
+
 TEST(Doctor, MissingEventsAreNoted) {
   FakeHistory past;
   DeviceNow now = healthy_device();

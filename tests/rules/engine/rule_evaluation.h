@@ -26,7 +26,7 @@ class BlindMetrics final : public SourceVisibility {
     const auto at = reasons.find(std::string(metric));
     return at == reasons.end() ? std::string_view() : at->second;
   }
-  std::string_view partly_blind(std::string_view metric) const override {
+  std::string_view partly_blind(std::string_view metric, const Labels&) const override {
     const auto at = partly.find(std::string(metric));
     return at == partly.end() ? blind(metric) : at->second;
   }
