@@ -139,8 +139,8 @@ Result<bool> HistoryStore::Connection::drop_old(std::int64_t of_boot, Nanosecond
   std::vector<ChunkHead> old;
   for (const auto& [resolution, keep] : kept) {
     JETMEM_ASSIGN(const auto chunks, list_chunks(db.get(), resolution));
-    const auto is_old = [&](const ChunkHead& chunk) {
-      return times.age(chunk.boot, chunk.last, of_boot, now) > keep;
+    const auto is_old = [&, most = keep](const ChunkHead& chunk) {
+      return times.age(chunk.boot, chunk.last, of_boot, now) > most;
     };
     // Boots are in order of time. One whose clock was never synchronised may count as younger than
     // a later one: it goes with that one, so that nothing finer is left before a hole. What is not
