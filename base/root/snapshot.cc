@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/root/snapshot.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +17,16 @@ namespace {
 
 constexpr std::size_t kMaxKeptFds = 256;
 constexpr std::size_t kReadChunk = 8192;
+
+// procfs and sysfs let go of open files when what they describe is removed: reading one fails from
+// then on (proc_entry_rundown(), kernfs_drain()). Files of debugfs and tracefs may belong to a module
+// that can be unloaded all the same, and then closing one runs freed code (nvmap of L4T 36: an oops);
+// an open one also keeps its file system from being unmounted.
+bool may_stay_open(int fd) {
+  struct statfs info {};
+  if (::fstatfs(fd, &info) != 0) return false;
+  return info.f_type == PROC_SUPER_MAGIC || info.f_type == SYSFS_MAGIC;
+}
 
 }  // namespace
 
@@ -215,7 +227,7 @@ void SnapshotReader::read_file(const Root& root, std::string_view path) {
   UniqueFd fd = root.open_file(path, error);
   bool again = true;
   if (fd.valid()) error = read_to_end(fd.get(), limits_.file_bytes, snapshot_.buffer(), &again);
-  if (error == 0 && again && root.is_live() && cursor_ < kMaxKeptFds) {
+  if (error == 0 && again && root.is_live() && cursor_ < kMaxKeptFds && may_stay_open(fd.get())) {
     kept_.insert(kept_.begin() + static_cast<long>(cursor_), {std::string(path), std::move(fd)});
     ++cursor_;
   }

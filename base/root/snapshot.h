@@ -108,8 +108,8 @@ class Gatherer;
 // Adds the files that no pattern can name (base/root/gatherer.h).
 using Gather = void (*)(Gatherer&);
 
-// Reads the files that a source's patterns name, keeping descriptors between cycles where the
-// root is live. A pattern is an absolute path in which '*' stands for any run of characters
+// Reads the files that a source's patterns name. Where the root is live, descriptors of procfs and
+// sysfs stay open between cycles; of no other file system, debugfs and tracefs least of all. A pattern is an absolute path in which '*' stands for any run of characters
 // within one component: "/sys/class/thermal/thermal_zone*/temp". A directory that a '*' is looked
 // up in and that cannot be listed becomes a record of its own with the errno, so that "denied" and
 // "absent" stay apart.
