@@ -22,6 +22,7 @@ void add_all_commands(const Command& program) {
   add_mark_command(program);
   add_compact_command(program);
   add_rules_command(program);
+  add_messages_command(program);
   add_config_command(program);
   add_hash_password_command(program);
   add_decode_command(program);

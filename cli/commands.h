@@ -22,6 +22,7 @@ void add_metrics_command(const Command& program);
 void add_nvmap_command(const Command& program);
 void add_plan_command(const Command& program);
 void add_probe_command(const Command& program);
+void add_messages_command(const Command& program);
 void add_rules_command(const Command& program);
 void add_sources_command(const Command& program);
 void add_status_command(const Command& program);  // and what `jetmem` alone does

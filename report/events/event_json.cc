@@ -13,6 +13,8 @@ using kernel_log::FieldType;
 nlohmann::ordered_json event_json(const kernel_log::Event& event) {
   nlohmann::ordered_json json;
   json["kind"] = kernel_log::info_of(event.kind()).name;
+  if (const std::string_view id = message_id(event); !id.empty()) json["message"] = id;
+  if (event.is_guess()) json["known"] = false;
   for (std::size_t i = 0; i < event.size(); ++i) {
     const Field& field = event[i];
     auto& value = json[std::string(field.name)];

@@ -27,7 +27,7 @@ bool Assembler::may_own(const Open& open, const Piece& piece) const {
 
 Assembler::Open* Assembler::owner_of(const Decoded& decoded, const LogLine& line, bool& several) {
   const Piece& piece = decoded.piece;
-  const auto joins = decoded.family->joins;
+  const auto joins = decoded.family != nullptr ? decoded.family->joins : decoded.message->hooks.joins;
   std::size_t found = size_;
   bool newer_grew = false;
   bool interleaved = false;
@@ -82,7 +82,7 @@ bool Assembler::line(const LogLine& line) {
   ++lines_;
   if (!line.continues) record_ = lines_;
   if (size_ > 0) expire(line);
-  const Decoded decoded = decode_line(line.text, line.voice, scratch_, line.level);
+  const Decoded decoded = decode_line(line.text, line.voice, scratch_, line.level, catalogues_);
   const Piece& piece = decoded.piece;
   if (piece.role == Role::kNothing) {
     settle();
@@ -92,8 +92,10 @@ bool Assembler::line(const LogLine& line) {
   bool several = false;
   Open* const found = begins ? nullptr : owner_of(decoded, line, several);
   if (found != nullptr) {
-    if (decoded.family->add != nullptr) {
-      decoded.family->add(found->event, scratch_);
+    const auto add =
+        decoded.family != nullptr ? decoded.family->add : decoded.message->hooks.add;
+    if (add != nullptr) {
+      add(found->event, scratch_);
     } else {
       found->event.merge(scratch_);
     }
@@ -140,7 +142,7 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
   open.event.late = line.late;
   if (!line.unit.empty()) open.event.set_text("unit", line.unit);
   if (line.pid != 0) open.event.set_number("pid", line.pid);
-  open.family = decoded.family;
+  open.decoded = decoded;
   open.step = decoded.piece.step;
   open.done = done;
   open.mixed = false;
@@ -152,7 +154,7 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
 
 void Assembler::pop() {
   Open& open = at(0);
-  complete(open.event, *open.family, soc_);
+  complete(open.event, open.decoded, soc_);
   first_ = (first_ + 1) % kMaxOpen;
   --size_;
   emit_(open.event);

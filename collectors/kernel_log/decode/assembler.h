@@ -23,7 +23,8 @@ class Assembler {
   static constexpr std::size_t kMaxOpen = 16;
   static constexpr std::uint64_t kMaxGap = 64;
 
-  Assembler(Soc soc, Emit emit) : soc_(soc), emit_(std::move(emit)) {}
+  Assembler(Soc soc, Emit emit, const Catalogues& catalogues = {})
+      : soc_(soc), emit_(std::move(emit)), catalogues_(catalogues) {}
 
   // Returns whether the line was of an event. A further line of a record may only join an event
   // that the record's first line opened.
@@ -36,7 +37,7 @@ class Assembler {
  private:
   struct Open {
     Event event;
-    const Family* family = nullptr;
+    Decoded decoded;  // its first line
     std::uint8_t step = 0;
     bool done = false;
     std::size_t first_size = 0;    // of the event when it was opened
@@ -61,6 +62,7 @@ class Assembler {
 
   Soc soc_;
   Emit emit_;
+  Catalogues catalogues_;
   Event scratch_;
   std::array<Open, kMaxOpen> open_;  // a ring
   std::size_t first_ = 0;

@@ -7,6 +7,8 @@
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/line_parts.h"
+#include "collectors/kernel_log/text/sentence.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -86,7 +88,8 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
     if (!believed) continue;
     const Piece piece = family.decode(text, event);
     if (piece.role == Role::kNothing || (informs && piece.by_words)) continue;
-    return {&family, piece};
+    if (piece.by_words) event.set_guess();
+    return {&family, nullptr, piece};
   }
   return {};
 }
@@ -96,27 +99,46 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
 std::span<const Family* const> all_families() { return kFamilies; }
 
 Decoded decode_line(std::string_view text, Voice voice, Event& event,
-                    std::optional<std::uint8_t> level) {
+                    std::optional<std::uint8_t> level, const Catalogues& catalogues) {
   static const Filter filter;
-  text = text.substr(0, kMaxLine);
+  text = without_vendor_prefix(text.substr(0, kMaxLine));
+  for (const Catalogue* const catalogue : {catalogues.first, catalogues.second}) {
+    if (catalogue == nullptr) continue;
+    if (const Match match = catalogue->decode(text, voice, event)) {
+      return {nullptr, match.message, match.piece};
+    }
+  }
   const std::uint32_t families = filter.families_of(text);
   if (families == 0) return {};
   return decode_with(families, text, voice, event, level);
 }
 
 Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event) {
-  return decode_with(UINT32_MAX, text.substr(0, kMaxLine), voice, event, {});
+  text = without_vendor_prefix(text.substr(0, kMaxLine));
+  if (const Match match = Catalogue::shipped().decode_unfiltered(text, voice, event)) {
+    return {nullptr, match.message, match.piece};
+  }
+  return decode_with(UINT32_MAX, text, voice, event, {});
 }
 
-void complete(Event& event, const Family& family, Soc soc) {
-  if (family.complete != nullptr) family.complete(event, soc);
+void complete(Event& event, const Decoded& decoded, Soc soc) {
+  const auto hook = decoded.family != nullptr ? decoded.family->complete
+                                              : decoded.message->hooks.complete;
+  if (hook != nullptr) hook(event, soc);
 }
 
 std::string describe(const Event& event) {
   std::string text;
+  if (const Message* const message = event.message()) {
+    if (message->hooks.describe != nullptr) message->hooks.describe(event, text);
+    if (text.empty() && !message->say.empty()) say(message->say, event, text);
+  }
+  for (const std::string_view pattern : info_of(event.kind()).say) {
+    if (!text.empty() || say(pattern, event, text)) break;
+  }
   for (const Family* family : kFamilies) {
-    family->describe(event, text);
     if (!text.empty()) break;
+    family->describe(event, text);
   }
   text = printable(text, 400);
   // What is quoted could be read as a message of its own, if the sentence stands in a log again.

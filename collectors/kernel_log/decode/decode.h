@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "collectors/kernel_log/catalogue/catalogue.h"
 #include "collectors/kernel_log/families/common/family.h"
 #include "collectors/kernel_log/line/line.h"
 
@@ -19,19 +20,20 @@ inline constexpr std::size_t kMaxLine = 4096;
 std::span<const Family* const> all_families();
 
 struct Decoded {
-  const Family* family = nullptr;
+  const Family* family = nullptr;    // of the decoders that are not in the catalogue
+  const Message* message = nullptr;  // of those that are
   Piece piece;
 };
 
 // The first family that knows the line. role kNothing for a line that tells of nothing.
 // `level` is the line's priority, where that is known.
 Decoded decode_line(std::string_view text, Voice voice, Event& event,
-                    std::optional<std::uint8_t> level = {});
+                    std::optional<std::uint8_t> level = {}, const Catalogues& catalogues = {});
 // The same without the filter, for tests: slower, never different.
 Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event);
 
-// Adds what the fields mean, by the family of the event's kind.
-void complete(Event& event, const Family& family, Soc soc);
+// Adds what the fields mean.
+void complete(Event& event, const Decoded& decoded, Soc soc);
 // "12000000.iommu: host1x_ctx0 wrote to ..." in words; untrusted text in it is made printable.
 std::string describe(const Event& event);
 

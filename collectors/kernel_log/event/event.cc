@@ -10,6 +10,8 @@ namespace jetmem::kernel_log {
 
 void Event::reset(EventKind kind) {
   kind_ = kind;
+  message_ = nullptr;
+  guess_ = false;
   size_ = 0;
   used_ = 0;
   line = 0;

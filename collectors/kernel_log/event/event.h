@@ -24,6 +24,8 @@ enum class FieldType : std::uint8_t {
   kItem,  // one of a list: consecutive fields of one name
 };
 
+struct Message;  // catalogue/message.h
+
 struct Field {
   std::string_view name;  // static text
   FieldType type = FieldType::kText;
@@ -48,6 +50,12 @@ class Event {
   void reset(EventKind kind);
 
   EventKind kind() const { return kind_; }
+  // Which message of the catalogue it is; of several lines, the first one's.
+  const Message* message() const { return message_; }
+  void set_message(const Message* message) { message_ = message; }
+  // No message that jetmem knows: its words suggest its kind.
+  bool is_guess() const { return guess_; }
+  void set_guess() { guess_ = true; }
 
   // Each sets the field of that name, replacing a former value. `name` must be static text. What
   // does not fit is omitted.
@@ -95,12 +103,17 @@ class Event {
   Field* slot(std::string_view name, FieldType type);
   void put_bytes(Field& field, std::string_view value);
 
+  const Message* message_ = nullptr;
   EventKind kind_ = EventKind::kNone;
+  bool guess_ = false;
   std::uint16_t size_ = 0;
   std::uint16_t used_ = 0;  // of bytes_
   std::array<Field, kMaxFields> fields_;
   std::array<char, kTextBytes> bytes_;
 };
+
+// The id of its message; empty where it has none. In catalogue/catalogue.cc.
+std::string_view message_id(const Event& event);
 
 // "0x12" or "12" (hexadecimal) as a number; nothing else may stand in the text.
 std::optional<std::uint64_t> parse_hex(std::string_view text);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of event that a kernel log can tell of: names, weight, and what it usually means.
 //
-// The names are label values and JSON, so they never change. Adding a kind is one line in the enum
-// and one in kinds.cc, in the same place.
+// messages/kinds.yaml has them; the names are label values and JSON, so they never change.
 #pragma once
 
 #include <array>
@@ -15,78 +14,8 @@
 
 namespace jetmem::kernel_log {
 
-enum class EventKind : std::uint8_t {
-  kNone,
-  // smmu
-  kSmmuContextFault,
-  kSmmuGlobalFault,
-  kSmmuV3Event,
-  kSmmuError,
-  // memory_controller
-  kMcError,
-  // gpu
-  kGpuMmuFault,
-  kGpuError,
-  kGpuAllocFailure,
-  kGpuXid,
-  kGpuHang,
-  kGpuEccError,
-  kHost1xTimeout,
-  kFirmwareHang,
-  // oom
-  kOomInvoked,
-  kOomKill,
-  kOomKillMemcg,
-  kOomKillInfo,
-  kOomReaper,
-  kOomNoVictim,
-  kMemoryReport,
-  // allocation
-  kPageAllocFailure,
-  kPageAllocStall,
-  kSlabAllocFailure,
-  kCmaAllocFailure,
-  kCmaBusy,
-  kDmaAllocFailure,
-  kDmaMapFailure,
-  kIovaExhausted,
-  kVmallocFailure,
-  kSwiotlbFull,
-  kDriverAllocFailure,
-  kReservedMemoryFailure,
-  kHugetlbFailure,
-  kBufferLeak,
-  kNvmap,
-  kNvbufsurface,
-  kCudaAllocFailure,
-  kProgramAllocFailure,
-  // memory_error
-  kMemoryError,
-  kBusError,
-  kMmCorruption,
-  kKmemleak,
-  kZramError,
-  kSwapError,
-  kStorageError,
-  // thermal
-  kThermal,
-  kMemoryClock,
-  // stall
-  kHungTask,
-  kSoftLockup,
-  kHardLockup,
-  kRcuStall,
-  // crash
-  kKernelOops,
-  kKernelPanic,
-  // camera
-  kCameraError,
-  kCameraTimeout,
-  // the kernel's own rate limiter
-  kRatelimitSuppressed,
-};
-inline constexpr std::size_t kKindCount =
-    static_cast<std::size_t>(EventKind::kRatelimitSuppressed) + 1;
+// EventKind and kKindCount, from messages/kinds.yaml.
+#include "kind_enum.inc"
 
 // Kinds of which one incident may print several.
 enum class Group : std::uint8_t {
@@ -121,6 +50,10 @@ struct KindInfo {
   std::string_view meaning{};
   // What to do about it, likewise.
   std::string_view remedy{};
+  // What happened, where the message does not say it itself (message.h); the first whose fields are
+  // all there.
+  std::span<const std::string_view> say{};
+  bool program = false;  // only processes print its lines
 };
 
 const KindInfo& info_of(EventKind kind);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "collectors/kernel_log/families/common/driver_line.h"
+#include "collectors/kernel_log/text/driver_line.h"
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {

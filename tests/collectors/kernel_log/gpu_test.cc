@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 #include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {

@@ -8,46 +8,17 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/catalogue/message.h"
 #include "collectors/kernel_log/event/event.h"
 #include "collectors/kernel_log/event/soc.h"
 
 namespace jetmem::kernel_log {
-
-enum class Role : std::uint8_t {
-  kNothing,         // not of this family, or harmless
-  kWhole,           // an event by itself
-  kOpens,           // the first line of an event that may go on
-  kFollows,         // a further line; by itself it tells nothing
-  kFollowsOrOpens,  // a further line that also stands by itself when the first was lost
-};
-
-struct Piece {
-  Role role = Role::kNothing;
-  // Which line of the event it is, counted from 0. A further line joins only an event whose last
-  // line was an earlier one, so that a second event is never mixed into the first.
-  std::uint8_t step = 0;
-  // Further lines of the same step may come (the four words of an SMMUv3 event).
-  bool repeats = false;
-  // Nothing can come behind it.
-  bool last = false;
-  // The field in which lines of one event agree ("dev"); empty when the format has none, and then
-  // any open event of the kind will do. A line that lacks the field agrees with all.
-  std::string_view join{};
-  // Of several open events without such a field, the one that agrees in this one is meant.
-  std::string_view prefer{};
-  // Of a kFollowsOrOpens: where several events could be meant, it is one of its own. Others then
-  // tell nothing, lest one fault is counted twice.
-  bool stands_alone = false;
-  // Known by words that any sentence could have, and not by the form of one message. Not believed
-  // of what the kernel prints for information, nor of a line that was put together from two.
-  bool by_words = false;
-  // A further line may also belong to an open event of these kinds, of whatever family.
-  std::array<EventKind, 4> of{};
-};
 
 struct Family {
   std::string_view name;
@@ -70,6 +41,16 @@ struct Family {
   // that the line has. May be null.
   void (*add)(Event& open, const Event& part) = nullptr;
 };
+
+// The first of these that knows the line decodes it.
+using Rule = Piece (*)(std::string_view text, Event& event);
+inline Piece first_piece(std::initializer_list<Rule> rules, std::string_view text, Event& event) {
+  for (const Rule rule : rules) {
+    const Piece piece = rule(text, event);
+    if (piece.role != Role::kNothing) return piece;
+  }
+  return {};
+}
 
 // All of them. A new one is added here and to the list in decode.cc.
 extern const Family kSmmu;              // arm-smmu (v2) and arm-smmu-v3

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "collectors/kernel_log/families/common/driver_line.h"
-#include "collectors/kernel_log/families/common/line_parts.h"
-#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/driver_line.h"
+#include "collectors/kernel_log/text/line_parts.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 #include "collectors/kernel_log/line/scan.h"
 
 namespace jetmem::kernel_log {

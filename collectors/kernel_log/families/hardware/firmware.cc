@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processors on the chip that stop answering: engines' falcons, audio (ADSP), display (DCE), power
 // (BPMP), always-on (AON), the Raspberry Pi's VideoCore. The camera's is in camera.cc.
-#include "collectors/kernel_log/families/common/driver_line.h"
-#include "collectors/kernel_log/families/common/line_parts.h"
-#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/driver_line.h"
+#include "collectors/kernel_log/text/line_parts.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 
 namespace jetmem::kernel_log {
 namespace {

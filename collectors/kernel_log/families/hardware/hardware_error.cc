@@ -2,9 +2,10 @@
 // Memory that errs, as the hardware and the firmware report it: EDAC, GHES, Tegra's RAS, SError.
 #include <array>
 
-#include "collectors/kernel_log/families/common/driver_line.h"
-#include "collectors/kernel_log/families/common/line_parts.h"
-#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/driver_line.h"
+#include "collectors/kernel_log/text/line_parts.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 #include "collectors/kernel_log/families/hardware/memory_error_parts.h"
 
 namespace jetmem::kernel_log {

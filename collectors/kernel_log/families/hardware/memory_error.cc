@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages that err, as the kernel deals with them (mm/memory-failure.c); damaged bookkeeping (mm,
 // lib/list_debug.c); kmemleak. What hardware and firmware report is in hardware_error.cc.
-#include "collectors/kernel_log/families/common/driver_line.h"
-#include "collectors/kernel_log/families/common/line_parts.h"
-#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/driver_line.h"
+#include "collectors/kernel_log/text/line_parts.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 #include "collectors/kernel_log/families/hardware/memory_error_parts.h"
 
 namespace jetmem::kernel_log {

@@ -2,9 +2,10 @@
 // Memory that somebody damaged, as the kernel's checkers find it: KASAN, KFENCE, reference counts,
 // slabs, copies to and from users, addresses that nobody allocated. Page tables and lists are in
 // hardware/memory_error.cc.
-#include "collectors/kernel_log/families/common/driver_line.h"
-#include "collectors/kernel_log/families/common/line_parts.h"
-#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/driver_line.h"
+#include "collectors/kernel_log/text/line_parts.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 
 namespace jetmem::kernel_log {
 namespace {

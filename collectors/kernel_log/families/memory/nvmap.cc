@@ -2,9 +2,10 @@
 // The kernel's part of nvmap, which gives GPU and multimedia buffers: "nvmap nvmap: " (dev_err),
 // "nvmap: FUNCTION() " and "nvmap_FUNCTION: " (pr_err), a carve-out's heap as a device (" vpr: ").
 // What the libraries print is in gpu/user_space_nvmap.cc.
-#include "collectors/kernel_log/families/common/driver_line.h"
-#include "collectors/kernel_log/families/common/line_parts.h"
-#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/driver_line.h"
+#include "collectors/kernel_log/text/line_parts.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 
 namespace jetmem::kernel_log {
 namespace {

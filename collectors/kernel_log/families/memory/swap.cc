@@ -2,8 +2,9 @@
 // Swap devices (mm/page_io.c, mm/swapfile.c) and compressed RAM as one (drivers/block/zram).
 #include <array>
 
-#include "collectors/kernel_log/families/common/line_parts.h"
-#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/line_parts.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 
 namespace jetmem::kernel_log {
 namespace {

@@ -8,7 +8,8 @@
 //   (SWGID) CLIENT: ERROR
 //     status = 0x%08x; addr = 0x%08llx
 //     secure: yes|no, access-type: read|write[, SMMU fault: TEXT]
-#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/line_parts.h"
 
 namespace jetmem::kernel_log {
 namespace {

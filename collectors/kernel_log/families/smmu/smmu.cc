@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults and errors that the system MMUs report: arm-smmu (v2: smmu_v2.cc), arm-smmu-v3
 // (smmu_v3.cc), troubles of the units themselves, of both, and the IOMMUs of x86 (x86_iommu.cc).
+#include "collectors/kernel_log/families/common/family.h"
 #include "collectors/kernel_log/event/registers.h"
-#include "collectors/kernel_log/families/common/driver_line.h"
-#include "collectors/kernel_log/families/common/sentence_parts.h"
+#include "collectors/kernel_log/text/driver_line.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 #include "collectors/kernel_log/families/smmu/smmu_parts.h"
 
 namespace jetmem::kernel_log {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "collectors/kernel_log/families/common/family.h"
-#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/text/line_parts.h"
 
 namespace jetmem::kernel_log::smmu {
 

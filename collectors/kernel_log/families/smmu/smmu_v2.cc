@@ -7,6 +7,7 @@
 //   Format) FSYNR0 = %08x [S1CBNDX=%u WNR PLVL=%u]
 #include <array>
 
+#include "collectors/kernel_log/families/common/family.h"
 #include "collectors/kernel_log/event/registers.h"
 #include "collectors/kernel_log/families/smmu/smmu_parts.h"
 

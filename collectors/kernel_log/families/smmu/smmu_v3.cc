@@ -6,6 +6,7 @@
 //   priv|unpriv inst|data read|write s1|s2 "CLASS"[ ttd_read|ttd_write][ stall] stag: %#x
 #include <array>
 
+#include "collectors/kernel_log/families/common/family.h"
 #include "collectors/kernel_log/families/smmu/smmu_parts.h"
 
 namespace jetmem::kernel_log::smmu {

@@ -11,7 +11,8 @@
 //   DMAR:[fault reason 06] PTE Read access is not set
 #include <array>
 
-#include "collectors/kernel_log/families/common/driver_line.h"
+#include "collectors/kernel_log/families/common/family.h"
+#include "collectors/kernel_log/text/driver_line.h"
 #include "collectors/kernel_log/families/smmu/smmu_parts.h"
 
 namespace jetmem::kernel_log::smmu {

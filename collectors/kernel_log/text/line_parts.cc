@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/text/line_parts.h"
 
 #include <algorithm>
 #include <array>
@@ -64,14 +64,6 @@ bool take_hex(Scan& scan, Event& event, std::string_view name) {
 
 void set_if(Event& event, std::string_view name, std::string_view value) {
   if (!value.empty()) event.set_text(name, value);
-}
-
-Piece first_piece(std::initializer_list<Rule> rules, std::string_view text, Event& event) {
-  for (const Rule rule : rules) {
-    const Piece piece = rule(text, event);
-    if (piece.role != Role::kNothing) return piece;
-  }
-  return {};
 }
 
 bool is_comm(std::string_view text) {

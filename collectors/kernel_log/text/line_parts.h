@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "collectors/kernel_log/event/event.h"
-#include "collectors/kernel_log/families/common/family.h"
 #include "collectors/kernel_log/line/scan.h"
 
 namespace jetmem::kernel_log {
@@ -57,10 +56,6 @@ std::optional<std::string_view> take_gfp(Scan& scan);
 
 // Without the "[2:   Binder:711_1:  740] " that some vendors' kernels print before each message.
 std::string_view without_vendor_prefix(std::string_view text);
-
-// The first of these that knows the line decodes it.
-using Rule = Piece (*)(std::string_view text, Event& event);
-Piece first_piece(std::initializer_list<Rule> rules, std::string_view text, Event& event);
 
 // "DRIVER DEVICE: message", as dev_err() and its like print it: "tegra-vi4 15700000.vi: ".
 struct DevLine {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectors/kernel_log/families/common/driver_line.h"
+#include "collectors/kernel_log/text/driver_line.h"
 
 #include <algorithm>
 
-#include "collectors/kernel_log/families/common/line_parts.h"
+#include "collectors/kernel_log/text/line_parts.h"
 
 namespace jetmem::kernel_log {
 namespace {

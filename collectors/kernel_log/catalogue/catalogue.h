@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages, and the filter that spares ordinary lines the look at each of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "collectors/kernel_log/catalogue/form.h"
+#include "collectors/kernel_log/catalogue/message.h"
+#include "collectors/kernel_log/line/line.h"
+
+namespace jetmem::kernel_log {
+
+struct Match {
+  const Message* message = nullptr;
+  Piece piece;
+  bool cut = false;  // the line ends before the message does
+  explicit operator bool() const { return message != nullptr; }
+};
+
+class Catalogue {
+ public:
+  // The messages must outlive it, and every event that it decoded.
+  explicit Catalogue(std::span<const Message> messages);
+
+  // The message that the line is, with its fields in `event`; of several, the first that fits the
+  // whole line. Never allocates.
+  Match decode(std::string_view text, Voice voice, Event& event) const;
+  // Each message that fits the line, for tests: there must not be two.
+  std::vector<Match> all(std::string_view text, Event& event) const;
+  // The same without the filter, for tests: slower, never different.
+  Match decode_unfiltered(std::string_view text, Voice voice, Event& event) const;
+
+  std::span<const Message> messages() const { return messages_; }
+  const Message* find(std::string_view id) const;
+
+  static const Catalogue& shipped();
+
+ private:
+  static constexpr unsigned kBits = 13;
+  static constexpr std::size_t kMaxCandidates = 48;
+  struct Anchor {
+    std::string_view text;
+    std::uint16_t message;
+    std::uint16_t next;   // index + 1 of the next anchor in the same bucket
+    std::uint8_t offset;  // of the four bytes in it
+  };
+  void add_anchor(std::string_view text, std::size_t message);
+  static std::uint32_t bucket_of(const char* p);
+  // One bit of `tried` for each message with an anchor in the text, in order.
+  std::size_t candidates(std::string_view text, std::span<std::uint16_t> out) const;
+  static bool is_believed(const Message& message, Voice voice);
+  static Match try_message(const Message& message, std::string_view text, Event& event);
+  Match first_of(std::span<const std::uint16_t> tried, std::string_view text, Voice voice,
+                 Event& event) const;
+
+  std::span<const Message> messages_;
+  std::vector<std::uint16_t> heads_;  // index + 1 of an anchor, or 0
+  std::vector<Anchor> anchors_;
+};
+
+// Where a line's message is looked for: the first's messages are tried before the second's.
+struct Catalogues {
+  const Catalogue* first = &Catalogue::shipped();
+  const Catalogue* second = nullptr;  // a site's own
+};
+
+}  // namespace jetmem::kernel_log

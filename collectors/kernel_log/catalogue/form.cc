@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/catalogue/form.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/text/line_parts.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::string_view kAnything = "...";
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_dev_char(char c) {
+  constexpr std::string_view kMarks = "_-.:@,/+";
+  return is_letter(c) || is_digit(c) || kMarks.find(c) != std::string_view::npos;
+}
+
+bool is_module_char(char c) { return is_name_char(c) || c == '-' || c == '.'; }
+
+bool begins_field(char c) { return c == '{' || c == '[' || c == ']'; }
+
+std::size_t run_of(std::string_view text, std::size_t at, bool (*is_part)(char)) {
+  const std::size_t begin = at;
+  while (at < text.size() && is_part(text[at])) ++at;
+  return at - begin;
+}
+
+// The size of a number right there, with its sign where one may stand.
+std::size_t digits_at(std::string_view text, std::size_t at, bool sign) {
+  const std::size_t minus = sign && at < text.size() && text[at] == '-' ? 1 : 0;
+  const std::size_t n = run_of(text, at + minus, is_digit);
+  return n == 0 || n > 19 ? 0 : n + minus;
+}
+
+std::size_t hex_at(std::string_view text, std::size_t at) {
+  const std::string_view rest = text.substr(at);
+  const std::size_t mark = rest.starts_with("0x") || rest.starts_with("0X") ? 2 : 0;
+  const std::size_t n = run_of(rest, mark, Scan::is_hex_digit);
+  return n == 0 || n > 16 ? 0 : n + mark;
+}
+
+// "4096", "4096 bytes", "6637.69 MiB", "0x1000", "1.2GB"
+std::size_t size_at(std::string_view text, std::size_t at) {
+  if (text.substr(at).starts_with("0x")) return hex_at(text, at);
+  std::size_t n = digits_at(text, at, false);
+  if (n == 0) return 0;
+  if (at + n < text.size() && text[at + n] == '.') {
+    const std::size_t more = run_of(text, at + n + 1, is_digit);
+    if (more > 0) n += 1 + more;
+  }
+  constexpr std::array<std::string_view, 18> kUnits{
+      " bytes", "bytes", " Bytes", " KiB", "KiB", " MiB", "MiB", " GiB", "GiB",
+      " kB",    "kB",    " KB",    "KB",   " MB", "MB",   " GB", "GB",   "B"};
+  for (const std::string_view unit : kUnits) {
+    const std::size_t end = at + n + unit.size();
+    if (text.substr(at + n).starts_with(unit) && (end == text.size() || !is_name_char(text[end]))) {
+      return n + unit.size();
+    }
+  }
+  return n;
+}
+
+// A size with a fraction is kept as it was rounded, under a name of its own.
+std::string_view rounded_name(std::string_view name) {
+  constexpr std::array<std::array<std::string_view, 2>, 6> kNames{{{"size", "size_text"},
+                                                                   {"free", "free_text"},
+                                                                   {"total", "total_text"},
+                                                                   {"limit", "limit_text"},
+                                                                   {"used", "used_text"},
+                                                                   {"available", "available_text"}}};
+  for (const auto& [exact, rounded] : kNames) {
+    if (exact == name) return rounded;
+  }
+  return {};
+}
+
+}  // namespace
+
+FormMatcher::Field FormMatcher::field_at(std::size_t at) const {
+  struct Named {
+    std::string_view name;
+    Type type;
+  };
+  constexpr std::array kTypes{
+      Named{"int", Type::kInt},    // a number, perhaps negative
+      Named{"nat", Type::kNat},    // a number
+      Named{"hex", Type::kHex},    // hexadecimal digits, kept as printed
+      Named{"xnum", Type::kXnum},  // hexadecimal digits, kept as a number
+      Named{"size", Type::kSize},  // of any unit, in bytes; rounded ones as text (size_text)
+      Named{"dev", Type::kDev},    // a device's name: "12000000.iommu", "2-1:1.0"
+      Named{"name", Type::kName},  // a module's or driver's name
+      Named{"cname", Type::kCname},  // a name in C
+      Named{"word", Type::kWord},    // no blank in it
+      Named{"comm", Type::kComm},    // a task's name: the longest that fits, of 15 bytes
+      Named{"path", Type::kPath},    // begins with '/', no blank in it
+      Named{"one", Type::kOne}};
+  Field field;
+  std::size_t end = at + 1;
+  while (end < form_.size() && is_name_char(form_[end])) ++end;
+  field.name = form_.substr(at + 1, end - at - 1);
+  if (end < form_.size() && form_[end] == ':') {
+    const std::size_t begin = end + 1;
+    end = begin + run_of(form_, begin, is_name_char);
+    const std::string_view type = form_.substr(begin, end - begin);
+    for (const Named& each : kTypes) {
+      if (each.name == type) field.type = each.type;
+    }
+    if (end < form_.size() && form_[end] == '(') {
+      const std::size_t first = end + 1;
+      end = first;
+      while (end < form_.size() && form_[end] != ')') end += form_[end] == '\\' ? 2U : 1U;
+      field.words = form_.substr(first, end - first);
+      ++end;
+    }
+  }
+  field.next = end + 1;
+  return field;
+}
+
+std::size_t FormMatcher::behind_option(std::size_t at) const {
+  int depth = 0;
+  for (; at < form_.size(); ++at) {
+    if (form_[at] == '\\') {
+      ++at;
+    } else if (form_[at] == '[') {
+      ++depth;
+    } else if (form_[at] == ']' && --depth == 0) {
+      return at + 1;
+    }
+  }
+  return at;
+}
+
+// Whether the form could go on with the text there; cheap, and sometimes wrongly true.
+bool FormMatcher::may_follow(std::size_t form, std::size_t text) const {
+  if (form >= form_.size() || text >= text_.size()) return true;
+  const char c = form_[form];
+  if (begins_field(c) || form_.substr(form).starts_with(kAnything)) return true;
+  return text_[text] == (c == '\\' ? form_[form + 1] : c);
+}
+
+void FormMatcher::cut(const Place& at) {
+  if (!at.anchored || at.loose || (is_cut_ && cut_size_ >= at.confirmed)) return;
+  is_cut_ = true;
+  cut_size_ = at.confirmed;
+  std::copy_n(values_.begin(), at.confirmed, cut_values_.begin());
+}
+
+bool FormMatcher::go_on(const Field& field, Place at, std::size_t end, std::string_view value) {
+  if (!may_follow(field.next, end)) return false;
+  if (field.name != "_") {
+    if (at.values == kMaxFields) return false;
+    values_[at.values++] = {field.name, value, field.type};
+  }
+  at.form = field.next;
+  at.text = end;
+  at.loose = at.loose || field.type == Type::kText || field.type == Type::kComm ||
+             field.type == Type::kWord || field.type == Type::kPath;
+  return run(at);
+}
+
+// Each end from the longest to the shortest.
+bool FormMatcher::shorter(const Field& field, const Place& at, std::size_t least,
+                          std::size_t most) {
+  for (std::size_t n = most; n >= least && n > 0; --n) {
+    if (go_on(field, at, at.text + n, text_.substr(at.text, n))) return true;
+  }
+  return false;
+}
+
+// Sets `done` where it went on to the end itself; else the place is behind the field's only end.
+bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
+  done = true;
+  std::size_t n = 0;
+  switch (field.type) {
+    case Type::kText:
+      for (std::size_t end = at.text + 1; end <= text_.size(); ++end) {
+        if (go_on(field, at, end, text_.substr(at.text, end - at.text))) return true;
+        if (steps_ <= 0) return false;
+      }
+      return false;
+    case Type::kComm: {
+      // A byte that the log shows as "\\xe2" takes four.
+      const std::size_t most = std::min<std::size_t>(text_.size() - at.text, 60);
+      for (n = most; n > 0; --n) {
+        const std::string_view comm = text_.substr(at.text, n);
+        const bool fits = at.text == 0 ? is_leading_comm(comm) : is_comm(comm);
+        if (fits && go_on(field, at, at.text + n, comm)) return true;
+      }
+      return false;
+    }
+    case Type::kDev:
+      return shorter(field, at, 1, std::min<std::size_t>(run_of(text_, at.text, is_dev_char), 80));
+    case Type::kName:
+      return shorter(field, at, 1,
+                     std::min<std::size_t>(run_of(text_, at.text, is_module_char), 60));
+    case Type::kCname:
+      return shorter(field, at, 1, run_of(text_, at.text, is_name_char));
+    case Type::kPath:
+      if (text_[at.text] != '/') return false;
+      [[fallthrough]];
+    case Type::kWord:
+      return shorter(field, at, 1, run_of(text_, at.text, [](char c) { return !is_blank(c); }));
+    case Type::kOne: {
+      std::string_view words = field.words;
+      while (!words.empty()) {
+        std::size_t end = 0;
+        while (end < words.size() && words[end] != '|') end += words[end] == '\\' ? 2U : 1U;
+        const std::string_view word = words.substr(0, end);
+        words.remove_prefix(std::min(end + 1, words.size()));
+        const std::size_t equals = word.find('=');
+        const std::string_view shown = word.substr(0, equals);
+        if (!text_.substr(at.text).starts_with(shown)) {
+          // The line may end within the word.
+          if (shown.starts_with(text_.substr(at.text))) cut(at);
+          continue;
+        }
+        const std::string_view value =
+            equals == std::string_view::npos ? shown : word.substr(equals + 1);
+        Field kept = field;
+        if (value.empty()) kept.name = "_";
+        if (go_on(kept, at, at.text + shown.size(), value)) return true;
+      }
+      return false;
+    }
+    case Type::kInt:
+      n = digits_at(text_, at.text, true);
+      break;
+    case Type::kNat:
+      n = digits_at(text_, at.text, false);
+      break;
+    case Type::kHex:
+    case Type::kXnum:
+      n = hex_at(text_, at.text);
+      break;
+    case Type::kSize:
+      n = size_at(text_, at.text);
+      break;
+  }
+  if (n == 0) return false;
+  const std::string_view value = text_.substr(at.text, n);
+  if ((field.type == Type::kInt || field.type == Type::kNat) && !parse_i64(value)) return false;
+  if (field.name != "_") {
+    if (at.values == kMaxFields) return false;
+    values_[at.values++] = {field.name, value, field.type};
+  }
+  at.form = field.next;
+  at.text += n;
+  done = false;
+  return true;
+}
+
+bool FormMatcher::run(Place at) {
+  for (;;) {
+    if (--steps_ <= 0) return false;
+    if (at.form >= form_.size()) {
+      if (at.text != text_.size()) return false;
+      size_ = at.values;
+      return true;
+    }
+    const char c = form_[at.form];
+    if (c == ']') {
+      ++at.form;
+      continue;
+    }
+    if (c == '[') {
+      Place without = at;
+      without.form = behind_option(at.form);
+      ++at.form;
+      if (run(at)) return true;
+      at = without;
+      continue;
+    }
+    if (form_.substr(at.form).starts_with(kAnything)) {
+      at.form += kAnything.size();
+      at.loose = true;
+      if (at.form >= form_.size()) at.text = text_.size();
+      for (; at.text < text_.size(); ++at.text) {
+        if (may_follow(at.form, at.text) && run(at)) return true;
+        if (steps_ <= 0) return false;
+      }
+      continue;
+    }
+    if (c == '{' && form_.substr(at.form).starts_with("{ }")) {
+      at.form += 3;
+      while (at.text < text_.size() && is_blank(text_[at.text])) ++at.text;
+      continue;
+    }
+    if (c == '{') {
+      if (at.text == text_.size()) {
+        cut(at);
+        return false;
+      }
+      bool done = false;
+      const bool fits = take_field(field_at(at.form), at, done);
+      if (done || !fits) return fits;
+      continue;
+    }
+    // Ordinary text, as far as it goes.
+    while (at.form < form_.size() && !begins_field(form_[at.form]) &&
+           !form_.substr(at.form).starts_with(kAnything)) {
+      if (form_[at.form] == '\\') ++at.form;
+      if (at.text == text_.size()) {
+        cut(at);
+        return false;
+      }
+      if (form_[at.form] != text_[at.text]) return false;
+      ++at.form;
+      ++at.text;
+      if (at.form == anchor_end_) at.anchored = true;
+    }
+    at.confirmed = at.values;
+    at.loose = false;
+  }
+}
+
+FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
+                             std::string_view text) {
+  form_ = form;
+  text_ = text;
+  anchor_end_ = static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
+  steps_ = kMaxSteps;
+  size_ = 0;
+  cut_size_ = 0;
+  is_cut_ = false;
+  if (run({})) return FormMatch::kWhole;
+  if (!is_cut_) return FormMatch::kNone;
+  size_ = cut_size_;
+  std::copy_n(cut_values_.begin(), cut_size_, values_.begin());
+  return FormMatch::kCut;
+}
+
+void FormMatcher::write(Event& event) const {
+  for (std::size_t i = 0; i < size_; ++i) {
+    const Value& value = values_[i];
+    switch (value.type) {
+      case Type::kInt:
+      case Type::kNat:
+        event.set_number(value.name, parse_i64(value.text).value_or(0));
+        break;
+      case Type::kXnum: {
+        std::string_view digits = value.text;
+        const auto number = parse_hex(digits);
+        if (number && *number <= INT64_MAX) {
+          event.set_number(value.name, static_cast<std::int64_t>(*number));
+        }
+        break;
+      }
+      case Type::kSize: {
+        if (const auto hex = parse_hex(value.text); value.text.starts_with("0x")) {
+          if (hex && *hex <= INT64_MAX) {
+            event.set_number(value.name, static_cast<std::int64_t>(*hex));
+          }
+          break;
+        }
+        std::string_view behind = value.text;
+        const auto number = take_i64(behind);
+        const auto bytes = number ? in_bytes(*number, behind) : std::nullopt;
+        if (bytes) {
+          event.set_number(value.name, *bytes);
+        } else {
+          event.set_text(rounded_name(value.name), value.text);
+        }
+        break;
+      }
+      case Type::kOne:
+        if (value.text == "true" || value.text == "false") {
+          event.set_bool(value.name, value.text == "true");
+          break;
+        }
+        event.set_text(value.name, value.text);
+        break;
+      case Type::kText:
+        event.set_text(value.name, trim(value.text));
+        break;
+      default:
+        event.set_text(value.name, value.text);
+        break;
+    }
+  }
+}
+
+std::string_view anchor_of(std::string_view form) {
+  std::string_view best;
+  int depth = 0;
+  std::size_t begin = 0;
+  const auto end_at = [&](std::size_t end) {
+    if (depth == 0 && end > begin && end - begin > best.size()) {
+      best = form.substr(begin, end - begin);
+    }
+  };
+  for (std::size_t at = 0; at < form.size();) {
+    const char c = form[at];
+    if (c == '\\') {
+      end_at(at);
+      // What is escaped stands by itself: an anchor is a piece of the form as it is written.
+      begin = at + 1;
+      at += 2;
+    } else if (c == '[') {
+      end_at(at);
+      ++depth;
+      begin = ++at;
+    } else if (c == ']') {
+      --depth;
+      begin = ++at;
+    } else if (c == '{') {
+      end_at(at);
+      bool words = false;
+      while (at < form.size() && (words || form[at] != '}')) {
+        if (form[at] == '(') words = true;
+        if (form[at] == ')') words = false;
+        at += form[at] == '\\' ? 2U : 1U;
+      }
+      begin = ++at;
+    } else if (form.substr(at).starts_with(kAnything)) {
+      end_at(at);
+      at += kAnything.size();
+      begin = at;
+    } else {
+      ++at;
+    }
+  }
+  end_at(form.size());
+  return best.size() < kMinAnchor ? std::string_view{} : best;
+}
+
+std::string form_error(std::string_view form) {
+  FormMatcher matcher;
+  matcher.form_ = form;
+  int depth = 0;
+  std::size_t fields = 0;
+  for (std::size_t at = 0; at < form.size(); ++at) {
+    const char c = form[at];
+    const std::string where = " at byte " + std::to_string(at + 1);
+    if (c == '\\') {
+      if (++at == form.size()) return "'\\' at the end: write '\\\\' for one";
+    } else if (c == '[') {
+      ++depth;
+    } else if (c == ']' && --depth < 0) {
+      return "']' without '['" + where + ": write '\\]' for one that is printed";
+    } else if (c == '}') {
+      return "'}' without '{'" + where + ": write '\\}' for one that is printed";
+    } else if (c == '{' && !form.substr(at).starts_with("{ }")) {
+      const FormMatcher::Field field = matcher.field_at(at);
+      if (field.next > form.size() || form[field.next - 1] != '}') {
+        return "'{'" + where + " begins a field and no '}' ends it: {name} or {name:type}";
+      }
+      if (field.name.empty()) return "a field without a name" + where + ": {name}, or {_} to skip";
+      const std::string_view inside = form.substr(at, field.next - at);
+      const std::size_t colon = inside.find(':');
+      if (colon != std::string_view::npos && field.type == FormMatcher::Type::kText) {
+        return "no type of field is named '" + std::string(inside.substr(colon + 1)) +
+               ": int nat hex xnum size dev name cname word comm path one(A|B)";
+      }
+      if (field.type == FormMatcher::Type::kOne && field.words.empty()) {
+        return "one() without words" + where + ": {op:one(Read=read|Write=write)}";
+      }
+      if (field.type == FormMatcher::Type::kSize && field.name != "_" &&
+          rounded_name(field.name).empty()) {
+        return "a size is named size, free, total, limit, used or available, not '" +
+               std::string(field.name) + "'";
+      }
+      if (field.name != "_" && ++fields > FormMatcher::kMaxFields) {
+        return "more than " + std::to_string(FormMatcher::kMaxFields) + " fields";
+      }
+      at = field.next - 1;
+    } else if (c == '{') {
+      at += 2;
+    }
+  }
+  if (depth != 0) return "'[' without ']': write '\\[' for one that is printed";
+  if (anchor_of(form).empty()) {
+    return "no text of " + std::to_string(kMinAnchor) +
+           " bytes or more that each such line has: it would fit too much";
+  }
+  return {};
+}
+
+}  // namespace jetmem::kernel_log

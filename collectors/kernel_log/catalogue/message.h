@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// One message of the catalogue: messages/*.yaml, as tables that the build generates, or a file of the
+// user's. docs/write-a-message.md describes the fields.
+//
+// Decoding is in two steps. A form, or a function where a form cannot say it, turns one line into
+// fields, as printed; the assembler puts the lines of one event together. complete() then adds what
+// the fields mean: the fault a register names, the client behind a stream ID.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "collectors/kernel_log/event/event.h"
+#include "collectors/kernel_log/event/soc.h"
+
+namespace jetmem::kernel_log {
+
+enum class Role : std::uint8_t {
+  kNothing,         // no message, or harmless
+  kWhole,           // an event by itself
+  kOpens,           // the first line of an event that may go on
+  kFollows,         // a further line; by itself it tells nothing
+  kFollowsOrOpens,  // a further line that also stands by itself when the first was lost
+};
+
+struct Piece {
+  Role role = Role::kNothing;
+  // Which line of the event it is, counted from 0. A further line joins only an event whose last
+  // line was an earlier one, so that a second event is never mixed into the first.
+  std::uint8_t step = 0;
+  // Further lines of the same step may come (the four words of an SMMUv3 event).
+  bool repeats = false;
+  // Nothing can come behind it.
+  bool last = false;
+  // The field in which lines of one event agree ("dev"); empty when the format has none, and then
+  // any open event of the kind will do. A line that lacks the field agrees with all.
+  std::string_view join{};
+  // Of several open events without such a field, the one that agrees in this one is meant.
+  std::string_view prefer{};
+  // Of a kFollowsOrOpens: where several events could be meant, it is one of its own. Others then
+  // tell nothing, lest one fault is counted twice.
+  bool stands_alone = false;
+  // Known by words that any sentence could have, and not by the form of one message. Not believed
+  // of what the kernel prints for information, nor of a line that was put together from two.
+  bool by_words = false;
+  // A further line may also belong to an open event of these kinds.
+  std::array<EventKind, 4> of{};
+};
+
+struct Constant {
+  std::string_view name;
+  FieldType type = FieldType::kText;  // kText, kNumber, kBool or kNull
+  std::string_view text{};
+  std::int64_t number = 0;
+};
+
+// A field that has this value: the line is none of the message's. Numbers as they are printed.
+struct Exception {
+  std::string_view field;
+  std::string_view value;
+};
+
+// What a form cannot say. Each may be null.
+struct MessageHooks {
+  // Instead of forms: lines that have one of the message's anchors. Resets `event` to its kind and
+  // fills it, unless it returns kNothing. Pure, never allocates.
+  Piece (*decode)(std::string_view text, Event& event) = nullptr;
+  // Adds to the fields of one line, or refuses it.
+  bool (*accept)(Event& event) = nullptr;
+  // Adds to the fields of a finished event.
+  void (*complete)(Event& event, Soc soc) = nullptr;
+  // Whether a further line can be of an open event, where `join` cannot tell.
+  bool (*joins)(const Event& open, const Event& part) = nullptr;
+  // Adds a further line to an open event, where that is more than setting the fields that it has.
+  void (*add)(Event& open, const Event& part) = nullptr;
+  // What happened, in words. Appends one sentence without capital and full stop, which must not
+  // decode to an event.
+  void (*describe)(const Event& event, std::string& out) = nullptr;
+};
+
+struct Message {
+  std::string_view id;  // "oom-kill": unique, never used again for another message
+  EventKind kind = EventKind::kNone;
+  bool program = false;  // printed by programs, not by the kernel
+  std::span<const std::string_view> forms{};    // newest first
+  std::span<const std::string_view> anchors{};  // of hooks.decode
+  Piece piece{.role = Role::kWhole};
+  std::span<const Constant> set{};
+  std::span<const Exception> unless{};
+  // What happened: {field}, {?a part that is omitted where a field of it is absent}. Empty: as the
+  // kind says it.
+  std::string_view say{};
+  MessageHooks hooks{};
+  // Of a user's message; empty: as jetmem judges the kind.
+  std::string_view cause{};
+  std::string_view remedy{};
+};
+
+// A piece that many forms begin with: "{@dev}" stands for the form of the head named dev.
+struct Head {
+  std::string_view name;
+  std::string_view form;
+};
+
+// Generated from messages/*.yaml.
+std::span<const Message> shipped_messages();
+std::span<const Head> shipped_heads();
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/text/sentence.h"
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+constexpr std::size_t kMaxQuote = 120;
+
+// False: the event lacks the field.
+bool add_field(std::string_view field, const Event& event, std::string& out) {
+  const std::size_t colon = field.find(':');
+  const std::string_view name = field.substr(0, colon);
+  const std::string_view how =
+      colon == std::string_view::npos ? std::string_view{} : field.substr(colon + 1);
+  if (name == "process") {
+    out += process_in_words(event);
+    return true;
+  }
+  if (name == "message") {
+    if (event.message() == nullptr) return false;
+    out += message_id(event);
+    return true;
+  }
+  if (const auto number = event.number(name)) {
+    constexpr std::int64_t kKib = 1024;
+    if (how == "bytes") {
+      out += *number < kKib ? std::to_string(*number) + " bytes" : size_in_words(*number / kKib);
+    } else if (how == "kib") {
+      out += size_in_words(*number);
+    } else if (how == "order") {
+      out += order_in_words(*number);
+    } else {
+      out += std::to_string(*number);
+    }
+    return true;
+  }
+  const std::string_view text = event.text(name);
+  if (text.empty()) return false;
+  if (out.ends_with('"')) {
+    out += quote_as_printed(text, kMaxQuote);
+  } else {
+    out += name_in_words(text);
+  }
+  return true;
+}
+
+// The '}' of the '{' at `at`.
+std::size_t end_of(std::string_view pattern, std::size_t at) {
+  int depth = 0;
+  for (; at < pattern.size(); ++at) {
+    if (pattern[at] == '{') ++depth;
+    if (pattern[at] == '}' && --depth == 0) return at;
+  }
+  return pattern.size();
+}
+
+}  // namespace
+
+bool say(std::string_view pattern, const Event& event, std::string& out) {
+  const std::size_t before = out.size();
+  for (std::size_t at = 0; at < pattern.size();) {
+    if (pattern[at] != '{') {
+      out += pattern[at++];
+      continue;
+    }
+    const std::size_t end = end_of(pattern, at);
+    const std::string_view inside = pattern.substr(at + 1, end - at - 1);
+    at = end + 1;
+    if (inside.starts_with('?')) {
+      say(inside.substr(1), event, out);
+    } else if (!add_field(inside, event, out)) {
+      out.resize(before);
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace jetmem::kernel_log

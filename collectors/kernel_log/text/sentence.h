@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sentence about an event, from a pattern of the catalogue.
+//
+//   {dev}            a field: a number, or a text as one word; in quotation marks as it was printed
+//   {size:bytes} {anon_rss_kb:kib} {order:order}   "2.1 GiB", "order 3: 8 contiguous pages"
+//   {process}        "python3 (PID 2700)", of the fields comm and pid
+//   {?, frame {n}}   omitted where a field in it is absent
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "collectors/kernel_log/event/event.h"
+
+namespace jetmem::kernel_log {
+
+// Appends the sentence. False, and nothing appended, where a field that is not in a {?} is absent.
+bool say(std::string_view pattern, const Event& event, std::string& out);
+
+}  // namespace jetmem::kernel_log

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/messages/message_check.h"
+
+#include <algorithm>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/decode/assembler.h"
+
+namespace jetmem {
+
+using kernel_log::Assembler;
+using kernel_log::Catalogue;
+using kernel_log::Catalogues;
+using kernel_log::Event;
+using kernel_log::LogLine;
+using kernel_log::Match;
+using kernel_log::Message;
+using kernel_log::Role;
+
+namespace {
+
+std::vector<Event> events_of(const MessageExample& example, const Message& message,
+                             const Catalogues& catalogues) {
+  std::vector<Event> events;
+  Assembler assembler(example.soc, [&](const Event& event) { events.push_back(event); },
+                      catalogues);
+  LogLine line;
+  line.voice = message.program ? kernel_log::Voice::kProcess : kernel_log::Voice::kKernel;
+  for (const std::string& text : example.lines) {
+    line.text = text;
+    ++line.number;
+    assembler.line(line);
+  }
+  assembler.flush();
+  return events;
+}
+
+std::map<std::string, std::string> fields_of(const Event& event) {
+  std::map<std::string, std::string> out;
+  for (std::size_t i = 0; i < event.size(); ++i) {
+    const std::string name(event[i].name);
+    out[name] = field_as_text(event, name);
+  }
+  return out;
+}
+
+std::string shown(const std::map<std::string, std::string>& fields) {
+  std::string out = "{";
+  for (const auto& [name, value] : fields) {
+    out += (out.size() > 1 ? ", " : "") + name + ": " + printable(value, 200);
+  }
+  return out + "}";
+}
+
+class Checker {
+ public:
+  Checker(MessageForm form, const MessageFile& file) : file_(file), own_(file.messages) {
+    if (form == MessageForm::kUser) {
+      catalogues_.second = &own_;
+    } else {
+      catalogues_.first = &own_;
+    }
+  }
+
+  std::vector<MessageProblem> run() {
+    for (const MessageExample& example : file_.examples) check(example);
+    return std::move(problems_);
+  }
+
+ private:
+  void add(const MessageExample& example, std::string text) {
+    const std::string_view id = file_.messages[example.message].id;
+    problems_.push_back({example.at, std::string(id) + ": " + std::move(text)});
+  }
+
+  void check(const MessageExample& example) {
+    const Message& message = file_.messages[example.message];
+    const std::vector<Event> events = events_of(example, message, catalogues_);
+    if (example.nothing) {
+      if (!events.empty()) {
+        add(example, "the example gives nothing, found " + shown(fields_of(events[0])) +
+                         (events[0].message() == nullptr
+                              ? " by words"
+                              : " of " + std::string(events[0].message()->id)));
+      }
+      return;
+    }
+    if (events.empty()) {
+      add(example, "the example's line does not fit: '" + printable(example.lines[0], 200) + "'");
+      return;
+    }
+    if (events.size() > 1) {
+      add(example, "the example is one event, found " + std::to_string(events.size()) + ": " +
+                       shown(fields_of(events[0])) + ", " + shown(fields_of(events[1])));
+      return;
+    }
+    const Event& event = events[0];
+    const std::string_view want =
+        example.kind.empty() ? kernel_log::info_of(message.kind).name : std::string_view(example.kind);
+    const std::string_view kind = kernel_log::info_of(event.kind()).name;
+    if (kind != want) {
+      add(example, "the example is of kind " + std::string(want) + ", found " + std::string(kind));
+    }
+    if (event.message() == nullptr) {
+      add(example, "the example is decoded by words, not by an entry");
+    } else if (event.message()->id != message.id && message.piece.role != Role::kFollows) {
+      add(example, "the example is a line of '" + std::string(event.message()->id) + "' too");
+    }
+    if (const auto fields = fields_of(event); fields != example.fields) {
+      add(example, "the example gives " + shown(example.fields) + ", found " + shown(fields));
+    }
+    for (const std::string& line : example.lines) check_line(example, line);
+  }
+
+  void check_line(const MessageExample& example, const std::string& line) {
+    Event event;
+    const std::vector<Match> all = own_.all(line, event);
+    if (all.size() > 1) {
+      add(example, "the line fits '" + std::string(all[0].message->id) + "' and '" +
+                       std::string(all[1].message->id) + "'");
+    }
+    const kernel_log::Voice voice = kernel_log::Voice::kUnknown;
+    const Match whole = own_.decode(line, voice, event);
+    if (!whole) return;
+    if (own_.decode_unfiltered(line, voice, event).message != whole.message) {
+      add(example, "the filter hides the line: its anchor is not in it");
+      return;
+    }
+    const auto fields = fields_of(event);
+    for (std::size_t n = 1; n < line.size(); ++n) {
+      const Match cut = own_.decode(std::string_view(line).substr(0, n), voice, event);
+      if (!cut || (!cut.cut && cut.message->hooks.decode == nullptr)) continue;
+      for (const auto& [name, value] : fields_of(event)) {
+        const auto same = fields.find(name);
+        if (same != fields.end() && same->second == value) continue;
+        add(example, "cut off behind '" + printable(line.substr(n > 30 ? n - 30 : 0, std::min<std::size_t>(n, 30))) +
+                         "' it gives " + name + "=" + printable(value, 60) + ", which the whole line " +
+                         (same == fields.end() ? "does not have" : "has as " + printable(same->second, 60)));
+        return;
+      }
+    }
+  }
+
+  const MessageFile& file_;
+  Catalogue own_;
+  Catalogues catalogues_;
+  std::vector<MessageProblem> problems_;
+};
+
+}  // namespace
+
+std::vector<MessageProblem> check_messages(MessageForm form, const MessageFile& file) {
+  return Checker(form, file).run();
+}
+
+}  // namespace jetmem
