@@ -169,8 +169,10 @@ def main():
     folder, *files = sys.argv[1:]
     folder, files = pathlib.Path(folder), sorted(files)
     kinds = kinds_of(files)
-    write(folder / "kind_enum.inc", kind_enum(kinds))
-    write(folder / "kind_table.inc", kind_table(kinds))
+    event = folder / "collectors/kernel_log/event"
+    event.mkdir(parents=True, exist_ok=True)
+    write(event / "kind_enum.inc", kind_enum(kinds))
+    write(event / "kind_table.inc", kind_table(kinds))
     (folder / "shipped_messages.cc").write_text(generate(files))
 
 
