@@ -11,6 +11,25 @@
 namespace jetmem::kernel_log::hooks {
 
 // memory: oom, allocation, cma, dma_memory, reserved_memory, swap, corruption
+bool oom_invoked(Event& event);
+bool group_limit(Event& event);
+bool zone_of_report(Event& event);
+void memory_report(Event& event, Soc soc);
+void oom_killed(Event& open, const Event& part);
+void oom_kill(const Event& event, std::string& out);
+void oom_kill_info(const Event& event, std::string& out);
+bool page_refused(Event& event);
+bool vmalloc_sizes(const Event& open, const Event& part);
+bool implausible_size(Event& event);
+bool swap_device(Event& event);
+bool huge_page_size(Event& event);
+bool page_frames(Event& event);
+bool damaged_by(Event& event);
+bool cma_refused(Event& event);
+Piece cma_range(std::string_view text, Event& event);
+Piece cma_free(std::string_view text, Event& event);
+void cma_largest(Event& event, Soc soc);
+bool is_frame_buffer(const Event& open, const Event& part);
 
 
 
