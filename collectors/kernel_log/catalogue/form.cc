@@ -287,7 +287,13 @@ bool FormMatcher::run(Place at) {
     }
     if (c == '{' && form_.substr(at.form).starts_with("{ }")) {
       at.form += 3;
-      while (at.text < text_.size() && is_blank(text_[at.text])) ++at.text;
+      // A tab, as /dev/kmsg and what copies it show one.
+      constexpr std::string_view kTab = "\\x09";
+      while (at.text < text_.size()) {
+        const bool tab = text_.substr(at.text).starts_with(kTab);
+        if (!tab && !is_blank(text_[at.text])) break;
+        at.text += tab ? kTab.size() : 1;
+      }
       continue;
     }
     if (c == '{') {
@@ -359,7 +365,8 @@ void FormMatcher::write(Event& event) const {
         }
         std::string_view behind = value.text;
         const auto number = take_i64(behind);
-        const auto bytes = number ? in_bytes(*number, behind) : std::nullopt;
+        const bool rounded = contains(value.text, ".");
+        const auto bytes = number && !rounded ? in_bytes(*number, behind) : std::nullopt;
         if (bytes) {
           event.set_number(value.name, *bytes);
         } else {
@@ -453,8 +460,8 @@ std::string form_error(std::string_view form) {
       const std::string_view inside = form.substr(at, field.next - at);
       const std::size_t colon = inside.find(':');
       if (colon != std::string_view::npos && field.type == FormMatcher::Type::kText) {
-        return "no type of field is named '" + std::string(inside.substr(colon + 1)) +
-               ": int nat hex xnum size dev name cname word comm path one(A|B)";
+        return "no type of field is named '" +
+               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) + "': int nat hex xnum size dev name cname word comm path one(A|B)";
       }
       if (field.type == FormMatcher::Type::kOne && field.words.empty()) {
         return "one() without words" + where + ": {op:one(Read=read|Write=write)}";

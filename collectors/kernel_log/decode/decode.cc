@@ -13,10 +13,10 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{&kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kOom,
+constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kOom,
                                &kAllocation, &kReservedMemory, &kCma, &kDmaMemory, &kNvmap,
-                               &kUserSpaceNvmap, &kMemoryError, &kCorruption, &kSwap, &kThermal,
-                               &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock,
+                               &kUserSpaceNvmap, &kCorruption, &kSwap, &kThermal,
+                               &kCamera, &kStorage, &kMemoryClock,
                                &kFirmware, &kRateLimit, &kMemoryReport, &kProgramAllocation,
                                // By words alone: when no other knows the line.
                                &kDriverMemory};
