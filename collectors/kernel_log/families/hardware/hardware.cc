@@ -80,8 +80,8 @@ bool rcu_cpu(Event& event) {
 
 // Those that have a message of their own.
 bool plain_panic(Event& event) {
-  constexpr std::array<std::string_view, 6> kOthers{
-      "Out of memory", "System is deadlocked on memory", "Memory failure on page ", "UE ", "EDAC",
+  constexpr std::array<std::string_view, 7> kOthers{
+      "Out of memory", "out of memory", "System is deadlocked on memory", "Memory failure on page ", "UE ", "EDAC",
       "Watchdog detected hard LOCKUP on cpu "};
   const std::string_view reason = event.text("reason");
   return std::none_of(kOthers.begin(), kOthers.end(),

@@ -80,7 +80,7 @@ TEST(Decode, AnchorsAreLongEnoughForTheFilter) {
 
 TEST(Decode, EveryKindOfTheseFamiliesIsDescribed) {
   for (const Family* family :
-       {&kOom, &kAllocation, &kCma, &kDmaMemory, &kMemoryError, &kSwap, &kRateLimit}) {
+       {&kOom, &kAllocation, &kCma, &kDmaMemory, &kSwap, &kRateLimit}) {
     std::ifstream in(std::string(JETMEM_FIXTURES "/kernel-log/") + std::string(family->name) +
                      ".txt");
     std::size_t seen = 0;
