@@ -287,7 +287,13 @@ bool FormMatcher::run(Place at) {
     }
     if (c == '{' && form_.substr(at.form).starts_with("{ }")) {
       at.form += 3;
-      while (at.text < text_.size() && is_blank(text_[at.text])) ++at.text;
+      // A tab, as /dev/kmsg and what copies it show one.
+      constexpr std::string_view kTab = "\\x09";
+      while (at.text < text_.size()) {
+        const bool tab = text_.substr(at.text).starts_with(kTab);
+        if (!tab && !is_blank(text_[at.text])) break;
+        at.text += tab ? kTab.size() : 1;
+      }
       continue;
     }
     if (c == '{') {

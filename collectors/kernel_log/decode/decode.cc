@@ -13,10 +13,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{&kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kNvmap,
-                               &kUserSpaceNvmap, &kMemoryError, &kThermal, &kStall, &kCamera,
-                               &kBusError, &kCrash, &kStorage, &kMemoryClock, &kFirmware,
-                               &kProgramAllocation,
+constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kNvmap, &kUserSpaceNvmap, &kThermal, &kCamera, &kStorage, &kMemoryClock, &kFirmware, &kProgramAllocation, 
                                // By words alone: when no other knows the line.
                                &kDriverMemory};
 constexpr std::size_t kMaxFamilies = 32;

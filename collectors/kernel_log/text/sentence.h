@@ -4,6 +4,9 @@
 //   {dev}            a field: a number, or a text as one word; in quotation marks as it was printed
 //   {size:bytes} {anon_rss_kb:kib} {order:order}   "2.1 GiB", "order 3: 8 contiguous pages"
 //   {process}        "python3 (PID 2700)", of the fields comm and pid
+//   {dma_client}     "vic (stream ID 0x34)", of the fields client, sid and cbfrsynra
+//   {access}         "wrote to", "read from", "accessed", by the field rw
+//   {fault:words}    as several words, where the sentence goes on behind it
 //   {?, frame {n}}   omitted where a field in it is absent
 #pragma once
 
