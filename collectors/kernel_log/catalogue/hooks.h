@@ -19,6 +19,7 @@ namespace jetmem::kernel_log::hooks {
 
 
 // gpu
+bool xid_owner(Event& event);
 
 
 
