@@ -56,6 +56,7 @@ bool plain_panic(Event& event);
 bool crashed_task(const Event& open, const Event& part);
 
 // gpu
+bool xid_owner(Event& event);
 
 
 
