@@ -97,7 +97,8 @@ FormMatcher::Field FormMatcher::field_at(std::size_t at) const {
       Named{"word", Type::kWord},    // no blank in it
       Named{"comm", Type::kComm},    // a task's name: the longest that fits, of 15 bytes
       Named{"path", Type::kPath},    // begins with '/', no blank in it
-      Named{"one", Type::kOne}};
+      Named{"one", Type::kOne},
+      Named{"rest", Type::kRest}};    // what the form goes on to describe, as printed
   Field field;
   std::size_t end = at + 1;
   while (end < form_.size() && is_name_char(form_[end])) ++end;
@@ -240,6 +241,8 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
     case Type::kSize:
       n = size_at(text_, at.text);
       break;
+    case Type::kRest:
+      return go_on(field, at, at.text, text_.substr(at.text));
   }
   if (n == 0) return false;
   const std::string_view value = text_.substr(at.text, n);
@@ -327,7 +330,8 @@ FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
   size_ = 0;
   cut_size_ = 0;
   is_cut_ = false;
-  if (run({})) return FormMatch::kWhole;
+  whole_ = run({});
+  if (whole_) return FormMatch::kWhole;
   if (!is_cut_) return FormMatch::kNone;
   size_ = cut_size_;
   std::copy_n(cut_values_.begin(), cut_size_, values_.begin());
@@ -377,6 +381,9 @@ void FormMatcher::write(Event& event) const {
         break;
       case Type::kText:
         event.set_text(value.name, trim(value.text));
+        break;
+      case Type::kRest:
+        if (whole_) event.set_text(value.name, trim(value.text));
         break;
       default:
         event.set_text(value.name, value.text);
@@ -455,7 +462,7 @@ std::string form_error(std::string_view form) {
       const std::size_t colon = inside.find(':');
       if (colon != std::string_view::npos && field.type == FormMatcher::Type::kText) {
         return "no type of field is named '" +
-               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) + "': int nat hex xnum size dev name cname word comm path one(A|B)";
+               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) + "': int nat hex xnum size dev name cname word comm path one(A|B) rest";
       }
       if (field.type == FormMatcher::Type::kOne && field.words.empty()) {
         return "one() without words" + where + ": {op:one(Read=read|Write=write)}";

@@ -23,7 +23,9 @@ namespace jetmem::kernel_log::hooks {
 
 
 // camera, nvmap, drivers
-
+bool is_refused_memory(Event& event);
+bool has_a_fixed_drive(Event& event);
+bool has_whole_oc_status(Event& event);
 
 
 // programs

@@ -14,12 +14,10 @@ namespace jetmem::kernel_log {
 namespace {
 
 constexpr std::array kFamilies{&kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kOom,
-                               &kAllocation, &kReservedMemory, &kCma, &kDmaMemory, &kNvmap,
-                               &kUserSpaceNvmap, &kMemoryError, &kCorruption, &kSwap, &kThermal,
-                               &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock,
-                               &kFirmware, &kRateLimit, &kMemoryReport, &kProgramAllocation,
-                               // By words alone: when no other knows the line.
-                               &kDriverMemory};
+                               &kAllocation, &kReservedMemory, &kCma, &kDmaMemory, &kUserSpaceNvmap,
+                               &kMemoryError, &kCorruption, &kSwap, &kStall, &kBusError, &kCrash,
+                               &kMemoryClock, &kFirmware, &kRateLimit, &kMemoryReport,
+                               &kProgramAllocation};
 constexpr std::size_t kMaxFamilies = 32;
 static_assert(kFamilies.size() <= kMaxFamilies);
 

@@ -63,7 +63,6 @@ extern const Family kAllocation;         // page, slab, vmalloc
 extern const Family kCma;                // contiguous memory areas
 extern const Family kReservedMemory;     // memory set aside at boot, huge pages
 extern const Family kDmaMemory;          // DMA, swiotlb
-extern const Family kNvmap;              // the kernel's nvmap
 extern const Family kUserSpaceNvmap;     // libnvrm_mem's and NvBufSurface's own error lines
 extern const Family kProgramAllocation;  // CUDA, ggml, TensorRT, ... in their own words
 extern const Family kMemoryReport;       // "Mem-Info:" below other events
@@ -72,13 +71,9 @@ extern const Family kSwap;               // swap devices and zram
 extern const Family kCorruption;         // KASAN, KFENCE, reference counts, slabs
 extern const Family kBusError;           // control backbone, bridges
 extern const Family kCrash;              // oopses and panics
-extern const Family kStorage;
 extern const Family kMemoryClock;  // EMC, bandwidth
 extern const Family kFirmware;     // processors on the chip
-extern const Family kThermal;
 extern const Family kStall;  // hung tasks, lock-ups, RCU stalls
-extern const Family kCamera;
 extern const Family kRateLimit;     // "N callbacks suppressed"
-extern const Family kDriverMemory;  // what drivers are refused, by their words: after all others
 
 }  // namespace jetmem::kernel_log
