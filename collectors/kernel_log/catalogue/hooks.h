@@ -61,7 +61,9 @@ bool xid_owner(Event& event);
 
 
 // camera, nvmap, drivers
-
+bool is_refused_memory(Event& event);
+bool has_a_fixed_drive(Event& event);
+bool has_whole_oc_status(Event& event);
 
 
 // programs

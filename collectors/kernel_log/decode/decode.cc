@@ -13,9 +13,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kNvmap, &kUserSpaceNvmap, &kThermal, &kCamera, &kStorage, &kMemoryClock, &kFirmware, &kProgramAllocation, 
-                               // By words alone: when no other knows the line.
-                               &kDriverMemory};
+constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kUserSpaceNvmap, &kMemoryClock, &kFirmware, &kProgramAllocation, 
 constexpr std::size_t kMaxFamilies = 32;
 static_assert(kFamilies.size() <= kMaxFamilies);
 
