@@ -97,6 +97,8 @@ void CutLines::learn() {
   while (lines.next(line)) {
     const auto decoded = kernel_log::decode_line(line, kernel_log::Voice::kUnknown, event);
     if (decoded.piece.role == kernel_log::Role::kNothing) continue;
+    // Programs share whole sentences: "terminate called after throwing an instance of ...".
+    if (event.message() != nullptr && event.message()->program) continue;
     Known known{event.kind(), words_of(line)};
     for (const std::string_view word : known.words) {
       std::vector<std::uint32_t>& of = by_word_[word];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/text/line_parts.h"
@@ -43,25 +44,41 @@ std::size_t hex_at(std::string_view text, std::size_t at) {
   return n == 0 || n > 16 ? 0 : n + mark;
 }
 
-// "4096", "4096 bytes", "6637.69 MiB", "0x1000", "1.2GB"
+// "4096", "4096 bytes", "6637.69 MiB", "1900,00 MiB" of some locales, "0x1000", "1.2GB"
 std::size_t size_at(std::string_view text, std::size_t at) {
   if (text.substr(at).starts_with("0x")) return hex_at(text, at);
   std::size_t n = digits_at(text, at, false);
   if (n == 0) return 0;
-  if (at + n < text.size() && text[at + n] == '.') {
+  if (at + n < text.size() && (text[at + n] == '.' || text[at + n] == ',')) {
     const std::size_t more = run_of(text, at + n + 1, is_digit);
     if (more > 0) n += 1 + more;
   }
-  constexpr std::array<std::string_view, 18> kUnits{
-      " bytes", "bytes", " Bytes", " KiB", "KiB", " MiB", "MiB", " GiB", "GiB",
-      " kB",    "kB",    " KB",    "KB",   " MB", "MB",   " GB", "GB",   "B"};
-  for (const std::string_view unit : kUnits) {
-    const std::size_t end = at + n + unit.size();
-    if (text.substr(at + n).starts_with(unit) && (end == text.size() || !is_name_char(text[end]))) {
-      return n + unit.size();
-    }
+  std::size_t end = at + n;
+  if (end < text.size() && text[end] == ' ') ++end;
+  constexpr std::array<std::string_view, 3> kBytes{"bytes", "Bytes", "byte"};
+  const auto word = std::find_if(kBytes.begin(), kBytes.end(), [&](std::string_view each) {
+    return text.substr(std::min(end, text.size())).starts_with(each);
+  });
+  if (word != kBytes.end()) {
+    end += word->size();
+  } else {
+    constexpr std::string_view kPrefixes = "kKMGTPE";
+    if (end < text.size() && kPrefixes.find(text[end]) != std::string_view::npos) ++end;
+    if (end < text.size() && end > at + n && text[end] == 'i') ++end;
+    if (end >= text.size() || text[end] != 'B') return n;
+    ++end;
   }
-  return n;
+  return end == text.size() || !is_name_char(text[end]) ? end - at : n;
+}
+
+// How far the text goes as a word of one() does, and whether that is all of it.
+std::pair<std::size_t, bool> word_at(std::string_view word, std::string_view text) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < word.size(); ++i, ++n) {
+    if (word[i] == '\\') ++i;
+    if (n == text.size() || text[n] != word[i]) return {n, false};
+  }
+  return {n, true};
 }
 
 // A size with a fraction is kept as it was rounded, under a name of its own.
@@ -214,16 +231,17 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
         words.remove_prefix(std::min(end + 1, words.size()));
         const std::size_t equals = word.find('=');
         const std::string_view shown = word.substr(0, equals);
-        if (!text_.substr(at.text).starts_with(shown)) {
+        const auto [size, same] = word_at(shown, text_.substr(at.text));
+        if (!same) {
           // The line may end within the word.
-          if (shown.starts_with(text_.substr(at.text))) cut(at);
+          if (at.text + size == text_.size()) cut(at);
           continue;
         }
         const std::string_view value =
             equals == std::string_view::npos ? shown : word.substr(equals + 1);
         Field kept = field;
         if (value.empty()) kept.name = "_";
-        if (go_on(kept, at, at.text + shown.size(), value)) return true;
+        if (go_on(kept, at, at.text + size, value)) return true;
       }
       return false;
     }
@@ -359,7 +377,8 @@ void FormMatcher::write(Event& event) const {
         }
         std::string_view behind = value.text;
         const auto number = take_i64(behind);
-        const auto bytes = number ? in_bytes(*number, behind) : std::nullopt;
+        const bool rounded = value.text.find_first_of(".,") != std::string_view::npos;
+        const auto bytes = number && !rounded ? in_bytes(*number, behind) : std::nullopt;
         if (bytes) {
           event.set_number(value.name, *bytes);
         } else {
@@ -453,8 +472,8 @@ std::string form_error(std::string_view form) {
       const std::string_view inside = form.substr(at, field.next - at);
       const std::size_t colon = inside.find(':');
       if (colon != std::string_view::npos && field.type == FormMatcher::Type::kText) {
-        return "no type of field is named '" + std::string(inside.substr(colon + 1)) +
-               ": int nat hex xnum size dev name cname word comm path one(A|B)";
+        return "no type of field is named '" +
+               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) + "': int nat hex xnum size dev name cname word comm path one(A|B)";
       }
       if (field.type == FormMatcher::Type::kOne && field.words.empty()) {
         return "one() without words" + where + ": {op:one(Read=read|Write=write)}";

@@ -27,6 +27,9 @@ namespace jetmem::kernel_log::hooks {
 
 
 // programs
+bool reason_of_errno(Event& event);
+bool unit_of_total(Event& event);
+bool garbage_size(Event& event);
 
 
 

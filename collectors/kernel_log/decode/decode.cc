@@ -15,9 +15,8 @@ namespace {
 
 constexpr std::array kFamilies{&kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kOom,
                                &kAllocation, &kReservedMemory, &kCma, &kDmaMemory, &kNvmap,
-                               &kUserSpaceNvmap, &kMemoryError, &kCorruption, &kSwap, &kThermal,
-                               &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock,
-                               &kFirmware, &kRateLimit, &kMemoryReport, &kProgramAllocation,
+                               &kMemoryError, &kCorruption, &kSwap, &kThermal, &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock,
+                               &kFirmware, &kRateLimit, &kMemoryReport,
                                // By words alone: when no other knows the line.
                                &kDriverMemory};
 constexpr std::size_t kMaxFamilies = 32;

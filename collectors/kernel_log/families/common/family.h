@@ -64,8 +64,6 @@ extern const Family kCma;                // contiguous memory areas
 extern const Family kReservedMemory;     // memory set aside at boot, huge pages
 extern const Family kDmaMemory;          // DMA, swiotlb
 extern const Family kNvmap;              // the kernel's nvmap
-extern const Family kUserSpaceNvmap;     // libnvrm_mem's and NvBufSurface's own error lines
-extern const Family kProgramAllocation;  // CUDA, ggml, TensorRT, ... in their own words
 extern const Family kMemoryReport;       // "Mem-Info:" below other events
 extern const Family kMemoryError;        // EDAC, GHES, memory failure, corruption, kmemleak
 extern const Family kSwap;               // swap devices and zram
