@@ -2,6 +2,7 @@
 #include "collectors/kernel_log/catalogue/form.h"
 
 #include <algorithm>
+#include <bitset>
 #include <optional>
 #include <utility>
 
@@ -160,6 +161,30 @@ bool FormMatcher::may_follow(std::size_t form, std::size_t text) const {
   return text_[text] == (c == '\\' ? form_[form + 1] : c);
 }
 
+// The bytes that the form can go on with there; all of them where that is not plain to see.
+std::bitset<256> FormMatcher::first_of(std::size_t form) const {
+  std::bitset<256> first;
+  const auto add = [&first](char c) { first.set(static_cast<unsigned char>(c)); };
+  if (form < form_.size() && !begins_field(form_[form]) &&
+      !form_.substr(form).starts_with(kAnything)) {
+    add(form_[form] == '\\' ? form_[form + 1] : form_[form]);
+    return first;
+  }
+  if (form >= form_.size() || form_[form] != '{' || form_.substr(form).starts_with("{ }")) {
+    return first.set();
+  }
+  const Field field = field_at(form);
+  if (field.type != Type::kOne) return first.set();
+  bool begins = true;
+  for (std::size_t i = 0; i < field.words.size(); ++i) {
+    const bool escaped = field.words[i] == '\\';
+    if (escaped) ++i;
+    if (begins) add(field.words[i]);
+    begins = !escaped && field.words[i] == '|';
+  }
+  return first;
+}
+
 void FormMatcher::cut(const Place& at) {
   if (!at.anchored || at.loose || (is_cut_ && cut_size_ >= at.confirmed)) return;
   is_cut_ = true;
@@ -297,8 +322,10 @@ bool FormMatcher::run(Place at) {
       at.form += kAnything.size();
       at.loose = true;
       if (at.form >= form_.size()) at.text = text_.size();
+      const std::bitset<256> first = first_of(at.form);
       for (; at.text < text_.size(); ++at.text) {
-        if (may_follow(at.form, at.text) && run(at)) return true;
+        if (!first[static_cast<unsigned char>(text_[at.text])]) continue;
+        if (run(at)) return true;
         if (steps_ <= 0) return false;
       }
       continue;
@@ -338,6 +365,7 @@ bool FormMatcher::run(Place at) {
 
 FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
                              std::string_view text) {
+  if (text.find(anchor) == std::string_view::npos) return FormMatch::kNone;
   form_ = form;
   text_ = text;
   anchor_end_ = static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
