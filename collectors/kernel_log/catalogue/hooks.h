@@ -30,6 +30,7 @@ namespace jetmem::kernel_log::hooks {
 bool reason_of_errno(Event& event);
 bool unit_of_total(Event& event);
 bool garbage_size(Event& event);
+bool same_library(const Event& open, const Event& part);
 
 
 

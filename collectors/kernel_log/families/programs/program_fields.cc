@@ -53,4 +53,8 @@ bool garbage_size(Event& event) {
   return true;
 }
 
+bool same_library(const Event& open, const Event& part) {
+  return open.text("library") == part.text("library");
+}
+
 }  // namespace jetmem::kernel_log::hooks
