@@ -56,8 +56,6 @@ inline Piece first_piece(std::initializer_list<Rule> rules, std::string_view tex
 extern const Family kGpu;               // nvgpu, NVRM
 extern const Family kGraphics;          // other GPUs, NPUs, Rockchip's IOMMU
 extern const Family kHost1x;            // host1x channels, syncpoints, engines
-extern const Family kUserSpaceNvmap;     // libnvrm_mem's and NvBufSurface's own error lines
-extern const Family kProgramAllocation;  // CUDA, ggml, TensorRT, ... in their own words
 extern const Family kMemoryClock;  // EMC, bandwidth
 extern const Family kFirmware;     // processors on the chip
 
