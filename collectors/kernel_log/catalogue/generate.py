@@ -154,6 +154,8 @@ def kind_table(kinds):
             row.append(f".say = kSay_{kind['name']}")
         if kind.get("program"):
             row.append(".program = true")
+        row += [f".{key} = {text(kind[key])}" for key in ("step", "runbook", "rule", "no_rule", "severe_rule") if key in kind]
+        row.append(f".rank = {kind['rank']}")
         rows.append("    {" + ", ".join(row) + "},")
         printers += [f"    Printer{{{text(name)}, {kind_of(kind['name'])}}}," for name in kind.get("printers", [])]
     return (HEADER + "\n".join(says) + "\nconstexpr std::array<KindInfo, kKindCount> kKinds{{\n" + "\n".join(rows) +
