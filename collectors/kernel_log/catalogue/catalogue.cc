@@ -21,7 +21,9 @@ bool has_value(const Event& event, const Exception& exception) {
          exception.value;
 }
 
+// What the line itself has stands.
 void set_constant(const Constant& constant, Event& event) {
+  if (event.has(constant.name)) return;
   switch (constant.type) {
     case FieldType::kNumber:
       event.set_number(constant.name, constant.number);
@@ -30,7 +32,7 @@ void set_constant(const Constant& constant, Event& event) {
       event.set_bool(constant.name, constant.number != 0);
       break;
     case FieldType::kNull:
-      if (!event.has(constant.name)) event.set_null(constant.name);
+      event.set_null(constant.name);
       break;
     default:
       event.set_text(constant.name, constant.text);
