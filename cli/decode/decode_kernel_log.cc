@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "cli/client/site_messages_input.h"
 #include "cli/command.h"
 #include "cli/decode/cut_line.h"
 #include "cli/decode/log_format.h"
@@ -33,6 +35,7 @@ struct KernelLogOptions : Target {
   std::optional<std::string> soc;
   bool json = false;
   bool causes = false;
+  std::vector<std::string> config;
 };
 
 std::string time_of(const Event& event, std::string_view printed) {
@@ -49,7 +52,7 @@ class KernelLogExplainer {
   void bytes(std::string_view bytes) { facts_.feed(bytes); }
 
   void event(const Event& event, std::string_view printed_time) {
-    keep(event);
+    if (!event.is_guess()) keep(event);
     put_cut_lines(event.line);
     const std::string time = time_of(event, printed_time);
     if (json_) {
@@ -60,11 +63,16 @@ class KernelLogExplainer {
       return;
     }
     const kernel_log::KindInfo& info = kernel_log::info_of(event.kind());
+    const std::string_view name = event.is_guess() ? "guess" : info.name;
     std::string head = "line " + std::to_string(event.line);
     if (!time.empty()) head.append(" [").append(time).append("]");
-    head.append(": ").append(info.name);
+    head.append(": ").append(name);
     // In a row of the same kind the meaning stands right above.
-    put(event_block(head, event, event.kind() != last_));
+    put(event_block(head, event, event.kind() != last_ || event.kind() == EventKind::kCustom));
+    if (event.is_guess()) {
+      ++guesses_;
+      return;
+    }
     last_ = event.kind();
     ++by_kind_[static_cast<std::size_t>(event.kind())];
     const bool smmu = event.kind() == EventKind::kSmmuContextFault ||
@@ -106,10 +114,10 @@ class KernelLogExplainer {
       if (!losses.empty()) warn("decode kernel-log", losses);
       return;
     }
+    const std::uint64_t events = counts.events - std::min(counts.events, guesses_);
     if (counts.events > 0 || cut_count_ > 0) put("\n");
     std::string text = counted(counts.lines, "line") + " read: ";
-    text.append(counts.events == 0 ? "no event concerning memory"
-                                   : counted(counts.events, "event"));
+    text.append(events == 0 ? "no event concerning memory" : counted(events, "event"));
     std::string kinds;
     for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
       const std::uint64_t count = by_kind_[static_cast<std::size_t>(info.kind)];
@@ -118,6 +126,9 @@ class KernelLogExplainer {
       kinds.append(info.name);
     }
     if (!kinds.empty()) text.append(kinds).append(")");
+    if (guesses_ > 0) {
+      text.append("; ").append(guesses_ == 1 ? "1 guess" : std::to_string(guesses_) + " guesses");
+    }
     const std::uint64_t silent = counts.lines - counts.sending - counts.foreign;
     text.append("; ").append(counted(silent, "line")).append(" without one");
     if (cut_count_ > 0) text.append(", ").append(std::to_string(cut_count_)).append(" of them cut");
@@ -197,6 +208,7 @@ class KernelLogExplainer {
   CutLines cut_lines_;
   std::vector<CutLine> held_cut_;
   std::uint64_t cut_count_ = 0;
+  std::uint64_t guesses_ = 0;
   Soc soc_;
   bool json_;
   bool causes_;
@@ -223,9 +235,11 @@ int run_decode_kernel_log(const KernelLogOptions& options) {
   }
   const auto input = open_input(options.root, options.file, "/dev/kmsg", "kernel-log");
   if (!input) return failed("decode kernel-log", input.error());
+  const auto messages = site_messages_for(options.config);
   KernelLogExplainer explainer(soc, options.json, options.causes);
   const auto log = std::make_unique<TextLog>(
-      soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); });
+      soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); },
+      messages->catalogues());
   log->set_unknown(
       [&](const kernel_log::LogLine& line, std::string_view time) { explainer.other(line, time); });
   const auto read = feed_from(input->fd.get(), input->path, *log,
@@ -248,6 +262,8 @@ void add_decode_kernel_log(const Command& decode) {
   command.flag("--json", options.json, "One JSON object per line for each event, nothing else");
   command.flag("--causes", options.causes,
                "With --json: an object for each cause behind the events");
+  command.option("--config", options.config, "FILE",
+                 "Settings file that names the site's own messages (default: those of jetmemd)");
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
       "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
@@ -255,7 +271,10 @@ void add_decode_kernel_log(const Command& decode) {
       "whose beginning or end is missing is reported as \"cut line, probably KIND\" (--json: "
       "cut_line). Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
       "reads DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines "
-      "that a process wrote into the kernel log are counted and ignored.\n\nAt the end: why it "
+      "that a process wrote into the kernel log are counted and ignored. Messages of the site's own "
+      "(messages.directory) are known, too. A line that is no message that jetmem knows and whose "
+      "words suggest trouble is a guess (--json: \"known\": false): it is shown and counts for "
+      "nothing.\n\nAt the end: why it "
       "happened and what to do, the likeliest root first, from the events together and from what "
       "the log says of the machine (kernel and L4T release, command line, CMA, modules of "
       "backtraces). With --json --causes: objects with the members cause_id (a code), harm, kind, "

@@ -10,6 +10,7 @@
 #include "collectors/kernel_log/event/kinds.h"
 #include "report/diagnosis/kind_care.h"
 #include "report/diagnosis/known_issues.h"
+#include "report/events/kernel_event_record.h"
 
 namespace jetmem::diagnosis {
 namespace {
@@ -46,12 +47,27 @@ Cause cause_of_kind(const EventFields& event) {
   return out;
 }
 
+// What the message of a site's own says. False: nothing.
+bool take_own_words(const EventFields& event, Cause& out) {
+  const std::string_view cause = event.text(kMessageCause);
+  const std::string_view remedy = event.text(kMessageRemedy);
+  if (event.kind() == "custom" && event.text("harmless") == "true") out.harm = Harm::kNone;
+  if (cause.empty() && remedy.empty()) return false;
+  out.id = std::string(event.text("message"));
+  out.of_kind = false;
+  if (!cause.empty()) out.cause = as_sentence(printable(cause, 1000));
+  if (!remedy.empty()) out.remedy = as_sentence(printable(remedy, 1000));
+  return true;
+}
+
 Cause cause_of(const EventFields& event, const MachineFacts& facts, const LogContent& log) {
   Values values;
   if (const std::string device = event.device(); !device.empty()) values["dev"] = device;
   const Case it{event, facts, log, values};
   Cause out = cause_of_kind(event);
+  const bool is_explained = take_own_words(event, out);
   for (const CauseGroup* group : kGroups) {
+    if (is_explained) break;
     // Without fields nothing can be tested.
     if (!event.are_known()) break;
     const std::string_view id = group->choose(it);

@@ -64,6 +64,7 @@ std::int64_t number_of_boot(const DeviceNow& now, Past& past) {
 
 void gather_events(const DeviceNow& now, Past& past, Findings& out) {
   const auto add = [&](const EventRecord& event) {
+    if (event.what == EventWhat::kGuess) return;
     const double time = seconds_of(*event.wall);
     if (out.now > 0 && (time < out.now - 2 * kRecent || time > out.now + kRecent)) return;
     out.longer.push_back({time, &event});

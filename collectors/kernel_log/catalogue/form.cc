@@ -359,7 +359,8 @@ void FormMatcher::write(Event& event) const {
         }
         std::string_view behind = value.text;
         const auto number = take_i64(behind);
-        const auto bytes = number ? in_bytes(*number, behind) : std::nullopt;
+        const bool rounded = contains(value.text, ".");
+        const auto bytes = number && !rounded ? in_bytes(*number, behind) : std::nullopt;
         if (bytes) {
           event.set_number(value.name, *bytes);
         } else {
@@ -453,8 +454,8 @@ std::string form_error(std::string_view form) {
       const std::string_view inside = form.substr(at, field.next - at);
       const std::size_t colon = inside.find(':');
       if (colon != std::string_view::npos && field.type == FormMatcher::Type::kText) {
-        return "no type of field is named '" + std::string(inside.substr(colon + 1)) +
-               ": int nat hex xnum size dev name cname word comm path one(A|B)";
+        return "no type of field is named '" +
+               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) + "': int nat hex xnum size dev name cname word comm path one(A|B)";
       }
       if (field.type == FormMatcher::Type::kOne && field.words.empty()) {
         return "one() without words" + where + ": {op:one(Read=read|Write=write)}";

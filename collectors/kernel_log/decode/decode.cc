@@ -88,7 +88,10 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
     if (!believed) continue;
     const Piece piece = family.decode(text, event);
     if (piece.role == Role::kNothing || (informs && piece.by_words)) continue;
-    if (piece.by_words) event.set_guess();
+    if (piece.by_words) {
+      event.set_guess();
+      event.set_text(kGuessedLine, text);
+    }
     return {&family, nullptr, piece};
   }
   return {};
@@ -127,6 +130,33 @@ void complete(Event& event, const Decoded& decoded, Soc soc) {
   if (hook != nullptr) hook(event, soc);
 }
 
+namespace {
+
+bool is_an_event(std::string_view text) {
+  Event event;
+  return decode_line(text, Voice::kUnknown, event).piece.role != Role::kNothing;
+}
+
+void without_colons(std::string& text, std::size_t from = 0) {
+  for (std::size_t at = text.find(": ", from); at != std::string::npos; at = text.find(": ", at)) {
+    text[at] = ',';
+  }
+}
+
+// Who reads it must see that it is no fact: the line itself stands there.
+std::string as_guess(const Event& event, const std::string& text) {
+  std::string out = "not a message that jetmem knows; its words suggest: " + text;
+  const std::size_t before = out.size();
+  if (event.has(kGuessedLine)) {
+    out += "; the line: \"" + printable(event.text(kGuessedLine), Event::kMaxText) + "\"";
+  }
+  if (is_an_event(out)) without_colons(out, before);
+  if (is_an_event(out)) without_colons(out);
+  return out;
+}
+
+}  // namespace
+
 std::string describe(const Event& event) {
   std::string text;
   if (const Message* const message = event.message()) {
@@ -142,13 +172,8 @@ std::string describe(const Event& event) {
   }
   text = printable(text, 400);
   // What is quoted could be read as a message of its own, if the sentence stands in a log again.
-  Event quoted;
-  if (decode_line(text, Voice::kUnknown, quoted).piece.role != Role::kNothing) {
-    for (std::size_t at = text.find(": "); at != std::string::npos; at = text.find(": ", at)) {
-      text[at] = ',';
-    }
-  }
-  return text;
+  if (is_an_event(text)) without_colons(text);
+  return event.is_guess() ? as_guess(event, text) : text;
 }
 
 }  // namespace jetmem::kernel_log

@@ -17,6 +17,9 @@ namespace jetmem::kernel_log {
 // Longer lines are decoded as far as this: the kernel's own never exceed 1 KiB or so.
 inline constexpr std::size_t kMaxLine = 4096;
 
+// The field of a guess that has the line itself.
+inline constexpr std::string_view kGuessedLine = "text";
+
 std::span<const Family* const> all_families();
 
 struct Decoded {
@@ -35,6 +38,7 @@ Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event)
 // Adds what the fields mean.
 void complete(Event& event, const Decoded& decoded, Soc soc);
 // "12000000.iommu: host1x_ctx0 wrote to ..." in words; untrusted text in it is made printable.
+// Of a guess: that it is one, what the words suggest, and the line.
 std::string describe(const Event& event);
 
 }  // namespace jetmem::kernel_log
