@@ -83,7 +83,7 @@ constexpr std::array kCare{
     KindCare{"camera_error", "camera", "camera-timeout", "",
              "a single damaged frame is normal; a camera that stops times out"},
     KindCare{"ratelimit_suppressed", "smmu", "smmu-suppressed", "JetmemSmmuSuppressed", ""},
-    KindCare{"custom", "site", "site-message", "",
+    KindCare{"custom", "site", "", "",
              "the site that described the message writes the rule (docs/write-a-message.md)"},
 };
 

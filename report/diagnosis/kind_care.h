@@ -13,7 +13,7 @@ namespace jetmem::diagnosis {
 struct KindCare {
   std::string_view kind;
   std::string_view step;           // of `jetmem doctor`
-  std::string_view runbook;        // docs/runbooks/NAME.md
+  std::string_view runbook;        // docs/runbooks/NAME.md; empty: of a site's own messages
   std::string_view rule;           // the shipped rule that fires on it, or
   std::string_view no_rule;        // why none does
   std::string_view severe_rule{};  // that fires on the severe ones

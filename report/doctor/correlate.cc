@@ -411,12 +411,12 @@ std::uint64_t refusals(const std::vector<const EventRecord*>& events) {
   std::uint64_t count = 0;
   std::vector<std::pair<const EventRecord*, std::uint64_t>> devices;
   for (const EventRecord* each : events) {
-    if (each->kind != "dma_alloc_failure") continue;
+    if (!is_kind(*each, {"dma_alloc_failure"})) continue;
     count += each->count;
     devices.emplace_back(each, each->count);
   }
   for (const EventRecord* each : events) {
-    if (each->kind != "cma_alloc_failure") continue;
+    if (!is_kind(*each, {"cma_alloc_failure"})) continue;
     std::uint64_t left = each->count;
     for (auto& [device, free] : devices) {
       if (left == 0) break;

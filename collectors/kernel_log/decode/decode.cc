@@ -90,7 +90,7 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
     if (piece.role == Role::kNothing || (informs && piece.by_words)) continue;
     if (piece.by_words) {
       event.set_guess();
-      event.set_text(kGuessedLine, text);
+      if (!event.has(kGuessedLine)) event.set_text(kGuessedLine, text);
     }
     return {&family, nullptr, piece};
   }
@@ -147,9 +147,8 @@ void without_colons(std::string& text, std::size_t from = 0) {
 std::string as_guess(const Event& event, const std::string& text) {
   std::string out = "not a message that jetmem knows; its words suggest: " + text;
   const std::size_t before = out.size();
-  if (event.has(kGuessedLine)) {
-    out += "; the line: \"" + printable(event.text(kGuessedLine), Event::kMaxText) + "\"";
-  }
+  const std::string line = printable(event.text(kGuessedLine), Event::kMaxText);
+  if (!line.empty() && text.find(line) == std::string::npos) out += "; the line: \"" + line + "\"";
   if (is_an_event(out)) without_colons(out, before);
   if (is_an_event(out)) without_colons(out);
   return out;

@@ -487,7 +487,7 @@ TEST(Doctor, EveryKindIsSeenByItsStep) {
       if (harmless) continue;
       EXPECT_NE(answer.conclusion, "Nothing is wrong with this device's memory.") << kind;
       EXPECT_FALSE(step->remedy.empty()) << kind;
-      EXPECT_FALSE(step->runbook.empty()) << kind;
+      EXPECT_EQ(step->runbook.empty(), kind == "custom") << kind;
       if (listed) {
         EXPECT_THAT(all_of(*step), HasSubstr("who")) << kind;
       }
