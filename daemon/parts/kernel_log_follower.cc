@@ -93,6 +93,7 @@ void KernelLogFollower::load_messages(const std::string& directory) {
   site_messages_ = messages->size();
   message_errors_ = errors.size();
   feed_->set_site_messages(std::move(messages));
+  if (feed_->following()) show();  // the series of those that are new, and no longer of others
 }
 
 std::span<const Descriptor> KernelLogFollower::metrics() { return kMessageMetrics; }

@@ -173,10 +173,15 @@ class Checker {
     const auto fields = fields_of(event);
     for (std::size_t n = 1; n < line.size(); ++n) {
       const Match cut = own_.decode(std::string_view(line).substr(0, n), voice, event);
-      if (!cut || (!cut.cut && cut.message->hooks.decode == nullptr)) continue;
+      if (!cut) continue;
+      // Of jetmem's own, versions that end there are taken for meant.
+      const bool fits = !cut.cut && cut.message->hooks.decode == nullptr;
+      if (fits && form_ == MessageForm::kShipped) continue;
       for (const auto& [name, value] : fields_of(event)) {
         const auto same = fields.find(name);
         if (same != fields.end() && same->second == value) continue;
+        // What ends the line may end earlier.
+        if (fits && (same == fields.end() || line.ends_with(same->second))) continue;
         add(example, "cut off behind '" + printable(line.substr(n > 30 ? n - 30 : 0, std::min<std::size_t>(n, 30))) +
                          "' it gives " + name + "=" + printable(value, 60) + ", which the whole line " +
                          (same == fields.end() ? "does not have" : "has as " + printable(same->second, 60)));
