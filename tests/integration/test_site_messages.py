@@ -100,6 +100,7 @@ class SiteMessages(Feeding):
         daemon = self.daemon(self.settings)
         self.assertEqual(daemon.scrape().value("jetmem_messages"), 0)
         self.kmsg.put(LINE.format(1))
+        daemon.wait_for_page("what nobody knows", lambda page: page.value("jetmem_kernel_log_records_total") == 1)
         self.put_messages(MESSAGES)
         daemon.reload()
         daemon.wait_for_page("two messages", lambda page: page.value("jetmem_messages") == 2)
