@@ -20,6 +20,8 @@ void oom_kill(const Event& event, std::string& out);
 void oom_kill_info(const Event& event, std::string& out);
 bool page_refused(Event& event);
 bool vmalloc_sizes(const Event& open, const Event& part);
+bool same_size(const Event& open, const Event& part);
+bool is_vmalloc(const Event& open, const Event& part);
 bool implausible_size(Event& event);
 bool swap_device(Event& event);
 bool huge_page_size(Event& event);

@@ -29,6 +29,14 @@ bool vmalloc_sizes(const Event& open, const Event& part) {
   return !range || !requested || (*range >= *requested && *range - *requested <= kTwoPages);
 }
 
+bool same_size(const Event& open, const Event& part) {
+  return !open.has("size") || open.number("size") == part.number("size");
+}
+
+bool is_vmalloc(const Event& open, const Event& /*part*/) {
+  return open.kind() == EventKind::kVmallocFailure;
+}
+
 // No machine has 64 TiB: a program that asks for as much computed with garbage.
 bool implausible_size(Event& event) {
   constexpr std::int64_t kMost = std::int64_t{1} << 46;
