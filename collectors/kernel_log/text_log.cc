@@ -163,8 +163,7 @@ bool TextLog::join_held(std::string_view raw) {
     return false;
   }
   const auto level = first.line.level;
-  const Piece known =
-      decode_line(first.line.text, first.line.voice, joined_event_, level).piece;
+  const Piece known = decode_line(first.line.text, first.line.voice, joined_event_, level).piece;
   const Role alone = known.role;
   const EventKind kind = joined_event_.kind();
   const std::size_t fields = alone == Role::kNothing ? 0 : joined_event_.size();
