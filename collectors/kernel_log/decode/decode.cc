@@ -13,11 +13,10 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{&kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kOom,
-                               &kAllocation, &kReservedMemory, &kCma, &kDmaMemory, &kNvmap,
-                               &kUserSpaceNvmap, &kMemoryError, &kCorruption, &kSwap, &kThermal,
-                               &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock,
-                               &kFirmware, &kRateLimit, &kMemoryReport, &kProgramAllocation,
+constexpr std::array kFamilies{&kSmmu, &kMemoryController, &kOom, &kAllocation, &kReservedMemory,
+                               &kCma, &kDmaMemory, &kNvmap, &kUserSpaceNvmap, &kMemoryError,
+                               &kCorruption, &kSwap, &kThermal, &kStall, &kCamera, &kBusError,
+                               &kCrash, &kStorage, &kRateLimit, &kMemoryReport, &kProgramAllocation,
                                // By words alone: when no other knows the line.
                                &kDriverMemory};
 constexpr std::size_t kMaxFamilies = 32;

@@ -55,9 +55,6 @@ inline Piece first_piece(std::initializer_list<Rule> rules, std::string_view tex
 // All of them. A new one is added here and to the list in decode.cc.
 extern const Family kSmmu;              // arm-smmu (v2) and arm-smmu-v3
 extern const Family kMemoryController;  // tegra-mc, mc-err
-extern const Family kGpu;               // nvgpu, NVRM
-extern const Family kGraphics;          // other GPUs, NPUs, Rockchip's IOMMU
-extern const Family kHost1x;            // host1x channels, syncpoints, engines
 extern const Family kOom;
 extern const Family kAllocation;         // page, slab, vmalloc
 extern const Family kCma;                // contiguous memory areas
@@ -73,8 +70,6 @@ extern const Family kCorruption;         // KASAN, KFENCE, reference counts, sla
 extern const Family kBusError;           // control backbone, bridges
 extern const Family kCrash;              // oopses and panics
 extern const Family kStorage;
-extern const Family kMemoryClock;  // EMC, bandwidth
-extern const Family kFirmware;     // processors on the chip
 extern const Family kThermal;
 extern const Family kStall;  // hung tasks, lock-ups, RCU stalls
 extern const Family kCamera;
