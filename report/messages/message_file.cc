@@ -249,7 +249,9 @@ class MessageReader {
     if (twice) errors_.add(node.at, key + ".id", "'" + key + "' is there already: choose another id");
     message.kind = EventKind::kCustom;
     if (const YamlNode* const kind = map.get("kind")) {
-      message.kind = kind_named(fields_.word(*kind, key + ".kind").value_or(""), map, key);
+      const std::string name = fields_.word(*kind, key + ".kind").value_or("");
+      message.kind = name == "none" ? EventKind::kNone : kind_named(name, map, key);
+      if (message.kind == EventKind::kNone) message.piece.role = Role::kNothing;
     } else if (!user) {
       errors_.add(node.at, key + ".kind", key + " has no kind");
     }

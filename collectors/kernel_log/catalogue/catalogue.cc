@@ -129,7 +129,7 @@ Match Catalogue::try_message(const Message& message, std::string_view text, Even
                     [&](const Exception& exception) { return has_value(event, exception); });
     if (excepted) return {};
   }
-  if (match.piece.role == Role::kNothing) return {};
+  if (match.piece.role == Role::kNothing && message.kind != EventKind::kNone) return {};
   if (message.hooks.accept != nullptr && !message.hooks.accept(event)) return {};
   event.set_message(&message);
   return match;

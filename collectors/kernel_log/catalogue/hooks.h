@@ -62,6 +62,12 @@ bool crashed_task(const Event& open, const Event& part);
 
 // gpu
 bool xid_owner(Event& event);
+bool v3d_harmless(Event& event);
+bool drop_owner(Event& event);
+void add_buffers(Event& open, const Event& part);
+bool joins_mali(const Event& open, const Event& part);
+bool iova_is_addr(Event& event);
+void host1x_values(Event& event, Soc soc);
 
 
 

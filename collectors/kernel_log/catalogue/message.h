@@ -83,6 +83,7 @@ struct MessageHooks {
 
 struct Message {
   std::string_view id;  // "oom-kill": unique, never used again for another message
+  // kNone: no event, whatever its words suggest.
   EventKind kind = EventKind::kNone;
   bool program = false;   // printed by programs, not by the kernel
   bool fallback = false;  // known where no other message fits

@@ -14,7 +14,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kMemoryClock, &kFirmware};
+constexpr std::array kFamilies{
 constexpr std::size_t kMaxFamilies = 32;
 static_assert(kFamilies.size() <= kMaxFamilies);
 

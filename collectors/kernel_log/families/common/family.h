@@ -53,10 +53,5 @@ inline Piece first_piece(std::initializer_list<Rule> rules, std::string_view tex
 }
 
 // All of them. A new one is added here and to the list in decode.cc.
-extern const Family kGpu;               // nvgpu, NVRM
-extern const Family kGraphics;          // other GPUs, NPUs, Rockchip's IOMMU
-extern const Family kHost1x;            // host1x channels, syncpoints, engines
-extern const Family kMemoryClock;  // EMC, bandwidth
-extern const Family kFirmware;     // processors on the chip
 
 }  // namespace jetmem::kernel_log
