@@ -74,10 +74,11 @@ class Filter {
   std::vector<Anchor> anchors_;
 };
 
+// LOG_INFO and LOG_DEBUG: a driver that got no memory and says so in passing has another way.
+bool informs(std::optional<std::uint8_t> level) { return level && *level >= 6; }
+
 Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, Event& event,
                     std::optional<std::uint8_t> level) {
-  // LOG_INFO and LOG_DEBUG: a driver that got no memory and says so in passing has another way.
-  const bool informs = level && *level >= 6;
   for (std::size_t f = 0; f < kFamilies.size(); ++f) {
     if ((families & (1U << f)) == 0) continue;
     const Family& family = *kFamilies[f];
@@ -85,7 +86,7 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
         voice == Voice::kUnknown || voice == (family.user_space ? Voice::kProcess : Voice::kKernel);
     if (!believed) continue;
     const Piece piece = family.decode(text, event);
-    if (piece.role == Role::kNothing || (informs && piece.by_words)) continue;
+    if (piece.role == Role::kNothing || (informs(level) && piece.by_words)) continue;
     if (piece.by_words) event.set_guess();
     return {&family, nullptr, piece};
   }
@@ -102,7 +103,8 @@ Decoded decode_line(std::string_view text, Voice voice, Event& event,
   text = without_vendor_prefix(text.substr(0, kMaxLine));
   for (const Catalogue* const catalogue : {catalogues.first, catalogues.second}) {
     if (catalogue == nullptr) continue;
-    if (const Match match = catalogue->decode(text, voice, event)) {
+    const Match match = catalogue->decode(text, voice, event);
+    if (match && !(informs(level) && match.piece.by_words)) {
       return {nullptr, match.message, match.piece};
     }
   }

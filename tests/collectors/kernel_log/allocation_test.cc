@@ -143,27 +143,6 @@ TEST(DmaMemory, Dma) {
   EXPECT_EQ(one("swiotlb: coherent allocation failed for device 1:0 size=64"),
             "dma_alloc_failure dev=1:0 size=64");
   EXPECT_EQ(one("DMA: preallocated 512 KiB GFP_KERNEL pool for atomic allocations"), "");
-  EXPECT_EQ(one("vi 15a.vi: dma_alloc_coherent of size many failed"),
-            "dma_alloc_failure dev=15a.vi text=dma_alloc_coherent of size many failed");
-}
-
-TEST(DmaMemory, DriversWordItInTheirOwnWay) {
-  EXPECT_EQ(one("isp 14.isp: Failed to allocate statistics buffer of size 4097"),
-            "dma_alloc_failure dev=14.isp size=4097");
-  EXPECT_EQ(one("dc 13.dc: Failed to allocate buffer with size 8192"),
-            "dma_alloc_failure dev=13.dc size=8192");
-  EXPECT_EQ(one("hda 3.hda: failed to allocate DMA memory of size 0x20"),
-            "dma_alloc_failure dev=3.hda size=32");
-  // Only a module is named, or the words are free, or the size is none.
-  EXPECT_EQ(one("foo: failed to allocate DMA memory of size 32"),
-            "dma_alloc_failure driver=foo size=32 text=failed to allocate DMA memory of size 32");
-  EXPECT_EQ(one("isp 14.isp: Failed to allocate table of size 4097"),
-            "driver_alloc_failure dev=14.isp size=4097 text=Failed to allocate table of size 4097");
-  EXPECT_EQ(one("isp 14.isp: Failed to allocate memory of size many"),
-            "dma_alloc_failure dev=14.isp text=Failed to allocate memory of size many");
-  // A number that the end of the line may have cut off is no size.
-  EXPECT_EQ(one("isp 14.isp: Failed to allocate memory of size (12288"),
-            "dma_alloc_failure dev=14.isp text=Failed to allocate memory of size (12288");
 }
 
 TEST(DmaMemory, Swiotlb) {
@@ -177,17 +156,6 @@ TEST(DmaMemory, Swiotlb) {
   EXPECT_EQ(one("a-dma fe1.dma: DMA: Out of SW-IOMMU space for 96 bytes"),
             "swiotlb_full dev=fe1.dma size=96");
   EXPECT_EQ(one("usb 1-1: Product: DMA: Out of SW-IOMMU space for 96 bytes"), "");
-}
-
-TEST(DmaMemory, NvmapHeap) {
-  EXPECT_EQ(one("some a-heap: failed to alloc mem of size (12288)"), "nvmap dev=a-heap size=12288");
-  EXPECT_EQ(one("heap: failed to alloc mem of size (12288)"), "nvmap dev=heap size=12288");
-}
-
-TEST(DmaMemory, Nvmap) {
-  EXPECT_EQ(one("nvmap_page_pool_init: failed to allocate page array"),
-            "nvmap function=nvmap_page_pool_init error=failed to allocate page array");
-  EXPECT_EQ(one("nvmap_page_pool_init: nvmap page pool size: 12 pages (3 MB)"), "");
 }
 
 TEST(KernelLogAllocation, WhatIsNoTasksNameIsNoEvent) {
