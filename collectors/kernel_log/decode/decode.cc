@@ -71,10 +71,11 @@ class Filter {
   std::vector<Anchor> anchors_;
 };
 
+// LOG_INFO and LOG_DEBUG: a driver that got no memory and says so in passing has another way.
+bool informs(std::optional<std::uint8_t> level) { return level && *level >= 6; }
+
 Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, Event& event,
                     std::optional<std::uint8_t> level) {
-  // LOG_INFO and LOG_DEBUG: a driver that got no memory and says so in passing has another way.
-  const bool informs = level && *level >= 6;
   for (std::size_t f = 0; f < kFamilies.size(); ++f) {
     if ((families & (1U << f)) == 0) continue;
     const Family& family = *kFamilies[f];
@@ -82,11 +83,7 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
         voice == Voice::kUnknown || voice == (family.user_space ? Voice::kProcess : Voice::kKernel);
     if (!believed) continue;
     const Piece piece = family.decode(text, event);
-    if (piece.role == Role::kNothing || (informs && piece.by_words)) continue;
-    if (piece.by_words) {
-      event.set_guess();
-      if (!event.has(kGuessedLine)) event.set_text(kGuessedLine, text);
-    }
+constexpr std::array kFamilies{
     return {&family, nullptr, piece};
   }
   return {};
@@ -100,13 +97,7 @@ Decoded decode_line(std::string_view text, Voice voice, Event& event,
                     std::optional<std::uint8_t> level, const Catalogues& catalogues) {
   static const Filter filter;
   text = without_vendor_prefix(text.substr(0, kMaxLine));
-  Match match = catalogues.first->decode(text, voice, event);
-  // What the site says of a line goes before what jetmem says of all that it has no entry for.
-  if (catalogues.second != nullptr && (!match || match.message->fallback)) {
-    if (const Match own = catalogues.second->decode(text, voice, event)) {
-      match = own;
-    } else if (match) {
-      match = catalogues.first->decode(text, voice, event);
+constexpr std::array kFamilies{
     }
   }
   if (match) return {nullptr, match.message, match.piece};
