@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel's part of nvmap, which gives GPU and multimedia buffers: "nvmap nvmap: " (dev_err),
 // "nvmap: FUNCTION() " and "nvmap_FUNCTION: " (pr_err), a carve-out's heap as a device (" vpr: ").
-// What the libraries print is in gpu/user_space_nvmap.cc.
+// What the libraries print is in messages/nvbuf.yaml.
 #include "collectors/kernel_log/families/common/family.h"
 #include "collectors/kernel_log/text/driver_line.h"
 #include "collectors/kernel_log/text/line_parts.h"
