@@ -11,11 +11,11 @@
 
 #include "base/text/text.h"
 #include "cli/command.h"
-#include "cli/decode/cut_line.h"
 #include "cli/decode/log_format.h"
 #include "cli/exit_codes.h"
 #include "cli/text/events/cause_text.h"
 #include "cli/text/events/event_text.h"
+#include "collectors/kernel_log/catalogue/vocabulary.h"
 #include "report/diagnosis/cause.h"
 #include "report/events/event_json.h"
 #include "report/events/kernel_event_record.h"
@@ -50,7 +50,7 @@ class KernelLogExplainer {
 
   void event(const Event& event, std::string_view printed_time) {
     keep(event);
-    put_cut_lines(event.line);
+    put_guesses(event.line);
     const std::string time = time_of(event, printed_time);
     if (json_) {
       nlohmann::ordered_json json = event_json(event);
@@ -74,26 +74,24 @@ class KernelLogExplainer {
                                           (event.has("sid") || event.has("cbfrsynra")));
   }
 
-  // A line that no event has. It may be one that was cut.
+  // A line that no event has.
   void other(const kernel_log::LogLine& line, std::string_view printed_time) {
-    const bool headless = printed_time.empty() && !line.stamp;
-    const auto kind = cut_lines_.kind_of(line.text, headless);
-    if (!kind) return;
-    ++cut_count_;
-    keep_cut(*kind, line.text);
+    const auto found = kernel_log::guess(line);
+    if (!found) return;
+    ++guesses_;
     // Events come out some lines later.
-    if (held_cut_.size() == kMaxHeldCut) put_cut_lines(line.number);
-    held_cut_.push_back({line.number, *kind, printable(printed_time, 60)});
+    if (held_.size() == kMaxHeld) put_guesses(line.number);
+    held_.push_back({line.number, found->kind, printable(printed_time, 60), printable(line.text)});
   }
 
-  void put_cut_lines(std::uint64_t before) {
+  void put_guesses(std::uint64_t before) {
     std::size_t n = 0;
-    for (; n < held_cut_.size() && held_cut_[n].line < before; ++n) put_cut_line(held_cut_[n]);
-    held_cut_.erase(held_cut_.begin(), held_cut_.begin() + static_cast<std::ptrdiff_t>(n));
+    for (; n < held_.size() && held_[n].line < before; ++n) put_guess(held_[n]);
+    held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(n));
   }
 
   void summary(const TextLog::Counts& counts) {
-    put_cut_lines(UINT64_MAX);
+    put_guesses(UINT64_MAX);
     const std::string losses = omitted_text(counts);
     facts_.finish();
     std::vector<const EventRecord*> kept;
@@ -106,7 +104,7 @@ class KernelLogExplainer {
       if (!losses.empty()) warn("decode kernel-log", losses);
       return;
     }
-    if (counts.events > 0 || cut_count_ > 0) put("\n");
+    if (counts.events > 0 || guesses_ > 0) put("\n");
     std::string text = counted(counts.lines, "line") + " read: ";
     text.append(counts.events == 0 ? "no event concerning memory"
                                    : counted(counts.events, "event"));
@@ -120,7 +118,9 @@ class KernelLogExplainer {
     if (!kinds.empty()) text.append(kinds).append(")");
     const std::uint64_t silent = counts.lines - counts.sending - counts.foreign;
     text.append("; ").append(counted(silent, "line")).append(" without one");
-    if (cut_count_ > 0) text.append(", ").append(std::to_string(cut_count_)).append(" of them cut");
+    if (guesses_ > 0) {
+      text.append(", ").append(std::to_string(guesses_)).append(" of them perhaps about memory");
+    }
     if (!losses.empty()) text.append("; ").append(losses);
     put(wrapped(text + ".", 0));
     put(causes_text(causes));
@@ -141,28 +141,17 @@ class KernelLogExplainer {
   };
 
   void keep(const Event& event) {
-    if (!has_room(event.kind(), 1)) return;
+    if (!has_room(event.kind())) return;
     kept_.push_back(
         kernel_event_record(event, kernel_log::Origin::kSystem,
                             event.stamp ? std::optional<Nanoseconds>(*event.stamp) : std::nullopt));
   }
 
-  // What is left of a line may still say what it was about. It is no event that is counted.
-  void keep_cut(EventKind kind, std::string_view text) {
-    if (!has_room(kind, 0)) return;
-    EventRecord record;
-    record.count = 0;
-    record.kind = kernel_log::info_of(kind).name;
-    record.origin = "system";
-    record.summary = printable(text, 300);
-    kept_.push_back(std::move(record));
-  }
-
   // False: it is counted with the last that was kept of its kind.
-  bool has_room(EventKind kind, std::uint64_t count) {
+  bool has_room(EventKind kind) {
     Kept& kept = kept_of_[static_cast<std::size_t>(kind)];
     if (kept.count == kMostOfKind) {
-      kept_[kept.last].count += count;
+      ++kept_[kept.last].count;
       return false;
     }
     ++kept.count;
@@ -170,33 +159,35 @@ class KernelLogExplainer {
     return true;
   }
 
-  struct CutLine {
+  struct HeldGuess {
     std::uint64_t line;
     EventKind kind;
     std::string time;
+    std::string text;
   };
-  static constexpr std::size_t kMaxHeldCut = 64;
+  static constexpr std::size_t kMaxHeld = 64;
 
-  void put_cut_line(const CutLine& cut) {
-    const std::string_view kind = kernel_log::info_of(cut.kind).name;
+  void put_guess(const HeldGuess& guess) {
+    const std::string_view kind = kernel_log::info_of(guess.kind).name;
     last_ = EventKind::kNone;
     if (json_) {
       nlohmann::ordered_json json;
-      json["cut_line"] = kind;
-      json["line"] = cut.line;
-      if (!cut.time.empty()) json["time"] = cut.time;
+      json["kind"] = kind;
+      json["known"] = false;
+      json["text"] = guess.text;
+      json["line"] = guess.line;
+      if (!guess.time.empty()) json["time"] = guess.time;
       put(json.dump() + "\n");
       return;
     }
-    std::string text = "line " + std::to_string(cut.line);
-    if (!cut.time.empty()) text.append(" [").append(cut.time).append("]");
-    text.append(": cut line, probably ").append(kind).append("\n");
-    put(text);
+    std::string text = "line " + std::to_string(guess.line);
+    if (!guess.time.empty()) text.append(" [").append(guess.time).append("]");
+    text.append(": not a message that jetmem knows; its words suggest: ").append(kind);
+    put(text.append("\n    ").append(guess.text).append("\n"));
   }
 
-  CutLines cut_lines_;
-  std::vector<CutLine> held_cut_;
-  std::uint64_t cut_count_ = 0;
+  std::vector<HeldGuess> held_;
+  std::uint64_t guesses_ = 0;
   Soc soc_;
   bool json_;
   bool causes_;
@@ -251,9 +242,9 @@ void add_decode_kernel_log(const Command& decode) {
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
       "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
-      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. A line "
-      "whose beginning or end is missing is reported as \"cut line, probably KIND\" (--json: "
-      "cut_line). Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
+      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. A line of "
+      "a driver that no known message fits, and whose words suggest trouble with memory, is shown "
+      "as a guess (--json: \"known\": false). Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
       "reads DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines "
       "that a process wrote into the kernel log are counted and ignored.\n\nAt the end: why it "
       "happened and what to do, the likeliest root first, from the events together and from what "

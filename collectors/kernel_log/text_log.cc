@@ -162,8 +162,9 @@ bool TextLog::join_held(std::string_view raw) {
     return false;
   }
   const auto level = first.line.level;
-  const Role alone =
-      decode_line(first.line.text, first.line.voice, joined_event_, level).piece.role;
+  const Piece known =
+      decode_line(first.line.text, first.line.voice, joined_event_, level).piece;
+  const Role alone = known.role;
   const EventKind kind = joined_event_.kind();
   const std::size_t fields = alone == Role::kNothing ? 0 : joined_event_.size();
   std::string_view head = held_.raw;
@@ -192,7 +193,9 @@ bool TextLog::join_held(std::string_view raw) {
     const Role role = piece.role;
     if (role == Role::kNothing || (alone != Role::kNothing && joined_event_.kind() != kind))
       continue;
-    if (alone == Role::kNothing && (piece.by_words || !was_wide)) continue;
+    // A guess is no better than a message.
+    if (piece.by_words && !known.by_words) continue;
+    if (alone == Role::kNothing && !was_wide) continue;
     const bool first_known = alone == Role::kNothing && best.empty();
     // As many fields, of which one has the digits that it lacked.
     const bool same_number =

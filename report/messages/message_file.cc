@@ -23,10 +23,11 @@ constexpr std::array<std::string_view, 4> kFileKeys{"messages", "heads", "kinds"
 constexpr std::array<std::string_view, 12> kUserKeys{
     "id", "kind", "line", "source", "note", "program", "set", "unless", "say", "cause", "remedy",
     "examples"};
-constexpr std::array<std::string_view, 27> kShippedKeys{
+constexpr std::array<std::string_view, 28> kShippedKeys{
     "id",   "kind", "line",    "source", "note",   "program",      "set", "unless",  "say",
     "examples", "anchors", "is", "step",   "repeats", "last", "join", "prefer", "stands_alone",
-    "of",   "decode", "accept", "complete", "joins", "add", "describe", "cause", "remedy"};
+    "of",   "decode", "accept", "complete", "joins", "add", "describe", "cause", "remedy",
+    "fallback"};
 constexpr std::array<std::string_view, 6> kExampleKeys{"line", "lines", "gives",
                                                        "kind", "soc",   "note"};
 constexpr std::array<std::string_view, 6> kHooks{"decode", "accept", "complete",
@@ -254,6 +255,7 @@ class MessageReader {
     const std::string source(text(map, "source", key));
     if (!user) {
       set_piece(map, key, message);
+      message.fallback = flag(map, "fallback", key);
       message.anchors = list(map, "anchors", key);
       // Code is known by the entry that was built in.
       if (const Message* const built = Catalogue::shipped().find(message.id)) {

@@ -138,15 +138,19 @@ Match Catalogue::try_message(const Message& message, std::string_view text, Even
 Match Catalogue::first_of(std::span<const std::uint16_t> tried, std::string_view text, Voice voice,
                           Event& event) const {
   const Message* cut = nullptr;
-  for (const std::uint16_t i : tried) {
-    const Message& message = messages_[i];
-    if (!is_believed(message, voice)) continue;
-    const Match match = try_message(message, text, event);
-    if (match.message == nullptr) continue;
-    if (!match.cut) return match;
-    if (cut == nullptr) cut = &message;
+  for (const bool fallback : {false, true}) {
+    for (const std::uint16_t i : tried) {
+      const Message& message = messages_[i];
+      if (message.fallback != fallback || !is_believed(message, voice)) continue;
+      const Match match = try_message(message, text, event);
+      if (match.message == nullptr) continue;
+      if (!match.cut) return match;
+      // What was cut off may have been another message than that of a fallback.
+      if (cut == nullptr && !fallback) cut = &message;
+    }
+    if (cut != nullptr) return try_message(*cut, text, event);
   }
-  return cut == nullptr ? Match{} : try_message(*cut, text, event);
+  return {};
 }
 
 Match Catalogue::decode(std::string_view text, Voice voice, Event& event) const {
@@ -170,6 +174,8 @@ std::vector<Match> Catalogue::all(std::string_view text, Event& event) const {
     const Match match = try_message(message, text, event);
     if (match.message != nullptr && !match.cut) out.push_back(match);
   }
+  const auto is_fallback = [](const Match& match) { return match.message->fallback; };
+  if (!std::all_of(out.begin(), out.end(), is_fallback)) std::erase_if(out, is_fallback);
   return out;
 }
 

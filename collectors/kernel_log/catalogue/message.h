@@ -84,7 +84,8 @@ struct MessageHooks {
 struct Message {
   std::string_view id;  // "oom-kill": unique, never used again for another message
   EventKind kind = EventKind::kNone;
-  bool program = false;  // printed by programs, not by the kernel
+  bool program = false;   // printed by programs, not by the kernel
+  bool fallback = false;  // known where no other message fits
   std::span<const std::string_view> forms{};    // newest first
   std::span<const std::string_view> anchors{};  // of hooks.decode
   Piece piece{.role = Role::kWhole};

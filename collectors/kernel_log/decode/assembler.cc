@@ -141,7 +141,8 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
   open.event.from_before = line.from_before;
   open.event.late = line.late;
   if (!line.unit.empty()) open.event.set_text("unit", line.unit);
-  if (line.pid != 0) open.event.set_number("pid", line.pid);
+  // A program may name another process: the one that it killed.
+  if (line.pid != 0 && !open.event.has("pid")) open.event.set_number("pid", line.pid);
   open.decoded = decoded;
   open.step = decoded.piece.step;
   open.done = done;

@@ -13,13 +13,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{&kSmmu, &kMemoryController, &kGpu, &kGraphics, &kHost1x, &kOom,
-                               &kAllocation, &kReservedMemory, &kCma, &kDmaMemory, &kNvmap,
-                               &kUserSpaceNvmap, &kMemoryError, &kCorruption, &kSwap, &kThermal,
-                               &kStall, &kCamera, &kBusError, &kCrash, &kStorage, &kMemoryClock,
-                               &kFirmware, &kRateLimit, &kMemoryReport, &kProgramAllocation,
-                               // By words alone: when no other knows the line.
-                               &kDriverMemory};
+constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kMemoryClock, &kFirmware, 
 constexpr std::size_t kMaxFamilies = 32;
 static_assert(kFamilies.size() <= kMaxFamilies);
 
@@ -102,12 +96,16 @@ Decoded decode_line(std::string_view text, Voice voice, Event& event,
                     std::optional<std::uint8_t> level, const Catalogues& catalogues) {
   static const Filter filter;
   text = without_vendor_prefix(text.substr(0, kMaxLine));
-  for (const Catalogue* const catalogue : {catalogues.first, catalogues.second}) {
-    if (catalogue == nullptr) continue;
-    if (const Match match = catalogue->decode(text, voice, event)) {
-      return {nullptr, match.message, match.piece};
+  Match match = catalogues.first->decode(text, voice, event);
+  // What the site says of a line goes before what jetmem says of all that it has no entry for.
+  if (catalogues.second != nullptr && (!match || match.message->fallback)) {
+    if (const Match own = catalogues.second->decode(text, voice, event)) {
+      match = own;
+    } else if (match) {
+      match = catalogues.first->decode(text, voice, event);
     }
   }
+  if (match) return {nullptr, match.message, match.piece};
   const std::uint32_t families = filter.families_of(text);
   if (families == 0) return {};
   return decode_with(families, text, voice, event, level);

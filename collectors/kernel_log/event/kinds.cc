@@ -8,7 +8,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-#include "kind_table.inc"  // kKinds and kPrinters, from messages/kinds.yaml
+#include "collectors/kernel_log/event/kind_table.inc"  // kKinds and kPrinters, from messages/kinds.yaml
 
 }  // namespace
 

@@ -16,7 +16,7 @@
 namespace jetmem::kernel_log {
 
 // EventKind and kKindCount, from messages/kinds.yaml.
-#include "kind_enum.inc"
+#include "collectors/kernel_log/event/kind_enum.inc"
 
 // Kinds of which one incident may print several.
 enum class Group : std::uint8_t {

@@ -243,8 +243,8 @@ TEST_F(KernelLogTest, WhatTheJournalGaveIsNotLost) {
 
 TEST_F(KernelLogTest, AFragmentOfAnotherCallerIsNotTheSameLine) {
   auto log = make();
-  log->record("3,0,5000000,-,caller=T1;Out of memory: Killed process 7 (cam) \n");
-  log->record("3,1,5000000,c,caller=T2;total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB\n");
+  log->record("3,0,5000000,-,caller=T1;Out of memory: Killed pro\n");
+  log->record("3,1,5000000,c,caller=T2;cess 7 (cam) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB\n");
   log->flush();
   EXPECT_TRUE(kinds_.empty());
 }

@@ -53,32 +53,10 @@ inline Piece first_piece(std::initializer_list<Rule> rules, std::string_view tex
 }
 
 // All of them. A new one is added here and to the list in decode.cc.
-extern const Family kSmmu;              // arm-smmu (v2) and arm-smmu-v3
-extern const Family kMemoryController;  // tegra-mc, mc-err
 extern const Family kGpu;               // nvgpu, NVRM
 extern const Family kGraphics;          // other GPUs, NPUs, Rockchip's IOMMU
 extern const Family kHost1x;            // host1x channels, syncpoints, engines
-extern const Family kOom;
-extern const Family kAllocation;         // page, slab, vmalloc
-extern const Family kCma;                // contiguous memory areas
-extern const Family kReservedMemory;     // memory set aside at boot, huge pages
-extern const Family kDmaMemory;          // DMA, swiotlb
-extern const Family kNvmap;              // the kernel's nvmap
-extern const Family kUserSpaceNvmap;     // libnvrm_mem's and NvBufSurface's own error lines
-extern const Family kProgramAllocation;  // CUDA, ggml, TensorRT, ... in their own words
-extern const Family kMemoryReport;       // "Mem-Info:" below other events
-extern const Family kMemoryError;        // EDAC, GHES, memory failure, corruption, kmemleak
-extern const Family kSwap;               // swap devices and zram
-extern const Family kCorruption;         // KASAN, KFENCE, reference counts, slabs
-extern const Family kBusError;           // control backbone, bridges
-extern const Family kCrash;              // oopses and panics
-extern const Family kStorage;
 extern const Family kMemoryClock;  // EMC, bandwidth
 extern const Family kFirmware;     // processors on the chip
-extern const Family kThermal;
-extern const Family kStall;  // hung tasks, lock-ups, RCU stalls
-extern const Family kCamera;
-extern const Family kRateLimit;     // "N callbacks suppressed"
-extern const Family kDriverMemory;  // what drivers are refused, by their words: after all others
 
 }  // namespace jetmem::kernel_log

@@ -13,7 +13,8 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::string_view kKill = "Out of memory: Killed process 9 (a) total-vm:9kB, anon-rss:8kB";
+constexpr std::string_view kKill =
+    "Out of memory: Killed process 9 (a) total-vm:9kB, anon-rss:8kB, file-rss:0kB, shmem-rss:0kB";
 
 TEST(Decode, TheFilterHidesNothing) {
   std::size_t files = 0;
@@ -78,11 +79,10 @@ TEST(Decode, AnchorsAreLongEnoughForTheFilter) {
   }
 }
 
-TEST(Decode, EveryKindOfTheseFamiliesIsDescribed) {
-  for (const Family* family :
-       {&kOom, &kAllocation, &kCma, &kDmaMemory, &kMemoryError, &kSwap, &kRateLimit}) {
-    std::ifstream in(std::string(JETMEM_FIXTURES "/kernel-log/") + std::string(family->name) +
-                     ".txt");
+TEST(Decode, EveryEventOfTheseIsDescribed) {
+  for (const std::string name :
+       {"oom", "allocation", "cma", "dma_memory", "memory_error", "swap", "rate_limit"}) {
+    std::ifstream in(JETMEM_FIXTURES "/kernel-log/" + name + ".txt");
     std::size_t seen = 0;
     for (std::string line; std::getline(in, line);) {
       for (const Event& event : events_of(line)) {
@@ -90,7 +90,7 @@ TEST(Decode, EveryKindOfTheseFamiliesIsDescribed) {
         EXPECT_FALSE(describe(event).empty()) << line;
       }
     }
-    EXPECT_GT(seen, 0U) << family->name;
+    EXPECT_GT(seen, 0U) << name;
   }
 }
 
