@@ -111,24 +111,25 @@ bool take_gpu_fault(const Case& it, Cause& out) {
   return entry != nullptr;
 }
 
-// Of a site's own message.
-void take_own_words(const Case& it, const kernel_log::Catalogue* own, Cause& out) {
-  const kernel_log::Message* const message =
-      own == nullptr || it.event.message().empty() ? nullptr : own->find(it.event.message());
-  if (message == nullptr || (message->cause.empty() && message->remedy.empty())) return;
-  out.id = message->id;
+// What a site's own message says of itself.
+void take_own_words(const EventFields& event, Cause& out) {
+  const std::string_view cause = event.text("message_cause");
+  const std::string_view remedy = event.text("message_remedy");
+  if (event.kind() == "custom" && event.is("harmless", "true")) out.harm = Harm::kNone;
+  if (cause.empty() && remedy.empty()) return;
+  out.id = event.message();
   out.of_kind = false;
-  out.cause = as_sentence(message->cause);
-  out.remedy = as_sentence(message->remedy);
+  if (!cause.empty()) out.cause = as_sentence(printable(cause, 1000));
+  if (!remedy.empty()) out.remedy = as_sentence(printable(remedy, 1000));
 }
 
-Cause cause_of(const Case& it, const EventRecord& record, const kernel_log::Catalogue* own) {
+Cause cause_of(const Case& it, const EventRecord& record) {
   Cause out =
       it.event.is_guess() ? cause_of_guess(it.event, record.summary) : cause_of_kind(it.event);
   if (!it.event.is_guess()) {
     const CauseEntry* const entry = choose(it);
     if (!take_gpu_fault(it, out) && entry != nullptr) take_words(*entry, it, out);
-    take_own_words(it, own, out);
+    take_own_words(it.event, out);
     if (it.event.kind() == "ratelimit_suppressed" && !out.of_kind) out.about = *value_of("of", it);
     const auto* const info = info_named(out.about.empty() ? it.event.kind() : out.about);
     if (info != nullptr && out.runbook.empty()) out.runbook = info->runbook;
@@ -328,8 +329,7 @@ std::string_view harm_name(Harm harm) {
   return kNames[static_cast<std::size_t>(harm)];
 }
 
-std::vector<Cause> explain(std::span<const EventRecord* const> events, const MachineFacts& facts,
-                           const kernel_log::Catalogue* own) {
+std::vector<Cause> explain(std::span<const EventRecord* const> events, const MachineFacts& facts) {
   std::vector<EventFields> fields;
   fields.reserve(events.size());
   for (const EventRecord* event : events) fields.emplace_back(*event);
@@ -365,7 +365,7 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
       log.gpu_fault_xid = fields[fault->second.event].number("xid");
     }
     const Case it{fields[i], facts, log};
-    Cause cause = cause_of(it, event, own);
+    Cause cause = cause_of(it, event);
     const bool faults = event.kind == "gpu_mmu_fault" || fields[i].number("xid");
     if (faults && !fields[i].is_guess() && !follows_gpu_fault(fields[i])) {
       gpu_faults[fields[i].device()] = {i, cause.of_kind ? "" : cause.id};

@@ -17,7 +17,6 @@
 #include <string_view>
 #include <vector>
 
-#include "collectors/kernel_log/catalogue/catalogue.h"
 #include "history/event_record.h"
 #include "report/diagnosis/event_fields.h"
 #include "report/diagnosis/machine_facts.h"
@@ -97,9 +96,7 @@ struct Case {
 bool is_uncorrected_memory(const EventFields& event);
 
 // What explains these events, the likeliest root first. Events of one cause and device are one.
-// Known issues follow the cause that they specify. A site's own messages may have words of their
-// own; the catalogue that has them may be null.
-std::vector<Cause> explain(std::span<const EventRecord* const> events, const MachineFacts& facts,
-                           const kernel_log::Catalogue* own = nullptr);
+// Known issues follow the cause that they specify.
+std::vector<Cause> explain(std::span<const EventRecord* const> events, const MachineFacts& facts);
 
 }  // namespace jetmem::diagnosis

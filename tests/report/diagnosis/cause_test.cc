@@ -8,6 +8,7 @@
 #include <array>
 #include <set>
 
+#include "collectors/kernel_log/catalogue/catalogue.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "collectors/kernel_log/text_log.h"
 #include "report/diagnosis/cause_table.h"
@@ -418,19 +419,13 @@ TEST(Causes, AGuessHasNoCause) {
 }
 
 TEST(Causes, ASitesMessageHasItsOwnWords) {
-  const std::array kOwn{kernel_log::Message{.id = "pump-dry",
-                                            .kind = kernel_log::EventKind::kCustom,
-                                            .cause = "the pump runs dry",
-                                            .remedy = "fill it"}};
-  const kernel_log::Catalogue own(kOwn);
-  const EventRecord event = event_of("custom", R"({"message":"pump-dry"})");
-  const std::vector<const EventRecord*> list{&event};
-  const std::vector<Cause> causes = explain(list, {}, &own);
-  ASSERT_EQ(causes.size(), 1U);
-  EXPECT_EQ(causes[0].id, "pump-dry");
-  EXPECT_EQ(causes[0].cause, "The pump runs dry.");
-  EXPECT_EQ(causes[0].remedy, "Fill it.");
-  EXPECT_EQ(only(event).id, "custom");
+  const Cause own =
+      only(event_of("custom", R"({"message":"pump-dry","message_cause":"the pump runs dry",)"
+                              R"("message_remedy":"fill it"})"));
+  EXPECT_EQ(own.id, "pump-dry");
+  EXPECT_EQ(own.cause, "The pump runs dry.");
+  EXPECT_EQ(own.remedy, "Fill it.");
+  EXPECT_EQ(only(event_of("custom", R"({"message":"pump-dry"})")).id, "custom");
 }
 
 TEST(Causes, OfOneLogNameOneSize) {
