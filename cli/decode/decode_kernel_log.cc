@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -10,12 +11,12 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "cli/client/site_messages_input.h"
 #include "cli/command.h"
 #include "cli/decode/log_format.h"
 #include "cli/exit_codes.h"
 #include "cli/text/events/cause_text.h"
 #include "cli/text/events/event_text.h"
-#include "collectors/kernel_log/catalogue/vocabulary.h"
 #include "report/diagnosis/cause.h"
 #include "report/events/event_json.h"
 #include "report/events/kernel_event_record.h"
@@ -33,6 +34,7 @@ struct KernelLogOptions : Target {
   std::optional<std::string> soc;
   bool json = false;
   bool causes = false;
+  std::vector<std::string> config;
 };
 
 std::string time_of(const Event& event, std::string_view printed) {
@@ -49,8 +51,7 @@ class KernelLogExplainer {
   void bytes(std::string_view bytes) { facts_.feed(bytes); }
 
   void event(const Event& event, std::string_view printed_time) {
-    keep(event);
-    put_guesses(event.line);
+    if (!event.is_guess()) keep(event);
     const std::string time = time_of(event, printed_time);
     if (json_) {
       nlohmann::ordered_json json = event_json(event);
@@ -60,11 +61,16 @@ class KernelLogExplainer {
       return;
     }
     const kernel_log::KindInfo& info = kernel_log::info_of(event.kind());
+    const std::string_view name = event.is_guess() ? "guess" : info.name;
     std::string head = "line " + std::to_string(event.line);
     if (!time.empty()) head.append(" [").append(time).append("]");
-    head.append(": ").append(info.name);
+    head.append(": ").append(name);
     // In a row of the same kind the meaning stands right above.
-    put(event_block(head, event, event.kind() != last_));
+    put(event_block(head, event, event.kind() != last_ || event.kind() == EventKind::kCustom));
+    if (event.is_guess()) {
+      ++guesses_;
+      return;
+    }
     last_ = event.kind();
     ++by_kind_[static_cast<std::size_t>(event.kind())];
     const bool smmu = event.kind() == EventKind::kSmmuContextFault ||
@@ -74,24 +80,7 @@ class KernelLogExplainer {
                                           (event.has("sid") || event.has("cbfrsynra")));
   }
 
-  // A line that no event has.
-  void other(const kernel_log::LogLine& line, std::string_view printed_time) {
-    const auto found = kernel_log::guess(line);
-    if (!found) return;
-    ++guesses_;
-    // Events come out some lines later.
-    if (held_.size() == kMaxHeld) put_guesses(line.number);
-    held_.push_back({line.number, found->kind, printable(printed_time, 60), printable(line.text)});
-  }
-
-  void put_guesses(std::uint64_t before) {
-    std::size_t n = 0;
-    for (; n < held_.size() && held_[n].line < before; ++n) put_guess(held_[n]);
-    held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(n));
-  }
-
   void summary(const TextLog::Counts& counts) {
-    put_guesses(UINT64_MAX);
     const std::string losses = omitted_text(counts);
     facts_.finish();
     std::vector<const EventRecord*> kept;
@@ -104,10 +93,10 @@ class KernelLogExplainer {
       if (!losses.empty()) warn("decode kernel-log", losses);
       return;
     }
-    if (counts.events > 0 || guesses_ > 0) put("\n");
+    const std::uint64_t events = counts.events - std::min(counts.events, guesses_);
+    if (counts.events > 0) put("\n");
     std::string text = counted(counts.lines, "line") + " read: ";
-    text.append(counts.events == 0 ? "no event concerning memory"
-                                   : counted(counts.events, "event"));
+    text.append(events == 0 ? "no event concerning memory" : counted(events, "event"));
     std::string kinds;
     for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
       const std::uint64_t count = by_kind_[static_cast<std::size_t>(info.kind)];
@@ -116,11 +105,11 @@ class KernelLogExplainer {
       kinds.append(info.name);
     }
     if (!kinds.empty()) text.append(kinds).append(")");
+    if (guesses_ > 0) {
+      text.append("; ").append(guesses_ == 1 ? "1 guess" : std::to_string(guesses_) + " guesses");
+    }
     const std::uint64_t silent = counts.lines - counts.sending - counts.foreign;
     text.append("; ").append(counted(silent, "line")).append(" without one");
-    if (guesses_ > 0) {
-      text.append(", ").append(std::to_string(guesses_)).append(" of them perhaps about memory");
-    }
     if (!losses.empty()) text.append("; ").append(losses);
     put(wrapped(text + ".", 0));
     put(causes_text(causes));
@@ -159,34 +148,6 @@ class KernelLogExplainer {
     return true;
   }
 
-  struct HeldGuess {
-    std::uint64_t line;
-    EventKind kind;
-    std::string time;
-    std::string text;
-  };
-  static constexpr std::size_t kMaxHeld = 64;
-
-  void put_guess(const HeldGuess& guess) {
-    const std::string_view kind = kernel_log::info_of(guess.kind).name;
-    last_ = EventKind::kNone;
-    if (json_) {
-      nlohmann::ordered_json json;
-      json["kind"] = kind;
-      json["known"] = false;
-      json["text"] = guess.text;
-      json["line"] = guess.line;
-      if (!guess.time.empty()) json["time"] = guess.time;
-      put(json.dump() + "\n");
-      return;
-    }
-    std::string text = "line " + std::to_string(guess.line);
-    if (!guess.time.empty()) text.append(" [").append(guess.time).append("]");
-    text.append(": not a message that jetmem knows; its words suggest: ").append(kind);
-    put(text.append("\n    ").append(guess.text).append("\n"));
-  }
-
-  std::vector<HeldGuess> held_;
   std::uint64_t guesses_ = 0;
   Soc soc_;
   bool json_;
@@ -214,11 +175,11 @@ int run_decode_kernel_log(const KernelLogOptions& options) {
   }
   const auto input = open_input(options.root, options.file, "/dev/kmsg", "kernel-log");
   if (!input) return failed("decode kernel-log", input.error());
+  const auto messages = site_messages_for(options.config);
   KernelLogExplainer explainer(soc, options.json, options.causes);
   const auto log = std::make_unique<TextLog>(
-      soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); });
-  log->set_unknown(
-      [&](const kernel_log::LogLine& line, std::string_view time) { explainer.other(line, time); });
+      soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); },
+      messages->catalogues());
   const auto read = feed_from(input->fd.get(), input->path, *log,
                               [&](std::string_view bytes) { explainer.bytes(bytes); });
   if (!read) return failed("decode kernel-log", read.error());
@@ -239,14 +200,17 @@ void add_decode_kernel_log(const Command& decode) {
   command.flag("--json", options.json, "One JSON object per line for each event, nothing else");
   command.flag("--causes", options.causes,
                "With --json: an object for each cause behind the events");
+  command.option("--config", options.config, "FILE",
+                 "Settings file that names the site's own messages (default: those of jetmemd)");
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
       "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
-      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. A line of "
-      "a driver that no known message fits, and whose words suggest trouble with memory, is shown "
-      "as a guess (--json: \"known\": false). Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
+      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
       "reads DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines "
-      "that a process wrote into the kernel log are counted and ignored.\n\nAt the end: why it "
+      "that a process wrote into the kernel log are counted and ignored. Messages of the site's own "
+      "(messages.directory) are known, too. A line that is no message that jetmem knows and whose "
+      "words suggest trouble is a guess (--json: \"known\": false): it is shown and counts for "
+      "nothing.\n\nAt the end: why it "
       "happened and what to do, the likeliest root first, from the events together and from what "
       "the log says of the machine (kernel and L4T release, command line, CMA, modules of "
       "backtraces). With --json --causes: objects with the members cause_id (a code), harm, kind, "

@@ -42,12 +42,13 @@ bool goes_on_a_number(std::string_view text) {
 
 }  // namespace
 
-TextLog::TextLog(Soc soc, Emit emit)
+TextLog::TextLog(Soc soc, Emit emit, const Catalogues& catalogues)
     : feed_(soc,
             [this](const Event& event) {
               ++counts_.events;
               emit_(event, time_of(event.line));
-            }),
+            },
+            catalogues),
       emit_(std::move(emit)) {}
 
 std::size_t TextLog::line_size(std::string_view text) const {

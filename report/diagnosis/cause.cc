@@ -11,6 +11,7 @@
 #include "report/diagnosis/conditions.h"
 #include "report/diagnosis/known_issues.h"
 #include "report/diagnosis/values.h"
+#include "report/events/kernel_event_record.h"
 
 namespace jetmem::diagnosis {
 namespace {
@@ -52,6 +53,19 @@ Cause cause_of_kind(const EventFields& event) {
     if (info->level == LogLevel::kInfo || usually_harmless) out.harm = Harm::kNone;
   }
   return out;
+}
+
+// What the message of a site's own says. False: nothing.
+bool take_own_words(const EventFields& event, Cause& out) {
+  const std::string_view cause = event.text(kMessageCause);
+  const std::string_view remedy = event.text(kMessageRemedy);
+  if (event.kind() == "custom" && event.text("harmless") == "true") out.harm = Harm::kNone;
+  if (cause.empty() && remedy.empty()) return false;
+  out.id = std::string(event.text("message"));
+  out.of_kind = false;
+  if (!cause.empty()) out.cause = as_sentence(printable(cause, 1000));
+  if (!remedy.empty()) out.remedy = as_sentence(printable(remedy, 1000));
+  return true;
 }
 
 // What words suggest is no fact: neither cause nor remedy.
@@ -111,25 +125,13 @@ bool take_gpu_fault(const Case& it, Cause& out) {
   return entry != nullptr;
 }
 
-// What a site's own message says of itself.
-void take_own_words(const EventFields& event, Cause& out) {
-  const std::string_view cause = event.text("message_cause");
-  const std::string_view remedy = event.text("message_remedy");
-  if (event.kind() == "custom" && event.is("harmless", "true")) out.harm = Harm::kNone;
-  if (cause.empty() && remedy.empty()) return;
-  out.id = event.message();
-  out.of_kind = false;
-  if (!cause.empty()) out.cause = as_sentence(printable(cause, 1000));
-  if (!remedy.empty()) out.remedy = as_sentence(printable(remedy, 1000));
-}
-
 Cause cause_of(const Case& it, const EventRecord& record) {
   Cause out =
       it.event.is_guess() ? cause_of_guess(it.event, record.summary) : cause_of_kind(it.event);
   if (!it.event.is_guess()) {
-    const CauseEntry* const entry = choose(it);
-    if (!take_gpu_fault(it, out) && entry != nullptr) take_words(*entry, it, out);
-    take_own_words(it.event, out);
+    const bool is_explained = take_own_words(it.event, out) || take_gpu_fault(it, out);
+    const CauseEntry* const entry = is_explained ? nullptr : choose(it);
+    if (entry != nullptr) take_words(*entry, it, out);
     if (it.event.kind() == "ratelimit_suppressed" && !out.of_kind) out.about = *value_of("of", it);
     const auto* const info = info_named(out.about.empty() ? it.event.kind() : out.about);
     if (info != nullptr && out.runbook.empty()) out.runbook = info->runbook;

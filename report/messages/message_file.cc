@@ -82,7 +82,14 @@ class MessageReader {
       errors_.add(list->at, "messages", "messages must be a list: begin each with '- id: NAME'");
       return;
     }
-    for (const YamlNode& each : list->items) read_message(each);
+    for (const YamlNode& each : list->items) {
+      if (user && out_.messages.size() == kMaxSiteMessages) {
+        errors_.add(each.at, "messages", "more than " + std::to_string(kMaxSiteMessages) +
+                                             " messages: this one and those behind it are not read");
+        return;
+      }
+      read_message(each);
+    }
   }
 
  private:
@@ -286,6 +293,7 @@ class MessageReader {
       return;
     }
     out_.messages.push_back(message);
+    out_.files.push_back(errors_.file());
     out_.places.push_back(node.at);
     out_.sources.push_back(source);
   }

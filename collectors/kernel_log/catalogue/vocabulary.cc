@@ -103,7 +103,7 @@ std::optional<Guess> guess(const LogLine& line) {
   if (is_other_resource(words)) return std::nullopt;
   const EventKind kind = kind_of(head, words);
   if (kind == EventKind::kNone) return std::nullopt;
-  return Guess{kind, head.driver.empty() ? head.dev : head.driver};
+  return Guess{kind, head.driver, head.dev};
 }
 
 }  // namespace jetmem::kernel_log

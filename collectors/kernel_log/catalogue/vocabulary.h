@@ -13,7 +13,9 @@ namespace jetmem::kernel_log {
 
 struct Guess {
   EventKind kind = EventKind::kNone;
-  std::string_view driver;  // or device, as the line begins; of the line
+  // As the line begins; parts of it. One of them may be empty.
+  std::string_view driver;
+  std::string_view dev;
 };
 
 // Of a line that is no message of the catalogue: what it may be about. Nothing for what a program

@@ -82,7 +82,8 @@ bool Assembler::line(const LogLine& line) {
   ++lines_;
   if (!line.continues) record_ = lines_;
   if (size_ > 0) expire(line);
-  const Decoded decoded = decode_line(line.text, line.voice, scratch_, line.level, catalogues_);
+  Decoded decoded = decode_line(line.text, line.voice, scratch_, line.level, catalogues_);
+  if (decoded.piece.role == Role::kNothing) decoded = guess_line(line, scratch_);
   const Piece& piece = decoded.piece;
   if (piece.role == Role::kNothing) {
     settle();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "collectors/kernel_log/catalogue/vocabulary.h"
 #include "collectors/kernel_log/families/common/family.h"
 #include "collectors/kernel_log/text/line_parts.h"
 #include "collectors/kernel_log/text/sentence.h"
@@ -13,7 +14,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kMemoryClock, &kFirmware, 
+constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kMemoryClock, &kFirmware};
 constexpr std::size_t kMaxFamilies = 32;
 static_assert(kFamilies.size() <= kMaxFamilies);
 
@@ -82,7 +83,10 @@ Decoded decode_with(std::uint32_t families, std::string_view text, Voice voice, 
     if (!believed) continue;
     const Piece piece = family.decode(text, event);
     if (piece.role == Role::kNothing || (informs && piece.by_words)) continue;
-    if (piece.by_words) event.set_guess();
+    if (piece.by_words) {
+      event.set_guess();
+      if (!event.has(kGuessedLine)) event.set_text(kGuessedLine, text);
+    }
     return {&family, nullptr, piece};
   }
   return {};
@@ -111,6 +115,17 @@ Decoded decode_line(std::string_view text, Voice voice, Event& event,
   return decode_with(families, text, voice, event, level);
 }
 
+Decoded guess_line(const LogLine& line, Event& event) {
+  const auto found = guess(line);
+  if (!found) return {};
+  event.reset(found->kind);
+  event.set_guess();
+  if (!found->driver.empty()) event.set_text("driver", found->driver);
+  if (!found->dev.empty()) event.set_text("dev", found->dev);
+  event.set_text(kGuessedLine, line.text);
+  return {nullptr, nullptr, {.role = Role::kWhole}};
+}
+
 Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event) {
   text = without_vendor_prefix(text.substr(0, kMaxLine));
   if (const Match match = Catalogue::shipped().decode_unfiltered(text, voice, event)) {
@@ -120,10 +135,36 @@ Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event)
 }
 
 void complete(Event& event, const Decoded& decoded, Soc soc) {
-  const auto hook = decoded.family != nullptr ? decoded.family->complete
-                                              : decoded.message->hooks.complete;
+  auto hook = decoded.family != nullptr ? decoded.family->complete : nullptr;
+  if (decoded.message != nullptr) hook = decoded.message->hooks.complete;
   if (hook != nullptr) hook(event, soc);
 }
+
+namespace {
+
+bool is_an_event(std::string_view text) {
+  Event event;
+  return decode_line(text, Voice::kUnknown, event).piece.role != Role::kNothing;
+}
+
+void without_colons(std::string& text, std::size_t from = 0) {
+  for (std::size_t at = text.find(": ", from); at != std::string::npos; at = text.find(": ", at)) {
+    text[at] = ',';
+  }
+}
+
+// Who reads it must see that it is no fact: the line itself stands there.
+std::string as_guess(const Event& event, const std::string& text) {
+  std::string out = "not a message that jetmem knows; its words suggest: " + text;
+  const std::size_t before = out.size();
+  const std::string line = printable(event.text(kGuessedLine), Event::kMaxText);
+  if (!line.empty() && text.find(line) == std::string::npos) out += "; the line: \"" + line + "\"";
+  if (is_an_event(out)) without_colons(out, before);
+  if (is_an_event(out)) without_colons(out);
+  return out;
+}
+
+}  // namespace
 
 std::string describe(const Event& event) {
   std::string text;
@@ -140,13 +181,8 @@ std::string describe(const Event& event) {
   }
   text = printable(text, 400);
   // What is quoted could be read as a message of its own, if the sentence stands in a log again.
-  Event quoted;
-  if (decode_line(text, Voice::kUnknown, quoted).piece.role != Role::kNothing) {
-    for (std::size_t at = text.find(": "); at != std::string::npos; at = text.find(": ", at)) {
-      text[at] = ',';
-    }
-  }
-  return text;
+  if (is_an_event(text)) without_colons(text);
+  return event.is_guess() ? as_guess(event, text) : text;
 }
 
 }  // namespace jetmem::kernel_log

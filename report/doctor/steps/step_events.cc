@@ -72,7 +72,7 @@ std::vector<Cause> recent_causes(const DeviceNow& now, const Findings& found) {
   for (const Seen& each : found.events) events.push_back(each.event);
   // Without a time they may be recent; the list is newest first.
   for (auto it = now.events.rbegin(); it != now.events.rend(); ++it) {
-    if (!it->wall) events.push_back(&*it);
+    if (!it->wall && it->what != EventWhat::kGuess) events.push_back(&*it);
   }
   // Counted, but no longer listed.
   std::vector<EventRecord> unlisted;
