@@ -86,7 +86,8 @@ Cause cause_of_guess(const EventFields& event, std::string_view summary) {
   return out;
 }
 
-void take_words(const CauseEntry& entry, const Case& it, Cause& out) {
+void take_words(const CauseEntry& entry, const Case& of, Cause& out) {
+  const Case it{of.event, of.facts, of.log, &entry};
   out.id = entry.id;
   out.of_kind = false;
   out.harm = entry.harm;
@@ -125,7 +126,8 @@ bool take_gpu_fault(const Case& it, Cause& out) {
 }
 
 Cause cause_of(const Case& it, const EventRecord& record) {
-  Cause out = it.event.is_guess() ? cause_of_guess(it.event, record.summary) : cause_of_kind(it.event);
+  Cause out =
+      it.event.is_guess() ? cause_of_guess(it.event, record.summary) : cause_of_kind(it.event);
   if (!it.event.is_guess()) {
     const bool is_explained = take_own_words(it.event, out) || take_gpu_fault(it, out);
     const CauseEntry* const entry = is_explained ? nullptr : choose(it);
@@ -146,7 +148,8 @@ bool is_serror(const EventFields& event) {
 
 bool is_bus_error(const EventFields& event) {
   return is_serror(event) ||
-         (event.kind() == "bus_error" && !conditions::of_dma_engine({event, {}, {}}));
+         (event.kind() == "bus_error" && !conditions::of_dma_engine({event, {}, {}}) &&
+          !conditions::of_pcie({event, {}, {}}));
 }
 
 bool is_cpu_stall(const EventFields& event) {
@@ -210,6 +213,7 @@ LogContent::OomCall oom_call(std::span<const EventRecord* const> events,
     if (event.kind() == "oom_invoked") {
       out.asker = comm;
       out.for_nvmap = event.is("allocator", "nvmap");
+      out.thrashing = event.is("thrashing", "true");
     } else if (event.kind() != "memory_report" && !comm.empty()) {
       out.victim = comm;
     }
@@ -217,15 +221,15 @@ LogContent::OomCall oom_call(std::span<const EventRecord* const> events,
       out.on_one_node = out.on_one_node || contains(event.text("constraint"), set);
     }
     const bool of_group = event.kind() == "oom_kill_memcg" || event.is("memcg", "true") ||
-                          contains(event.text("constraint"), "MEMCG") || event.is("global", "false");
+                          contains(event.text("constraint"), "MEMCG") ||
+                          event.is("global", "false");
     out.of_group = out.of_group || of_group;
     for (const std::string_view name : {"oom_memcg", "task_memcg"}) {
       if (of_group && out.group.empty()) out.group = printable(event.text(name), 100);
     }
     // The nearest before the event, else the first behind it.
     const bool reports = event.has("swap_free_kb") || event.has("free_swap_kb") ||
-                         event.has("slab_unreclaimable_pages") ||
-                         zone_totals(event).free_kb > 0;
+                         event.has("slab_unreclaimable_pages") || zone_totals(event).free_kb > 0;
     if (reports && (i <= at || out.report == nullptr)) out.report = &event;
   }
   return out;
@@ -263,8 +267,9 @@ void note(const EventFields& event, const MachineFacts& facts, std::uint64_t cou
 // Roots before what follows from them; harmless ones last.
 std::size_t rank_of(const Cause& cause) {
   const auto* const info = info_named(cause.kind);
-  return (info == nullptr ? 500 : info->rank) +
-         (cause.harm == Harm::kNone ? 2000 : cause.follows ? 1000 : 0);
+  return (info == nullptr ? 500 : info->rank) + (cause.harm == Harm::kNone ? 2000
+                                                 : cause.follows           ? 1000
+                                                                           : 0);
 }
 
 // Events of one cause and device are one; beyond so many of one cause they are one again.

@@ -68,6 +68,7 @@ struct LogContent {
   struct OomCall {
     std::string asker, victim;
     bool for_nvmap = false;
+    bool thrashing = false;  // reclaim called it for the time that it took
     // A control group at its limit, and which; empty: not named.
     bool of_group = false;
     std::string group;
@@ -76,11 +77,14 @@ struct LogContent {
   } oom;
 };
 
+struct CauseEntry;  // cause_table.h
+
 // One event and all that may explain it.
 struct Case {
   const EventFields& event;
   const MachineFacts& facts;
   const LogContent& log;
+  const CauseEntry* entry = nullptr;  // whose words are filled
 
   bool has_any_kind(std::initializer_list<std::string_view> kinds) const {
     return std::any_of(kinds.begin(), kinds.end(),

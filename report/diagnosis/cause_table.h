@@ -30,6 +30,7 @@ struct CauseEntry {
   std::span<const Condition> exceptions{};
   Names log{};        // one of these kinds is in the log
   Names log_lacks{};  // and none of these
+  Names backtrace{};  // one of these modules is in a backtrace
   // {name} stands for a value (values.cc), {?...} for a part that is omitted where a value in it is
   // not known.
   std::string_view cause{};
@@ -40,9 +41,9 @@ struct CauseEntry {
 
 struct KnownIssue {
   CauseEntry entry;
-  Names l4t{};      // "36.4.7", "36.4.x"
-  Names kernel{};   // beginnings: "6.18."
-  Names board{};    // parts of the board's name
+  Names l4t{};       // "36.4.7", "36.4.x"
+  Names kernel{};    // beginnings: "6.18."
+  Names board{};     // parts of the board's name
   Names programs{};  // parts of the name of the program, driver or device
   bool by_release = false;
   bool swap_free = false;

@@ -14,15 +14,17 @@ bool holds(const FieldTest& test, const EventFields& event) {
                      [&](std::string_view value) { return event.is(test.field, value); });
 }
 
-// The first of these names that has a value: "addr|address|'somewhere'".
+// "addr|address|'somewhere'", "used|slots_used:count": the first of these that is known.
 std::optional<std::string> first_value(std::string_view names, const Case& it) {
+  const std::size_t colon = names.find(':');
+  const std::string_view format = colon == std::string_view::npos ? "" : names.substr(colon + 1);
+  names = names.substr(0, colon);
   while (true) {
     const std::size_t end = names.find('|');
     const std::string_view name = names.substr(0, end);
-    if (name.size() >= 2 && name.starts_with('\'')) {
-      return std::string(name.substr(1, name.size() - 2));
-    }
-    if (auto value = value_of(name, it)) return value;
+    if (name.starts_with('\'')) return std::string(name.substr(1, name.size() - 2));
+    if (auto value = format.empty() ? value_of(name, it) : formatted(name, format, it))
+      return value;
     if (end == std::string_view::npos) return std::nullopt;
     names.remove_prefix(end + 1);
   }
@@ -57,6 +59,9 @@ bool is_known(std::string_view part, const Case& it) {
 
 bool applies(const CauseEntry& entry, const Case& it) {
   const auto in_log = [&](std::string_view kind) { return it.log.kinds.contains(kind); };
+  const auto in_backtrace = [&](std::string_view module) {
+    return it.facts.backtrace_modules.contains(module);
+  };
   const auto holds_here = [&](Condition each) { return each(it); };
   const bool of_event =
       entry.of.empty() || std::any_of(entry.of.begin(), entry.of.end(), [&](std::string_view each) {
@@ -67,6 +72,8 @@ bool applies(const CauseEntry& entry, const Case& it) {
                      [&](const FieldTest& test) { return holds(test, it.event); }) &&
          (entry.log.empty() || std::any_of(entry.log.begin(), entry.log.end(), in_log)) &&
          std::none_of(entry.log_lacks.begin(), entry.log_lacks.end(), in_log) &&
+         (entry.backtrace.empty() ||
+          std::any_of(entry.backtrace.begin(), entry.backtrace.end(), in_backtrace)) &&
          std::all_of(entry.conditions.begin(), entry.conditions.end(), holds_here) &&
          std::none_of(entry.exceptions.begin(), entry.exceptions.end(), holds_here);
 }

@@ -34,13 +34,15 @@ constexpr int kAccess = 13;
 constexpr int kBusy = 16;
 
 // A part of what the machine printed there, whatever the case.
-bool has_part(const Case& it, std::string_view field, std::initializer_list<std::string_view> parts) {
+bool has_part(const Case& it, std::string_view field,
+              std::initializer_list<std::string_view> parts) {
   const std::string text = in_lower_case(it.event.text(field));
   return std::any_of(parts.begin(), parts.end(),
                      [&](std::string_view part) { return contains(text, part); });
 }
 
-bool is_any(const Case& it, std::string_view field, std::initializer_list<std::string_view> values) {
+bool is_any(const Case& it, std::string_view field,
+            std::initializer_list<std::string_view> values) {
   return std::any_of(values.begin(), values.end(),
                      [&](std::string_view value) { return it.event.is(field, value); });
 }
@@ -57,12 +59,6 @@ kernel_log::ErrorSeverity severity_of(const Case& it) {
   return kernel_log::error_severity(it.event.text("severity"));
 }
 
-bool has_module(const Case& it, std::initializer_list<std::string_view> modules) {
-  return std::any_of(modules.begin(), modules.end(), [&](std::string_view module) {
-    return it.facts.backtrace_modules.contains(module);
-  });
-}
-
 bool zone_is_below_min(const Case& it) {
   for (const std::string_view zone : {"dma", "dma32", "normal"}) {
     const auto free = it.event.number("free_" + std::string(zone) + "_kb");
@@ -72,24 +68,9 @@ bool zone_is_below_min(const Case& it) {
   return false;
 }
 
-// The number of an SMMUv3 event; of kernels that print its name alone, by that.
-int smmu_event(const Case& it) {
-  if (const auto number = it.event.number("event")) return static_cast<int>(*number);
-  constexpr std::array kNames{
-      std::pair{std::string_view("C_BAD_STREAMID"), 0x02}, std::pair{std::string_view("F_STE_FETCH"), 0x03},
-      std::pair{std::string_view("C_BAD_STE"), 0x04}, std::pair{std::string_view("F_BAD_ATS_TREQ"), 0x05},
-      std::pair{std::string_view("F_STREAM_DISABLED"), 0x06},
-      std::pair{std::string_view("F_TRANSL_FORBIDDEN"), 0x07},
-      std::pair{std::string_view("C_BAD_SUBSTREAMID"), 0x08}, std::pair{std::string_view("F_CD_FETCH"), 0x09},
-      std::pair{std::string_view("C_BAD_CD"), 0x0a}, std::pair{std::string_view("F_WALK_EABT"), 0x0b},
-      std::pair{std::string_view("F_TRANSLATION"), 0x10}, std::pair{std::string_view("F_ADDR_SIZE"), 0x11},
-      std::pair{std::string_view("F_ACCESS"), 0x12}, std::pair{std::string_view("F_PERMISSION"), 0x13},
-      std::pair{std::string_view("F_TLB_CONFLICT"), 0x20}, std::pair{std::string_view("F_CFG_CONFLICT"), 0x21},
-      std::pair{std::string_view("E_PAGE_REQUEST"), 0x24}, std::pair{std::string_view("F_VMS_FETCH"), 0x25}};
-  for (const auto& [name, number] : kNames) {
-    if (it.event.is("name", name)) return number;
-  }
-  return -1;
+bool highmem_is_free(const Case& it) {
+  const double high = it.event.number("free_highmem_kb").value_or(0);
+  return high > 0 && high > kWellAbove * it.event.number("min_highmem_kb").value_or(0);
 }
 
 bool is_large_order(const Case& it) { return it.event.number("order") > kCostlyOrder; }
@@ -115,9 +96,7 @@ bool node_is_cma(const Case& it) {
          has_part(it, "region", {"cma"}) || message_begins(it, {"cma-"});
 }
 
-bool of_v3d(const Case& it) {
-  return has_part(it, "dev", {"v3d"}) || it.event.is("driver", "v3d");
-}
+bool of_v3d(const Case& it) { return has_part(it, "dev", {"v3d"}) || it.event.is("driver", "v3d"); }
 
 bool of_pi_graphics(const Case& it) {
   return it.event.has("bos_kb") || of_v3d(it) || has_part(it, "dev", {"vc4"}) ||
@@ -170,11 +149,6 @@ bool cannot_wait(const Case& it) {
   return false;
 }
 
-bool highmem_is_free(const Case& it) {
-  const double high = it.event.number("free_highmem_kb").value_or(0);
-  return high > 0 && high > kWellAbove * it.event.number("min_highmem_kb").value_or(0);
-}
-
 // A 32-bit kernel is known by its backtrace; which memory was free, only by the report.
 bool lowmem_is_short(const Case& it) {
   if (it.event.kind() == "memory_report" && !zone_is_below_min(it)) return false;
@@ -215,6 +189,7 @@ bool oom_on_one_node(const Case& it) { return it.log.oom.on_one_node; }
 bool oom_for_nvmap(const Case& it) { return it.log.oom.for_nvmap && !it.log.oom.asker.empty(); }
 
 bool oom_by_kswapd(const Case& it) {
+  if (it.log.oom.thrashing) return true;
   std::string_view asker = it.log.oom.asker;
   return take_prefix(asker, "kswapd") && !asker.empty() && is_digit(asker.front());
 }
@@ -240,7 +215,8 @@ bool vmalloc_lacks_pages(const Case& it) {
 // "Out of memory: system-wide panic_on_oom is enabled", "System is deadlocked on memory"
 bool panic_for_memory(const Case& it) {
   const std::string reason = in_lower_case(it.event.text("reason"));
-  return reason.starts_with("out of memory") || reason.starts_with("system is deadlocked on memory");
+  return reason.starts_with("out of memory") ||
+         reason.starts_with("system is deadlocked on memory");
 }
 
 // ---- GPUs
@@ -262,8 +238,7 @@ bool size_and_free_are_known(const Case& it) {
 }
 
 bool more_than_is_free(const Case& it) {
-  return size_and_free_are_known(it) &&
-         *requested_bytes(it) > kAlmostAll * *free_when_refused(it);
+  return size_and_free_are_known(it) && *requested_bytes(it) > kAlmostAll * *free_when_refused(it);
 }
 
 bool memory_is_short(const Case& it) {
@@ -279,7 +254,7 @@ bool page_cache_hides_memory(const Case& it) {
   if (!facts.available || !facts.free) return false;
   const auto wanted = requested_bytes(it);
   if (!wanted) return *facts.free < 0.2 * *facts.available;
-  return *facts.free < 0.5 * *facts.available && *wanted > *facts.free * 0.5;
+  return *facts.free<0.5 * *facts.available&& * wanted> * facts.free * 0.5;
 }
 
 bool large_blocks_are_few(const Case& it) {
@@ -305,43 +280,50 @@ bool of_nvidia_driver(const Case& it) {
   if (it.event.has("xid") || message_begins(it, {"nvgpu-", "nvrm-", "xid-", "gk20a-"})) return true;
   // Other makers' drivers print why a job failed and name themselves; nvgpu prints engines.
   return it.event.has("engine") || it.event.has("notifier") || it.event.has("tsg") ||
-         is_any(it, "dev", {"57000000.gpu", "17000000.gpu", "17000000.gp10b", "17000000.gv11b",
-                            "17000000.ga10b"}) ||
+         is_any(it, "dev",
+                {"57000000.gpu", "17000000.gpu", "17000000.gp10b", "17000000.gv11b",
+                 "17000000.ga10b"}) ||
          is_any(it, "driver", {"nvidia", "nvgpu", "NVRM"}) || has_part(it, "text", {"nv_err_"}) ||
          has_part(it, "function", {"_impl", "nvgpu_", "_gsp"});
 }
 
 // Only the line that the driver prints at each start of a program.
 bool nothing_else_of_the_gpu(const Case& it) {
-  return it.log.gpu_refusals.size() <= 1 && !jetson(it) &&
+  return it.log.gpu_refusals.size() <= 1 &&
          !it.has_any_kind({"gpu_hang", "gpu_xid", "gpu_error", "gpu_mmu_fault", "dma_map_failure",
                            "cuda_alloc_failure", "program_alloc_failure", "oom_kill",
                            "page_alloc_failure"});
 }
 
+bool needs_physical_block(const Case& it) {
+  return has_part(it, "flags", {"physically"}) || has_part(it, "text", {"physically", "comptag"}) ||
+         has_part(it, "function", {"comptag"});
+}
+
+bool gpu_cannot_flush(const Case& it) { return has_part(it, "text", {"fb flush timeout"}); }
+
 // "RmInitAdapter failed! (0x62:0x51:1876)": the second is NV_STATUS, 0x51 NV_ERR_NO_MEMORY.
 bool gpu_firmware_lacks_memory(const Case& it) {
-  if (has_part(it, "function", {"radix3", "kgspinitrm"})) return true;
-  if (it.event.kind() != "gpu_error" && !message_begins(it, {"nvrm-gsp", "nvrm-rm-init"})) {
-    return false;
-  }
+  if (has_part(it, "function", {"radix3"})) return true;
+  if (it.event.kind() != "gpu_error") return false;
   const std::string_view text = it.event.text("text");
-  const bool at_start = has_part(it, "text", {"rminitadapter", "rm_init_adapter", "gsp-rm image"}) ||
-                        message_begins(it, {"nvrm-gsp", "nvrm-rm-init"});
-  const std::string_view code = text.substr(std::min(text.rfind(":0x51:"), text.size()));
-  return at_start && (!code.empty() || it.event.number({"rm_status", "status"}) == 0x51 ||
-                      it.has_any_kind({"gpu_alloc_failure"}));
+  const bool no_memory = it.event.number("status") == 0x51 || contains(text, ":0x51:") ||
+                         it.has_any_kind({"gpu_alloc_failure"});
+  return no_memory &&
+         has_part(it, "text",
+                  {"rminitadapter", "rm_init_adapter", "gsp-rm image", "gsp firmware rm"});
 }
 
 // What an nvgpu whose secure firmware does not start prints, as an error or a timeout.
 bool gpu_secure_boot(const Case& it) {
-  return has_part(it, "function", {"_acr_", "_wpr_"}) || message_begins(it, {"nvgpu-acr"}) ||
+  return has_part(it, "function", {"_acr_", "_wpr_"}) ||
+         message_begins(it, {"nvgpu-acr", "nvgpu-firmware-boot"}) ||
          (has_part(it, "function", {"pmu_"}) && has_part(it, "text", {"bootstrap", "pmu boot"}));
 }
 
 bool gpu_is_lost(const Case& it) {
   constexpr double kGpuIsLost = 0x0f;
-  return it.event.number("status") == kGpuIsLost || message_begins(it, {"nvrm-gpu-lost"}) ||
+  return it.event.number("status") == kGpuIsLost ||
          has_part(it, "text", {"fallen off the bus", "nv_err_gpu_is_lost"});
 }
 
@@ -353,8 +335,9 @@ bool gpu_needs_reset(const Case& it) {
 
 bool gpu_access_is_denied(const Case& it) {
   // The limit of the address space is no permission.
-  return !of_v3d(it) && (has_part(it, "fault_type", {"permission", "access_flag"}) ||
-                         (has_part(it, "fault_type", {"viol"}) && !has_part(it, "fault_type", {"limit"})));
+  return !of_v3d(it) &&
+         (has_part(it, "fault_type", {"permission", "access_flag"}) ||
+          (has_part(it, "fault_type", {"viol"}) && !has_part(it, "fault_type", {"limit"})));
 }
 
 // "js fault, js=0, status=JOB_BUS_FAULT"
@@ -367,10 +350,11 @@ bool gpu_job_failed(const Case& it) {
 
 bool of_camera_processor(const Case& it) {
   return has_part(it, "dev", {"rtcpu"}) || has_part(it, "driver", {"rtcpu"}) ||
-         message_begins(it, {"rtcpu-", "rce-"}) ||
+         message_begins(it, {"rtcpu-", "camera-processor-"}) ||
          is_any(it, "error",
                 {"no reply from camera processor", "unexpected response from camera processor",
-                 "IVC control submit failed", "rce full reset", "Camera RTCPU gone bad"});
+                 "IVC control submit failed", "rce full reset", "Camera RTCPU gone bad",
+                 "capture control message timed out"});
 }
 
 bool camera_frame_is_damaged(const Case& it) {
@@ -382,10 +366,13 @@ bool camera_frame_is_damaged(const Case& it) {
 // ---- Memory errors, buses, IOMMUs
 
 bool corrected(const Case& it) { return severity_of(it) == kernel_log::ErrorSeverity::kCorrected; }
-bool uncorrected(const Case& it) { return severity_of(it) == kernel_log::ErrorSeverity::kUncorrected; }
+bool uncorrected(const Case& it) {
+  return severity_of(it) == kernel_log::ErrorSeverity::kUncorrected;
+}
 
 bool address_is_software_fault(const Case& it) {
-  return has_part(it, "error", {"software fault", "illegal address"});
+  return has_part(it, "error", {"software fault", "illegal address"}) ||
+         has_part(it, "serr", {"software fault", "illegal address"});
 }
 
 bool uncorrected_memory_in_log(const Case& it) { return it.log.uncorrected_memory; }
@@ -399,10 +386,12 @@ bool page_is_isolated(const Case& it) {
 
 // Names of units in the reports of RAS drivers: "L2 cache", "SCF:L3", "CPU cluster 0".
 bool of_processor_cache(const Case& it) {
-  for (const std::string_view field : {"name", "block", "instance", "unit", "label", "error"}) {
+  for (const std::string_view field :
+       {"name", "block", "instance", "unit", "label", "source", "ierr"}) {
     if (has_part(it, field, {"dimm", "channel", "dram"})) return false;
   }
-  for (const std::string_view field : {"name", "block", "instance", "unit", "label", "error"}) {
+  for (const std::string_view field :
+       {"name", "block", "instance", "unit", "label", "source", "ierr"}) {
     if (has_part(it, field, {"l1", "l2", "l3", "scf", "cache", "cluster"})) return true;
   }
   return false;
@@ -416,8 +405,11 @@ bool of_other_hardware(const Case& it) {
                     it.event.text("severity") == "corrected";
   if (!apei && !it.event.has("ghes") && !it.event.has("section_type")) return false;
   return !has_part(it, "section_type", {"memory"}) && !it.event.has("physical_address") &&
-         !it.event.has("location") && !it.event.has("label") && !has_part(it, "error_type", {"ecc"});
+         !it.event.has("location") && !it.event.has("label") &&
+         !has_part(it, "error_type", {"ecc"});
 }
+
+bool of_pcie(const Case& it) { return message_begins(it, {"pcie-"}); }
 
 bool of_dma_engine(const Case& it) {
   return message_begins(it, {"gpcdma-"}) || has_part(it, "text", {"dma burst completion"});
@@ -426,46 +418,9 @@ bool of_dma_engine(const Case& it) {
 // An IOMMU of a PC: it has no name but its kind's.
 bool of_x86_iommu(const Case& it) { return is_any(it, "dev", {"AMD-Vi", "DMAR"}); }
 
-bool smmu_ats(const Case& it) { return smmu_event(it) == 0x05 || smmu_event(it) == 0x07; }
-bool smmu_page_request(const Case& it) { return smmu_event(it) == 0x24; }
-
-// 0x25: the SMMU's own table could not be read.
-bool smmu_abort(const Case& it) {
-  return has_part(it, "fault", {"external"}) || smmu_event(it) == 0x0b || smmu_event(it) == 0x25;
-}
-
-bool smmu_configuration(const Case& it) {
-  const int event = smmu_event(it);
-  if ((event >= 0x02 && event <= 0x04) || event == 0x06 || (event >= 0x08 && event <= 0x0a)) return true;
-  return it.event.is("fault", "unidentified stream") ||
-         (it.event.kind() == "smmu_global_fault" &&
-          !is_any(it, "fault", {"permission", "unsupported upstream transaction"}));
-}
-
-bool smmu_conflict(const Case& it) {
-  return it.event.is("fault", "TLB match conflict") || smmu_event(it) == 0x20 || smmu_event(it) == 0x21;
-}
-
-bool smmu_permission(const Case& it) {
-  return it.event.is("fault", "permission") || smmu_event(it) == 0x13;
-}
-
-bool smmu_address_size(const Case& it) {
-  return it.event.is("fault", "address size") || smmu_event(it) == 0x11;
-}
-
-bool smmu_access_flag(const Case& it) {
-  return it.event.is("fault", "access flag") || smmu_event(it) == 0x12;
-}
-
-bool smmu_unmapped(const Case& it) {
-  return has_part(it, "fault", {"translation"}) || smmu_event(it) == 0x10;
-}
-
 bool suppressed_kind_matters(const Case& it) {
   const kernel_log::EventKind of = kernel_log::suppressed_kind(it.event.text("function"));
-  return of != kernel_log::EventKind::kNone &&
-         kernel_log::info_of(of).level != LogLevel::kInfo;
+  return of != kernel_log::EventKind::kNone && kernel_log::info_of(of).level != LogLevel::kInfo;
 }
 
 // ---- Tasks, CPUs, storage
@@ -478,24 +433,13 @@ bool stuck_in_contiguous_allocation(const Case& it) {
   return it.facts.stuck_tasks == 1 && !it.facts.stuck_in_contiguous.empty();
 }
 
-bool backtrace_in_gpu_driver(const Case& it) {
-  return has_module(it, {"v3d", "gpu_sched", "nvidia", "nvgpu", "amdgpu", "panfrost", "panthor",
-                         "lima", "etnaviv", "msm", "i915", "xe", "nouveau"});
-}
-
 bool waits_for_storage(const Case& it) {
   const std::string_view comm = it.event.text("comm");
-  return comm.starts_with("jbd2/") || comm.starts_with("mmcqd/") || it.event.is("io_wait", "true") ||
-         it.has_any_kind({"storage_error"}) ||
-         has_module(it, {"mmc_block", "mmc_core", "sdhci", "cqhci", "nvme", "nvme_core", "sd_mod",
-                         "usb_storage", "uas", "ext4", "jbd2", "btrfs", "xfs", "f2fs", "nfs",
-                         "dm_mod"});
+  return comm.starts_with("jbd2/") || comm.starts_with("mmcqd/") || it.event.is("io_wait", "true");
 }
 
-bool waits_for_memory(const Case& it) {
-  return it.has_any_kind({"oom_kill", "oom_invoked", "oom_no_victim", "page_alloc_stall",
-                          "zram_error"}) ||
-         (it.facts.stuck_tasks == 1 && !it.facts.stuck_in_reclaim.empty());
+bool stuck_in_reclaim(const Case& it) {
+  return it.facts.stuck_tasks == 1 && !it.facts.stuck_in_reclaim.empty();
 }
 
 // An optical or floppy drive, a loop device: no disk of the machine.

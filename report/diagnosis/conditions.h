@@ -13,11 +13,6 @@ namespace jetmem::diagnosis {
 inline constexpr std::uint64_t kRepeatedStorageErrors = 3;
 
 namespace conditions {
-
 #include "conditions.inc"
-
-// Of the words alone.
-bool highmem_is_free(const Case& it);
-
 }  // namespace conditions
 }  // namespace jetmem::diagnosis

@@ -13,8 +13,8 @@ import sys
 import yaml
 
 HEADER = "// Generated from report/diagnosis/*.yaml. Do not edit.\n"
-CAUSE = {"id", "harm", "of", "when", "if", "unless", "log", "log_lacks", "cause", "remedy", "runbook", "follows",
-         "examples"}
+CAUSE = {"id", "harm", "of", "when", "if", "unless", "log", "log_lacks", "backtrace", "cause", "remedy", "runbook",
+         "follows", "examples"}
 ISSUE = CAUSE - {"harm", "follows"} | {"l4t", "kernel", "board", "programs", "by_release", "swap_free", "links", "source"}
 NAME = re.compile(r"[a-z0-9]+([-.][a-z0-9]+)*")
 RELEASE = re.compile(r"\d+(\.\d+)*(\.x)?")
@@ -96,20 +96,20 @@ def row_of(entry, tables):
     row = [f".id = {text(entry['id'])}"]
     if entry.get("harm", "warning") != "warning":
         row.append(f".harm = Harm::k{entry['harm'].capitalize()}")
-    for key, name in (("of", "of"), ("log", "log"), ("log_lacks", "log_lacks")):
+    for key, name in (("of", "of"), ("log", "log"), ("log_lacks", "log_lacks"), ("backtrace", "backtrace")):
         if key in entry:
             row.append(f".{name} = {tables.words(entry[key])}")
     if "when" in entry:
         tests = [test_of(field, values, tables) for field, values in entry["when"].items()]
-        row.insert(2 if row[1:] and row[1].startswith(".harm") else 1, f".when = {tables.of('FieldTest', tests)}")
+        row.append(f".when = {tables.of('FieldTest', tests)}")
     for key, name in (("if", "conditions"), ("unless", "exceptions")):
         if key in entry:
             row.append(f".{name} = {tables.of('Condition', [f'conditions::{each}' for each in listed(entry[key])])}")
     row += [f".{key} = {text(entry[key])}" for key in ("cause", "remedy", "runbook") if key in entry]
     if entry.get("follows"):
         row.append(".follows = true")
-    order = ["id", "harm", "of", "when", "conditions", "exceptions", "log", "log_lacks", "cause", "remedy", "runbook",
-             "follows"]
+    order = ["id", "harm", "of", "when", "conditions", "exceptions", "log", "log_lacks", "backtrace", "cause",
+             "remedy", "runbook", "follows"]
     row.sort(key=lambda field: order.index(field[1:field.index(" ")]))
     return "CauseEntry{" + ", ".join(row) + "}"
 
@@ -117,8 +117,10 @@ def row_of(entry, tables):
 def examples_of(entry):
     for example in entry.get("examples") or []:
         kind, fields = example["kind"], example.get("fields") or {}
-        yield (f"    Example{{{text(kind)}, {text(json.dumps(fields))}, {text(entry.get('id', kind.replace('_', '-')))}, "
-               f"{text(example.get('shows', ''))}}},")
+        id = entry.get("id", kind.replace("_", "-"))
+        log = ", ".join(text(each) for each in listed(example.get("log")))
+        yield (f"    Example{{{text(kind)}, {text(json.dumps(fields))}, {text(id)}, {text(example.get('shows', ''))}, "
+               f"{{{log}}}}},")
 
 
 def main():
@@ -141,7 +143,10 @@ def main():
                 fail(file, entry, "is there twice")
             check(file, entry, CAUSE, kinds, runbooks)
             words.setdefault(entry["id"], entry)
-            causes.append(f"    {row_of(entry, tables)},")
+            # Alternatives are entries of their own.
+            for when in listed(entry.get("when")) or [None]:
+                row = row_of({**entry, "when": when} if when else entry, tables)
+                causes.append(f"    {row},")
             conditions |= {*listed(entry.get("if")), *listed(entry.get("unless"))}
             examples += examples_of(entry)
         for entry in document.get("known_issues") or []:

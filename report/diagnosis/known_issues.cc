@@ -27,8 +27,9 @@ Match version_match(const KnownIssue& issue, const Case& it) {
     return is_release_of(issue.l4t, it.facts.l4t) ? Match::kYes : Match::kNo;
   }
   if (!issue.kernel.empty() && !kernel.empty()) {
-    const bool is_one = std::any_of(issue.kernel.begin(), issue.kernel.end(),
-                                    [&](std::string_view each) { return kernel.starts_with(each); });
+    const bool is_one =
+        std::any_of(issue.kernel.begin(), issue.kernel.end(),
+                    [&](std::string_view each) { return kernel.starts_with(each); });
     return is_one ? Match::kYes : Match::kNo;
   }
   if (issue.l4t.empty() && issue.kernel.empty()) return Match::kYes;

@@ -7,6 +7,7 @@
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/kinds.h"
+#include "report/diagnosis/cause_table.h"
 #include "report/diagnosis/conditions.h"
 #include "report/diagnosis/format.h"
 
@@ -23,17 +24,11 @@ Text bytes(std::optional<double> value) {
   return value ? Text(doctor::bytes(*value)) : std::nullopt;
 }
 
-Text count(std::optional<double> value) {
-  return value ? Text(doctor::count(*value)) : std::nullopt;
-}
-
 Text whole(std::optional<double> value) {
   return value ? Text(doctor::number(*value, 0)) : std::nullopt;
 }
 
-Text not_empty(std::string text) {
-  return text.empty() ? std::nullopt : Text(std::move(text));
-}
+Text not_empty(std::string text) { return text.empty() ? std::nullopt : Text(std::move(text)); }
 
 Text field(const Case& it, std::string_view name) {
   return not_empty(printable(it.event.text(name), 80));
@@ -64,8 +59,7 @@ Text cma(const Case& it) {
   if (area && *area > 0) wanted = std::clamp(*area * 1.5 / kMiB, wanted, std::max(most, wanted));
   const auto size = std::bit_ceil(static_cast<std::uint32_t>(std::ceil(wanted)));
   if (area && size * kMiB <= *area) return "cma= above its present size";
-  return "cma=" + std::to_string(size) + "M" +
-         (area ? "" : " (or more, if it has that already)");
+  return "cma=" + std::to_string(size) + "M" + (area ? "" : " (or more, if it has that already)");
 }
 
 Text more_slots(const Case& it) {
@@ -82,7 +76,8 @@ Text more_slots(const Case& it) {
 
 Text modules(const Case& it) {
   std::string out;
-  for (const std::string& each : it.facts.backtrace_modules) out += (out.empty() ? "" : ", ") + each;
+  for (const std::string& each : it.facts.backtrace_modules)
+    out += (out.empty() ? "" : ", ") + each;
   return not_empty(out);
 }
 
@@ -99,21 +94,13 @@ Text who(const Case& it) {
   return one ? "CPU " + *one : "A CPU";
 }
 
-// Of those kinds, the one that the log has.
-Text one_of(const Case& it, std::initializer_list<std::string_view> kinds) {
-  for (const std::string_view kind : kinds) {
+// Of the kinds that the entry asks for, the one that the log has.
+Text in_log(const Case& it) {
+  if (it.entry == nullptr) return std::nullopt;
+  for (const std::string_view kind : it.entry->log) {
     if (it.log.kinds.contains(kind)) return std::string(kind);
   }
   return std::nullopt;
-}
-
-Text lack(const Case& it) {
-  if (auto kind = one_of(it, {"oom_kill", "oom_invoked", "oom_no_victim", "page_alloc_stall",
-                              "zram_error"})) {
-    return kind;
-  }
-  if (it.facts.stuck_in_reclaim.empty()) return std::nullopt;
-  return it.facts.stuck_in_reclaim + " in the backtrace";
 }
 
 Text slab(const Case& it) {
@@ -154,7 +141,7 @@ Text order(const Case& it) {
   return order && *order >= 0 && *order < 20 ? whole(order) : std::nullopt;
 }
 
-Text block(const Case& it) {
+Text block_size(const Case& it) {
   return order(it) ? bytes(page_size(it) * std::exp2(*it.event.number("order"))) : std::nullopt;
 }
 
@@ -190,13 +177,10 @@ struct Value {
 constexpr std::array kValues{
     Value{"dev", [](const Case& it) { return not_empty(it.event.device()); }},
     Value{"size", [](const Case& it) { return bytes(requested_bytes(it)); }},
-    Value{"request", [](const Case& it) { return bytes(requested_bytes(it)); }},
     Value{"errno",
           [](const Case& it) {
             return it.event.errno_of() > 0 ? whole(it.event.errno_of()) : std::nullopt;
           }},
-    Value{"used", [](const Case& it) { return count(it.event.number({"used", "slots_used"})); }},
-    Value{"total", [](const Case& it) { return count(it.event.number({"total", "slots_total"})); }},
     Value{"pool",
           [](const Case& it) {
             const auto total = it.event.number({"total", "slots_total"});
@@ -212,32 +196,13 @@ constexpr std::array kValues{
     Value{"area_size", [](const Case& it) { return bytes(cma_area(it)); }},
     Value{"cma_free", [](const Case& it) { return bytes(pages(it, "free")); }},
     Value{"cma_largest", largest_run},
-    Value{"bo_size",
-          [](const Case& it) {
-            const auto kib = it.event.number("bos_kb");
-            return kib ? bytes(*kib * 1024) : std::nullopt;
-          }},
-    Value{"bo_count", [](const Case& it) { return count(it.event.number({"bos", "bo_count"})); }},
-    Value{"node",
-          [](const Case& it) {
-            for (const std::string_view name : {"region", "area"}) {
-              if (auto text = field(it, name)) return text;
-            }
-            return field(it, "node");
-          }},
     Value{"order", order},
     Value{"costly",
           [](const Case& it) {
             const Text text = order(it);
             return text == "0" ? std::nullopt : text;
           }},
-    Value{"block", block},
-    Value{"highmem",
-          [](const Case& it) {
-            return conditions::highmem_is_free(it)
-                       ? bytes(*it.event.number("free_highmem_kb") * 1024)
-                       : std::nullopt;
-          }},
+    Value{"block_size", block_size},
     Value{"zones_free",
           [](const Case& it) { return bytes(zone_totals(report_of(it)).free_kb * 1024); }},
     Value{"zones_cma",
@@ -269,32 +234,23 @@ constexpr std::array kValues{
           }},
     Value{"xid", xid},
     Value{"previous", previous_xid},
-    Value{"memory_refusal",
-          [](const Case& it) {
-            return one_of(it, {"cma_alloc_failure", "dma_alloc_failure", "nvmap",
-                               "gpu_alloc_failure", "dma_map_failure", "iova_exhausted",
-                               "swiotlb_full", "driver_alloc_failure", "page_alloc_failure",
-                               "slab_alloc_failure", "vmalloc_failure", "oom_kill"});
-          }},
-    Value{"access_refusal",
-          [](const Case& it) {
-            return one_of(it, {"smmu_context_fault", "smmu_global_fault", "smmu_v3_event",
-                               "mc_error"});
-          }},
     Value{"of", suppressed},
     Value{"cpu", cpu},
     Value{"who", who},
     Value{"modules", modules},
-    Value{"lack", lack},
     Value{"stuck_in", [](const Case& it) { return not_empty(it.facts.stuck_in_contiguous); }},
-    Value{"count",
+    Value{"reclaim",
           [](const Case& it) {
-            return it.event.kind() == "storage_error" ? repeated_errors(it) : field(it, "count");
+            const std::string& function = it.facts.stuck_in_reclaim;
+            return function.empty() ? std::nullopt : Text(function + " in the backtrace");
           }},
+    Value{"in_log", in_log},
+    Value{"storage_errors", repeated_errors},
     Value{"iommu",
           [](const Case& it) { return Text(conditions::of_x86_iommu(it) ? "IOMMU" : "SMMU"); }},
-    Value{"module",
-          [](const Case& it) { return Text(conditions::of_x86_iommu(it) ? "mainboard" : "module"); }},
+    Value{
+        "module",
+        [](const Case& it) { return Text(conditions::of_x86_iommu(it) ? "mainboard" : "module"); }},
     // Switches.
     Value{"jetson", [](const Case& it) { return when(conditions::jetson(it)); }},
     Value{"not_jetson", [](const Case& it) { return when(!conditions::jetson(it)); }},
@@ -302,7 +258,6 @@ constexpr std::array kValues{
     Value{"nvidia", [](const Case& it) { return when(conditions::of_nvidia_driver(it)); }},
     Value{"open_gpu", [](const Case& it) { return when(!conditions::of_nvidia_driver(it)); }},
     Value{"arm", [](const Case& it) { return when(!conditions::of_x86_iommu(it)); }},
-    Value{"calm", [](const Case& it) { return when(!conditions::waits_for_memory(it)); }},
     Value{"either",
           [](const Case& it) { return when(it.event.is("fault", "translation or permission")); }},
     Value{"nobody", [](const Case& it) { return when(!it.event.has("comm")); }},
@@ -348,6 +303,14 @@ ZoneTotals zone_totals(const EventFields& report) {
   }
   out.cma_kb = report.number("free_cma_kb").value_or(0);
   return out;
+}
+
+std::optional<std::string> formatted(std::string_view field, std::string_view format,
+                                     const Case& it) {
+  const auto number = it.event.number(field);
+  if (!number) return std::nullopt;
+  if (format == "count") return doctor::count(*number);
+  return doctor::bytes(*number * (format == "kib" ? 1024 : 1));
 }
 
 std::optional<std::string> value_of(std::string_view name, const Case& it) {

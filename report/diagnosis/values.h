@@ -13,6 +13,9 @@ namespace jetmem::diagnosis {
 // A value of values.cc, else the field of that name. A switch ("jetson") is an empty text where it
 // holds: {?{jetson}...}.
 std::optional<std::string> value_of(std::string_view name, const Case& it);
+// A field as "bytes", "kib" or "count".
+std::optional<std::string> formatted(std::string_view field, std::string_view format,
+                                     const Case& it);
 
 // Of the event, in bytes: of pages, a number, or as a program rounds it.
 std::optional<double> requested_bytes(const Case& it);

@@ -64,7 +64,11 @@ std::string render_kernel_events_reference() {
     if (!info.severe_rule.empty()) out.append(", ").append(info.severe_rule);
     out.append(" | ");
     if (!info.runbook.empty()) {
-      out.append("[").append(info.runbook).append("](runbooks/").append(info.runbook).append(".md)");
+      out.append("[")
+          .append(info.runbook)
+          .append("](runbooks/")
+          .append(info.runbook)
+          .append(".md)");
     }
     out.append(" | `").append(info.message_id).append("` |\n");
   }

@@ -8,6 +8,7 @@
 #include <array>
 #include <set>
 
+#include "collectors/kernel_log/catalogue/catalogue.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "collectors/kernel_log/text_log.h"
 #include "report/diagnosis/cause_table.h"
@@ -72,20 +73,28 @@ struct Example {
   const char* kind;
   const char* fields;
   const char* id;
-  const char* shows;  // a number or name in the words
+  const char* shows;             // a number or name in the words
+  std::vector<const char*> log;  // kinds of other events
 };
-const Example kExamples[] = {
+const std::vector<Example> kExamples{
 #include "cause_examples.inc"
 };
 
 TEST(Causes, AreChosenByTheFields) {
   for (const Example& row : kExamples) {
-    const Cause cause = only(event_of(row.kind, row.fields));
-    EXPECT_EQ(cause.id, row.id) << row.kind << " " << row.fields;
-    EXPECT_THAT(cause.cause + cause.remedy, HasSubstr(row.shows)) << row.id;
-    EXPECT_FALSE(cause.cause.empty()) << row.id;
-    EXPECT_FALSE(cause.remedy.empty()) << row.id;
-    EXPECT_FALSE(cause.runbook.empty()) << row.id;
+    std::vector<EventRecord> events;
+    for (const char* kind : row.log) events.push_back(event_of(kind, "{}"));
+    events.push_back(event_of(row.kind, row.fields));
+    const std::vector<Cause> causes = explain_all(events);
+    const auto found = std::find_if(causes.begin(), causes.end(), [&](const Cause& each) {
+      return each.kind == row.kind && each.id == row.id;
+    });
+    ASSERT_NE(found, causes.end()) << row.id << ": " << row.kind << " " << row.fields << " is "
+                                   << (causes.empty() ? "nothing" : causes.back().id);
+    EXPECT_THAT(found->cause + found->remedy, HasSubstr(row.shows)) << row.id;
+    EXPECT_FALSE(found->cause.empty()) << row.id;
+    EXPECT_FALSE(found->remedy.empty()) << row.id;
+    EXPECT_FALSE(found->runbook.empty()) << row.id;
   }
 }
 
@@ -234,20 +243,16 @@ TEST(Causes, AGpusFaultIsTheRootOfWhatFollows) {
       "exception type 0xC1: TRANSLATION_FAULT_1\naccess type 0x2: READ\n";
   const auto causes = explain_log(
       fault +
-      "panfrost ff9a0000.gpu: js fault, js=0, status=JOB_BUS_FAULT, head=0x8badcc0, tail=0x1\n"
-      "panfrost ff9a0000.gpu: gpu sched timeout, js=0, config=0x3300, status=0x8, "
-      "head=0x8bd1cc0\n");
-  ASSERT_EQ(causes.size(), 2U);
+      "panfrost ff9a0000.gpu: js fault, js=0, status=JOB_BUS_FAULT, head=0x8badcc0, tail=0x1\n");
+  ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0].id, "gpu-bad-address");
   EXPECT_EQ(causes[0].events, 2U);
   EXPECT_THAT(causes[0].remedy, Not(HasSubstr("compute-sanitizer")));
-  EXPECT_EQ(causes[1].id, "gpu-hung");
   const auto nvgpu = explain_log(
       "nvgpu: 17000000.gpu f:294 [ERR] [MMU FAULT] mmu engine id: 18, ch id: 479, fault addr: 0x0, "
       "fault addr aperture: 0, fault type: invalid pde, access type: virt read,\n"
-      "nvgpu: 17000000.gpu nvgpu_get_pte:1486 [ERR]  Failed!\n"
       "nvgpu: 17000000.gpu g:143 [ERR] error notifier set to 31 for ch 479 owned by consumer\n");
-  ASSERT_EQ(nvgpu.size(), 2U);
+  ASSERT_EQ(nvgpu.size(), 1U);
   EXPECT_EQ(nvgpu[0].id, "gpu-bad-address");
   EXPECT_THAT(nvgpu[0].cause, HasSubstr("consumer"));
   EXPECT_THAT(nvgpu[0].remedy, HasSubstr("compute-sanitizer"));
@@ -260,17 +265,17 @@ TEST(Causes, AStalledCpuIsTheRootOfLateAnswers) {
       "rcu:     0-...0: (1 GPs behind) idle=2b4/1/0x4000000000000000\n"
       "Task dump for CPU 0:\n"
       "task:cuda-EvtHandlr  state:R  running task\n";
-  const std::string late =
-      "nvme nvme0: I/O 12 QID 4 timeout, completion polled\n"
-      "tegra-mc 2c00000.memory-controller: BPMP transfer failed: -110\n";
+  const std::string late = "nvme nvme0: I/O 12 QID 4 timeout, completion polled\n";
   const auto causes = explain_log(stall + late);
-  std::vector<std::string> ids;
-  for (const Cause& each : causes) ids.push_back(each.id);
-  EXPECT_THAT(ids, ElementsAre("cpu-stuck", "firmware-late", "storage-interrupt-late"));
-  ASSERT_FALSE(causes.empty());
+  ASSERT_EQ(causes.size(), 2U);
+  EXPECT_EQ(causes[0].id, "cpu-stuck");
   EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("CPU 0"), HasSubstr("cuda-EvtHandlr")));
-  EXPECT_THAT(ids_of_log(late),
-              testing::UnorderedElementsAre("firmware-hang", "storage-interrupt-lost"));
+  EXPECT_EQ(causes[1].id, "storage-interrupt-late");
+  EXPECT_THAT(ids_of_log(late), ElementsAre("storage-interrupt-lost"));
+  const EventRecord firmware = event_of("firmware_hang", R"({"driver":"bpmp"})");
+  EXPECT_EQ(only(firmware).id, "firmware-hang");
+  EXPECT_EQ(explain_all({event_of("rcu_stall", R"({"cpus":"0"})"), firmware})[1].id,
+            "firmware-late");
 }
 
 TEST(Causes, AHungTaskIsJudgedByItsBacktrace) {
@@ -399,13 +404,13 @@ TEST(Causes, TheLimitOfAControlGroupIsTheCauseOfTheWholeCall) {
 }
 
 TEST(Causes, AGuessHasNoCause) {
-  const EventRecord guess = event_of("cma_alloc_failure",
-                                     R"({"known":false,"text":"abc: alloc failed","pages":9})");
+  const EventRecord guess =
+      event_of("cma_alloc_failure", R"({"known":false,"text":"abc: alloc failed","pages":9})");
   const Cause cause = only(guess);
   EXPECT_EQ(cause.id, "not-known");
   EXPECT_EQ(cause.harm, Harm::kNone);
-  EXPECT_THAT(cause.cause, testing::AllOf(HasSubstr("its words suggest"),
-                                          HasSubstr("abc: alloc failed")));
+  EXPECT_THAT(cause.cause,
+              testing::AllOf(HasSubstr("its words suggest"), HasSubstr("abc: alloc failed")));
   EXPECT_EQ(cause.remedy + cause.runbook, "");
   // Nor is it evidence.
   const auto causes = explain_all({guess, event_of("camera_timeout", R"({"dev":"vi"})")});
@@ -414,24 +419,19 @@ TEST(Causes, AGuessHasNoCause) {
 }
 
 TEST(Causes, ASitesMessageHasItsOwnWords) {
-  const std::array kOwn{kernel_log::Message{.id = "pump-dry",
-                                            .kind = kernel_log::EventKind::kCustom,
-                                            .cause = "the pump runs dry",
-                                            .remedy = "fill it"}};
-  const kernel_log::Catalogue own(kOwn);
-  const EventRecord event = event_of("custom", R"({"message":"pump-dry"})");
-  const std::vector<const EventRecord*> list{&event};
-  const std::vector<Cause> causes = explain(list, {}, &own);
-  ASSERT_EQ(causes.size(), 1U);
-  EXPECT_EQ(causes[0].id, "pump-dry");
-  EXPECT_EQ(causes[0].cause, "The pump runs dry.");
-  EXPECT_EQ(causes[0].remedy, "Fill it.");
-  EXPECT_EQ(only(event).id, "custom");
+  const Cause own =
+      only(event_of("custom", R"({"message":"pump-dry","message_cause":"the pump runs dry",)"
+                              R"("message_remedy":"fill it"})"));
+  EXPECT_EQ(own.id, "pump-dry");
+  EXPECT_EQ(own.cause, "The pump runs dry.");
+  EXPECT_EQ(own.remedy, "Fill it.");
+  EXPECT_EQ(only(event_of("custom", R"({"message":"pump-dry"})")).id, "custom");
 }
 
 TEST(Causes, OfOneLogNameOneSize) {
-  const auto causes = explain_all({event_of("cma_alloc_failure", R"({"dev":"a","pages":1000})"),
-                                   event_of("dma_alloc_failure", R"({"dev":"b","size":99000000})")});
+  const auto causes =
+      explain_all({event_of("cma_alloc_failure", R"({"dev":"a","pages":1000})"),
+                   event_of("dma_alloc_failure", R"({"dev":"b","size":99000000})")});
   ASSERT_EQ(causes.size(), 2U);
   for (const Cause& each : causes) EXPECT_THAT(each.remedy, HasSubstr("cma=512M")) << each.id;
   MachineFacts facts;
