@@ -29,7 +29,6 @@ namespace jetmem::kernel_log::hooks {
 // programs
 bool reason_of_errno(Event& event);
 bool unit_of_total(Event& event);
-bool garbage_size(Event& event);
 bool same_library(const Event& open, const Event& part);
 
 
