@@ -156,10 +156,13 @@ std::size_t FormMatcher::behind_option(std::size_t at) const {
 
 // Whether the form could go on with the text there; cheap, and sometimes wrongly true.
 bool FormMatcher::may_follow(std::size_t form, std::size_t text) const {
-  if (form >= form_.size() || text >= text_.size()) return true;
-  const char c = form_[form];
-  if (begins_field(c) || form_.substr(form).starts_with(kAnything)) return true;
-  return text_[text] == (c == '\\' ? form_[form + 1] : c);
+  for (; form < form_.size() && text < text_.size(); ++form, ++text) {
+    const char c = form_[form];
+    if (begins_field(c) || (c == '.' && form_.substr(form).starts_with(kAnything))) return true;
+    if (c == '\\') ++form;
+    if (text_[text] != form_[form]) return false;
+  }
+  return true;
 }
 
 // The bytes that the form can go on with there; all of them where that is not plain to see.
@@ -230,6 +233,7 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
       // A byte that the log shows as "\\xe2" takes four.
       const std::size_t most = std::min<std::size_t>(text_.size() - at.text, 60);
       for (n = most; n > 0; --n) {
+        if (!may_follow(field.next, at.text + n)) continue;
         const std::string_view comm = text_.substr(at.text, n);
         const bool fits = at.text == 0 ? is_leading_comm(comm) : is_comm(comm);
         if (fits && go_on(field, at, at.text + n, comm)) return true;
@@ -321,7 +325,7 @@ bool FormMatcher::run(Place at) {
       at = without;
       continue;
     }
-    if (form_.substr(at.form).starts_with(kAnything)) {
+    if (c == '.' && form_.substr(at.form).starts_with(kAnything)) {
       at.form += kAnything.size();
       at.loose = true;
       if (at.form >= form_.size()) at.text = text_.size();
@@ -356,7 +360,7 @@ bool FormMatcher::run(Place at) {
     }
     // Ordinary text, as far as it goes.
     while (at.form < form_.size() && !begins_field(form_[at.form]) &&
-           !form_.substr(at.form).starts_with(kAnything)) {
+           !(form_[at.form] == '.' && form_.substr(at.form).starts_with(kAnything))) {
       if (form_[at.form] == '\\') ++at.form;
       if (at.text == text_.size()) {
         cut(at);
@@ -476,7 +480,7 @@ std::string_view anchor_of(std::string_view form) {
         at += form[at] == '\\' ? 2U : 1U;
       }
       begin = ++at;
-    } else if (form.substr(at).starts_with(kAnything)) {
+    } else if (c == '.' && form.substr(at).starts_with(kAnything)) {
       end_at(at);
       at += kAnything.size();
       begin = at;

@@ -23,6 +23,8 @@ bool vmalloc_sizes(const Event& open, const Event& part);
 bool same_size(const Event& open, const Event& part);
 bool is_vmalloc(const Event& open, const Event& part);
 bool is_printer(Event& event);
+bool swap_entry(Event& event);
+bool whole_mib(Event& event);
 bool implausible_size(Event& event);
 bool swap_device(Event& event);
 bool huge_page_size(Event& event);

@@ -41,6 +41,20 @@ bool is_printer(Event& event) {
   return suppressed_kind(event.text("function")) != EventKind::kNone;
 }
 
+// "%08lx": with fewer digits it was cut off.
+bool swap_entry(Event& event) {
+  constexpr std::size_t kDigits = 8;
+  if (event.text("entry").size() < kDigits) event.remove("entry");
+  return true;
+}
+
+// It is printed in MiB: what is none was cut off.
+bool whole_mib(Event& event) {
+  constexpr std::int64_t kMib = std::int64_t{1} << 20;
+  if (event.number("size").value_or(0) % kMib != 0) event.remove("size");
+  return true;
+}
+
 // No machine has 64 TiB: a program that asks for as much computed with garbage.
 bool implausible_size(Event& event) {
   constexpr std::int64_t kMost = std::int64_t{1} << 46;

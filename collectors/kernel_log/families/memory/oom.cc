@@ -55,7 +55,7 @@ void memory_report(Event& event, Soc /*soc*/) {
   const auto cma = event.number("free_cma_kb");
   std::int64_t free = 0;
   for (const Zone& zone : kZones) free += event.number(zone.free_kb).value_or(0);
-  if (cma && *cma / 9 >= free / 10) event.set_bool("free_is_cma", true);
+  if (cma && free > 0 && *cma / 9 >= free / 10) event.set_bool("free_is_cma", true);
 }
 
 // A child may have been killed in its place: the score is not the child's.
