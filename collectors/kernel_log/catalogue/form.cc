@@ -72,12 +72,13 @@ std::size_t size_at(std::string_view text, std::size_t at) {
 
 // A size with a fraction is kept as it was rounded, under a name of its own.
 std::string_view rounded_name(std::string_view name) {
-  constexpr std::array<std::array<std::string_view, 2>, 6> kNames{{{"size", "size_text"},
-                                                                   {"free", "free_text"},
-                                                                   {"total", "total_text"},
-                                                                   {"limit", "limit_text"},
-                                                                   {"used", "used_text"},
-                                                                   {"available", "available_text"}}};
+  constexpr std::array<std::array<std::string_view, 2>, 6> kNames{
+      {{"size", "size_text"},
+       {"free", "free_text"},
+       {"total", "total_text"},
+       {"limit", "limit_text"},
+       {"used", "used_text"},
+       {"available", "available_text"}}};
   for (const auto& [exact, rounded] : kNames) {
     if (exact == name) return rounded;
   }
@@ -92,13 +93,13 @@ FormMatcher::Field FormMatcher::field_at(std::size_t at) const {
     Type type;
   };
   constexpr std::array kTypes{
-      Named{"int", Type::kInt},    // a number, perhaps negative
-      Named{"nat", Type::kNat},    // a number
-      Named{"hex", Type::kHex},    // hexadecimal digits, kept as printed
-      Named{"xnum", Type::kXnum},  // hexadecimal digits, kept as a number
-      Named{"size", Type::kSize},  // of any unit, in bytes; rounded ones as text (size_text)
-      Named{"dev", Type::kDev},    // a device's name: "12000000.iommu", "2-1:1.0"
-      Named{"name", Type::kName},  // a module's or driver's name
+      Named{"int", Type::kInt},      // a number, perhaps negative
+      Named{"nat", Type::kNat},      // a number
+      Named{"hex", Type::kHex},      // hexadecimal digits, kept as printed
+      Named{"xnum", Type::kXnum},    // hexadecimal digits, kept as a number
+      Named{"size", Type::kSize},    // of any unit, in bytes; rounded ones as text (size_text)
+      Named{"dev", Type::kDev},      // a device's name: "12000000.iommu", "2-1:1.0"
+      Named{"name", Type::kName},    // a module's or driver's name
       Named{"cname", Type::kCname},  // a name in C
       Named{"word", Type::kWord},    // no blank in it
       Named{"comm", Type::kComm},    // a task's name: the longest that fits, of 15 bytes
@@ -205,10 +206,13 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
       return false;
     }
     case Type::kDev:
-      return shorter(field, at, 1, std::min<std::size_t>(run_of(text_, at.text, [](char c) { return is_dev_char(c); }), 80));
+      return shorter(
+          field, at, 1,
+          std::min<std::size_t>(run_of(text_, at.text, [](char c) { return is_dev_char(c); }), 80));
     case Type::kName:
       return shorter(field, at, 1,
-                     std::min<std::size_t>(run_of(text_, at.text, [](char c) { return is_module_char(c); }), 60));
+                     std::min<std::size_t>(
+                         run_of(text_, at.text, [](char c) { return is_module_char(c); }), 60));
     case Type::kCname:
       return shorter(field, at, 1, run_of(text_, at.text, is_name_char));
     case Type::kPath:
@@ -338,7 +342,8 @@ FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
                              std::string_view text) {
   form_ = form;
   text_ = text;
-  anchor_end_ = anchor.empty() ? 0 : static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
+  anchor_end_ =
+      anchor.empty() ? 0 : static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
   steps_ = kMaxSteps;
   size_ = 0;
   cut_size_ = 0;
@@ -471,7 +476,8 @@ std::string form_error(std::string_view form) {
       const std::size_t colon = inside.find(':');
       if (colon != std::string_view::npos && field.type == FormMatcher::Type::kText) {
         return "no type of field is named '" +
-               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) + "': int nat hex xnum size dev name cname word comm path one(A|B)";
+               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) +
+               "': int nat hex xnum size dev name cname word comm path one(A|B)";
       }
       if (field.type == FormMatcher::Type::kOne && field.words.empty()) {
         return "one() without words" + where + ": {op:one(Read=read|Write=write)}";

@@ -13,11 +13,10 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kOom,
-                               &kAllocation, &kReservedMemory, &kCma, &kDmaMemory, &kNvmap,
-                               &kUserSpaceNvmap, &kCorruption, &kSwap, &kThermal,
-                               &kCamera, &kStorage, &kMemoryClock,
-                               &kFirmware, &kRateLimit, &kMemoryReport, &kProgramAllocation,
+constexpr std::array kFamilies{&kGpu, &kGraphics, &kHost1x, &kOom, &kAllocation, &kReservedMemory,
+                               &kCma, &kDmaMemory, &kNvmap, &kUserSpaceNvmap, &kCorruption, &kSwap,
+                               &kThermal, &kCamera, &kStorage, &kMemoryClock, &kFirmware,
+                               &kRateLimit, &kMemoryReport, &kProgramAllocation,
                                // By words alone: when no other knows the line.
                                &kDriverMemory};
 constexpr std::size_t kMaxFamilies = 32;
@@ -122,8 +121,8 @@ Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event)
 }
 
 void complete(Event& event, const Decoded& decoded, Soc soc) {
-  const auto hook = decoded.family != nullptr ? decoded.family->complete
-                                              : decoded.message->hooks.complete;
+  const auto hook =
+      decoded.family != nullptr ? decoded.family->complete : decoded.message->hooks.complete;
   if (hook != nullptr) hook(event, soc);
 }
 

@@ -470,8 +470,8 @@ TEST(KernelLogDriverWords, MappingsOfNvidiasDrivers) {
 
 TEST(KernelLogDriverWords, CutLines) {
   for (const char* fixture :
-       {"graphics.txt", "reserved_memory.txt", "nvmap.txt", "corruption.txt",
-        "storage.txt", "memory_clock.txt", "firmware.txt", "driver_memory.txt"}) {
+       {"graphics.txt", "reserved_memory.txt", "nvmap.txt", "corruption.txt", "storage.txt",
+        "memory_clock.txt", "firmware.txt", "driver_memory.txt"}) {
     expect_filter_agrees_on_cut_lines(fixture);
   }
 }
