@@ -23,10 +23,11 @@ constexpr std::array<std::string_view, 4> kFileKeys{"messages", "heads", "kinds"
 constexpr std::array<std::string_view, 12> kUserKeys{
     "id", "kind", "line", "source", "note", "program", "set", "unless", "say", "cause", "remedy",
     "examples"};
-constexpr std::array<std::string_view, 27> kShippedKeys{
+constexpr std::array<std::string_view, 28> kShippedKeys{
     "id",   "kind", "line",    "source", "note",   "program",      "set", "unless",  "say",
     "examples", "anchors", "is", "step",   "repeats", "last", "join", "prefer", "stands_alone",
-    "of",   "decode", "accept", "complete", "joins", "add", "describe", "cause", "remedy"};
+    "of",   "decode", "accept", "complete", "joins", "add", "describe", "cause", "remedy",
+    "fallback"};
 constexpr std::array<std::string_view, 6> kExampleKeys{"line", "lines", "gives",
                                                        "kind", "soc",   "note"};
 constexpr std::array<std::string_view, 6> kHooks{"decode", "accept", "complete",
@@ -67,7 +68,7 @@ class MessageReader {
     const YamlMap map(errors_, document.root, "",
                       std::span<const std::string_view>(kFileKeys).first(user ? 1 : 4),
                       "a file of messages");
-    if (const YamlNode* const heads = map.get("heads"); heads != nullptr) {
+    if (const YamlNode* const heads = values_by_name(map, "heads", "heads")) {
       for (std::size_t i = 0; i < heads->items.size(); ++i) {
         heads_[heads->keys[i].text] = keep(heads->items[i].text);
       }
@@ -81,7 +82,14 @@ class MessageReader {
       errors_.add(list->at, "messages", "messages must be a list: begin each with '- id: NAME'");
       return;
     }
-    for (const YamlNode& each : list->items) read_message(each);
+    for (const YamlNode& each : list->items) {
+      if (user && out_.messages.size() == kMaxSiteMessages) {
+        errors_.add(each.at, "messages", "more than " + std::to_string(kMaxSiteMessages) +
+                                             " messages: this one and those behind it are not read");
+        return;
+      }
+      read_message(each);
+    }
   }
 
  private:
@@ -92,6 +100,14 @@ class MessageReader {
   std::string_view text(const YamlMap& map, const char* name, const std::string& key) {
     const YamlNode* const node = map.get(name);
     return node == nullptr ? std::string_view{} : keep(fields_.text(*node, key + "." + name));
+  }
+
+  // Null where the key is absent, or has an error.
+  const YamlNode* values_by_name(const YamlMap& map, const char* name, const std::string& key) {
+    const YamlNode* const node = map.get(name);
+    if (node == nullptr || node->kind == YamlNode::Kind::kMap) return node;
+    errors_.add(node->at, key, key + " must be a map: '" + name + ": {name: value}'");
+    return nullptr;
   }
 
   bool flag(const YamlMap& map, const char* name, const std::string& key) {
@@ -165,7 +181,7 @@ class MessageReader {
 
   void set_constants(const YamlMap& map, const std::string& key, Message& message) {
     std::vector<Constant>& set = out_.constants.emplace_back();
-    if (const YamlNode* const node = map.get("set"); node != nullptr) {
+    if (const YamlNode* const node = values_by_name(map, "set", key + ".set")) {
       for (std::size_t i = 0; i < node->items.size(); ++i) {
         const std::string& name = node->keys[i].text;
         if (!is_field_name(name)) {
@@ -177,7 +193,7 @@ class MessageReader {
     }
     message.set = set;
     std::vector<kernel_log::Exception>& unless = out_.exceptions.emplace_back();
-    if (const YamlNode* const node = map.get("unless"); node != nullptr) {
+    if (const YamlNode* const node = values_by_name(map, "unless", key + ".unless")) {
       for (std::size_t i = 0; i < node->items.size(); ++i) {
         for (auto& [word, at] : fields_.words(node->items[i], key + ".unless")) {
           unless.push_back({keep(node->keys[i].text), keep(word)});
@@ -241,7 +257,9 @@ class MessageReader {
     if (twice) errors_.add(node.at, key + ".id", "'" + key + "' is there already: choose another id");
     message.kind = EventKind::kCustom;
     if (const YamlNode* const kind = map.get("kind")) {
-      message.kind = kind_named(fields_.word(*kind, key + ".kind").value_or(""), map, key);
+      const std::string name = fields_.word(*kind, key + ".kind").value_or("");
+      message.kind = name == "none" ? EventKind::kNone : kind_named(name, map, key);
+      if (message.kind == EventKind::kNone) message.piece.role = Role::kNothing;
     } else if (!user) {
       errors_.add(node.at, key + ".kind", key + " has no kind");
     }
@@ -254,6 +272,7 @@ class MessageReader {
     const std::string source(text(map, "source", key));
     if (!user) {
       set_piece(map, key, message);
+      message.fallback = flag(map, "fallback", key);
       message.anchors = list(map, "anchors", key);
       // Code is known by the entry that was built in.
       if (const Message* const built = Catalogue::shipped().find(message.id)) {
@@ -284,6 +303,7 @@ class MessageReader {
       return;
     }
     out_.messages.push_back(message);
+    out_.files.push_back(errors_.file());
     out_.places.push_back(node.at);
     out_.sources.push_back(source);
   }

@@ -71,6 +71,11 @@ bool add_field(std::string_view field, const Event& event, std::string& out) {
     }
     return true;
   }
+  if (how == "bytes") {
+    const std::string_view rounded = event.text(std::string(name) + "_text");
+    out += quote_in_words(rounded, kMaxQuote);
+    return !rounded.empty();
+  }
   const std::string_view text = event.text(name);
   if (text.empty()) return add_list(name, event, out);
   if (out.ends_with('"')) {
