@@ -114,7 +114,7 @@ Match Catalogue::try_message(const Message& message, std::string_view text, Even
     FormMatcher matcher;
     FormMatch how = FormMatch::kNone;
     for (const std::string_view form : message.forms) {
-      const FormMatch this_one = matcher.match(form, anchor_of(form), text);
+      const FormMatch this_one = matcher.match(form, {}, text);
       if (this_one == FormMatch::kNone || (this_one == FormMatch::kCut && how == this_one)) continue;
       how = this_one;
       event.reset(message.kind);

@@ -23,9 +23,15 @@ bool is_dev_char(char c) {
 
 bool is_module_char(char c) { return is_name_char(c) || c == '-' || c == '.'; }
 
+// Of each byte of a form, so without a call.
+bool is_anything(std::string_view form, std::size_t at) {
+  return form[at] == '.' && form.substr(at).starts_with(kAnything);
+}
+
 bool begins_field(char c) { return c == '{' || c == '[' || c == ']'; }
 
-std::size_t run_of(std::string_view text, std::size_t at, bool (*is_part)(char)) {
+template <class IsPart>
+std::size_t run_of(std::string_view text, std::size_t at, IsPart is_part) {
   const std::size_t begin = at;
   while (at < text.size() && is_part(text[at])) ++at;
   return at - begin;
@@ -34,14 +40,14 @@ std::size_t run_of(std::string_view text, std::size_t at, bool (*is_part)(char))
 // The size of a number right there, with its sign where one may stand.
 std::size_t digits_at(std::string_view text, std::size_t at, bool sign) {
   const std::size_t minus = sign && at < text.size() && text[at] == '-' ? 1 : 0;
-  const std::size_t n = run_of(text, at + minus, is_digit);
+  const std::size_t n = run_of(text, at + minus, [](char c) { return is_digit(c); });
   return n == 0 || n > 19 ? 0 : n + minus;
 }
 
 std::size_t hex_at(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at);
   const std::size_t mark = rest.starts_with("0x") || rest.starts_with("0X") ? 2 : 0;
-  const std::size_t n = run_of(rest, mark, Scan::is_hex_digit);
+  const std::size_t n = run_of(rest, mark, [](char c) { return Scan::is_hex_digit(c); });
   return n == 0 || n > 16 ? 0 : n + mark;
 }
 
@@ -84,12 +90,13 @@ std::pair<std::size_t, bool> word_at(std::string_view word, std::string_view tex
 
 // A size with a fraction is kept as it was rounded, under a name of its own.
 std::string_view rounded_name(std::string_view name) {
-  constexpr std::array<std::array<std::string_view, 2>, 6> kNames{{{"size", "size_text"},
-                                                                   {"free", "free_text"},
-                                                                   {"total", "total_text"},
-                                                                   {"limit", "limit_text"},
-                                                                   {"used", "used_text"},
-                                                                   {"available", "available_text"}}};
+  constexpr std::array<std::array<std::string_view, 2>, 6> kNames{
+      {{"size", "size_text"},
+       {"free", "free_text"},
+       {"total", "total_text"},
+       {"limit", "limit_text"},
+       {"used", "used_text"},
+       {"available", "available_text"}}};
   for (const auto& [exact, rounded] : kNames) {
     if (exact == name) return rounded;
   }
@@ -104,19 +111,19 @@ FormMatcher::Field FormMatcher::field_at(std::size_t at) const {
     Type type;
   };
   constexpr std::array kTypes{
-      Named{"int", Type::kInt},    // a number, perhaps negative
-      Named{"nat", Type::kNat},    // a number
-      Named{"hex", Type::kHex},    // hexadecimal digits, kept as printed
-      Named{"xnum", Type::kXnum},  // hexadecimal digits, kept as a number
-      Named{"size", Type::kSize},  // of any unit, in bytes; rounded ones as text (size_text)
-      Named{"dev", Type::kDev},    // a device's name: "12000000.iommu", "2-1:1.0"
-      Named{"name", Type::kName},  // a module's or driver's name
+      Named{"int", Type::kInt},      // a number, perhaps negative
+      Named{"nat", Type::kNat},      // a number
+      Named{"hex", Type::kHex},      // hexadecimal digits, kept as printed
+      Named{"xnum", Type::kXnum},    // hexadecimal digits, kept as a number
+      Named{"size", Type::kSize},    // of any unit, in bytes; rounded ones as text (size_text)
+      Named{"dev", Type::kDev},      // a device's name: "12000000.iommu", "2-1:1.0"
+      Named{"name", Type::kName},    // a module's or driver's name
       Named{"cname", Type::kCname},  // a name in C
       Named{"word", Type::kWord},    // no blank in it
       Named{"comm", Type::kComm},    // a task's name: the longest that fits, of 15 bytes
       Named{"path", Type::kPath},    // begins with '/', no blank in it
       Named{"one", Type::kOne},
-      Named{"rest", Type::kRest}};    // what the form goes on to describe, as printed
+      Named{"rest", Type::kRest}};  // what the form goes on to describe, as printed
   Field field;
   std::size_t end = at + 1;
   while (end < form_.size() && is_name_char(form_[end])) ++end;
@@ -126,7 +133,7 @@ FormMatcher::Field FormMatcher::field_at(std::size_t at) const {
     end = begin + run_of(form_, begin, is_name_char);
     const std::string_view type = form_.substr(begin, end - begin);
     for (const Named& each : kTypes) {
-      if (each.name == type) field.type = each.type;
+      if (!type.empty() && type[0] == each.name[0] && each.name == type) field.type = each.type;
     }
     if (end < form_.size() && form_[end] == '(') {
       const std::size_t first = end + 1;
@@ -158,7 +165,7 @@ std::size_t FormMatcher::behind_option(std::size_t at) const {
 bool FormMatcher::may_follow(std::size_t form, std::size_t text) const {
   for (; form < form_.size() && text < text_.size(); ++form, ++text) {
     const char c = form_[form];
-    if (begins_field(c) || (c == '.' && form_.substr(form).starts_with(kAnything))) return true;
+    if (begins_field(c) || is_anything(form_, form)) return true;
     if (c == '\\') ++form;
     if (text_[text] != form_[form]) return false;
   }
@@ -190,7 +197,12 @@ std::bitset<256> FormMatcher::first_of(std::size_t form) const {
 }
 
 void FormMatcher::cut(const Place& at) {
-  if (!at.anchored || at.loose || (is_cut_ && cut_size_ >= at.confirmed)) return;
+  // Few lines are cut, so the anchor is looked for only here.
+  if (anchor_end_ == 0) {
+    const std::string_view anchor = anchor_of(form_);
+    anchor_end_ = static_cast<std::size_t>(anchor.data() - form_.data()) + anchor.size();
+  }
+  if (at.form < anchor_end_ || at.loose || (is_cut_ && cut_size_ >= at.confirmed)) return;
   is_cut_ = true;
   cut_size_ = at.confirmed;
   std::copy_n(values_.begin(), at.confirmed, cut_values_.begin());
@@ -241,10 +253,13 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
       return false;
     }
     case Type::kDev:
-      return shorter(field, at, 1, std::min<std::size_t>(run_of(text_, at.text, is_dev_char), 80));
+      return shorter(
+          field, at, 1,
+          std::min<std::size_t>(run_of(text_, at.text, [](char c) { return is_dev_char(c); }), 80));
     case Type::kName:
       return shorter(field, at, 1,
-                     std::min<std::size_t>(run_of(text_, at.text, is_module_char), 60));
+                     std::min<std::size_t>(
+                         run_of(text_, at.text, [](char c) { return is_module_char(c); }), 60));
     case Type::kCname:
       return shorter(field, at, 1, run_of(text_, at.text, is_name_char));
     case Type::kPath:
@@ -325,7 +340,7 @@ bool FormMatcher::run(Place at) {
       at = without;
       continue;
     }
-    if (c == '.' && form_.substr(at.form).starts_with(kAnything)) {
+    if (is_anything(form_, at.form)) {
       at.form += kAnything.size();
       at.loose = true;
       if (at.form >= form_.size()) at.text = text_.size();
@@ -342,7 +357,7 @@ bool FormMatcher::run(Place at) {
       // A tab, as /dev/kmsg and what copies it show one.
       constexpr std::string_view kTab = "\\x09";
       while (at.text < text_.size()) {
-        const bool tab = text_.substr(at.text).starts_with(kTab);
+        const bool tab = text_[at.text] == '\\' && text_.substr(at.text).starts_with(kTab);
         if (!tab && !is_blank(text_[at.text])) break;
         at.text += tab ? kTab.size() : 1;
       }
@@ -360,7 +375,7 @@ bool FormMatcher::run(Place at) {
     }
     // Ordinary text, as far as it goes.
     while (at.form < form_.size() && !begins_field(form_[at.form]) &&
-           !(form_[at.form] == '.' && form_.substr(at.form).starts_with(kAnything))) {
+           !is_anything(form_, at.form)) {
       if (form_[at.form] == '\\') ++at.form;
       if (at.text == text_.size()) {
         cut(at);
@@ -369,7 +384,6 @@ bool FormMatcher::run(Place at) {
       if (form_[at.form] != text_[at.text]) return false;
       ++at.form;
       ++at.text;
-      if (at.form == anchor_end_) at.anchored = true;
     }
     at.confirmed = at.values;
     at.loose = false;
@@ -381,7 +395,8 @@ FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
   if (text.find(anchor) == std::string_view::npos) return FormMatch::kNone;
   form_ = form;
   text_ = text;
-  anchor_end_ = static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
+  anchor_end_ =
+      anchor.empty() ? 0 : static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
   steps_ = kMaxSteps;
   size_ = 0;
   cut_size_ = 0;
@@ -480,7 +495,7 @@ std::string_view anchor_of(std::string_view form) {
         at += form[at] == '\\' ? 2U : 1U;
       }
       begin = ++at;
-    } else if (c == '.' && form.substr(at).starts_with(kAnything)) {
+    } else if (is_anything(form, at)) {
       end_at(at);
       at += kAnything.size();
       begin = at;
@@ -518,7 +533,8 @@ std::string form_error(std::string_view form) {
       const std::size_t colon = inside.find(':');
       if (colon != std::string_view::npos && field.type == FormMatcher::Type::kText) {
         return "no type of field is named '" +
-               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) + "': int nat hex xnum size dev name cname word comm path one(A|B) rest";
+               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) +
+               "': int nat hex xnum size dev name cname word comm path one(A|B) rest";
       }
       if (field.type == FormMatcher::Type::kOne && field.words.empty()) {
         return "one() without words" + where + ": {op:one(Read=read|Write=write)}";

@@ -65,7 +65,6 @@ class FormMatcher {
     std::size_t text = 0;
     std::size_t values = 0;     // so many are set
     std::size_t confirmed = 0;  // and so many have what follows them behind them
-    bool anchored = false;
     bool loose = false;  // free text stands last, and nothing yet that the form has behind it
   };
   bool run(Place at);

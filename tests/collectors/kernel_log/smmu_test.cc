@@ -97,8 +97,9 @@ TEST(SmmuLog, V3RawWordsMeanWhatTheEventSays) {
   const Event other =
       events_of(raw_event("0x10", "\t0x0000a10000000002", "\t0x0000000000000000")).at(0);
   EXPECT_FALSE(other.has("sid"));
-  const Event cut = events_of(
-      raw_event("0x10", "\t0x0000a10000000010", "\t0x0000000000000000").substr(0, 100)).at(0);
+  const Event cut =
+      events_of(raw_event("0x10", "\t0x0000a10000000010", "\t0x0000000000000000").substr(0, 100))
+          .at(0);
   EXPECT_EQ(cut.text("name"), "F_TRANSLATION");
   EXPECT_FALSE(cut.has("sid"));
 }

@@ -65,7 +65,8 @@ bool lock_owner(Event& event) {
   owner = {text.data(), owner.copy(text.data(), text.size())};
   event.remove("owner");
   const std::size_t colon = owner.rfind(':');
-  const auto pid = colon == std::string_view::npos ? std::nullopt : parse_i64(owner.substr(colon + 1));
+  const auto pid =
+      colon == std::string_view::npos ? std::nullopt : parse_i64(owner.substr(colon + 1));
   if (!pid) return true;
   event.set_text("owner_comm", owner.substr(0, colon));
   event.set_number("owner_pid", *pid);
@@ -84,9 +85,13 @@ bool rcu_cpu(Event& event) {
 
 // Those that have a message of their own.
 bool plain_panic(Event& event) {
-  constexpr std::array<std::string_view, 7> kOthers{
-      "Out of memory", "out of memory", "System is deadlocked on memory", "Memory failure on page ", "UE ", "EDAC",
-      "Watchdog detected hard LOCKUP on cpu "};
+  constexpr std::array<std::string_view, 7> kOthers{"Out of memory",
+                                                    "out of memory",
+                                                    "System is deadlocked on memory",
+                                                    "Memory failure on page ",
+                                                    "UE ",
+                                                    "EDAC",
+                                                    "Watchdog detected hard LOCKUP on cpu "};
   const std::string_view reason = event.text("reason");
   return std::none_of(kOthers.begin(), kOthers.end(),
                       [&](std::string_view other) { return reason.starts_with(other); });

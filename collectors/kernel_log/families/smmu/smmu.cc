@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registers of an IOMMU's fault mean: arm-smmu's (v2), arm-smmu-v3's event words, the flags
-// and reasons of x86. The messages are in messages/smmu.yaml.
+// What the registers of an IOMMU's fault mean: arm-smmu's (v2), arm-smmu-v3's event words, the
+// flags and reasons of x86. The messages are in messages/smmu.yaml.
 #include <array>
 
 #include "base/text/text.h"
@@ -89,7 +89,8 @@ void add_words(Event& event, std::uint8_t has, const std::array<std::uint64_t, 4
   }
   if ((has & (kAccess | kAddress)) != 0) set_hex("iova", words[2]);
   if ((has & kClass) != 0) {
-    if (!event.has("class")) event.set_number("class", static_cast<std::int64_t>(words[1] >> 40 & 3U));
+    if (!event.has("class"))
+      event.set_number("class", static_cast<std::int64_t>(words[1] >> 40 & 3U));
     if (!event.has("stall")) event.set_bool("stall", bit(31));
     // Of a transaction that is not held the tag means nothing.
     if (bit(31)) set_hex("stag", words[1] & 0xffffU);
@@ -211,14 +212,16 @@ bool known_client(Event& event) {
 }
 
 bool event_access(Event& event) {
-  if (const auto code = event.hex("class")) event.set_number("class", static_cast<std::int64_t>(*code));
+  if (const auto code = event.hex("class"))
+    event.set_number("class", static_cast<std::int64_t>(*code));
   if (event.has("stag") && !event.has("stall")) event.set_bool("stall", false);
   return event.has("rw");
 }
 
 // The flags of an IO_PAGE_FAULT, by AMD's specification of the IOMMU (48882).
 bool amd_event(Event& event) {
-  const bool known = event.has("domain") || event.has("iova") || event.has("gpa") || event.has("spa");
+  const bool known =
+      event.has("domain") || event.has("iova") || event.has("gpa") || event.has("spa");
   const auto flags = event.hex("event_flags");
   if (!known || !flags || event.text("name") != "IO_PAGE_FAULT") return known;
   const bool interrupt = (*flags & 0x008U) != 0;
@@ -253,7 +256,9 @@ bool dmar_reason(Event& event) {
 
 // A task may be named "mc-err: (2) viw": no error has a parenthesis, what the kernel prints of a
 // task's fault does.
-bool controller_error(Event& event) { return !contains(event.text("error"), "("); }
+bool controller_error(Event& event) {
+  return event.has("client") && !contains(event.text("error"), "(");
+}
 
 // The kind in parentheses may be cut off, and is part of the error then.
 bool controller_access(Event& event) {
