@@ -109,6 +109,9 @@ Schema::Schema(std::span<const KnownSource> sources)
                       process_lines_name},
                   Applies::kAtRestart, [](auto& s) { return &s.kernel_log.library_errors; }),
 
+          declare("messages.directory", AbsolutePath{true}, Applies::kAtOnce,
+                  [](auto& s) { return &s.messages.directory; }),
+
           declare("tegrastats.program", AbsolutePath{true}, Applies::kAtRestart,
                   [](auto& s) { return &s.tegrastats.program; }),
 

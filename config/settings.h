@@ -64,6 +64,12 @@ struct KernelLogSettings {
   bool operator==(const KernelLogSettings&) const = default;
 };
 
+// Messages of the kernel's log that a site describes itself.
+struct MessagesSettings {
+  std::string directory = "/etc/jetmem/messages.d";  // *.yaml below it; a missing one is none
+  bool operator==(const MessagesSettings&) const = default;
+};
+
 struct TegrastatsSettings {
   std::string program;  // empty: the one that NVIDIA installs, where it is
   bool operator==(const TegrastatsSettings&) const = default;
@@ -135,6 +141,7 @@ struct Settings {
   HttpSettings http;
   ReaderSettings reader;
   KernelLogSettings kernel_log;
+  MessagesSettings messages;
   TegrastatsSettings tegrastats;
   ProbeSettings probe;
   RulesSettings rules;

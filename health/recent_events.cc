@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectors/kernel_log/catalogue/catalogue.h"
 #include "collectors/proc/vmstat.h"
 
 namespace jetmem {
@@ -28,6 +29,9 @@ constexpr std::array kRecentEventsMetrics{
           "stamp, and those that need no attention: harmless ones, allocations with a fallback, "
           "programs that may not open nvmap or are refused ordinary memory.",
           {"kind"}, kernel_log::kKindCount),
+    gauge("jetmem_kernel_recent_message_events",
+          "The same of each message of the site's own (messages.directory), by its id.",
+          {"message", "kind"}, Tally::kMaxMessages),
     gauge("jetmem_kernel_recent_memory_errors",
           "Of jetmem_kernel_recent_events, memory errors by severity: corrected (nothing is lost), "
           "uncorrected (data is lost), unknown where the log does not print it.",
@@ -42,7 +46,7 @@ constexpr std::array kRecentEventsMetrics{
           "device (a camera, say) does not start without it.",
           {"device"}, RecentCulprits::kMost + 2),
 };
-enum EventsMetric : std::size_t { kFaults, kRecentEvents, kMemoryErrors, kEvidence, kRefusals };
+enum EventsMetric : std::size_t { kFaults, kRecentEvents, kRecentMessages, kMemoryErrors, kEvidence, kRefusals };
 
 constexpr std::array<std::string_view, 2> kRecentEventsSources{"kernel_log", "vmstat"};
 
@@ -234,6 +238,12 @@ bool RecentEvents::see_captured(const Tally& tally, Nanoseconds now) {
     if (saw_captured_ && count > growth.count) growth.recent.add(now, count - growth.count);
     growth.count = count;
   }
+  for (const kernel_log::MessageCount& message : tally.messages()) {
+    Growth& growth = message_growth_[std::string(message.id.view())];
+    const std::uint64_t count = message.system() - std::min(message.system(), message.quiet);
+    if (saw_captured_ && count > growth.count) growth.recent.add(now, count - growth.count);
+    growth.count = count;
+  }
   std::array<std::array<std::uint64_t, kernel_log::kErrorSeverities>, 2> errors{};
   for (const Entry& entry : tally.entries()) {
     for (std::size_t i = 0; i < kMemoryKinds.size(); ++i) {
@@ -268,7 +278,7 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
     return;
   }
   for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
-    if (info.group == kernel_log::Group::kNone) continue;
+    if (info.group == kernel_log::Group::kNone && info.kind != EventKind::kCustom) continue;
     // Without the journal the kernel's own nvmap lines still count.
     const bool kernels =
         !kernel_log::only_processes_print(info.kind) && !reading->process_lines_awaited;
@@ -281,6 +291,7 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
               : growth_[static_cast<std::size_t>(info.kind)].recent.sum(context.now);
     out.put(kRecentEventsMetrics[kRecentEvents], count, info.name);
   }
+  write_messages(out, *reading, dated, context.now);
   for (std::size_t i = 0; i < kMemoryKinds.size(); ++i) {
     for (std::size_t s = 0; s < kernel_log::kErrorSeverities; ++s) {
       const auto severity = static_cast<kernel_log::ErrorSeverity>(s);
@@ -290,6 +301,23 @@ void RecentEvents::write_kinds(SampleWriter& out, WriteContext& context) {
       out.put(kRecentEventsMetrics[kMemoryErrors], count, kernel_log::info_of(kMemoryKinds[i]).name,
               kernel_log::error_severity_name(severity));
     }
+  }
+}
+
+// Every message that is described is there from the start, as kinds are.
+void RecentEvents::write_messages(SampleWriter& out, const KernelLogReading& reading, bool dated,
+                                  Nanoseconds now) const {
+  const kernel_log::Catalogue* const site = reading.log->site_messages();
+  if (site == nullptr) return;
+  for (const kernel_log::Message& message : site->messages()) {
+    std::uint64_t count = 0;
+    if (const auto* counted = reading.log->tally().message(message.id); counted && dated) {
+      count = counted->recent.sum(reading.captured_at.value_or(now));
+    }
+    const auto growth = message_growth_.find(message.id);
+    if (!dated && growth != message_growth_.end()) count = growth->second.recent.sum(now);
+    out.put(kRecentEventsMetrics[kRecentMessages], count, message.id,
+            kernel_log::info_of(message.kind).name);
   }
 }
 

@@ -10,7 +10,8 @@
 // The kernel reports suppressed faults ("callbacks suppressed") only with the next fault, possibly
 // days later: they are recent only if a fault was printed within ten seconds before.
 //
-// jetmem_kernel_recent_events: for each kind that is in a group (kinds.h), the events of the last
+// jetmem_kernel_recent_events: for each kind that is in a group (kinds.h), and for a site's own
+// messages (custom), the events of the last
 // ten minutes, without those during jetmem's probe and those that need no attention (attention.h).
 // On a live machine by their own time stamps, to 15 s: an event at boot counts although jetmemd
 // started later, one of an hour ago never does. Not counted: events without a time; suppressed
@@ -29,8 +30,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -108,6 +112,8 @@ class RecentEvents final : public LazyDerivedMetric {
   void write_faults(SampleWriter& out, WriteContext& context);
   void write_refusals(SampleWriter& out, WriteContext& context);
   void write_kinds(SampleWriter& out, WriteContext& context);
+  void write_messages(SampleWriter& out, const KernelLogReading& reading, bool dated,
+                      Nanoseconds now) const;
   bool see_captured(const kernel_log::Tally& tally, Nanoseconds now);
   void write_evidence(SampleWriter& out, WriteContext& context);
 
@@ -120,6 +126,7 @@ class RecentEvents final : public LazyDerivedMetric {
     kernel_log::RecentCount recent;
   };
   std::array<Growth, kernel_log::kKindCount> growth_{};
+  std::map<std::string, Growth, std::less<>> message_growth_;  // of a site's own messages, by id
   // Of memory errors, by kind and severity.
   std::array<std::array<Growth, kernel_log::kErrorSeverities>, 2> memory_growth_{};
   bool saw_captured_ = false;

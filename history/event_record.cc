@@ -7,11 +7,12 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::pair<EventWhat, std::string_view>, 4> kWhatNames{{
+constexpr std::array<std::pair<EventWhat, std::string_view>, 5> kWhatNames{{
     {EventWhat::kKernel, "kernel"},
     {EventWhat::kAlert, "alert"},
     {EventWhat::kDaemon, "daemon"},
     {EventWhat::kMark, "mark"},
+    {EventWhat::kGuess, "guess"},
 }};
 
 }  // namespace

@@ -18,13 +18,14 @@ enum class EventWhat : std::uint8_t {
   kAlert,   // kind: the change ("pending", "firing", "resolved", ...)
   kDaemon,  // kind: "start", "stop", "clock_step", "clock_trusted", "loss"
   kMark,    // kind: "mark"; the summary is what the person wrote
+  kGuess,   // no message that jetmem knows; kind: what its words suggest. Nobody acts on it.
 };
 
 inline constexpr std::array<std::string_view, 5> kDaemonEventKinds{
     "start", "stop", "clock_step", "clock_trusted", "loss"};
 inline constexpr std::string_view kMarkEventKind = "mark";
 
-// "kernel", "alert", "daemon", "mark".
+// "kernel", "alert", "daemon", "mark", "guess".
 std::string_view event_what_name(EventWhat what);
 std::optional<EventWhat> event_what_named(std::string_view name);
 

@@ -23,6 +23,7 @@
 #include "cli/client/rule_input.h"
 #include "collectors/sampler/registry.h"
 #include "config/load.h"
+#include "config/yaml_files.h"
 #include "report/alerts/alerts.h"
 #include "report/device/device_now.h"
 #include "report/exposition/exposition.h"
@@ -246,7 +247,7 @@ class Bundler {
       const std::string text = redact_text(show_settings(*loaded), redacted_, /*ids=*/false);
       if (auto ok = bundle_->add("/jetmem/config/jetmem.yaml", text); !ok) return ok;
     }
-    const RuleFiles rules = read_rule_files(settings_.rules.directory);
+    const YamlFiles rules = read_yaml_files(settings_.rules.directory);
     for (std::size_t i = 0; i < rules.names.size(); ++i) {
       const std::string name = std::filesystem::path(rules.names[i]).filename().string();
       const std::string text = redact_text(rules.texts[i], redacted_, /*ids=*/false);

@@ -38,7 +38,9 @@ Result<AlertsReply> from_daemon(const AlertsRequest& needed, const Settings& set
 }
 
 Result<AlertsReply> from_one_snapshot(const AlertsRequest& needed, const Settings& settings) {
-  auto shot = LocalSnapshot::read(needed.root, {});
+  LocalSnapshotOptions local;
+  local.config = needed.config;
+  auto shot = LocalSnapshot::read(needed.root, {}, std::move(local));
   if (!shot) return tl::unexpected(std::move(shot.error()));
   AlertsReply out;
   if (!needed.root.empty() && needed.rules.paths.empty()) {

@@ -57,13 +57,16 @@ Result<std::optional<DeviceNow>> captured_now(const std::string& root) {
   return std::optional<DeviceNow>(std::move(*now));
 }
 
-Result<DeviceNow> local_snapshot(const std::string& root, const Settings& settings) {
+Result<DeviceNow> local_snapshot(const std::string& root, const std::vector<std::string>& config,
+                                 const Settings& settings) {
   if (!root.empty()) {
     auto captured = captured_now(root);
     if (!captured) return tl::unexpected(std::move(captured.error()));
     if (*captured) return std::move(**captured);
   }
-  auto shot = LocalSnapshot::read(root, {});
+  LocalSnapshotOptions local;
+  local.config = config;
+  auto shot = LocalSnapshot::read(root, {}, std::move(local));
   if (!shot) return tl::unexpected(std::move(shot.error()));
   DeviceNow out;
   out.by = root.empty() ? SnapshotOrigin::kCommand : SnapshotOrigin::kCapture;
@@ -184,7 +187,7 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string
   const auto settings = settings_for("", requested.config);
   if (!settings) return tl::unexpected(settings.error());
   if (!requested.root.empty()) {
-    auto seen = local_snapshot(requested.root, *settings);
+    auto seen = local_snapshot(requested.root, requested.config, *settings);
     if (seen && !requested.root_name.empty()) seen->from = requested.root_name;
     return seen;
   }
@@ -203,7 +206,7 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string
     is_silent = true;
   }
   if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
-  auto seen = local_snapshot("", *settings);
+  auto seen = local_snapshot("", requested.config, *settings);
   if (!seen) return seen;
   seen->notes.push_back(is_silent ? silent_daemon_note(reply.error().message)
                                   : std::move(reply.error().message));

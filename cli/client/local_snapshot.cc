@@ -9,6 +9,7 @@
 #include "base/spawn.h"
 #include "base/text/print_error.h"
 #include "base/text/text.h"
+#include "cli/client/site_messages_input.h"
 #include "collectors/kernel_log/kmsg.h"
 #include "collectors/reader/client.h"
 #include "collectors/sampler/registry.h"
@@ -179,6 +180,8 @@ void LocalSnapshot::read_kernel_log(std::size_t i, UniqueFd fd) {
         events_.push_back(kernel_event_record(event, occurrence.entry->origin, occurrence.time));
         if (events_.size() > kMaxEvents) events_.pop_front();
       });
+  messages_ = site_messages_for(options_.config);
+  kernel_log_->set_site_messages(messages_->catalogue());
   if (!root_.is_live()) kernel_log_->set_captured();
   kernel_log::KmsgReader kmsg(*kernel_log_);
   auto drained = kmsg.attach(std::move(fd));

@@ -17,6 +17,7 @@
 #include "collectors/sampler/sampler.h"
 #include "history/event_record.h"
 #include "metrics/sample.h"
+#include "report/messages/site_messages.h"
 
 namespace jetmem {
 
@@ -32,6 +33,8 @@ struct LocalSnapshotOptions {
   std::string reader_socket{};
   // What programs printed that only the daemon runs, by path.
   std::map<std::string, std::string> texts{};
+  // Settings files that name the site's own messages.
+  std::vector<std::string> config{};
 };
 
 class LocalSnapshot {
@@ -73,6 +76,7 @@ class LocalSnapshot {
   std::unique_ptr<Sampler> sampler_;
   std::vector<std::size_t> chosen_;
   KernelLogSource* kernel_log_source_ = nullptr;  // the sampler's
+  std::unique_ptr<const SiteMessages> messages_;
   std::unique_ptr<kernel_log::KernelLog> kernel_log_;
   std::deque<EventRecord> events_;
 };

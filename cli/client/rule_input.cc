@@ -9,31 +9,11 @@
 #include "base/text/print_error.h"
 #include "collectors/sampler/registry.h"
 #include "config/load.h"
+#include "config/yaml_files.h"
 #include "rules/parse/check.h"
 
 namespace jetmem {
 namespace {
-
-void add_path(const std::string& path, RuleFiles& to) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    RuleFiles found = read_rule_files(path);
-    if (found.names.empty() && found.errors.empty()) {
-      found.errors.push_back({.file = path, .key = {}, .message = "contains no *.yaml file"});
-    }
-    std::move(found.names.begin(), found.names.end(), std::back_inserter(to.names));
-    std::move(found.texts.begin(), found.texts.end(), std::back_inserter(to.texts));
-    std::move(found.errors.begin(), found.errors.end(), std::back_inserter(to.errors));
-    return;
-  }
-  auto text = read_config_file(path);
-  if (!text) {
-    to.errors.push_back({.file = path, .key = {}, .message = text.error().message});
-    return;
-  }
-  to.names.push_back(path);
-  to.texts.push_back(std::move(*text));
-}
 
 // A file read alone may refer to shipped names: that is an error only then.
 void print_shipped_rules(const NamedRules& named, const RulesSettings& settings,
@@ -89,9 +69,9 @@ ParsedRules read_rules(const NamedRules& named, const RulesSettings& settings, s
   if (in_force ? settings.shipped : named.with_shipped) {
     texts.assign(shipped_rules().begin(), shipped_rules().end());
   }
-  RuleFiles local;
-  if (in_force) local = read_rule_files(settings.directory);
-  for (const std::string& path : named.paths) add_path(path, local);
+  YamlFiles local;
+  if (in_force) local = read_yaml_files(settings.directory);
+  for (const std::string& path : named.paths) add_yaml_path(path, local);
   for (const ConfigText& text : local.views()) texts.push_back(text);
   files = texts.size();
   ParsedRules parsed = load_rules(texts, MetricCatalog::of_jetmem(), settings.interval);

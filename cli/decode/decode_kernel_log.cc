@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -10,8 +11,8 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "cli/client/site_messages_input.h"
 #include "cli/command.h"
-#include "cli/decode/cut_line.h"
 #include "cli/decode/log_format.h"
 #include "cli/exit_codes.h"
 #include "cli/text/events/cause_text.h"
@@ -33,6 +34,7 @@ struct KernelLogOptions : Target {
   std::optional<std::string> soc;
   bool json = false;
   bool causes = false;
+  std::vector<std::string> config;
 };
 
 std::string time_of(const Event& event, std::string_view printed) {
@@ -49,8 +51,7 @@ class KernelLogExplainer {
   void bytes(std::string_view bytes) { facts_.feed(bytes); }
 
   void event(const Event& event, std::string_view printed_time) {
-    keep(event);
-    put_cut_lines(event.line);
+    if (!event.is_guess()) keep(event);
     const std::string time = time_of(event, printed_time);
     if (json_) {
       nlohmann::ordered_json json = event_json(event);
@@ -60,11 +61,16 @@ class KernelLogExplainer {
       return;
     }
     const kernel_log::KindInfo& info = kernel_log::info_of(event.kind());
+    const std::string_view name = event.is_guess() ? "guess" : info.name;
     std::string head = "line " + std::to_string(event.line);
     if (!time.empty()) head.append(" [").append(time).append("]");
-    head.append(": ").append(info.name);
+    head.append(": ").append(name);
     // In a row of the same kind the meaning stands right above.
-    put(event_block(head, event, event.kind() != last_));
+    put(event_block(head, event, event.kind() != last_ || event.kind() == EventKind::kCustom));
+    if (event.is_guess()) {
+      ++guesses_;
+      return;
+    }
     last_ = event.kind();
     ++by_kind_[static_cast<std::size_t>(event.kind())];
     const bool smmu = event.kind() == EventKind::kSmmuContextFault ||
@@ -74,26 +80,7 @@ class KernelLogExplainer {
                                           (event.has("sid") || event.has("cbfrsynra")));
   }
 
-  // A line that no event has. It may be one that was cut.
-  void other(const kernel_log::LogLine& line, std::string_view printed_time) {
-    const bool headless = printed_time.empty() && !line.stamp;
-    const auto kind = cut_lines_.kind_of(line.text, headless);
-    if (!kind) return;
-    ++cut_count_;
-    keep_cut(*kind, line.text);
-    // Events come out some lines later.
-    if (held_cut_.size() == kMaxHeldCut) put_cut_lines(line.number);
-    held_cut_.push_back({line.number, *kind, printable(printed_time, 60)});
-  }
-
-  void put_cut_lines(std::uint64_t before) {
-    std::size_t n = 0;
-    for (; n < held_cut_.size() && held_cut_[n].line < before; ++n) put_cut_line(held_cut_[n]);
-    held_cut_.erase(held_cut_.begin(), held_cut_.begin() + static_cast<std::ptrdiff_t>(n));
-  }
-
   void summary(const TextLog::Counts& counts) {
-    put_cut_lines(UINT64_MAX);
     const std::string losses = omitted_text(counts);
     facts_.finish();
     std::vector<const EventRecord*> kept;
@@ -106,10 +93,10 @@ class KernelLogExplainer {
       if (!losses.empty()) warn("decode kernel-log", losses);
       return;
     }
-    if (counts.events > 0 || cut_count_ > 0) put("\n");
+    const std::uint64_t events = counts.events - std::min(counts.events, guesses_);
+    if (counts.events > 0) put("\n");
     std::string text = counted(counts.lines, "line") + " read: ";
-    text.append(counts.events == 0 ? "no event concerning memory"
-                                   : counted(counts.events, "event"));
+    text.append(events == 0 ? "no event concerning memory" : counted(events, "event"));
     std::string kinds;
     for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
       const std::uint64_t count = by_kind_[static_cast<std::size_t>(info.kind)];
@@ -118,9 +105,11 @@ class KernelLogExplainer {
       kinds.append(info.name);
     }
     if (!kinds.empty()) text.append(kinds).append(")");
+    if (guesses_ > 0) {
+      text.append("; ").append(guesses_ == 1 ? "1 guess" : std::to_string(guesses_) + " guesses");
+    }
     const std::uint64_t silent = counts.lines - counts.sending - counts.foreign;
     text.append("; ").append(counted(silent, "line")).append(" without one");
-    if (cut_count_ > 0) text.append(", ").append(std::to_string(cut_count_)).append(" of them cut");
     if (!losses.empty()) text.append("; ").append(losses);
     put(wrapped(text + ".", 0));
     put(causes_text(causes));
@@ -141,28 +130,17 @@ class KernelLogExplainer {
   };
 
   void keep(const Event& event) {
-    if (!has_room(event.kind(), 1)) return;
+    if (!has_room(event.kind())) return;
     kept_.push_back(
         kernel_event_record(event, kernel_log::Origin::kSystem,
                             event.stamp ? std::optional<Nanoseconds>(*event.stamp) : std::nullopt));
   }
 
-  // What is left of a line may still say what it was about. It is no event that is counted.
-  void keep_cut(EventKind kind, std::string_view text) {
-    if (!has_room(kind, 0)) return;
-    EventRecord record;
-    record.count = 0;
-    record.kind = kernel_log::info_of(kind).name;
-    record.origin = "system";
-    record.summary = printable(text, 300);
-    kept_.push_back(std::move(record));
-  }
-
   // False: it is counted with the last that was kept of its kind.
-  bool has_room(EventKind kind, std::uint64_t count) {
+  bool has_room(EventKind kind) {
     Kept& kept = kept_of_[static_cast<std::size_t>(kind)];
     if (kept.count == kMostOfKind) {
-      kept_[kept.last].count += count;
+      ++kept_[kept.last].count;
       return false;
     }
     ++kept.count;
@@ -170,33 +148,7 @@ class KernelLogExplainer {
     return true;
   }
 
-  struct CutLine {
-    std::uint64_t line;
-    EventKind kind;
-    std::string time;
-  };
-  static constexpr std::size_t kMaxHeldCut = 64;
-
-  void put_cut_line(const CutLine& cut) {
-    const std::string_view kind = kernel_log::info_of(cut.kind).name;
-    last_ = EventKind::kNone;
-    if (json_) {
-      nlohmann::ordered_json json;
-      json["cut_line"] = kind;
-      json["line"] = cut.line;
-      if (!cut.time.empty()) json["time"] = cut.time;
-      put(json.dump() + "\n");
-      return;
-    }
-    std::string text = "line " + std::to_string(cut.line);
-    if (!cut.time.empty()) text.append(" [").append(cut.time).append("]");
-    text.append(": cut line, probably ").append(kind).append("\n");
-    put(text);
-  }
-
-  CutLines cut_lines_;
-  std::vector<CutLine> held_cut_;
-  std::uint64_t cut_count_ = 0;
+  std::uint64_t guesses_ = 0;
   Soc soc_;
   bool json_;
   bool causes_;
@@ -223,11 +175,11 @@ int run_decode_kernel_log(const KernelLogOptions& options) {
   }
   const auto input = open_input(options.root, options.file, "/dev/kmsg", "kernel-log");
   if (!input) return failed("decode kernel-log", input.error());
+  const auto messages = site_messages_for(options.config);
   KernelLogExplainer explainer(soc, options.json, options.causes);
   const auto log = std::make_unique<TextLog>(
-      soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); });
-  log->set_unknown(
-      [&](const kernel_log::LogLine& line, std::string_view time) { explainer.other(line, time); });
+      soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); },
+      messages->catalogues());
   const auto read = feed_from(input->fd.get(), input->path, *log,
                               [&](std::string_view bytes) { explainer.bytes(bytes); });
   if (!read) return failed("decode kernel-log", read.error());
@@ -248,14 +200,17 @@ void add_decode_kernel_log(const Command& decode) {
   command.flag("--json", options.json, "One JSON object per line for each event, nothing else");
   command.flag("--causes", options.causes,
                "With --json: an object for each cause behind the events");
+  command.option("--config", options.config, "FILE",
+                 "Settings file that names the site's own messages (default: those of jetmemd)");
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
       "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
-      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. A line "
-      "whose beginning or end is missing is reported as \"cut line, probably KIND\" (--json: "
-      "cut_line). Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
+      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
       "reads DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines "
-      "that a process wrote into the kernel log are counted and ignored.\n\nAt the end: why it "
+      "that a process wrote into the kernel log are counted and ignored. Messages of the site's own "
+      "(messages.directory) are known, too. A line that is no message that jetmem knows and whose "
+      "words suggest trouble is a guess (--json: \"known\": false): it is shown and counts for "
+      "nothing.\n\nAt the end: why it "
       "happened and what to do, the likeliest root first, from the events together and from what "
       "the log says of the machine (kernel and L4T release, command line, CMA, modules of "
       "backtraces). With --json --causes: objects with the members cause_id (a code), harm, kind, "

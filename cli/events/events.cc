@@ -39,13 +39,16 @@ struct EventsOptions : DeviceClientOptions {
   bool faults_only = false;
 };
 
+// What a kernel log has.
+bool is_of_log(EventWhat what) { return what == EventWhat::kKernel || what == EventWhat::kGuess; }
+
 class EventsCommand {
  public:
   explicit EventsCommand(const EventsOptions& options) : options_(options) {}
 
   int run() {
     if (auto good = check(); !good) return fail_with(good.error());
-    if (options_.only_ring) return show_ring_events(options_.ring);
+    if (options_.only_ring) return show_ring();
     auto history = open_device_history(options_);
     Result<HistoryFacts> facts = history ? (*history)->facts() : tl::unexpected(history.error());
     if (!facts) return without_history(facts.error());
@@ -63,7 +66,7 @@ class EventsCommand {
       const auto what = event_what_named(name);
       if (!what) {
         return fail(Errc::kInvalid, "--category: '" + printable(name, 40) +
-                                        "' is not kernel, alert, daemon or mark");
+                                        "' is not kernel, alert, daemon, mark or guess");
       }
       needed_.what.push_back(*what);
     }
@@ -76,7 +79,7 @@ class EventsCommand {
     needed_.limit = options_.limit;
     const bool other_than_kernel =
         std::any_of(needed_.what.begin(), needed_.what.end(),
-                    [](EventWhat what) { return what != EventWhat::kKernel; });
+                    [](EventWhat what) { return !is_of_log(what); });
     if (options_.only_ring && other_than_kernel) {
       return fail(Errc::kInvalid, "--ring has kernel events only");
     }
@@ -93,6 +96,17 @@ class EventsCommand {
     return {};
   }
 
+  int show_ring() const {
+    RingQuery ring = options_.ring;
+    const auto wants = [&](EventWhat what) {
+      const auto& all = needed_.what;
+      return all.empty() || std::find(all.begin(), all.end(), what) != all.end();
+    };
+    ring.with_events = wants(EventWhat::kKernel);
+    ring.with_guesses = wants(EventWhat::kGuess);
+    return show_ring_events(ring);
+  }
+
   // The ring, as far back as the kernel keeps it.
   int without_history(const Error& why) {
     const bool is_mistake = why.code == Errc::kInvalid ||
@@ -105,12 +119,11 @@ class EventsCommand {
       return show_answered();
     }
     const bool kernel_too =
-        needed_.what.empty() || std::find(needed_.what.begin(), needed_.what.end(),
-                                          EventWhat::kKernel) != needed_.what.end();
+        needed_.what.empty() || std::any_of(needed_.what.begin(), needed_.what.end(), is_of_log);
     if (!kernel_too) return fail_with(why);
     // A captured tree need not have one; what is there and cannot be used is said.
     if (!options_.root.empty() && why.code != Errc::kAbsent) note(why.message);
-    const int status = show_ring_events(options_.ring);
+    const int status = show_ring();
     if (status == kExitOk && options_.root.empty()) {
       note(why.message + "; showing the kernel's ring buffer");
     }
@@ -192,7 +205,9 @@ class EventsCommand {
   }
 
   void add_log(const HistoryFacts& facts, EventsFound& found) {
-    auto shot = LocalSnapshot::read(options_.root, {"kernel_log"});
+    LocalSnapshotOptions local;
+    local.config = options_.config;
+    auto shot = LocalSnapshot::read(options_.root, {"kernel_log"}, std::move(local));
     if (!shot) return note(shot.error().message);
     const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
     if (status.state == SourceState::kFailed || status.state == SourceState::kDenied) {
@@ -321,6 +336,7 @@ void without_dash(std::string& text) {
 int run_events(const EventsOptions& given) {
   EventsOptions options = given;
   options.ring.root = options.root;
+  options.ring.config = options.config;
   if (options.faults_only) {
     options.ring.kinds = fault_kinds();
     options.what = {"kernel"};
@@ -341,7 +357,7 @@ void add_command(const Command& program, const char* name, const char* help, boo
                  "@1790000000");
   command.option("--until", options.ring.until, "WHEN", "End");
   if (!faults_only) {
-    command.option("--category", options.what, "WHAT", "Only kernel, alert, daemon or mark")
+    command.option("--category", options.what, "WHAT", "Only kernel, alert, daemon, mark or guess")
         .separated_by_commas();
     command.option("--kind", options.ring.kinds, "KIND", "Only these kinds: oom_kill,firing")
         .separated_by_commas();
@@ -364,7 +380,8 @@ void add_command(const Command& program, const char* name, const char* help, boo
       "source are "
       "shown once, with their number and end; --json has each. Lines that processes wrote into the "
       "kernel log are counted and ignored. Times are since boot if the wall clock is unknown; ~ "
-      "marks a clock that was never synchronised.");
+      "marks a clock that was never synchronised. A guess is a line that is no message that jetmem "
+      "knows: what its words suggest, and the line; --category guess has those alone.");
   command.exit_status("0 if it was read, with or without events; 3 if there is nothing to read");
 }
 

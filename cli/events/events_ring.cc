@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "cli/client/site_messages_input.h"
 #include "cli/command.h"
 #include "cli/decode/log_format.h"
 #include "cli/draw/since.h"
@@ -43,6 +44,8 @@ class EventPrinter {
       : needed_(needed), json_(needed.json), boot_(boot), span_(span), list_(put) {}
 
   void event(const Event& event) {
+    if (!needed_.with_guesses && event.is_guess()) return;
+    if (!needed_.with_events && !event.is_guess()) return;
     const std::vector<std::string>& kinds = needed_.kinds;
     const auto is_wanted = [&](kernel_log::EventKind kind) {
       return kinds.empty() ||
@@ -186,9 +189,10 @@ int run_live(const RingQuery& options) {
   const UniqueFd ring(::open(kRing, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (!ring.valid()) return failed_past(options.command, ring_error("open", errno));
   EventPrinter printer(options, boot, *span);
+  const auto messages = site_messages_for(options.config);
   const auto log = std::make_unique<TextLog>(
       kernel_log::soc_of(Root::live()),
-      [&](const Event& event, std::string_view) { printer.event(event); });
+      [&](const Event& event, std::string_view) { printer.event(event); }, messages->catalogues());
   const auto until = std::chrono::duration_cast<std::chrono::microseconds>(mono);
   if (auto read = feed_ring(ring.get(), until + std::chrono::seconds(1), *log); !read) {
     return failed_past(options.command, read.error());
@@ -227,9 +231,10 @@ int run_captured(const std::string& directory, const RingQuery& options) {
   auto file = open_captured(*root, directory);
   if (!file) return failed_past(options.command, file.error());
   EventPrinter printer(options, boot, *span);
+  const auto messages = site_messages_for(options.config);
   const auto log = std::make_unique<TextLog>(
       kernel_log::soc_of(*root),
-      [&](const Event& event, std::string_view) { printer.event(event); });
+      [&](const Event& event, std::string_view) { printer.event(event); }, messages->catalogues());
   const std::string path = printable(directory, 300) + kRing;
   const auto read = feed_from(file->get(), path, *log);
   if (!read) return failed_past(options.command, read.error());

@@ -17,7 +17,10 @@ struct RingQuery {
   std::optional<std::string> since;
   std::optional<std::string> until;
   std::vector<std::string> kinds;  // any of; empty: all
+  std::vector<std::string> config;  // settings files that name the site's own messages
   bool json = false;
+  bool with_events = true;
+  bool with_guesses = true;
 };
 
 // Shows them; the exit status.

@@ -37,6 +37,7 @@ std::string text_of(const EventRecord& event) {
       break;
     case EventWhat::kKernel:
     case EventWhat::kDaemon:
+    case EventWhat::kGuess:
       break;
   }
   if (event.count > 1) out += " (" + std::to_string(event.count) + " times)";

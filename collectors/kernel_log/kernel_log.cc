@@ -61,6 +61,11 @@ void KernelLog::caught_up() {
 }
 
 void KernelLog::on_event(const Event& event) {
+  if (event.is_guess()) {
+    const Occurrence occurrence = tally_.count_guess(event, time_of(event), event.from_before);
+    if (on_event_) on_event_(event, occurrence);
+    return;
+  }
   const Occurrence occurrence = tally_.count(event, time_of(event), event.from_before);
   if (event.kind() == EventKind::kRatelimitSuppressed) {
     const EventKind kind = suppressed_kind(event.text("function"));

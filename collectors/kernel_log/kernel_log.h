@@ -47,6 +47,14 @@ class KernelLog {
   KernelLog& operator=(const KernelLog&) = delete;
 
   void set_accept_user_records(bool accept) { feed_.set_accept_foreign(accept); }
+  // A site's own messages, or null, for lines from here on. Those before must live until there is
+  // nothing held.
+  void set_site_messages(const Catalogue* site) {
+    site_ = site;
+    feed_.set_catalogues({.second = site});
+  }
+  // Null: none.
+  const Catalogue* site_messages() const { return site_; }
 
   // One record of /dev/kmsg as read(2) gave it.
   void record(std::string_view raw);
@@ -97,6 +105,7 @@ class KernelLog {
 
   const Clock& clock_;
   OnEvent on_event_;
+  const Catalogue* site_ = nullptr;
   LineFeed feed_;
   Tally tally_;
   LogCounters counters_;

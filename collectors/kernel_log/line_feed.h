@@ -15,7 +15,9 @@ namespace jetmem::kernel_log {
 
 class LineFeed {
  public:
-  LineFeed(Soc soc, Assembler::Emit emit) : assembler_(soc, std::move(emit)) {}
+  LineFeed(Soc soc, Assembler::Emit emit, const Catalogues& catalogues = {})
+      : assembler_(soc, std::move(emit), catalogues) {}
+  void set_catalogues(const Catalogues& catalogues) { assembler_.set_catalogues(catalogues); }
 
   // A line, or a record, whose text may be several. Returns whether it was of an event. Of `line`
   // only the number stays.

@@ -55,6 +55,15 @@ constexpr std::array kMetrics{
             "Processes killed because memory ran out since boot, by name. scope=machine: the "
             "device was out of memory; scope=memcg: a control group reached its own limit.",
             {"scope", "comm", "origin"}, 2 * kPerKind),
+    counter("jetmem_kernel_message_events_total",
+            "Events since boot that are a message of the site's own (messages.directory), by its "
+            "id; those with a kind of jetmem's are in jetmem_kernel_events_total, too.",
+            {"message", "kind", "origin"}, 2 * Tally::kMaxMessages),
+    counter("jetmem_kernel_guesses_total",
+            "Lines since boot that are no message that jetmem knows and whose words suggest an "
+            "event of this kind, by driver. They are in no other count and raise no alert: what "
+            "grows here is worth a message of the site's own (jetmem events --category guess).",
+            {"kind", "driver"}, Tally::kMaxGuesses + 1),
     gauge("jetmem_kernel_log_input",
           "1 for where the kernel log comes from: kmsg, the journal in its place, or a captured "
           "file.",
@@ -121,6 +130,31 @@ void write_kinds(SampleWriter& out, const KernelLogReading& reading, AbsentValue
       out.put(metric("jetmem_kernel_event_last_seen_timestamp_seconds"),
               to_seconds(*last + *wall_offset), info.name);
     }
+  }
+}
+
+// Every message that is described is there from the start, as kinds are.
+void write_messages(SampleWriter& out, const KernelLogReading& reading) {
+  const kernel_log::Catalogue* const site = reading.log->site_messages();
+  if (site == nullptr) return;
+  for (const kernel_log::Message& message : site->messages()) {
+    if (!reading.is_counted(message.kind)) continue;
+    const std::string_view kind = info_of(message.kind).name;
+    const kernel_log::MessageCount* const count = reading.log->tally().message(message.id);
+    for (const Origin origin : {Origin::kSystem, Origin::kProbe}) {
+      const std::uint64_t events =
+          count == nullptr ? 0 : count->count[static_cast<std::size_t>(origin)];
+      if (origin == Origin::kProbe && events == 0) continue;
+      out.put(metric("jetmem_kernel_message_events_total"), events, message.id, kind,
+              origin_name(origin));
+    }
+  }
+}
+
+void write_guesses(SampleWriter& out, const Tally& tally) {
+  for (const Entry& guess : tally.guesses()) {
+    out.put(metric("jetmem_kernel_guesses_total"), guess.count,
+            guess.other ? guess.parts[0].view() : info_of(guess.kind).name, guess.parts[0].view());
   }
 }
 
@@ -203,7 +237,11 @@ void KernelLogSource::write(SampleWriter& out, WriteContext& context) const {
     }
     out.put(metric("jetmem_kernel_incidents_total"), tally.incidents(group), group_name(group));
   }
-  if (reading_.log->is_caught_up()) write_entries(out, tally);
+  if (reading_.log->is_caught_up()) {
+    write_entries(out, tally);
+    write_messages(out, reading_);
+    write_guesses(out, tally);
+  }
   const auto put_input = [&](KernelLogInput input, std::string_view name) {
     out.put(metric("jetmem_kernel_log_input"), reading_.input == input ? 1 : 0, name);
   };

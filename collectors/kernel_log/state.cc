@@ -88,6 +88,40 @@ Entry entry_of(const Json& json) {
   return entry;
 }
 
+Json message_json(const MessageCount& message) {
+  return {{"id", message.id.view()},          {"kind", info_of(message.kind).name},
+          {"count", message.count},           {"quiet", message.quiet},
+          {"first", time_json(message.first)}, {"last", time_json(message.last)}};
+}
+
+MessageCount message_of(const Json& json) {
+  MessageCount message;
+  message.id.set(json.at("id").get_ref<const std::string&>());
+  message.kind = kind_of(json.at("kind"));
+  for (std::size_t o = 0; o < kOrigins; ++o) message.count[o] = count_of(json.at("count").at(o));
+  message.quiet = count_of(json.at("quiet"));
+  message.first = time_of(json.at("first"));
+  message.last = time_of(json.at("last"));
+  return message;
+}
+
+Json guess_json(const Entry& guess) {
+  return {{"kind", guess.other ? Json(nullptr) : Json(info_of(guess.kind).name)},
+          {"driver", guess.parts[0].view()},
+          {"count", guess.count},
+          {"reported", guess.reported}};
+}
+
+Entry guess_of(const Json& json) {
+  Entry guess;
+  guess.other = json.at("kind").is_null();
+  if (!guess.other) guess.kind = kind_of(json.at("kind"));
+  guess.parts[0].set(json.at("driver").get_ref<const std::string&>());
+  guess.count = count_of(json.at("count"));
+  guess.reported = count_of(json.at("reported"));
+  return guess;
+}
+
 SavedLog from_json(const Json& json) {
   SavedLog saved;
   saved.kernel_cursor = json.at("kernel_cursor").get<std::string>();
@@ -124,6 +158,19 @@ SavedLog from_json(const Json& json) {
     if (saved.tally.entries.size() == Tally::kMaxKeys + kKindCount * kOrigins) break;
     saved.tally.entries.push_back(entry_of(each));
   }
+  // Earlier versions did not have these.
+  if (const auto messages = json.find("messages"); messages != json.end()) {
+    for (const Json& each : *messages) {
+      if (saved.tally.messages.size() == Tally::kMaxMessages) break;
+      saved.tally.messages.push_back(message_of(each));
+    }
+  }
+  if (const auto guesses = json.find("guesses"); guesses != json.end()) {
+    for (const Json& each : *guesses) {
+      if (saved.tally.guesses.size() > Tally::kMaxGuesses) break;
+      saved.tally.guesses.push_back(guess_of(each));
+    }
+  }
   return saved;
 }
 
@@ -142,6 +189,10 @@ std::string to_text(const SavedLog& saved) {
   }
   Json entries = Json::array();
   for (const Entry& entry : saved.tally.entries) entries.push_back(entry_json(entry));
+  Json messages = Json::array();
+  for (const MessageCount& message : saved.tally.messages) messages.push_back(message_json(message));
+  Json guesses = Json::array();
+  for (const Entry& guess : saved.tally.guesses) guesses.push_back(guess_json(guess));
   const Json json{
       {"kernel_cursor", saved.kernel_cursor},
       {"process_cursor", saved.process_cursor},
@@ -154,7 +205,9 @@ std::string to_text(const SavedLog& saved) {
       {"next_incident", saved.tally.next_incident},
       {"incidents", saved.tally.incidents},
       {"kinds", std::move(kinds)},
-      {"entries", std::move(entries)}};
+      {"entries", std::move(entries)},
+      {"messages", std::move(messages)},
+      {"guesses", std::move(guesses)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

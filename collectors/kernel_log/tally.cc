@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <utility>
 
 #include "base/text/text.h"
+#include "collectors/kernel_log/catalogue/catalogue.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -33,6 +36,10 @@ std::uint64_t hash_of(const Entry& entry) {
 
 // A key field's value as text.
 void set_part(Entry::Part& part, const Event& event, std::string_view name) {
+  if (name == "message" && event.message() != nullptr) {
+    part.set(message_id(event));
+    return;
+  }
   const Field* field = event.find(name);
   if (field == nullptr && name == "client") {
     // Without a name, its number; and that only where the kernel printed one.
@@ -103,6 +110,13 @@ bool names_another(const Event& event) {
                       [&](std::string_view helper) { return comm.starts_with(helper); });
 }
 
+// Whether it is none of those that are built in.
+bool is_of_site(const Message* message) {
+  const std::span<const Message> all = shipped_messages();
+  const std::less<> less;
+  return message != nullptr && (less(message, all.data()) || !less(message, all.data() + all.size()));
+}
+
 std::uint64_t bit_of(EventKind kind) { return 1ULL << static_cast<unsigned>(kind); }
 static_assert(kKindCount <= 64);
 
@@ -160,6 +174,7 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
     if (origin == Origin::kSystem) ++quiet_[static_cast<std::size_t>(kind)];
   }
   if (entry.other) ++others_;
+  if (is_of_site(event.message())) count_message(event, origin, time, quiet);
   if (kind == EventKind::kCmaAllocFailure) {
     const std::int64_t pages = event.number("pages").value_or(0);
     if (pages > 0) {
@@ -177,6 +192,60 @@ Occurrence Tally::count(const Event& event, std::optional<Nanoseconds> time, boo
   occurrence.before_start = before_start;
   occurrence.incident = incident_of(event, entry.hash, time, occurrence.begins_incident);
   return occurrence;
+}
+
+void Tally::count_message(const Event& event, Origin origin, std::optional<Nanoseconds> time,
+                          bool quiet) {
+  const std::string_view id = message_id(event);
+  auto it = std::find_if(messages_.begin(), messages_.end(),
+                         [&](const MessageCount& each) { return each.id.view() == id; });
+  if (it == messages_.end()) {
+    if (messages_.size() >= kMaxMessages) return;
+    it = messages_.emplace(messages_.end());
+    it->id.set(id);
+  }
+  it->kind = event.kind();
+  ++it->count[static_cast<std::size_t>(origin)];
+  if (origin != Origin::kSystem) return;
+  if (quiet) {
+    ++it->quiet;
+  } else if (time) {
+    it->recent.add(*time, 1);
+    if (!it->first || *time < *it->first) it->first = time;
+    if (!it->last || *time > *it->last) it->last = time;
+  }
+}
+
+const MessageCount* Tally::message(std::string_view id) const {
+  for (const MessageCount& each : messages_) {
+    if (each.id.view() == id) return &each;
+  }
+  return nullptr;
+}
+
+Occurrence Tally::count_guess(const Event& event, std::optional<Nanoseconds> time,
+                              bool before_start) {
+  ++changes_;
+  Entry::Part driver;
+  set_part(driver, event, event.has("driver") ? "driver" : "dev");
+  auto it = std::find_if(guesses_.begin(), guesses_.end(), [&](const Entry& each) {
+    return each.kind == event.kind() && each.parts[0].view() == driver.view();
+  });
+  if (it == guesses_.end() && guesses_.size() >= kMaxGuesses) {
+    it = std::find_if(guesses_.begin(), guesses_.end(), [](const Entry& each) { return each.other; });
+  }
+  if (it == guesses_.end()) {
+    it = guesses_.emplace(guesses_.end());
+    it->other = guesses_.size() > kMaxGuesses;
+    if (it->other) driver.set(kOther);
+    it->kind = it->other ? EventKind::kNone : event.kind();
+    it->parts[0] = driver;
+  }
+  ++it->count;
+  return {.entry = &*it,
+          .entry_index = static_cast<std::size_t>(it - guesses_.begin()),
+          .time = time,
+          .before_start = before_start};
 }
 
 void Tally::add_recent(const Entry& entry, Nanoseconds when, std::uint64_t count) {
@@ -305,20 +374,30 @@ std::uint64_t Tally::incident_of(const Event& event, std::uint64_t key,
   return incident.number;
 }
 
-Tally::Saved Tally::save() const { return {kinds_, incidents_, entries_, others_, next_incident_}; }
+Tally::Saved Tally::save() const {
+  return {kinds_, incidents_, entries_, messages_, guesses_, others_, next_incident_};
+}
 
 void Tally::restore(Saved saved) {
   kinds_ = saved.kinds;
   incidents_ = saved.incidents;
   entries_ = std::move(saved.entries);
+  messages_ = std::move(saved.messages);
+  guesses_ = std::move(saved.guesses);
   others_ = saved.others;
   next_incident_ = saved.next_incident;
+  // When those between the first and the last were is not kept: as old as can be.
+  for (MessageCount& each : messages_) {
+    if (each.system() <= each.quiet) continue;
+    const std::uint64_t count = each.system() - each.quiet;
+    if (each.first && count > 1) each.recent.add(*each.first, count - 1);
+    if (each.last) each.recent.add(*each.last, 1);
+  }
   quiet_.fill(0);
   for (const Entry& entry : entries_) {
     if (entry.origin != Origin::kSystem) continue;
     quiet_[static_cast<std::size_t>(entry.kind)] += entry.quiet;
     if (entry.count <= entry.quiet) continue;
-    // When those between the first and the last were is not kept: as old as can be.
     const std::uint64_t count = entry.count - entry.quiet;
     if (entry.first && count > 1) add_recent(entry, *entry.first, count - 1);
     if (entry.last) add_recent(entry, *entry.last, 1);

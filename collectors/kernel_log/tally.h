@@ -103,6 +103,20 @@ struct Entry {
   Nanoseconds report_pause{0};
 };
 
+// Events of one message of a site's own, by its id.
+struct MessageCount {
+  Entry::Part id;
+  EventKind kind = EventKind::kNone;
+  std::array<std::uint64_t, kOrigins> count{};
+  // Of those with origin system: events that need nobody's attention.
+  std::uint64_t quiet = 0;
+  std::optional<Nanoseconds> first;  // boot clock; of those that are not quiet, with origin system
+  std::optional<Nanoseconds> last;
+  RecentCount recent;  // likewise
+
+  std::uint64_t system() const { return count[0]; }
+};
+
 // Of an entry of memory_error or gpu_ecc_error, by its key fields.
 ErrorSeverity severity_of(const Entry& entry);
 
@@ -120,11 +134,16 @@ class Tally {
  public:
   static constexpr std::size_t kMaxKeys = 256;
   static constexpr std::size_t kMaxKeysPerKind = 48;
+  static constexpr std::size_t kMaxMessages = 500;
+  static constexpr std::size_t kMaxGuesses = 32;
 
   Tally();
 
   // `time` on the boot clock, absent where the log has none.
   Occurrence count(const Event& event, std::optional<Nanoseconds> time, bool before_start);
+  // An event that is a guess (Event::is_guess()) is in none of the other counts. The entry's first
+  // part is the driver.
+  Occurrence count_guess(const Event& event, std::optional<Nanoseconds> time, bool before_start);
   // The kernel suppressed this many messages of a kind, as it reports at `time`: often only when
   // the next of them comes, so they are put down to whatever the last of that kind was put down to,
   // too. That next one may come days later: only if the line before was just printed (kAtOnce) are
@@ -172,6 +191,11 @@ class Tally {
   std::uint64_t incidents(Group group) const { return incidents_[static_cast<std::size_t>(group)]; }
   const std::vector<Entry>& entries() const { return entries_; }
   std::vector<Entry>& entries() { return entries_; }
+  // Those of a site's messages that came; at most kMaxMessages.
+  const std::vector<MessageCount>& messages() const { return messages_; }
+  const MessageCount* message(std::string_view id) const;
+  // By kind and driver; the last may be for all others, without a kind.
+  const std::vector<Entry>& guesses() const { return guesses_; }
   // Events that were counted under "other".
   std::uint64_t others() const { return others_; }
   // Changes with every event.
@@ -189,6 +213,8 @@ class Tally {
     std::array<KindCounts, kKindCount> kinds;
     std::array<std::uint64_t, kGroups> incidents{};
     std::vector<Entry> entries;
+    std::vector<MessageCount> messages;
+    std::vector<Entry> guesses;
     std::uint64_t others = 0;
     std::uint64_t next_incident = 1;
   };
@@ -214,6 +240,7 @@ class Tally {
 
   const KindCounts& of(EventKind kind) const { return kinds_[static_cast<std::size_t>(kind)]; }
   void add_recent(const Entry& entry, Nanoseconds when, std::uint64_t count);
+  void count_message(const Event& event, Origin origin, std::optional<Nanoseconds> time, bool quiet);
   Entry& entry_of(const Event& event, Origin origin);
   Entry& other_of(EventKind kind, Origin origin);
   Origin origin_of(EventKind kind, std::optional<Nanoseconds> time) const;
@@ -230,6 +257,8 @@ class Tally {
   std::array<std::array<RecentCount, kErrorSeverities>, 2> recent_errors_{};
   std::array<std::uint64_t, kGroups> incidents_{};
   std::vector<Entry> entries_;
+  std::vector<MessageCount> messages_;
+  std::vector<Entry> guesses_;
   std::array<std::uint8_t, kKindCount> keys_of_kind_{};
   std::uint64_t others_ = 0;
   std::uint64_t changes_ = 0;

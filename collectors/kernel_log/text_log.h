@@ -36,7 +36,7 @@ class TextLog {
   // A message that no event has; its texts are valid during the call only.
   using Unknown = std::function<void(const LogLine&, std::string_view time_text)>;
 
-  TextLog(Soc soc, Emit emit);
+  TextLog(Soc soc, Emit emit, const Catalogues& catalogues = {});
   TextLog(const TextLog&) = delete;
   TextLog& operator=(const TextLog&) = delete;
 

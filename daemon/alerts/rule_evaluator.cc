@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "config/yaml_files.h"
 #include "rules/model/metric_catalog.h"
 #include "rules/parse/check.h"
 
@@ -84,7 +85,7 @@ RuleEvaluator::RuleEvaluator(const Options& options, const Clock& clock, Log& lo
       waits_from_(clock.boot()) {}
 
 bool RuleEvaluator::apply(const RulesSettings& settings) {
-  const RuleFiles local = read_rule_files(settings.directory);
+  const YamlFiles local = read_yaml_files(settings.directory);
   std::vector<ConfigText> texts;
   if (settings.shipped) texts.assign(shipped_rules().begin(), shipped_rules().end());
   for (const ConfigText& text : local.views()) texts.push_back(text);

@@ -7,6 +7,7 @@
 
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "collectors/kernel_log/catalogue/message.h"
 #include "collectors/kernel_log/decode/decode.h"
 #include "collectors/kernel_log/event/attention.h"
 
@@ -40,8 +41,7 @@ std::string field_prefix(const KindInfo& info) {
   return "JETMEM_" + upper(info.name.substr(0, info.name.find('_'))) + "_";
 }
 
-void add_fields(const Event& event, const KindInfo& info, LogEntry& entry) {
-  const std::string prefix = field_prefix(info);
+void add_fields(const Event& event, const std::string& prefix, LogEntry& entry) {
   for (std::size_t i = 0; i < event.size(); ++i) {
     const Field& field = event[i];
     std::string value;
@@ -63,6 +63,12 @@ void add_fields(const Event& event, const KindInfo& info, LogEntry& entry) {
   }
 }
 
+void add_message(const Event& event, LogEntry& entry) {
+  if (const std::string_view id = message_id(event); !id.empty()) {
+    entry.fields.emplace_back("JETMEM_EVENT_MESSAGE", std::string(id));
+  }
+}
+
 LogEntry start_entry(const KindInfo& info, const Entry& about) {
   LogEntry entry;
   entry.level = info.level;
@@ -74,10 +80,17 @@ LogEntry start_entry(const KindInfo& info, const Entry& about) {
   return entry;
 }
 
+// What it usually means: as the site's own message says it, or its kind.
+std::string_view meaning_of(const Event& event, const KindInfo& info) {
+  const bool has_own = event.message() != nullptr && !event.message()->cause.empty();
+  return has_own ? event.message()->cause : info.meaning;
+}
+
 }  // namespace
 
 void EventLog::event(const Event& event, const Occurrence& occurrence) {
   Entry& about = *occurrence.entry;
+  if (event.is_guess()) return guess(event, about, occurrence.before_start);
   due_ = true;
   // Not the first of its source of trouble: the digest reports it.
   if (about.reported > 0 || about.report_at > Nanoseconds(0)) return;
@@ -86,7 +99,8 @@ void EventLog::event(const Event& event, const Occurrence& occurrence) {
   about.report_at = now + kFirstPause;
   const KindInfo& info = info_of(event.kind());
   if (occurrence.before_start) {
-    earlier_.push_back({occurrence.entry_index, log_entry_of(event, occurrence)});
+    earlier_.push_back({occurrence.entry_index, log_entry_of(event, occurrence),
+                        std::string(meaning_of(event, info))});
     return;
   }
   if (!may_write(now, info.level)) {
@@ -99,11 +113,28 @@ void EventLog::event(const Event& event, const Occurrence& occurrence) {
   if (refers && was_logged(occurrence.incident)) {
     entry.message += "; same incident as what was logged just before";
   } else {
-    entry.message.append("; ").append(info.meaning);
+    entry.message.append("; ").append(meaning_of(event, info));
   }
   if (occurrence.incident > 0) {
     logged_incidents_[next_incident_++ % logged_incidents_.size()] = occurrence.incident;
   }
+  log_.write(std::move(entry));
+}
+
+// One entry for each driver and kind that its words suggest: the metric counts the rest. None of the
+// fields by which events are found, nor the text of a kind's MESSAGE_ID, which states a cause.
+void EventLog::guess(const Event& event, Entry& about, bool before_start) {
+  if (about.reported > 0) return;
+  if (!may_write(clock_.boot(), LogLevel::kInfo)) {
+    ++suppressed_;
+    return;
+  }
+  about.reported = about.count;
+  LogEntry entry;
+  entry.level = LogLevel::kInfo;
+  entry.message = (before_start ? "before jetmemd started: " : "") + describe(event);
+  entry.fields = {{"JETMEM_GUESSED_KIND", std::string(info_of(event.kind()).name)}};
+  add_fields(event, "JETMEM_GUESS_", entry);
   log_.write(std::move(entry));
 }
 
@@ -122,7 +153,8 @@ LogEntry EventLog::log_entry_of(const Event& event, const Occurrence& occurrence
   if (occurrence.incident > 0) {
     entry.fields.emplace_back("JETMEM_INCIDENT", std::to_string(occurrence.incident));
   }
-  add_fields(event, info, entry);
+  add_message(event, entry);
+  add_fields(event, field_prefix(info), entry);
   return entry;
 }
 
@@ -137,7 +169,6 @@ void EventLog::caught_up(kernel_log::Tally& tally) {
   std::uint32_t written = 0;
   for (Earlier& earlier : earlier_) {
     Entry& about = tally.entries()[earlier.entry];
-    const KindInfo& info = info_of(about.kind);
     if (written == kPerMinute) {
       ++suppressed_;
       continue;
@@ -147,7 +178,7 @@ void EventLog::caught_up(kernel_log::Tally& tally) {
     std::string message = "before jetmemd started";
     if (about.count > 1) message += ", " + std::to_string(about.count) + " times";
     message += from_to(about) + ": " + earlier.words.message;
-    message.append("; ").append(info.meaning);
+    message.append("; ").append(earlier.meaning);
     earlier.words.message = std::move(message);
     earlier.words.fields.emplace_back("JETMEM_BEFORE_START", "1");
     for (auto& [name, value] : earlier.words.fields) {

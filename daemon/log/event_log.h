@@ -53,9 +53,11 @@ class EventLog {
   struct Earlier {
     std::size_t entry = 0;  // of the tally
     LogEntry words;
+    std::string meaning;
   };
 
   bool may_write(Nanoseconds now, LogLevel level);
+  void guess(const kernel_log::Event& event, kernel_log::Entry& about, bool before_start);
   LogEntry log_entry_of(const kernel_log::Event& event, const kernel_log::Occurrence& occurrence);
   void digest(kernel_log::Entry& entry, Nanoseconds now);
   std::string clock_time(Nanoseconds boot_time) const;

@@ -182,13 +182,27 @@ void KernelLogFeed::on_journal_change() {
   on_new_events_();
 }
 
+void KernelLogFeed::set_site_messages(std::shared_ptr<const SiteMessages> messages) {
+  if (messages_ && messages_->has_same_text(*messages)) return;
+  // Twice in the lifetime of one event: it is not worth more.
+  if (former_messages_) log_.flush();
+  former_messages_ = std::exchange(messages_, std::move(messages));
+  log_.set_site_messages(messages_->catalogue());
+  journal_.set_site_messages(messages_->catalogue());
+  after_lines();
+}
+
 void KernelLogFeed::on_flush() {
   log_.flush();
   after_lines();
 }
 
 void KernelLogFeed::after_lines() {
-  if (log_.holding()) flush_timer_.set(kHold);
+  if (log_.holding()) {
+    flush_timer_.set(kHold);
+  } else {
+    former_messages_.reset();
+  }
   if (new_events_ == log_.tally().changes() || !log_.is_caught_up()) return;
   const Nanoseconds wait = last_publish_ + kPublishInterval - clock_.mono();
   if (wait <= Nanoseconds(0)) {

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,7 @@
 #include "daemon/log/journal_feed.h"
 #include "daemon/log/kernel_log_thread.h"
 #include "daemon/probe_window.h"
+#include "report/messages/site_messages.h"
 
 namespace jetmem {
 
@@ -82,6 +84,8 @@ class KernelLogFeed {
   const kernel_log::Tally& tally() const { return log_.tally(); }
 
   void set_accept_user_records(bool accept) { log_.set_accept_user_records(accept); }
+  // A site's own messages. What is the same already stays.
+  void set_site_messages(std::shared_ptr<const SiteMessages> messages);
   std::uint64_t suppressed() const { return events_.suppressed(); }
   const StateFile& state_file() const { return state_file_; }
   pid_t journal_pid() const { return journal_.pid(); }
@@ -110,6 +114,9 @@ class KernelLogFeed {
   std::function<void()> on_new_events_;
   StateFile state_file_;
   EventLog events_;
+  // Those of before a reload live as long as events wait that point to them.
+  std::shared_ptr<const SiteMessages> messages_;
+  std::shared_ptr<const SiteMessages> former_messages_;
   kernel_log::KernelLog log_;
   kernel_log::KmsgText text_;
   KernelLogThread thread_;

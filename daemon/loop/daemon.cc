@@ -382,6 +382,7 @@ void Daemon::complete_table(Nanoseconds now) {
   SampleWriter out(sampling_.table, sampling_.daemon_section, now);
   write_daemon_metrics(out, counters_);
   write_state_file_failures(out, kernel_log_.feed().state_file());
+  kernel_log_.write(out);
   children_.write(out);
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/parts/kernel_log_follower.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/text/text.h"
@@ -12,6 +13,15 @@ namespace {
 // /dev/kmsg is asked for again sooner at first, in case it was only its reader that failed.
 constexpr Nanoseconds kFirstPause = std::chrono::milliseconds(500);
 constexpr Nanoseconds kLongestPause = std::chrono::minutes(1);
+// Else a broken file could drown the rest of the log.
+constexpr std::size_t kMaxErrorsShown = 20;
+
+constexpr std::array kMessageMetrics{
+    gauge("jetmem_messages", "Messages of the site's own that the kernel log is searched for."),
+    gauge("jetmem_message_config_errors",
+          "Errors in the site's own messages when they were last read; the journal of jetmemd and "
+          "jetmem messages check list them. Messages without errors are in force."),
+};
 
 }  // namespace
 
@@ -61,8 +71,36 @@ KernelLogFollower::KernelLogFollower(DaemonContext& context, const Settings& set
 
 void KernelLogFollower::apply(const Settings& settings) {
   feed_->set_accept_user_records(settings.kernel_log.accept_user_records);
+  load_messages(settings.messages.directory);
   const SourceSettings* source = settings.find_source(KernelLogSource::kInfo.name);
   if (source != nullptr && !source->enabled) feed_->stop();
+}
+
+void KernelLogFollower::load_messages(const std::string& directory) {
+  std::shared_ptr<const SiteMessages> messages = SiteMessages::load(directory);
+  const std::vector<ConfigError>& errors = messages->errors();
+  for (std::size_t i = 0; i < std::min(errors.size(), kMaxErrorsShown); ++i) {
+    context_.log.error("messages: " + describe(errors[i]), {{"JETMEM_CONFIG_FILE", errors[i].file}});
+  }
+  if (errors.size() > kMaxErrorsShown) {
+    context_.log.error("messages: and " + std::to_string(errors.size() - kMaxErrorsShown) +
+                       " more errors: jetmem messages check lists them all");
+  }
+  if (!errors.empty()) {
+    context_.log.error("the messages of " + printable(directory) + " have errors; those without are in force: " +
+                       std::to_string(messages->size()));
+  }
+  site_messages_ = messages->size();
+  message_errors_ = errors.size();
+  feed_->set_site_messages(std::move(messages));
+  if (feed_->following()) show();  // the series of those that are new, and no longer of others
+}
+
+std::span<const Descriptor> KernelLogFollower::metrics() { return kMessageMetrics; }
+
+void KernelLogFollower::write(SampleWriter& out) const {
+  out.put(kMessageMetrics[0], site_messages_);
+  out.put(kMessageMetrics[1], message_errors_);
 }
 
 void KernelLogFollower::read(reader::Client& reader) {

@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -24,13 +26,17 @@ class KernelLogFollower {
                  HistoryFeed* history, std::function<void()> on_new_events);
 
   Result<void> start() { return feed_->start(context_.loop); }
+  // At a start and at a reload: reads the site's own messages, too. The valid ones are taken.
   void apply(const Settings& settings);
+  static std::span<const Descriptor> metrics();
+  void write(SampleWriter& out) const;
   // The source is due.
   void read(reader::Client& reader);
   void on_answer(Result<const Snapshot*> snapshot, reader::Client& reader);
   KernelLogFeed& feed() { return *feed_; }
 
  private:
+  void load_messages(const std::string& directory);
   void show();
   bool is_disabled() const;
   // Whether what jetmem-reader sent is followed, or why not: then the journal is.
@@ -43,6 +49,8 @@ class KernelLogFollower {
   // When /dev/kmsg was asked for last, and how long to wait before it is again.
   Nanoseconds last_try_{-3'600'000'000'000};
   Nanoseconds pause_{0};
+  std::size_t site_messages_ = 0;
+  std::size_t message_errors_ = 0;
 };
 
 }  // namespace jetmem

@@ -71,6 +71,10 @@ EventRecord daemon_event(std::string kind, std::string summary, Nanoseconds at) 
   return record;
 }
 
+bool is_kill(kernel_log::EventKind kind) {
+  return kind == kernel_log::EventKind::kOomKill || kind == kernel_log::EventKind::kOomKillMemcg;
+}
+
 }  // namespace
 
 HistoryFeed::HistoryFeed(Options options, const Clock& clock, Log& log)
@@ -102,13 +106,14 @@ std::optional<Nanoseconds> HistoryFeed::on_our_clock(std::optional<Nanoseconds> 
 
 void HistoryFeed::kernel_event(const kernel_log::Event& event,
                                const kernel_log::Occurrence& occurrence) {
-  const bool is_oom = event.kind() == kernel_log::EventKind::kOomKill ||
-                      event.kind() == kernel_log::EventKind::kOomKillMemcg;
+  const bool is_oom = !event.is_guess() && is_kill(event.kind());
   if (is_oom && !occurrence.before_start) recorder_.urgent("oom");
   const std::optional<Nanoseconds> time = on_our_clock(occurrence.time);
   // A storm is mostly of one source of trouble: it is counted without being put into words.
+  const std::span<std::uint64_t> known =
+      event.is_guess() ? std::span<std::uint64_t>(alike_guesses_) : std::span<std::uint64_t>(alike_);
   std::uint64_t* alike =
-      occurrence.entry_index < alike_.size() ? &alike_[occurrence.entry_index] : nullptr;
+      occurrence.entry_index < known.size() ? &known[occurrence.entry_index] : nullptr;
   if (alike != nullptr && *alike > 0 && recorder_.again(*alike, time, occurrence.before_start)) {
     return;
   }

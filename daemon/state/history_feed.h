@@ -86,6 +86,7 @@ class HistoryFeed {
   Recorder recorder_;
   // By entry of the tally: the record that waits for more alike.
   std::array<std::uint64_t, kernel_log::Tally::kMaxKeys> alike_{};
+  std::array<std::uint64_t, kernel_log::Tally::kMaxGuesses> alike_guesses_{};
   Watched level_{"jetmem_memory_pressure_level"};
   Watched stall_{"jetmem_pressure_stall_ratio{kind=\"full\",resource=\"memory\",window=\"10s\"}"};
   std::uint64_t shape_ = 0;

@@ -51,7 +51,7 @@ void members(Io& io, std::pair<A, B>& v) {
   io(v.first, v.second);
 }
 
-constexpr std::uint64_t last_of(EventWhat) { return static_cast<std::uint64_t>(EventWhat::kMark); }
+constexpr std::uint64_t last_of(EventWhat) { return static_cast<std::uint64_t>(EventWhat::kGuess); }
 constexpr std::uint64_t last_of(Resolution) {
   return static_cast<std::uint64_t>(Resolution::kQuarter);
 }

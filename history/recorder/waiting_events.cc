@@ -28,7 +28,8 @@ void WaitingEvents::count(Each& each, std::uint64_t more, Nanoseconds at) {
 
 WaitingEvents::Added WaitingEvents::add(EventRecord record, bool may_be_recorded, Nanoseconds now) {
   Added added;
-  if (record.what == EventWhat::kKernel) {
+  const bool is_of_log = record.what == EventWhat::kKernel || record.what == EventWhat::kGuess;
+  if (is_of_log) {
     const std::lock_guard lock(mutex_);
     for (auto each = events_.rbegin(); each != events_.rend(); ++each) {
       const EventRecord& other = *each->record;
@@ -48,7 +49,7 @@ WaitingEvents::Added WaitingEvents::add(EventRecord record, bool may_be_recorded
       return added;
     }
   }
-  if (record.what == EventWhat::kKernel && !has_room(now)) {
+  if (is_of_log && !has_room(now)) {
     added.refused = true;
     return added;
   }

@@ -137,8 +137,10 @@ Result<HistoryStore::Resume> HistoryStore::resume(std::int64_t boot) {
     Resume out;
     JETMEM_ASSIGN(out.last_event, events_until(c.db.get()));
     Query query(c.db.get(),
-                "SELECT max(max(at, ifnull(until, at))) FROM events WHERE boot=? AND what=?");
-    query.bind(c.number_of(boot)).bind(static_cast<std::int64_t>(EventWhat::kKernel));
+                "SELECT max(max(at, ifnull(until, at))) FROM events WHERE boot=? AND what IN (?, ?)");
+    query.bind(c.number_of(boot))
+        .bind(static_cast<std::int64_t>(EventWhat::kKernel))
+        .bind(static_cast<std::int64_t>(EventWhat::kGuess));
     JETMEM_ASSIGN(const bool found, query.next());
     if (found && !query.is_null(0)) out.kernel_until = Nanoseconds(query.number(0));
     return out;

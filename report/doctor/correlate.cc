@@ -64,6 +64,7 @@ std::int64_t number_of_boot(const DeviceNow& now, Past& past) {
 
 void gather_events(const DeviceNow& now, Past& past, Findings& out) {
   const auto add = [&](const EventRecord& event) {
+    if (event.what == EventWhat::kGuess) return;
     const double time = seconds_of(*event.wall);
     if (out.now > 0 && (time < out.now - 2 * kRecent || time > out.now + kRecent)) return;
     out.longer.push_back({time, &event});
@@ -410,12 +411,12 @@ std::uint64_t refusals(const std::vector<const EventRecord*>& events) {
   std::uint64_t count = 0;
   std::vector<std::pair<const EventRecord*, std::uint64_t>> devices;
   for (const EventRecord* each : events) {
-    if (each->kind != "dma_alloc_failure") continue;
+    if (!is_kind(*each, {"dma_alloc_failure"})) continue;
     count += each->count;
     devices.emplace_back(each, each->count);
   }
   for (const EventRecord* each : events) {
-    if (each->kind != "cma_alloc_failure") continue;
+    if (!is_kind(*each, {"cma_alloc_failure"})) continue;
     std::uint64_t left = each->count;
     for (auto& [device, free] : devices) {
       if (left == 0) break;

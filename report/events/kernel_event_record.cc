@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
+#include "collectors/kernel_log/catalogue/message.h"
 #include "collectors/kernel_log/decode/decode.h"
 #include "config/settings.h"
 #include "report/events/event_json.h"
@@ -22,9 +23,9 @@ EventRecord kernel_event_record(const kernel_log::Event& event, kernel_log::Orig
                                 std::optional<Nanoseconds> at) {
   const kernel_log::KindInfo& info = kernel_log::info_of(event.kind());
   EventRecord record;
-  record.what = EventWhat::kKernel;
+  record.what = event.is_guess() ? EventWhat::kGuess : EventWhat::kKernel;
   record.kind = std::string(info.name);
-  record.severity = std::string(log_level_name(info.level));
+  record.severity = std::string(log_level_name(event.is_guess() ? LogLevel::kInfo : info.level));
   record.origin = std::string(kernel_log::origin_name(origin));
   for (const std::string_view name : kSubjects) {
     if (const std::string_view text = event.text(name); !text.empty()) {
@@ -32,9 +33,20 @@ EventRecord kernel_event_record(const kernel_log::Event& event, kernel_log::Orig
       break;
     }
   }
+  // Whatever else they have in common, these are not of one kind.
+  if (event.kind() == kernel_log::EventKind::kCustom) {
+    record.subject = std::string(message_id(event)) + (record.subject.empty() ? "" : " ") +
+                     record.subject;
+  }
   record.summary = printable(kernel_log::describe(event), EventRecord::kMaxText);
+  nlohmann::ordered_json json = event_json(event);
+  // Who explains it later, on another machine perhaps, does not have the message.
+  if (const kernel_log::Message* const message = event.message()) {
+    if (!message->cause.empty()) json[std::string(kMessageCause)] = message->cause;
+    if (!message->remedy.empty()) json[std::string(kMessageRemedy)] = message->remedy;
+  }
   std::string fields =
-      event_json(event).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   if (fields.size() <= EventRecord::kMaxFields) record.fields = std::move(fields);
   record.at = at;
   return record;

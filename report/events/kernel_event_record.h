@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/clock.h"
 #include "collectors/kernel_log/event/event.h"
@@ -10,6 +11,10 @@
 #include "history/event_record.h"
 
 namespace jetmem {
+
+// Fields of a record: what the site's own message says of its cause and remedy.
+inline constexpr std::string_view kMessageCause = "message_cause";
+inline constexpr std::string_view kMessageRemedy = "message_remedy";
 
 // `at` on the boot clock.
 EventRecord kernel_event_record(const kernel_log::Event& event, kernel_log::Origin origin,

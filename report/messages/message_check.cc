@@ -5,6 +5,7 @@
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/decode/assembler.h"
+#include "collectors/kernel_log/text/sentence.h"
 
 namespace jetmem {
 
@@ -54,7 +55,8 @@ std::string shown(const std::map<std::string, std::string>& fields) {
 
 class Checker {
  public:
-  Checker(MessageForm form, const MessageFile& file) : file_(file), own_(file.messages) {
+  Checker(MessageForm form, const MessageFile& file)
+      : form_(form), file_(file), own_(file.messages) {
     if (form == MessageForm::kUser) {
       catalogues_.second = &own_;
     } else {
@@ -62,15 +64,16 @@ class Checker {
     }
   }
 
-  std::vector<MessageProblem> run() {
+  std::vector<ConfigError> run() {
     for (const MessageExample& example : file_.examples) check(example);
     return std::move(problems_);
   }
 
  private:
   void add(const MessageExample& example, std::string text) {
-    const std::string_view id = file_.messages[example.message].id;
-    problems_.push_back({example.at, std::string(id) + ": " + std::move(text)});
+    const std::string id(file_.messages[example.message].id);
+    problems_.push_back({file_.files[example.message], example.at.line, example.at.column,
+                         id + ".examples", id + ": " + std::move(text)});
   }
 
   void check(const MessageExample& example) {
@@ -81,16 +84,18 @@ class Checker {
         add(example, "the example gives nothing, found " + shown(fields_of(events[0])) +
                          (events[0].message() == nullptr
                               ? " by words"
-                              : " of " + std::string(events[0].message()->id)));
+                              : " of " + std::string(events[0].message()->id)) +
+                         ": narrow its line, or say what it gives");
       }
       return;
     }
     if (events.empty()) {
-      add(example, "the example's line does not fit: '" + printable(example.lines[0], 200) + "'");
+      add(example, "the example's line does not fit: '" + printable(example.lines[0], 200) + "'" +
+                       where_it_stops(message, example.lines[0]));
       return;
     }
     if (events.size() > 1) {
-      add(example, "the example is one event, found " + std::to_string(events.size()) + ": " +
+      add(example, "the example must be one event, found " + std::to_string(events.size()) + ": " +
                        shown(fields_of(events[0])) + ", " + shown(fields_of(events[1])));
       return;
     }
@@ -102,14 +107,53 @@ class Checker {
       add(example, "the example is of kind " + std::string(want) + ", found " + std::string(kind));
     }
     if (event.message() == nullptr) {
-      add(example, "the example is decoded by words, not by an entry");
-    } else if (event.message()->id != message.id && message.piece.role != Role::kFollows) {
-      add(example, "the example is a line of '" + std::string(event.message()->id) + "' too");
+      add(example, form_ == MessageForm::kUser
+                       ? "the line does not fit" + where_it_stops(message, example.lines[0])
+                       : "the example is decoded by words, not by an entry");
+      return;
+    }
+    if (event.message()->id != message.id && message.piece.role != Role::kFollows) {
+      const std::string other(event.message()->id);
+      const bool built_in = form_ == MessageForm::kUser && own_.find(other) == nullptr;
+      add(example, built_in ? "jetmem knows the line already, as '" + other +
+                                  "' (`jetmem messages explain " + other + "`): remove this entry"
+                            : "the line fits '" + other + "' too: make one of them narrower");
+      return;
     }
     if (const auto fields = fields_of(event); fields != example.fields) {
-      add(example, "the example gives " + shown(example.fields) + ", found " + shown(fields));
+      add(example, "the example says " + shown(example.fields) + ", the line gives " +
+                       shown(fields) + ": correct 'gives' or the line's form");
+    }
+    std::string sentence;
+    Event first;
+    const bool is_cut = own_.decode(example.lines[0], kernel_log::Voice::kUnknown, first).cut;
+    if (!is_cut && !message.say.empty() && !say(message.say, event, sentence)) {
+      add(example, "say names a field that this example does not give: put it in {?...}");
     }
     for (const std::string& line : example.lines) check_line(example, line);
+  }
+
+  // What helps to see why a line does not fit.
+  static std::string where_it_stops(const Message& message, std::string_view line) {
+    kernel_log::FormMatcher matcher;
+    std::size_t most = 0;
+    bool has_anchor = false;
+    for (const std::string_view form : message.forms) {
+      const std::string_view anchor = kernel_log::anchor_of(form);
+      if (line.find(anchor) == std::string_view::npos) continue;
+      has_anchor = true;
+      for (std::size_t n = line.size() - 1; n > most; --n) {
+        if (matcher.match(form, anchor, line.substr(0, n)) == kernel_log::FormMatch::kNone) continue;
+        most = n;
+        break;
+      }
+    }
+    if (!has_anchor && !message.forms.empty()) {
+      return "; it lacks '" + printable(kernel_log::anchor_of(message.forms[0]), 60) + "'";
+    }
+    if (most == 0) return "; correct the entry's line: it must be the whole line";
+    return "; it fits up to '" + printable(line.substr(most > 30 ? most - 30 : 0, std::min<std::size_t>(most, 30)), 60) +
+           "', correct the entry's line behind that";
   }
 
   void check_line(const MessageExample& example, const std::string& line) {
@@ -117,7 +161,7 @@ class Checker {
     const std::vector<Match> all = own_.all(line, event);
     if (all.size() > 1) {
       add(example, "the line fits '" + std::string(all[0].message->id) + "' and '" +
-                       std::string(all[1].message->id) + "'");
+                       std::string(all[1].message->id) + "': make one of them narrower");
     }
     const kernel_log::Voice voice = kernel_log::Voice::kUnknown;
     const Match whole = own_.decode(line, voice, event);
@@ -129,10 +173,17 @@ class Checker {
     const auto fields = fields_of(event);
     for (std::size_t n = 1; n < line.size(); ++n) {
       const Match cut = own_.decode(std::string_view(line).substr(0, n), voice, event);
-      if (!cut || (!cut.cut && cut.message->hooks.decode == nullptr)) continue;
+      if (!cut) continue;
+      // Of jetmem's own, versions that end there are taken for meant.
+      const bool fits = !cut.cut && cut.message->hooks.decode == nullptr;
+      if (fits && form_ == MessageForm::kShipped) continue;
       for (const auto& [name, value] : fields_of(event)) {
+        // Of the decoder's own: gone when the event is complete.
+        if (name.starts_with('_')) continue;
         const auto same = fields.find(name);
         if (same != fields.end() && same->second == value) continue;
+        // What ends the line may end earlier.
+        if (fits && (same == fields.end() || line.ends_with(same->second))) continue;
         add(example, "cut off behind '" + printable(line.substr(n > 30 ? n - 30 : 0, std::min<std::size_t>(n, 30))) +
                          "' it gives " + name + "=" + printable(value, 60) + ", which the whole line " +
                          (same == fields.end() ? "does not have" : "has as " + printable(same->second, 60)));
@@ -141,15 +192,16 @@ class Checker {
     }
   }
 
+  MessageForm form_;
   const MessageFile& file_;
   Catalogue own_;
   Catalogues catalogues_;
-  std::vector<MessageProblem> problems_;
+  std::vector<ConfigError> problems_;
 };
 
 }  // namespace
 
-std::vector<MessageProblem> check_messages(MessageForm form, const MessageFile& file) {
+std::vector<ConfigError> check_messages(MessageForm form, const MessageFile& file) {
   return Checker(form, file).run();
 }
 

@@ -68,7 +68,7 @@ class MessageReader {
     const YamlMap map(errors_, document.root, "",
                       std::span<const std::string_view>(kFileKeys).first(user ? 1 : 4),
                       "a file of messages");
-    if (const YamlNode* const heads = map.get("heads"); heads != nullptr) {
+    if (const YamlNode* const heads = values_by_name(map, "heads", "heads")) {
       for (std::size_t i = 0; i < heads->items.size(); ++i) {
         heads_[heads->keys[i].text] = keep(heads->items[i].text);
       }
@@ -82,7 +82,14 @@ class MessageReader {
       errors_.add(list->at, "messages", "messages must be a list: begin each with '- id: NAME'");
       return;
     }
-    for (const YamlNode& each : list->items) read_message(each);
+    for (const YamlNode& each : list->items) {
+      if (user && out_.messages.size() == kMaxSiteMessages) {
+        errors_.add(each.at, "messages", "more than " + std::to_string(kMaxSiteMessages) +
+                                             " messages: this one and those behind it are not read");
+        return;
+      }
+      read_message(each);
+    }
   }
 
  private:
@@ -93,6 +100,14 @@ class MessageReader {
   std::string_view text(const YamlMap& map, const char* name, const std::string& key) {
     const YamlNode* const node = map.get(name);
     return node == nullptr ? std::string_view{} : keep(fields_.text(*node, key + "." + name));
+  }
+
+  // Null where the key is absent, or has an error.
+  const YamlNode* values_by_name(const YamlMap& map, const char* name, const std::string& key) {
+    const YamlNode* const node = map.get(name);
+    if (node == nullptr || node->kind == YamlNode::Kind::kMap) return node;
+    errors_.add(node->at, key, key + " must be a map: '" + name + ": {name: value}'");
+    return nullptr;
   }
 
   bool flag(const YamlMap& map, const char* name, const std::string& key) {
@@ -166,7 +181,7 @@ class MessageReader {
 
   void set_constants(const YamlMap& map, const std::string& key, Message& message) {
     std::vector<Constant>& set = out_.constants.emplace_back();
-    if (const YamlNode* const node = map.get("set"); node != nullptr) {
+    if (const YamlNode* const node = values_by_name(map, "set", key + ".set")) {
       for (std::size_t i = 0; i < node->items.size(); ++i) {
         const std::string& name = node->keys[i].text;
         if (!is_field_name(name)) {
@@ -178,7 +193,7 @@ class MessageReader {
     }
     message.set = set;
     std::vector<kernel_log::Exception>& unless = out_.exceptions.emplace_back();
-    if (const YamlNode* const node = map.get("unless"); node != nullptr) {
+    if (const YamlNode* const node = values_by_name(map, "unless", key + ".unless")) {
       for (std::size_t i = 0; i < node->items.size(); ++i) {
         for (auto& [word, at] : fields_.words(node->items[i], key + ".unless")) {
           unless.push_back({keep(node->keys[i].text), keep(word)});
@@ -288,6 +303,7 @@ class MessageReader {
       return;
     }
     out_.messages.push_back(message);
+    out_.files.push_back(errors_.file());
     out_.places.push_back(node.at);
     out_.sources.push_back(source);
   }

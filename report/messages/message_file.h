@@ -27,6 +27,9 @@ struct MessageExample {
   std::map<std::string, std::string> fields;  // as Event prints them; a list as "[a,b]"
 };
 
+// Of a site's own.
+inline constexpr std::size_t kMaxSiteMessages = 500;
+
 enum class MessageForm {
   kUser,     // what a site may write: no lines of several, nothing that needs code
   kShipped,  // all keys
@@ -35,7 +38,8 @@ enum class MessageForm {
 // What the messages are made of lies here: it must outlive each event that they decoded.
 struct MessageFile {
   std::vector<kernel_log::Message> messages;
-  std::vector<Position> places;  // of the messages
+  std::vector<std::string> files;  // of the messages
+  std::vector<Position> places;    // likewise
   std::vector<std::string> sources;
   std::vector<MessageExample> examples;
   std::vector<ConfigError> errors;  // an entry with one is not among the messages

@@ -155,14 +155,4 @@ void sort_errors(std::span<const ConfigText> files, std::vector<ConfigError>& er
 // The rules that jetmem ships, compiled in (rules/shipped/*.yaml).
 std::span<const ConfigText> shipped_rules();
 
-// The texts of DIRECTORY/*.yaml in the order of their names, as errors where they cannot be read. A
-// directory that is not there has none.
-struct RuleFiles {
-  std::vector<std::string> names;
-  std::vector<std::string> texts;
-  std::vector<ConfigError> errors;
-  std::vector<ConfigText> views() const;
-};
-RuleFiles read_rule_files(const std::string& directory);
-
 }  // namespace jetmem

@@ -16,6 +16,7 @@
 #include "daemon/parts/children.h"
 #include "daemon/parts/daemon_metrics.h"
 #include "daemon/state/history_feed.h"
+#include "daemon/parts/kernel_log_follower.h"
 #include "daemon/state_file_metrics.h"
 #include "health/registry.h"
 #include "tests/update.h"
@@ -110,6 +111,8 @@ std::vector<MetricGroup> all_groups() {
   groups.push_back({"The daemon", "jetmem's own cost and how well it works.", daemon_metrics()});
   groups.push_back({"Protection of the daemon", "What keeps jetmemd's memory when memory is short.",
                     memory_protection_metrics()});
+  groups.push_back({"Messages of the site's own", "What messages.directory has.",
+                    KernelLogFollower::metrics()});
   groups.push_back({"State files", "What a restart of jetmemd reads back, one series per file.",
                     kStateFileMetrics});
   for (const auto metrics : program_metrics()) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """seeds.py TARGET FIXTURES DIR: writes into DIR what the fuzz target fuzz_TARGET starts from.
 
-The fixture files that its name matches (fuzz_meminfo: every file called meminfo), for rules those that ship, for diagnosis all of the kernel log, for the kernel log's
+The fixture files that its name matches (fuzz_meminfo: every file called meminfo), for rules those that ship, for the catalogue the lines of its examples, for diagnosis all of the kernel log, for the kernel log's
 targets tests/fixtures/kernel-log/FAMILY.txt, whole and line by line, and the messages of
 JETMEM_CORPUS/kernel-log.jsonl where that is set; for bundles and histories some hostile ones, made here; and the
 inputs of corpus/TARGET.inputs."""
@@ -18,12 +18,15 @@ import sys
 import tarfile
 import tempfile
 
+import yaml
+
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "fixtures"))
 import fixtures  # noqa: E402
 
 MOST_FILES = 200  # of one pattern
 SHIPPED_RULES = HERE.parent.parent / "rules" / "shipped"
+MESSAGES = HERE.parent.parent / "collectors" / "kernel_log" / "messages"
 # Where the files are not called as the target is.
 FILES = {
     "boot": "pstore lib/jetmem reset_reason",
@@ -100,6 +103,19 @@ def hostile_histories():
     return found
 
 
+def catalogue_inputs():
+    """The lines of all examples, and files of messages: those of the documents, jetmem's own in parts."""
+    found = [file.read_bytes() for file in sorted((HERE.parents[1] / "docs/examples").glob("*grabber.yaml"))]
+    for file in sorted(MESSAGES.glob("*.yaml")):
+        for entry in (yaml.safe_load(file.read_text()) or {}).get("messages") or []:
+            for example in entry.get("examples") or []:
+                lines = example.get("lines", example.get("line"))
+                found.append("\n".join(lines if isinstance(lines, list) else [str(lines)]).encode())
+            if "decode" not in entry:
+                found.append(yaml.safe_dump({"messages": [entry]}, sort_keys=False, allow_unicode=True).encode())
+    return found
+
+
 MADE = {"bundle": hostile_bundles, "history_file": hostile_histories}
 
 
@@ -108,6 +124,8 @@ def fixture_inputs(target, folder):
     found = []
     if target == "rules":
         return [file.read_bytes() for file in sorted(SHIPPED_RULES.glob("*.yaml"))]
+    if target == "catalogue":
+        return catalogue_inputs()
     if target == "diagnosis":
         return [file.read_bytes() for file in sorted((folder / "kernel-log").glob("*.txt"))]
     for pattern in FILES.get(target, target).split():

@@ -5,6 +5,7 @@
 
 #include "base/text/text.h"
 #include "cli/draw/since.h"
+#include "collectors/kernel_log/catalogue/message.h"
 #include "collectors/kernel_log/decode/decode.h"
 #include "collectors/kernel_log/event/attention.h"
 #include "collectors/kernel_log/event/kinds.h"
@@ -34,9 +35,12 @@ std::string event_block(std::string_view head, const kernel_log::Event& event, b
   std::string block(head);
   block.append("\n");
   block.append(wrapped(kernel_log::describe(event), 4));
-  const std::string_view meaning = kernel_log::info_of(event.kind()).meaning;
+  const bool has_own = event.message() != nullptr && !event.message()->cause.empty();
+  const std::string_view meaning =
+      has_own ? event.message()->cause : kernel_log::info_of(event.kind()).meaning;
   // What its kind usually means is not true of one that is harmless.
-  if (with_meaning && !meaning.empty() && kernel_log::needs_attention(event)) {
+  const bool is_true = kernel_log::needs_attention(event) && !event.is_guess();
+  if (with_meaning && !meaning.empty() && is_true) {
     block.append(wrapped(std::string("(").append(meaning).append(")"), 4));
   }
   return block;
@@ -68,7 +72,9 @@ double suppressed_by(const EventRecord& record) {
 }
 
 // Alert changes and the daemon's own events are shown one by one.
-bool folds(const EventRecord& record) { return record.what == EventWhat::kKernel; }
+bool folds(const EventRecord& record) {
+  return record.what == EventWhat::kKernel || record.what == EventWhat::kGuess;
+}
 
 // "2026-11-20 02:11:47", followed by "~" if the clock was never synchronised; the time since boot
 // if the date is unknown, "[12.345678]".
@@ -94,6 +100,9 @@ std::string head_of(const EventRecord& record) {
     case EventWhat::kMark:
       out += "mark";
       break;
+    case EventWhat::kGuess:
+      out += "guess";
+      break;
   }
   return printable(out, 400) + "\n";
 }
@@ -103,8 +112,9 @@ std::string head_of(const EventRecord& record) {
 EventRecord log_event_record(const kernel_log::Event& event, std::optional<Nanoseconds> wall) {
   const kernel_log::KindInfo& info = kernel_log::info_of(event.kind());
   EventRecord record;
-  record.what = EventWhat::kKernel;
+  record.what = event.is_guess() ? EventWhat::kGuess : EventWhat::kKernel;
   record.kind = std::string(info.name);
+  if (event.kind() == kernel_log::EventKind::kCustom) record.subject = message_id(event);
   for (const std::string_view name : info.key) {
     const kernel_log::Field* const field = name.empty() ? nullptr : event.find(name);
     record.subject.push_back('\0');
@@ -149,7 +159,8 @@ void EventRecordList::add(const EventRecord& record) {
   row.last = end_of(record);
   row.block = head_of(record);
   if (!record.summary.empty()) row.block += wrapped(printable(record.summary, 600), 4);
-  if (record.what == EventWhat::kKernel && explained_.insert(record.kind).second) {
+  if (record.what == EventWhat::kKernel && explained_.insert(record.kind).second &&
+      record.kind != kernel_log::info_of(kernel_log::EventKind::kCustom).name) {
     const auto kind = kernel_log::kind_named(record.kind);
     const std::string_view meaning = kind ? kernel_log::info_of(*kind).meaning : "";
     if (!meaning.empty()) row.block += wrapped("(" + std::string(meaning) + ")", 4);

@@ -179,6 +179,13 @@ std::vector<Match> Catalogue::all(std::string_view text, Event& event) const {
   return out;
 }
 
+bool Catalogue::may_be_of_program(std::string_view text) const {
+  std::array<std::uint16_t, kMaxCandidates> tried{};
+  const auto found = std::span(tried).first(candidates(text, tried));
+  return std::any_of(found.begin(), found.end(),
+                     [&](std::uint16_t i) { return messages_[i].program; });
+}
+
 const Message* Catalogue::find(std::string_view id) const {
   for (const Message& message : messages_) {
     if (message.id == id) return &message;

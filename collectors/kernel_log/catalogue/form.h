@@ -21,6 +21,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -75,6 +76,7 @@ class FormMatcher {
   Field field_at(std::size_t at) const;
   std::size_t behind_option(std::size_t at) const;
   bool may_follow(std::size_t form, std::size_t text) const;
+  std::bitset<256> first_of(std::size_t form) const;
 
   std::string_view form_;
   std::string_view text_;

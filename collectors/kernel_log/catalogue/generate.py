@@ -3,7 +3,7 @@
 """Writes messages/*.yaml as C++ tables. Forms are passed on as they are; what is wrong with an entry, the test
 catalogue says (tests/report/messages), so that nothing is checked twice.
 
-generate.py FOLDER FILE...   writes shipped_messages.cc, kind_enum.inc and kind_table.inc
+generate.py FOLDER FILE...   writes shipped_messages.cc, shipped_notes.cc, kind_enum.inc and kind_table.inc
 """
 
 import functools
@@ -131,6 +131,20 @@ def generate(files):
     return "\n".join(out)
 
 
+def notes(files):
+    """What is known of each message beside what decodes it, for whoever shows it."""
+    rows = []
+    for entry in (entry for file in files for entry in load(file).get("messages") or []):
+        example = next((each for each in listed(entry.get("examples")) if each.get("gives") != "nothing"), {})
+        lines = listed(example.get("lines", example.get("line")))
+        rows.append(f'    MessageNote{{{text(entry.get("source", ""))}, {text(chr(10).join(map(str, lines)))}}},')
+    return "\n".join([HEADER + "#include <array>", "", '#include "collectors/kernel_log/catalogue/message_notes.h"', "",
+                      "namespace jetmem::kernel_log {", "namespace {", "",
+                      f"constexpr std::array<MessageNote, {len(rows)}> kNotes{{{{", *rows, "}};", "", "}  // namespace", "",
+                      "std::span<const MessageNote> shipped_notes() { return kNotes; }", "",
+                      "}  // namespace jetmem::kernel_log", ""])
+
+
 def kinds_of(files):
     return [kind for file in files for kind in load(file).get("kinds") or []]
 
@@ -155,6 +169,8 @@ def kind_table(kinds):
             row.append(f".say = kSay_{kind['name']}")
         if kind.get("program"):
             row.append(".program = true")
+        row += [f".{key} = {text(kind[key])}" for key in ("step", "runbook", "rule", "no_rule", "severe_rule") if key in kind]
+        row.append(f".rank = {kind['rank']}")
         rows.append("    {" + ", ".join(row) + "},")
         printers += [f"    Printer{{{text(name)}, {kind_of(kind['name'])}}}," for name in kind.get("printers", [])]
     return (HEADER + "\n".join(says) + "\nconstexpr std::array<KindInfo, kKindCount> kKinds{{\n" + "\n".join(rows) +
@@ -171,9 +187,12 @@ def main():
     folder, *files = sys.argv[1:]
     folder, files = pathlib.Path(folder), sorted(files)
     kinds = kinds_of(files)
-    write(folder / "kind_enum.inc", kind_enum(kinds))
-    write(folder / "kind_table.inc", kind_table(kinds))
+    event = folder / "collectors/kernel_log/event"
+    event.mkdir(parents=True, exist_ok=True)
+    write(event / "kind_enum.inc", kind_enum(kinds))
+    write(event / "kind_table.inc", kind_table(kinds))
     (folder / "shipped_messages.cc").write_text(generate(files))
+    (folder / "shipped_notes.cc").write_text(notes(files))
 
 
 main()

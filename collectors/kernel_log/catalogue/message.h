@@ -43,9 +43,6 @@ struct Piece {
   // Of a kFollowsOrOpens: where several events could be meant, it is one of its own. Others then
   // tell nothing, lest one fault is counted twice.
   bool stands_alone = false;
-  // Known by words that any sentence could have, and not by the form of one message. Not believed
-  // of what the kernel prints for information, nor of a line that was put together from two.
-  bool by_words = false;
   // A further line may also belong to an open event of these kinds.
   std::array<EventKind, 4> of{};
 };

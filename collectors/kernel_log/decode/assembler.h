@@ -26,6 +26,9 @@ class Assembler {
   Assembler(Soc soc, Emit emit, const Catalogues& catalogues = {})
       : soc_(soc), emit_(std::move(emit)), catalogues_(catalogues) {}
 
+  // For lines from here on. Those before must outlive the events that are open (holding()).
+  void set_catalogues(const Catalogues& catalogues) { catalogues_ = catalogues; }
+
   // Returns whether the line was of an event. A further line of a record may only join an event
   // that the record's first line opened.
   bool line(const LogLine& line);

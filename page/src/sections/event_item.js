@@ -9,7 +9,8 @@ const SOURCES = {
   kernel: 'kernel log',
   alert: 'alert',
   daemon: 'jetmemd',
-  mark: 'note'
+  mark: 'note',
+  guess: 'guess'
 };
 
 function timeOf(event) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "collectors/kernel_log/catalogue/message.h"
+
 namespace jetmem::kernel_log {
 namespace {
 
@@ -13,6 +15,13 @@ SavedLog example() {
   event.set_number("pid", 4);
   tally.count(event, std::chrono::seconds(3), true);
   tally.add_suppressed(EventKind::kMcError, 7, std::chrono::seconds(5));
+  static const Message kOwn{.id = "own", .kind = EventKind::kCustom};
+  Event own(EventKind::kCustom);
+  own.set_message(&kOwn);
+  tally.count(own, std::chrono::seconds(4), false);
+  Event guess(EventKind::kDmaAllocFailure);
+  guess.set_text("driver", "foo\xff");
+  tally.count_guess(guess, std::chrono::seconds(4), false);
   SavedLog saved;
   saved.kernel_cursor = "s=1;i=1";
   saved.process_cursor = "s=1;i=2";
@@ -46,6 +55,10 @@ TEST(SavedLog, SurvivesTheRoundTrip) {
   event.set_text("comm", "cam \"1\"\xff\n");
   EXPECT_EQ(tally.count(event, std::chrono::seconds(9), false).entry->count, 2U);
   EXPECT_EQ(tally.events(EventKind::kMcError, Origin::kSystem), 7U);
+  ASSERT_NE(tally.message("own"), nullptr);
+  EXPECT_EQ(tally.message("own")->recent.sum(std::chrono::seconds(9)), 1U);
+  ASSERT_EQ(tally.guesses().size(), 1U);
+  EXPECT_EQ(tally.guesses()[0].count, 1U);
 }
 
 TEST(SavedLog, KeepsTheLargestCmaRequestAndDoesWithoutOne) {

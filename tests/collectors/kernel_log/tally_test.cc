@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "collectors/kernel_log/catalogue/message.h"
+
 namespace jetmem::kernel_log {
 namespace {
 
@@ -374,6 +376,54 @@ TEST(Tally, SavedAndRestoredItGoesOnCounting) {
   EXPECT_EQ(next.entry->count, 2U);
   EXPECT_EQ(next.incident, 2U);
   EXPECT_EQ(after.entries().size(), 2U);
+}
+
+TEST(Tally, AGuessIsInNoOtherCount) {
+  Tally tally;
+  for (int i = 0; i < 40; ++i) {
+    Event event(EventKind::kDmaAllocFailure);
+    event.set_text("driver", "driver" + std::to_string(i));
+    event.set_guess();
+    tally.count_guess(event, seconds(5), false);
+    tally.count_guess(event, seconds(6), false);
+  }
+  EXPECT_EQ(tally.events(EventKind::kDmaAllocFailure, Origin::kSystem), 0U);
+  EXPECT_EQ(tally.recent(EventKind::kDmaAllocFailure, seconds(7)), 0U);
+  EXPECT_EQ(tally.incidents(Group::kAllocation), 0U);
+  EXPECT_TRUE(tally.entries().empty());
+  ASSERT_EQ(tally.guesses().size(), Tally::kMaxGuesses + 1);
+  EXPECT_EQ(tally.guesses()[0].count, 2U);
+  EXPECT_EQ(tally.guesses()[0].parts[0].view(), "driver0");
+  EXPECT_TRUE(tally.guesses().back().other);
+  EXPECT_EQ(tally.guesses().back().count, 16U);
+}
+
+TEST(Tally, AMessageOfTheSitesIsCountedByItsId) {
+  const Message own{.id = "own", .kind = EventKind::kCustom};
+  const Message camera{.id = "camera", .kind = EventKind::kCameraTimeout};
+  Tally tally;
+  for (const Message* const message : {&own, &own, &camera}) {
+    Event event(message->kind);
+    event.set_message(message);
+    event.set_text("dev", "2-1a");
+    tally.count(event, seconds(5), false);
+  }
+  Event harmless(EventKind::kCustom);
+  harmless.set_message(&own);
+  harmless.set_bool("harmless", true);
+  tally.count(harmless, seconds(6), false);
+  ASSERT_NE(tally.message("own"), nullptr);
+  EXPECT_EQ(tally.message("own")->system(), 3U);
+  EXPECT_EQ(tally.message("own")->quiet, 1U);
+  EXPECT_EQ(tally.message("own")->recent.sum(seconds(7)), 2U);
+  EXPECT_EQ(tally.message("camera")->system(), 1U);
+  EXPECT_EQ(tally.events(EventKind::kCameraTimeout, Origin::kSystem), 1U);
+  EXPECT_EQ(tally.entries()[0].parts[0].view(), "own");
+  // jetmem's own are counted by kind alone.
+  Event shipped(EventKind::kCameraTimeout);
+  shipped.set_message(shipped_messages().data());
+  tally.count(shipped, seconds(6), false);
+  EXPECT_EQ(tally.messages().size(), 2U);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "collectors/kernel_log/catalogue/message.h"
 #include "tests/recorded_log.h"
 
 namespace jetmem {
@@ -156,6 +157,39 @@ TEST_F(EventLogTest, TheSecondHalfOfAnIncidentRefersToTheFirst) {
   ASSERT_EQ(log_.entries.size(), 2U);
   EXPECT_EQ(field(1, "JETMEM_INCIDENT"), "1");
   EXPECT_NE(log_.entries[1].message.find("same incident"), std::string::npos);
+}
+
+TEST_F(EventLogTest, AGuessIsSaidOnceForEachDriverAndIsNoEventOfItsKind) {
+  const auto guess = [&](const char* driver) {
+    Event event(EventKind::kDmaAllocFailure);
+    event.set_text("driver", driver);
+    event.set_text("text", "foo: failed to allocate");
+    event.set_guess();
+    events_.event(event, tally_.count_guess(event, clock_.boot(), false));
+  };
+  guess("foo");
+  guess("foo");
+  guess("bar");
+  ASSERT_EQ(log_.entries.size(), 2U);
+  EXPECT_EQ(log_.entries[0].level, LogLevel::kInfo);
+  EXPECT_TRUE(log_.has("not a message that jetmem knows"));
+  EXPECT_EQ(field(0, "JETMEM_GUESSED_KIND"), "dma_alloc_failure");
+  for (const char* name : {"MESSAGE_ID", "JETMEM_EVENT_KIND"}) EXPECT_EQ(field(0, name), "") << name;
+  wait(hours(2));
+  EXPECT_EQ(log_.entries.size(), 2U);
+}
+
+TEST_F(EventLogTest, AnEntryNamesItsMessageAndWhatTheSiteSaysOfIt) {
+  const kernel_log::Message own{
+      .id = "own", .kind = EventKind::kCustom, .say = "the cable is loose", .cause = "somebody pulled"};
+  Event event(EventKind::kCustom);
+  event.set_message(&own);
+  event.set_text("dev", "2-1a");
+  events_.event(event, tally_.count(event, clock_.boot(), false));
+  ASSERT_EQ(log_.entries.size(), 1U);
+  EXPECT_EQ(log_.entries[0].message, "the cable is loose; somebody pulled");
+  EXPECT_EQ(field(0, "JETMEM_EVENT_MESSAGE"), "own");
+  EXPECT_EQ(field(0, "JETMEM_CUSTOM_DEV"), "2-1a");
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A site's own messages, for commands that read a kernel log.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "report/messages/site_messages.h"
+
+namespace jetmem {
+
+// messages.directory of the named settings files, or of those in force; where they have an error,
+// its default.
+std::string messages_directory(const std::vector<std::string>& config);
+// Those of it. That there are errors is said on standard error.
+std::unique_ptr<const SiteMessages> site_messages_for(const std::vector<std::string>& config);
+
+}  // namespace jetmem

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines to the compiled catalogue, and files to the loader of messages.
+#include <cstdlib>
+#include <string>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/decode/assembler.h"
+#include "report/messages/message_check.h"
+#include "report/messages/message_file.h"
+
+namespace jetmem {
+namespace {
+
+using kernel_log::Catalogue;
+using kernel_log::Event;
+using kernel_log::Match;
+using kernel_log::Voice;
+
+bool is_same(const Event& a, const Event& b) {
+  if (a.kind() != b.kind() || a.size() != b.size() || a.message() != b.message()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].name != b[i].name || a[i].type != b[i].type || a[i].number != b[i].number ||
+        a.text_of(a[i]) != b.text_of(b[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Decoding is pure, and the filter hides nothing.
+void check_line(std::string_view line, const Catalogue& catalogue) {
+  static Event reused;
+  Event fresh;
+  Event unfiltered;
+  const Match match = catalogue.decode(line, Voice::kUnknown, fresh);
+  if (catalogue.decode(line, Voice::kUnknown, reused).message != match.message) std::abort();
+  if (!match) return;
+  if (!is_same(fresh, reused)) std::abort();
+  const Match other = catalogue.decode_unfiltered(line, Voice::kUnknown, unfiltered);
+  if (other.message != match.message || !is_same(fresh, unfiltered)) std::abort();
+  if (fresh.message() != match.message || message_id(fresh).empty()) std::abort();
+}
+
+// What jetmem says of an event is one printable line, and no message itself.
+void check_events(std::string_view text, const kernel_log::Catalogues& catalogues) {
+  kernel_log::Assembler assembler(
+      kernel_log::Soc::kTegra234,
+      [](const Event& event) {
+        const std::string said = describe(event);
+        if (printable(said, said.size()) != said) std::abort();
+        Event again;
+        if (decode_line(said, Voice::kKernel, again).piece.role != kernel_log::Role::kNothing) {
+          std::abort();
+        }
+      },
+      catalogues);
+  Lines lines(text);
+  kernel_log::LogLine line;
+  while (lines.next(line.text)) assembler.line(line);
+  assembler.flush();
+}
+
+// Whatever the text is: what is taken is whole, each mistake has a text, and it decodes lines.
+void check_file(std::string_view text) {
+  MessageFile file;
+  read_messages(MessageForm::kUser, "fuzz", text, file);
+  if (file.messages.size() > kMaxSiteMessages || file.errors.size() > 300) std::abort();
+  for (const ConfigError& each : file.errors) {
+    if (each.message.empty()) std::abort();
+  }
+  for (const kernel_log::Message& each : file.messages) {
+    if (each.id.empty() || each.forms.empty()) std::abort();
+  }
+  // Each example is cut off at each byte: of a few short ones only.
+  std::size_t bytes = 0;
+  for (const MessageExample& each : file.examples) {
+    for (const std::string& line : each.lines) bytes += line.size();
+  }
+  if (bytes < 600) check_messages(MessageForm::kUser, file);
+  const Catalogue site(file.messages);
+  Lines lines(text);
+  for (std::string_view line; lines.next(line);) check_line(line, site);
+  if (bytes < 600) check_events(text, {.second = &site});
+}
+
+}  // namespace
+}  // namespace jetmem
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace jetmem;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  Lines lines(text);
+  for (std::string_view line; lines.next(line);) check_line(line, Catalogue::shipped());
+  check_events(text, {});
+  if (text.size() <= 8192) check_file(text);
+  return 0;
+}
