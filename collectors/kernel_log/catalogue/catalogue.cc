@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "base/text/text.h"
 
@@ -55,7 +56,11 @@ Catalogue::Catalogue(std::span<const Message> messages)
     : messages_(messages), heads_(std::size_t{1} << kBits) {
   for (std::size_t i = 0; i < messages.size(); ++i) {
     for (const std::string_view anchor : messages[i].anchors) add_anchor(anchor, i);
-    for (const std::string_view form : messages[i].forms) add_anchor(anchor_of(form), i);
+    first_form_.push_back(static_cast<std::uint32_t>(form_anchors_.size()));
+    for (const std::string_view form : messages[i].forms) {
+      form_anchors_.push_back(anchor_of(form));
+      add_anchor(form_anchors_.back(), i);
+    }
   }
 }
 
@@ -106,15 +111,17 @@ bool Catalogue::is_believed(const Message& message, Voice voice) {
   return voice == Voice::kUnknown || voice == (message.program ? Voice::kProcess : Voice::kKernel);
 }
 
-Match Catalogue::try_message(const Message& message, std::string_view text, Event& event) {
+Match Catalogue::try_message(std::size_t index, std::string_view text, Event& event) const {
+  const Message& message = messages_[index];
   Match match{&message, message.piece};
   if (message.hooks.decode != nullptr) {
     match.piece = message.hooks.decode(text, event);
   } else {
     FormMatcher matcher;
     FormMatch how = FormMatch::kNone;
-    for (const std::string_view form : message.forms) {
-      const FormMatch this_one = matcher.match(form, {}, text);
+    for (std::size_t i = 0; i < message.forms.size(); ++i) {
+      const std::string_view anchor = form_anchors_[first_form_[index] + i];
+      const FormMatch this_one = matcher.match(message.forms[i], anchor, text);
       if (this_one == FormMatch::kNone || (this_one == FormMatch::kCut && how == this_one)) continue;
       how = this_one;
       event.reset(message.kind);
@@ -137,18 +144,18 @@ Match Catalogue::try_message(const Message& message, std::string_view text, Even
 
 Match Catalogue::first_of(std::span<const std::uint16_t> tried, std::string_view text, Voice voice,
                           Event& event) const {
-  const Message* cut = nullptr;
+  std::optional<std::uint16_t> cut;
   for (const bool fallback : {false, true}) {
     for (const std::uint16_t i : tried) {
       const Message& message = messages_[i];
       if (message.fallback != fallback || !is_believed(message, voice)) continue;
-      const Match match = try_message(message, text, event);
+      const Match match = try_message(i, text, event);
       if (match.message == nullptr) continue;
       if (!match.cut) return match;
       // What was cut off may have been another message than that of a fallback.
-      if (cut == nullptr && !fallback) cut = &message;
+      if (!cut && !fallback) cut = i;
     }
-    if (cut != nullptr) return try_message(*cut, text, event);
+    if (cut) return try_message(*cut, text, event);
   }
   return {};
 }
@@ -170,8 +177,8 @@ Match Catalogue::decode_unfiltered(std::string_view text, Voice voice, Event& ev
 std::vector<Match> Catalogue::all(std::string_view text, Event& event) const {
   text = without_end_blanks(text);
   std::vector<Match> out;
-  for (const Message& message : messages_) {
-    const Match match = try_message(message, text, event);
+  for (std::size_t i = 0; i < messages_.size(); ++i) {
+    const Match match = try_message(i, text, event);
     if (match.message != nullptr && !match.cut) out.push_back(match);
   }
   const auto is_fallback = [](const Match& match) { return match.message->fallback; };

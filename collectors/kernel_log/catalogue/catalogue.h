@@ -55,11 +55,13 @@ class Catalogue {
   // One bit of `tried` for each message with an anchor in the text, in order.
   std::size_t candidates(std::string_view text, std::span<std::uint16_t> out) const;
   static bool is_believed(const Message& message, Voice voice);
-  static Match try_message(const Message& message, std::string_view text, Event& event);
+  Match try_message(std::size_t message, std::string_view text, Event& event) const;
   Match first_of(std::span<const std::uint16_t> tried, std::string_view text, Voice voice,
                  Event& event) const;
 
   std::span<const Message> messages_;
+  std::vector<std::string_view> form_anchors_;  // of each form of each message
+  std::vector<std::uint32_t> first_form_;       // of each message, in form_anchors_
   std::vector<std::uint16_t> heads_;  // index + 1 of an anchor, or 0
   std::vector<Anchor> anchors_;
 };

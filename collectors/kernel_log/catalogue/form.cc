@@ -197,11 +197,6 @@ std::bitset<256> FormMatcher::first_of(std::size_t form) const {
 }
 
 void FormMatcher::cut(const Place& at) {
-  // Few lines are cut, so the anchor is looked for only here.
-  if (anchor_end_ == 0) {
-    const std::string_view anchor = anchor_of(form_);
-    anchor_end_ = static_cast<std::size_t>(anchor.data() - form_.data()) + anchor.size();
-  }
   if (at.form < anchor_end_ || at.loose || (is_cut_ && cut_size_ >= at.confirmed)) return;
   is_cut_ = true;
   cut_size_ = at.confirmed;
@@ -395,8 +390,7 @@ FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
   if (text.find(anchor) == std::string_view::npos) return FormMatch::kNone;
   form_ = form;
   text_ = text;
-  anchor_end_ =
-      anchor.empty() ? 0 : static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
+  anchor_end_ = static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
   steps_ = kMaxSteps;
   size_ = 0;
   cut_size_ = 0;
