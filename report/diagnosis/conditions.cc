@@ -136,7 +136,7 @@ bool cma_is_fragmented(const Case& it) {
 
 bool cannot_wait(const Case& it) {
   if (it.event.is("atomic", "true")) return true;
-  for (const std::string_view name : {"gfp", "mode"}) {
+  for (const std::string_view name : {"gfp", "mode", "flags"}) {
     if (has_part(it, name, {"atomic", "nowait"})) return true;
     const auto mode = kernel_log::parse_hex(it.event.text(name));
     if (!mode) continue;
@@ -155,6 +155,10 @@ bool lowmem_is_short(const Case& it) {
   const bool no_report = !it.event.has("free_normal_kb") && !it.event.has("free_highmem_kb");
   const bool large = !it.event.has("order") || is_large_order(it);
   return highmem_is_free(it) || (it.facts.is_32_bit_arm && no_report && large);
+}
+
+bool wants_low_zone(const Case& it) {
+  return has_part(it, "flags", {"gfp_dma"}) || has_part(it, "mode", {"gfp_dma"});
 }
 
 bool only_cma_is_free(const Case& it) {
