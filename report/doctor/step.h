@@ -129,6 +129,7 @@ void examine_events(const DeviceView& view, Step& step,
 void examine_restart(const DeviceView& view, Step& step);
 // Steps that only events tell of: hardware, dma, storage, stalls, gpu, camera.
 void examine_by_events(const DeviceView& view, Step& step);
+void examine_site(const DeviceView& view, Step& step);
 void examine_memory(const DeviceView& view, Step& step);
 void examine_fragmentation(const DeviceView& view, Step& step);
 void examine_cma(const DeviceView& view, Step& step);

@@ -68,7 +68,7 @@ class MessageReader {
     const YamlMap map(errors_, document.root, "",
                       std::span<const std::string_view>(kFileKeys).first(user ? 1 : 4),
                       "a file of messages");
-    if (const YamlNode* const heads = map.get("heads"); heads != nullptr) {
+    if (const YamlNode* const heads = values_by_name(map, "heads", "heads")) {
       for (std::size_t i = 0; i < heads->items.size(); ++i) {
         heads_[heads->keys[i].text] = keep(heads->items[i].text);
       }
@@ -100,6 +100,14 @@ class MessageReader {
   std::string_view text(const YamlMap& map, const char* name, const std::string& key) {
     const YamlNode* const node = map.get(name);
     return node == nullptr ? std::string_view{} : keep(fields_.text(*node, key + "." + name));
+  }
+
+  // Null where the key is absent, or has an error.
+  const YamlNode* values_by_name(const YamlMap& map, const char* name, const std::string& key) {
+    const YamlNode* const node = map.get(name);
+    if (node == nullptr || node->kind == YamlNode::Kind::kMap) return node;
+    errors_.add(node->at, key, key + " must be a map: '" + name + ": {name: value}'");
+    return nullptr;
   }
 
   bool flag(const YamlMap& map, const char* name, const std::string& key) {
@@ -173,7 +181,7 @@ class MessageReader {
 
   void set_constants(const YamlMap& map, const std::string& key, Message& message) {
     std::vector<Constant>& set = out_.constants.emplace_back();
-    if (const YamlNode* const node = map.get("set"); node != nullptr) {
+    if (const YamlNode* const node = values_by_name(map, "set", key + ".set")) {
       for (std::size_t i = 0; i < node->items.size(); ++i) {
         const std::string& name = node->keys[i].text;
         if (!is_field_name(name)) {
@@ -185,7 +193,7 @@ class MessageReader {
     }
     message.set = set;
     std::vector<kernel_log::Exception>& unless = out_.exceptions.emplace_back();
-    if (const YamlNode* const node = map.get("unless"); node != nullptr) {
+    if (const YamlNode* const node = values_by_name(map, "unless", key + ".unless")) {
       for (std::size_t i = 0; i < node->items.size(); ++i) {
         for (auto& [word, at] : fields_.words(node->items[i], key + ".unless")) {
           unless.push_back({keep(node->keys[i].text), keep(word)});
@@ -249,7 +257,9 @@ class MessageReader {
     if (twice) errors_.add(node.at, key + ".id", "'" + key + "' is there already: choose another id");
     message.kind = EventKind::kCustom;
     if (const YamlNode* const kind = map.get("kind")) {
-      message.kind = kind_named(fields_.word(*kind, key + ".kind").value_or(""), map, key);
+      const std::string name = fields_.word(*kind, key + ".kind").value_or("");
+      message.kind = name == "none" ? EventKind::kNone : kind_named(name, map, key);
+      if (message.kind == EventKind::kNone) message.piece.role = Role::kNothing;
     } else if (!user) {
       errors_.add(node.at, key + ".kind", key + " has no kind");
     }

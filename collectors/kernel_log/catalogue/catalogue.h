@@ -33,6 +33,9 @@ class Catalogue {
   // The same without the filter, for tests: slower, never different.
   Match decode_unfiltered(std::string_view text, Voice voice, Event& event) const;
 
+  // Whether a program's line may be a message: quick, and sometimes wrongly true.
+  bool may_be_of_program(std::string_view text) const;
+
   std::span<const Message> messages() const { return messages_; }
   const Message* find(std::string_view id) const;
 

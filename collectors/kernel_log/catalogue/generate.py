@@ -89,7 +89,8 @@ def generate(files):
                 ("anchors", "std::string_view", [text(a) for a in listed(entry.get("anchors"))])):
             if name := table(kind, items):
                 row.append(f".{key} = {name}")
-        piece = [f".role = Role::{ROLES[entry.get('is', 'whole')]}"]
+        role = "kNothing" if entry["kind"] == "none" else ROLES[entry.get("is", "whole")]
+        piece = [f".role = Role::{role}"]
         for key in ("step",):
             if key in entry:
                 piece.append(f".{key} = {entry[key]}")

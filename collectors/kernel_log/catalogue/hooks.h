@@ -20,6 +20,9 @@ void oom_kill(const Event& event, std::string& out);
 void oom_kill_info(const Event& event, std::string& out);
 bool page_refused(Event& event);
 bool vmalloc_sizes(const Event& open, const Event& part);
+bool same_size(const Event& open, const Event& part);
+bool is_vmalloc(const Event& open, const Event& part);
+bool is_printer(Event& event);
 bool implausible_size(Event& event);
 bool swap_device(Event& event);
 bool huge_page_size(Event& event);
@@ -45,8 +48,10 @@ bool event_access(Event& event);
 bool amd_event(Event& event);
 bool dmar_reason(Event& event);
 bool controller_access(Event& event);
+bool controller_error(Event& event);
 bool plain_hex(Event& event);
 bool edac_error(Event& event);
+bool edac_where(Event& event);
 bool memory_location(Event& event);
 bool machine_check_status(Event& event);
 bool machine_check_source(Event& event);
@@ -57,6 +62,12 @@ bool crashed_task(const Event& open, const Event& part);
 
 // gpu
 bool xid_owner(Event& event);
+bool v3d_harmless(Event& event);
+bool drop_owner(Event& event);
+void add_buffers(Event& open, const Event& part);
+bool joins_mali(const Event& open, const Event& part);
+bool iova_is_addr(Event& event);
+void host1x_values(Event& event, Soc soc);
 
 
 

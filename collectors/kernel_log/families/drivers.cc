@@ -10,12 +10,15 @@
 namespace jetmem::kernel_log::hooks {
 
 // An error, and none of a register window, which has the same number where its addresses are taken,
-// of a mapping, which has entries of its own, or of USB, which is short of endpoints.
+// of a mapping or CMA, which have entries of their own, or of USB, which is short of endpoints; nor
+// what a device calls itself.
 bool is_refused_memory(Event& event) {
   constexpr std::array<std::string_view, 7> kErrors{"ail",   "rror",     "nable",  "annot",
                                                     "can't", "ould not", "ouldn't"};
-  constexpr std::array<std::string_view, 11> kOthers{
-      "map", "egister", "esource", "egion", "IRQ", "irq", "nterrupt", "set config", "ndpoint", "BAR", "[drm"};
+  constexpr std::array<std::string_view, 15> kOthers{
+      "map",        "egister",  "esource", "egion", "IRQ",       "irq",            "nterrupt",
+      "set config", "ndpoint",  "BAR",     "[drm",  "Product: ", "Manufacturer: ", "SerialNumber: ",
+      "req-size: "};
   const std::string_view text = event.text("text");
   return contains_any(text, kErrors) && !contains_any(text, kOthers);
 }

@@ -428,19 +428,9 @@ bool Prefix::take_vendor_cpu() {
   // Behind a stamp only: no message of the kernel's own has this there.
   if (!stamp_) return false;
   std::string_view rest = rest_;
-  // "c0   195 "
-  if (rest.size() > 2 && rest[0] == 'c' && is_digit(rest[1]) && is_blank(rest[2])) {
-    rest.remove_prefix(2);
-    skip_blanks(rest);
-    if (!rest.empty() && is_digit(rest[0]) && take_u64(rest) && take_prefix(rest, " ")) {
-      rest_ = rest;
-      return true;
-    }
-    rest = rest_;
-  }
   take_prefix(rest, "-");  // interrupts are off
-  if (!take_prefix(rest, "(") || !is_digit(rest.empty() ? ' ' : rest[0]) ||
-      !take_u64(rest) || !take_prefix(rest, ")") || rest.empty() || is_blank(rest[0])) {
+  if (!take_prefix(rest, "(") || !is_digit(rest.empty() ? ' ' : rest[0]) || !take_u64(rest) ||
+      !take_prefix(rest, ")") || rest.empty() || is_blank(rest[0])) {
     return false;
   }
   if (rest[0] != '[') {
@@ -458,7 +448,7 @@ bool Prefix::take_vendor_cpu() {
 }
 
 bool Prefix::take_bare_ident() {
-  // A terminal to which syslog writes gets "kernel:[   71.250000] ", or the message without a blank.
+  // A terminal to which syslog writes gets "kernel:[   71.250000] ", or "kernel:message".
   if (!rest_.starts_with("kernel:") || rest_.size() == 7) return false;
   rest_.remove_prefix(7);
   end_of_prefix();

@@ -157,4 +157,15 @@ void examine_by_events(const DeviceView& view, Step& step) {
   conclude(step, any ? "No harmful event in the last 24 h." : "The log shows no such event.");
 }
 
+// Where nobody described a message, nothing is unknown of them.
+void examine_site(const DeviceView& view, Step& step) {
+  const Counted counted = count_events(view, {"custom"});
+  const bool any = counted.total > 0 || counted.recent > 0 || counted.of_probe > 0 ||
+                   view.value("jetmem_messages").value_or(0) > 0 ||
+                   !view.now.samples.family("jetmem_kernel_message_events_total").empty();
+  if (any || view.now.sources.empty()) return examine_by_events(view, step);
+  step.confirm = "jetmem messages list";
+  conclude(step, "No message of this site's own is known.");
+}
+
 }  // namespace jetmem::doctor

@@ -24,7 +24,7 @@ constexpr std::array<StepInfo, 19> kSteps{{
     {"gpu", "GPU and engines", examine_by_events},
     {"gpu_memory", "GPU memory", examine_gpu_memory},
     {"camera", "Cameras", examine_by_events},
-    {"site", "Messages of this site's own", examine_by_events},
+    {"site", "Messages of this site's own", examine_site},
     {"probes", "Probes", examine_probes},
     {"versions", "Versions", examine_versions},
     {"daemon", "jetmem itself", examine_daemon},

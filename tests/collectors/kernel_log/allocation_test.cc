@@ -27,17 +27,6 @@ TEST(Cma, LargestRunOfSeveralRanges) {
   EXPECT_EQ(one("cma: range 0: 5@11+20@100"), "");
 }
 
-TEST(DmaMemory, NvmapHeap) {
-  EXPECT_EQ(one("some a-heap: failed to alloc mem of size (12288)"), "nvmap dev=a-heap size=12288");
-  EXPECT_EQ(one("heap: failed to alloc mem of size (12288)"), "nvmap dev=heap size=12288");
-}
-
-TEST(DmaMemory, Nvmap) {
-  EXPECT_EQ(one("nvmap_page_pool_init: failed to allocate page array"),
-            "nvmap function=nvmap_page_pool_init error=failed to allocate page array");
-  EXPECT_EQ(one("nvmap_page_pool_init: nvmap page pool size: 12 pages (3 MB)"), "");
-}
-
 TEST(KernelLogAllocation, WhatIsNoTasksNameIsNoEvent) {
   EXPECT_EQ(
       decoded("usb 1-1: Product: a: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL)\n"

@@ -175,6 +175,21 @@ TEST(MessageCheck, NamesEachMistakeWithItsPlaceAndFix) {
                           AllOf(HasSubstr("site.yaml:17:9"), HasSubstr("says {n: 6}, the line gives {n: 5}"))));
 }
 
+TEST(MessageCheck, EachKeyHasItsForm) {
+  for (const char* key : {"set: [a]", "set: a", "unless: [a, b]", "unless: {a: {b: c}}", "program: maybe",
+                          "line: {a: b}", "id: [a]", "id: Upper", "say: [a, b]", "kind: [a]", "examples: {a: b}",
+                          "examples: [a]", "examples: [{line: x, gives: [a]}]", "examples: [{line: {a: b}, gives: {}}]",
+                          "set: {kind: x}", "cause: \"\\e[31m\""}) {
+    EXPECT_THAT(errors_of("messages:\n  - id: one\n    line: acme one gave up\n    " + std::string(key) + "\n"),
+                testing::Not(IsEmpty()))
+        << key;
+  }
+  for (const char* file : {"", "a", "- a", "messages: a", "messages: {a: b}", "messages: [a, [b], {c: d}]", "heads: [a]",
+                           "messages: []\nmessages: []", "\xff", "messages: &a [*a]"}) {
+    EXPECT_THAT(errors_of(file), testing::Not(IsEmpty())) << file;
+  }
+}
+
 TEST(MessageCheck, RefusesWhatIsWrongOnlyBesideOthers) {
   EXPECT_THAT(errors_of(R"(messages:
   - id: wide

@@ -38,4 +38,45 @@ bool xid_owner(Event& event) {
   return true;
 }
 
+bool v3d_harmless(Event& event) {
+  if (event.text("client") == "CLE" && event.text("fault_type") == "pte invalid") {
+    event.set_bool("harmless", true);
+  }
+  return true;
+}
+
+bool drop_owner(Event& event) {
+  event.remove("owner");
+  return true;
+}
+
+// Each row of the table of buffers counts those of another owner.
+void add_buffers(Event& open, const Event& part) {
+  for (const std::string_view name : {std::string_view("bos_kb"), std::string_view("bos")}) {
+    const auto more = part.number(name);
+    if (!more) continue;
+    const std::int64_t before = open.number(name).value_or(0);
+    open.set_number(name, before <= INT64_MAX - *more ? before + *more : *more);
+  }
+}
+
+// The further lines name no device.
+bool joins_mali(const Event& open, const Event& /*part*/) {
+  return message_id(open) == "mali-page-fault";
+}
+
+// "HW thresh" is what the syncpoint reached, "done" what was waited for.
+void host1x_values(Event& event, Soc /*soc*/) {
+  const auto reached = event.number("thresh");
+  const auto awaited = event.number("done");
+  if (!reached || !awaited) return;
+  event.set_number("reached", *reached);
+  event.set_number("awaited", *awaited);
+}
+
+bool iova_is_addr(Event& event) {
+  if (event.has("iova")) event.set_text("addr", std::string_view(event.text("iova")));
+  return true;
+}
+
 }  // namespace jetmem::kernel_log::hooks

@@ -29,6 +29,10 @@ bool edac_error(Event& event) {
   return event.has("severity") || event.has("error");
 }
 
+bool edac_where(Event& event) {
+  return event.has("name") || event.has("address") || event.has("mc");
+}
+
 // "node:6 card:1 module:0", and "node: 6 card: 1" of older kernels.
 bool memory_location(Event& event) {
   if (!event.has("where") || !event.has("location")) return false;

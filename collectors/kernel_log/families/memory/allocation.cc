@@ -29,6 +29,18 @@ bool vmalloc_sizes(const Event& open, const Event& part) {
   return !range || !requested || (*range >= *requested && *range - *requested <= kTwoPages);
 }
 
+bool same_size(const Event& open, const Event& part) {
+  return !open.has("size") || open.number("size") == part.number("size");
+}
+
+bool is_vmalloc(const Event& open, const Event& /*part*/) {
+  return open.kind() == EventKind::kVmallocFailure;
+}
+
+bool is_printer(Event& event) {
+  return suppressed_kind(event.text("function")) != EventKind::kNone;
+}
+
 // No machine has 64 TiB: a program that asks for as much computed with garbage.
 bool implausible_size(Event& event) {
   constexpr std::int64_t kMost = std::int64_t{1} << 46;
@@ -44,7 +56,8 @@ bool swap_device(Event& event) {
 
 // "2.00 MiB"
 bool huge_page_size(Event& event) {
-  const auto number = parse_u64(event.text("page_size").substr(0, event.text("page_size").find('.')));
+  const auto number =
+      parse_u64(event.text("page_size").substr(0, event.text("page_size").find('.')));
   const std::string_view unit = event.text("unit");
   const unsigned bits = unit == "GiB" ? 20 : unit == "MiB" ? 10 : 0;
   if (number && *number < 4096 && !unit.empty()) {
@@ -59,7 +72,8 @@ bool huge_page_size(Event& event) {
 bool damaged_by(Event& event) {
   constexpr std::array<std::string_view, 4> kWithSlash{"kworker", "irq", "ksoftirqd", "swapper"};
   const std::string_view comm = event.text("comm");
-  if (event.has("pid") && std::find(kWithSlash.begin(), kWithSlash.end(), comm) == kWithSlash.end()) {
+  if (event.has("pid") &&
+      std::find(kWithSlash.begin(), kWithSlash.end(), comm) == kWithSlash.end()) {
     return true;
   }
   event.remove("comm");

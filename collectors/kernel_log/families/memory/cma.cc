@@ -90,8 +90,8 @@ Piece cma_range(std::string_view text, Event& event) {
   return {.role = Role::kFollows, .step = 1, .repeats = true};
 }
 
-// "number of available pages: 6@8314+9@8343=> 15 free of 4096 total pages". Of a list that is spread
-// over several records the last has the sums.
+// "number of available pages: 6@8314+9@8343=> 15 free of 4096 total pages". Of a list that is
+// spread over several records the last has the sums.
 Piece cma_free(std::string_view text, Event& event) {
   Scan scan(text);
   scan.literal("cma: ");

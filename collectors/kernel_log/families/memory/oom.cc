@@ -49,8 +49,8 @@ bool zone_of_report(Event& event) {
   return true;
 }
 
-// Only pages that can move may be taken from CMA: where nearly all free pages are CMA's, a request of
-// the kernel finds nothing although much is free.
+// Only pages that can move may be taken from CMA: where nearly all free pages are CMA's, a request
+// of the kernel finds nothing although much is free.
 void memory_report(Event& event, Soc /*soc*/) {
   const auto cma = event.number("free_cma_kb");
   std::int64_t free = 0;
@@ -70,9 +70,10 @@ void oom_killed(Event& open, const Event& part) {
 
 void oom_kill(const Event& event, std::string& out) {
   out += process_in_words(event);
-  out += event.has("score") && !event.has("total_vm_kb") ? " was chosen to be killed: " : " was killed: ";
+  out += event.has("score") && !event.has("total_vm_kb") ? " was chosen to be killed: "
+                                                         : " was killed: ";
   const auto memcg = event.boolean("memcg");
-  out += !memcg ? "memory had run out"
+  out += !memcg   ? "memory had run out"
          : *memcg ? "its control group reached its memory limit"
                   : "the machine was out of memory";
   const auto anon = event.number("anon_rss_kb");

@@ -15,7 +15,6 @@ bool reason_of_errno(Event& event) {
     case ENOMEM:
       event.set_text("reason", "shortage");
       break;
-    case EPERM:
     case EACCES:
       event.set_text("reason", "permission");
       break;

@@ -251,6 +251,10 @@ bool dmar_reason(Event& event) {
   return event.size() > 1;
 }
 
+// A task may be named "mc-err: (2) viw": no error has a parenthesis, what the kernel prints of a
+// task's fault does.
+bool controller_error(Event& event) { return !contains(event.text("error"), "("); }
+
 // The kind in parentheses may be cut off, and is part of the error then.
 bool controller_access(Event& event) {
   const std::string_view error = event.text("error");

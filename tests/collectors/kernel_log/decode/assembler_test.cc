@@ -135,6 +135,19 @@ TEST_F(AssemblerTest, ManyLinesOrASecondOfQuietEndAnEvent) {
   EXPECT_EQ(events_[1].stamp, seconds(10));
 }
 
+TEST_F(AssemblerTest, AProgramsEventKeepsThePidOfWhomItNames) {
+  LogLine line;
+  line.voice = Voice::kProcess;
+  line.pid = 700;
+  line.text = "low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%";
+  assembler_.line(line);
+  line.text = "sending SIGTERM to process 99 uid 1000 \"app\": badness 9, VmRSS 45 MiB";
+  assembler_.line(line);
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(events_[0].number("pid"), 99);
+}
+
 TEST_F(AssemblerTest, HoldsNoMoreThanItsBound) {
   for (int i = 0; i < 40; ++i) {
     feed("{" + std::to_string(i) +
