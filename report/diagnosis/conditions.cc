@@ -93,7 +93,9 @@ bool swiotlb_is_unused(const Case& it) { return swiotlb_counts_slots(it) && *slo
 
 bool node_is_cma(const Case& it) {
   return has_part(it, "node", {"cma"}) || has_part(it, "area", {"cma"}) ||
-         has_part(it, "region", {"cma"}) || message_begins(it, {"cma-"});
+         has_part(it, "region", {"cma"}) ||
+         message_begins(it,
+                        {"cma-reserve-failed", "cma-not-activated", "cma-region-", "cma-node-"});
 }
 
 bool of_v3d(const Case& it) { return has_part(it, "dev", {"v3d"}) || it.event.is("driver", "v3d"); }
@@ -346,7 +348,7 @@ bool gpu_access_is_denied(const Case& it) {
 
 // "js fault, js=0, status=JOB_BUS_FAULT"
 bool gpu_job_failed(const Case& it) {
-  return message_begins(it, {"panfrost-js", "panfrost-job", "lima-job"}) ||
+  return message_begins(it, {"mali-job"}) ||
          has_part(it, "text", {"js fault", "job fault"});
 }
 
@@ -413,10 +415,10 @@ bool of_other_hardware(const Case& it) {
          !has_part(it, "error_type", {"ecc"});
 }
 
-bool of_pcie(const Case& it) { return message_begins(it, {"pcie-"}); }
+bool of_pcie(const Case& it) { return message_begins(it, {"pcie-", "edac-pci"}); }
 
 bool of_dma_engine(const Case& it) {
-  return message_begins(it, {"gpcdma-"}) || has_part(it, "text", {"dma burst completion"});
+  return message_begins(it, {"gpcdma-burst", "gpcdma-pause"}) || has_part(it, "text", {"dma burst completion"});
 }
 
 // An IOMMU of a PC: it has no name but its kind's.
