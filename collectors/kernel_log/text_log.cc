@@ -173,7 +173,8 @@ bool TextLog::join_held(std::string_view raw) {
   // short one is no part of it, though the two make sense together.
   const std::size_t next_word = std::min(next.line.text.find(' '), next.line.text.size());
   // Or put the message below its head: "nvgpu: 17000000.gpu FUNCTION:143  [ERR]".
-  const bool is_head = (head.back() == ':' || head.back() == ']') && is_blank(raw.front());
+  const bool is_head = ((head.back() == ':' || head.back() == ']') && is_blank(raw.front())) ||
+                       next.line.text.starts_with("[ERR]");
   const bool was_wide = is_head || head.size() + 1 + next_word >= kNumberWidth;
   // A terminal breaks a line anywhere, a mail between words. The one that says more is right;
   // within a number the break was no blank's.

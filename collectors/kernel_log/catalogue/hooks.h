@@ -80,7 +80,6 @@ bool has_whole_oc_status(Event& event);
 // programs
 bool reason_of_errno(Event& event);
 bool unit_of_total(Event& event);
-bool garbage_size(Event& event);
 bool same_library(const Event& open, const Event& part);
 
 

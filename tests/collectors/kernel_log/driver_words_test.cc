@@ -172,48 +172,7 @@ TEST(KernelLogDriverWords, HowLongSomebodyWillWaitIsNoTimeout) {
   });
 }
 
-TEST(KernelLogDriverWords, AGpusPartsHangToo) {
-  expect_kinds({
-      {"panthor fb000000.gpu: [drm] *ERROR* Flush caches timeout", "gpu_hang"},
-      {"panfrost fde60000.gpu: AS_ACTIVE bit stuck", "gpu_hang"},
-      {"v3d fec00000.v3d: MMUC flush wait idle failed", "gpu_hang"},
-      {"amdgpu 0000:03:00.0: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3", "gpu_hang"},
-      {"amdgpu 0000:03:00.0: GPU fault detected: 146 0x0000480c", "gpu_mmu_fault"},
-      {"msm_dpu ae01000.display-controller: [drm:adreno_wait_ring [msm]] *ERROR* timeout waiting "
-       "for space in ringbuffer 3",
-       "gpu_hang"},
-      {"i915 0000:00:02.0: [drm] *ERROR* timed out waiting for panel to power on", ""},
-      {"nvgpu: 17000000.gpu   nvgpu_wait_for_idle:580  [WRN]  Timed out waiting for idle (7)!",
-       "gpu_hang"},
-      {"nvgpu: 17000000.gpu   gk20a_cde_pack:580  [WRN]  cde: buffer not available", ""},
-      {"nvgpu: 17000000.gpu   nvgpu_ecc_counter_init:61   [ERR]  ecc counter alloc failed",
-       "gpu_alloc_failure"},
-      {"[drm:v3d_job_allocate [v3d]] *ERROR* Cannot allocate memory for V3D job.",
-       "gpu_alloc_failure"},
-  });
-  const Event ecc = event_in(
-      "nvgpu: 17000000.gpu gv11b_gr_intr_handle_lrf_exception:532  [ERR]  Uncorrected error (DBE) "
-      "detected in SM LRF! err_mask [00001f00] is_overf [1]");
-  EXPECT_EQ(ecc.kind(), EventKind::kGpuEccError);
-  EXPECT_EQ(ecc.text("severity"), "uncorrected");
-}
-
 TEST(KernelLogDriverWords, IommusOfOtherMakers) {
-  const Event fault = event_in(
-      "mtk-iommu 14016800.iommu: fault type=0x5 iova=0xffdf8000 pa=0x0 master=0x10000(larb=1 "
-      "port=3) layer=0 write");
-  EXPECT_EQ(fault.kind(), EventKind::kSmmuContextFault);
-  EXPECT_EQ(fault.text("iova"), "0xffdf8000");
-  EXPECT_EQ(fault.text("rw"), "write");
-  const Event remote = event_in("remoteproc remoteproc0: iommu fault: da 0xffdf8000 flags 0x0");
-  EXPECT_EQ(remote.kind(), EventKind::kSmmuContextFault);
-  EXPECT_EQ(remote.text("iova"), "0xffdf8000");
-  const Event sunxi =
-      event_in("sun50i-iommu 30f0000.iommu: Page fault for 0x00000000fe400000 (master 3, dir wr)");
-  EXPECT_EQ(sunxi.text("iova"), "0x00000000fe400000");
-  EXPECT_EQ(sunxi.text("rw"), "write");
-  EXPECT_EQ(event_in("virtio_iommu virtio0: page fault from EP 8 at 0xfe400000 [R--]").text("rw"),
-            "read");
   expect_kinds({
       {"rk_iommu fdca4f00.iommu: FORCE_RESET command timed out", "smmu_error"},
       {"rk_iommu fdca4f00.iommu: DMA mapping error while allocating page table", "dma_map_failure"},

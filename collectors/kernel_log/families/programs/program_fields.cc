@@ -45,13 +45,6 @@ bool unit_of_total(Event& event) {
   return true;
 }
 
-// No device has so much: the size was read from memory that holds something else.
-bool garbage_size(Event& event) {
-  constexpr std::int64_t kLargest = std::int64_t{16} << 40;
-  if (event.number("size").value_or(0) > kLargest) event.set_text("reason", "garbage_size");
-  return true;
-}
-
 bool same_library(const Event& open, const Event& part) {
   return open.text("library") == part.text("library");
 }

@@ -50,9 +50,12 @@ TEST_F(AssemblerTest, EventsComeInTheOrderOfTheirFirstLines) {
 }
 
 TEST_F(AssemblerTest, ASecondFirstLineBeginsASecondEvent) {
-  const std::string open = "nvgpu: 1.gpu  f:1  [ERR]  [MMU FAULT] mmu engine id:  3, ch id:  5, ";
+  const std::string open = "nvgpu: 1.gpu  f:1  [ERR]  [MMU FAULT] mmu engine id:  3, ch id:  5, "
+                           "fault addr: 0x1000, fault addr aperture: 0, fault type: invalid pde, "
+                           "access type: virt read, ";
   const std::string more =
-      "nvgpu: 1.gpu  f:2  [ERR]  [MMU FAULT] protected mode: 0, client type: gpc, ";
+      "nvgpu: 1.gpu  f:2  [ERR]  [MMU FAULT] protected mode: 0, client type: gpc, "
+      "client id:  t1 0, gpc id if client type is gpc: 0, ";
   feed(open);
   feed(open);
   ASSERT_EQ(events_.size(), 1U);
