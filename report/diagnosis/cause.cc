@@ -147,9 +147,10 @@ bool is_serror(const EventFields& event) {
 }
 
 bool is_bus_error(const EventFields& event) {
-  return is_serror(event) ||
-         (event.kind() == "bus_error" && !conditions::of_dma_engine({event, {}, {}}) &&
-          !conditions::of_pcie({event, {}, {}}));
+  // A DMA engine that hangs is no refused access, a PCIe link's error none of the processor's.
+  const std::string_view message = event.message();
+  return is_serror(event) || (event.kind() == "bus_error" && !message.starts_with("gpcdma-") &&
+                              !message.starts_with("pcie-") && message != "edac-pci");
 }
 
 bool is_cpu_stall(const EventFields& event) {

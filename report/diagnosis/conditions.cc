@@ -101,8 +101,8 @@ bool node_is_cma(const Case& it) {
 bool of_v3d(const Case& it) { return has_part(it, "dev", {"v3d"}) || it.event.is("driver", "v3d"); }
 
 bool of_pi_graphics(const Case& it) {
-  return it.event.has("bos_kb") || of_v3d(it) || has_part(it, "dev", {"vc4"}) ||
-         has_part(it, "driver", {"vc4"});
+  return it.event.has("bos_kb") || message_begins(it, {"vc4-buffer"}) || of_v3d(it) ||
+         has_part(it, "dev", {"vc4"}) || has_part(it, "driver", {"vc4"});
 }
 
 bool no_cma_area(const Case& it) { return cma_area(it) <= 0.0 && cma_area(it); }
@@ -333,23 +333,11 @@ bool gpu_is_lost(const Case& it) {
          has_part(it, "text", {"fallen off the bus", "nv_err_gpu_is_lost"});
 }
 
-bool gpu_needs_reset(const Case& it) {
-  constexpr double kResetRequired = 0x62;
-  return it.event.number("status") == kResetRequired ||
-         has_part(it, "text", {"nv_err_reset_required"});
-}
-
 bool gpu_access_is_denied(const Case& it) {
   // The limit of the address space is no permission.
   return !of_v3d(it) &&
          (has_part(it, "fault_type", {"permission", "access_flag"}) ||
           (has_part(it, "fault_type", {"viol"}) && !has_part(it, "fault_type", {"limit"})));
-}
-
-// "js fault, js=0, status=JOB_BUS_FAULT"
-bool gpu_job_failed(const Case& it) {
-  return message_begins(it, {"mali-job"}) ||
-         has_part(it, "text", {"js fault", "job fault"});
 }
 
 // ---- Cameras
@@ -416,10 +404,6 @@ bool of_other_hardware(const Case& it) {
 }
 
 bool of_pcie(const Case& it) { return message_begins(it, {"pcie-", "edac-pci"}); }
-
-bool of_dma_engine(const Case& it) {
-  return message_begins(it, {"gpcdma-burst", "gpcdma-pause"}) || has_part(it, "text", {"dma burst completion"});
-}
 
 // An IOMMU of a PC: it has no name but its kind's.
 bool of_x86_iommu(const Case& it) { return is_any(it, "dev", {"AMD-Vi", "DMAR"}); }
