@@ -165,7 +165,8 @@ Result<void> parse_device(const Snapshot& snapshot, Device& out) {
   }
 
   const bool any = !out.identity.model.empty() || !out.identity.kernel.empty() ||
-                   out.tree.has_tree || out.mem_total || out.optee || out.iommu.known;
+                   !out.identity.l4t.empty() || out.tree.has_tree || out.mem_total || out.optee ||
+                   out.iommu.known;
   if (any) return {};
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
     if (is_denied(snapshot[i].error)) {
@@ -180,7 +181,8 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(device.absent);
   const device::Identity& identity = device.identity;
   if (identity.model.empty()) context.absent.add("model_unknown");
-  if (!identity.model.empty() || !identity.soc.empty() || !identity.kernel.empty()) {
+  if (!identity.model.empty() || !identity.soc.empty() || !identity.l4t.empty() ||
+      !identity.kernel.empty()) {
     out.put(metric("jetmem_device_info"), 1, identity.model, identity.soc, identity.l4t,
             identity.kernel);
   }

@@ -147,9 +147,10 @@ bool is_serror(const EventFields& event) {
 }
 
 bool is_bus_error(const EventFields& event) {
-  return is_serror(event) ||
-         (event.kind() == "bus_error" && !conditions::of_dma_engine({event, {}, {}}) &&
-          !conditions::of_pcie({event, {}, {}}));
+  // A DMA engine that hangs is no refused access, a PCIe link's error none of the processor's.
+  const std::string_view message = event.message();
+  return is_serror(event) || (event.kind() == "bus_error" && !message.starts_with("gpcdma-") &&
+                              !message.starts_with("pcie-") && message != "edac-pci");
 }
 
 bool is_cpu_stall(const EventFields& event) {
@@ -276,13 +277,15 @@ std::size_t rank_of(const Cause& cause) {
 void add_cause(Cause cause, std::uint64_t count, std::vector<Cause>& out) {
   constexpr std::ptrdiff_t kMostOfOneId = 8;
   const auto of_id = [&](const Cause& each) {
-    return each.id == cause.id && (each.device == cause.device || cause.device.empty());
+    return each.id == cause.id &&
+           (each.device == cause.device || cause.device.empty() || each.device.empty());
   };
   const auto same = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
     return of_id(each) && (each.about == cause.about || cause.about.empty());
   });
   if (same != out.end()) {
     same->events += count;
+    if (same->device.empty()) same->device = cause.device;
     // A later event may know more, as a number that the first did not print.
     if (cause.cause.size() > same->cause.size()) {
       same->cause = std::move(cause.cause);
@@ -350,8 +353,7 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
   std::map<std::string, GpuFault> gpu_faults;  // the last one of each GPU
   for (std::size_t i = 0; i < events.size(); ++i) {
     const EventRecord& event = *events[i];
-    const bool is_ours = event.what == EventWhat::kKernel || fields[i].is_guess();
-    if (!is_ours || event.origin == "probe") continue;
+    if (event.what != EventWhat::kKernel || event.origin == "probe") continue;
     log.oom = {};
     if (is_of_oom(fields[i])) log.oom = oom_call(events, fields, i);
     log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),

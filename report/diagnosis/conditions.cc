@@ -93,14 +93,16 @@ bool swiotlb_is_unused(const Case& it) { return swiotlb_counts_slots(it) && *slo
 
 bool node_is_cma(const Case& it) {
   return has_part(it, "node", {"cma"}) || has_part(it, "area", {"cma"}) ||
-         has_part(it, "region", {"cma"}) || message_begins(it, {"cma-"});
+         has_part(it, "region", {"cma"}) ||
+         message_begins(it,
+                        {"cma-reserve-failed", "cma-not-activated", "cma-region-", "cma-node-"});
 }
 
 bool of_v3d(const Case& it) { return has_part(it, "dev", {"v3d"}) || it.event.is("driver", "v3d"); }
 
 bool of_pi_graphics(const Case& it) {
-  return it.event.has("bos_kb") || of_v3d(it) || has_part(it, "dev", {"vc4"}) ||
-         has_part(it, "driver", {"vc4"});
+  return it.event.has("bos_kb") || message_begins(it, {"vc4-buffer"}) || of_v3d(it) ||
+         has_part(it, "dev", {"vc4"}) || has_part(it, "driver", {"vc4"});
 }
 
 bool no_cma_area(const Case& it) { return cma_area(it) <= 0.0 && cma_area(it); }
@@ -136,7 +138,7 @@ bool cma_is_fragmented(const Case& it) {
 
 bool cannot_wait(const Case& it) {
   if (it.event.is("atomic", "true")) return true;
-  for (const std::string_view name : {"gfp", "mode"}) {
+  for (const std::string_view name : {"gfp", "mode", "flags"}) {
     if (has_part(it, name, {"atomic", "nowait"})) return true;
     const auto mode = kernel_log::parse_hex(it.event.text(name));
     if (!mode) continue;
@@ -155,6 +157,10 @@ bool lowmem_is_short(const Case& it) {
   const bool no_report = !it.event.has("free_normal_kb") && !it.event.has("free_highmem_kb");
   const bool large = !it.event.has("order") || is_large_order(it);
   return highmem_is_free(it) || (it.facts.is_32_bit_arm && no_report && large);
+}
+
+bool wants_low_zone(const Case& it) {
+  return has_part(it, "flags", {"gfp_dma"}) || has_part(it, "mode", {"gfp_dma"});
 }
 
 bool only_cma_is_free(const Case& it) {
@@ -327,23 +333,11 @@ bool gpu_is_lost(const Case& it) {
          has_part(it, "text", {"fallen off the bus", "nv_err_gpu_is_lost"});
 }
 
-bool gpu_needs_reset(const Case& it) {
-  constexpr double kResetRequired = 0x62;
-  return it.event.number("status") == kResetRequired ||
-         has_part(it, "text", {"nv_err_reset_required"});
-}
-
 bool gpu_access_is_denied(const Case& it) {
   // The limit of the address space is no permission.
   return !of_v3d(it) &&
          (has_part(it, "fault_type", {"permission", "access_flag"}) ||
           (has_part(it, "fault_type", {"viol"}) && !has_part(it, "fault_type", {"limit"})));
-}
-
-// "js fault, js=0, status=JOB_BUS_FAULT"
-bool gpu_job_failed(const Case& it) {
-  return message_begins(it, {"panfrost-js", "panfrost-job", "lima-job"}) ||
-         has_part(it, "text", {"js fault", "job fault"});
 }
 
 // ---- Cameras
@@ -409,11 +403,7 @@ bool of_other_hardware(const Case& it) {
          !has_part(it, "error_type", {"ecc"});
 }
 
-bool of_pcie(const Case& it) { return message_begins(it, {"pcie-"}); }
-
-bool of_dma_engine(const Case& it) {
-  return message_begins(it, {"gpcdma-"}) || has_part(it, "text", {"dma burst completion"});
-}
+bool of_pcie(const Case& it) { return message_begins(it, {"pcie-", "edac-pci"}); }
 
 // An IOMMU of a PC: it has no name but its kind's.
 bool of_x86_iommu(const Case& it) { return is_any(it, "dev", {"AMD-Vi", "DMAR"}); }

@@ -14,5 +14,7 @@ inline constexpr std::uint64_t kRepeatedStorageErrors = 3;
 
 namespace conditions {
 #include "conditions.inc"
+// Of the words alone.
+bool of_nvidia_driver(const Case& it);
 }  // namespace conditions
 }  // namespace jetmem::diagnosis

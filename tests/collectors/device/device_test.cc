@@ -249,6 +249,12 @@ TEST_F(DeviceTest, L4tOfTheReleaseFileElseOfTheKernel) {
   EXPECT_EQ(absent("identity_malformed"), 1U);
 }
 
+TEST_F(DeviceTest, AReleaseFileAloneIsEnough) {
+  fixture.file("/etc/nv_tegra_release", "# R36 (release), REVISION: 5.0, GCID: 1\n");
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(has_key("jetmem_device_info{kernel=\"\",l4t=\"36.5.0\",model=\"\",soc=\"\"}"));
+}
+
 TEST_F(DeviceTest, TheSocIsTheTegraElseTheLast) {
   using device::soc_among;
   EXPECT_EQ(soc_among("nvidia,jetson-nano\0nvidia,tegra210\0"s), "tegra210");
