@@ -14,7 +14,6 @@
 #include "cli/client/rule_input.h"
 #include "cli/client/site_messages_input.h"
 #include "cli/command.h"
-#include "cli/decode/cut_line.h"
 #include "cli/decode/log_format.h"
 #include "cli/exit_codes.h"
 #include "cli/text/events/cause_text.h"
@@ -54,7 +53,6 @@ class KernelLogExplainer {
 
   void event(const Event& event, std::string_view printed_time) {
     if (!event.is_guess()) keep(event);
-    put_cut_lines(event.line);
     const std::string time = time_of(event, printed_time);
     if (json_) {
       nlohmann::ordered_json json = event_json(event);
@@ -83,26 +81,7 @@ class KernelLogExplainer {
                                           (event.has("sid") || event.has("cbfrsynra")));
   }
 
-  // A line that no event has. It may be one that was cut.
-  void other(const kernel_log::LogLine& line, std::string_view printed_time) {
-    const bool headless = printed_time.empty() && !line.stamp;
-    const auto kind = cut_lines_.kind_of(line.text, headless);
-    if (!kind) return;
-    ++cut_count_;
-    keep_cut(*kind, line.text);
-    // Events come out some lines later.
-    if (held_cut_.size() == kMaxHeldCut) put_cut_lines(line.number);
-    held_cut_.push_back({line.number, *kind, printable(printed_time, 60)});
-  }
-
-  void put_cut_lines(std::uint64_t before) {
-    std::size_t n = 0;
-    for (; n < held_cut_.size() && held_cut_[n].line < before; ++n) put_cut_line(held_cut_[n]);
-    held_cut_.erase(held_cut_.begin(), held_cut_.begin() + static_cast<std::ptrdiff_t>(n));
-  }
-
   void summary(const TextLog::Counts& counts) {
-    put_cut_lines(UINT64_MAX);
     const std::string losses = omitted_text(counts);
     facts_.finish();
     std::vector<const EventRecord*> kept;
@@ -116,7 +95,7 @@ class KernelLogExplainer {
       return;
     }
     const std::uint64_t events = counts.events - std::min(counts.events, guesses_);
-    if (counts.events > 0 || cut_count_ > 0) put("\n");
+    if (counts.events > 0) put("\n");
     std::string text = counted(counts.lines, "line") + " read: ";
     text.append(events == 0 ? "no event concerning memory" : counted(events, "event"));
     std::string kinds;
@@ -132,7 +111,6 @@ class KernelLogExplainer {
     }
     const std::uint64_t silent = counts.lines - counts.sending - counts.foreign;
     text.append("; ").append(counted(silent, "line")).append(" without one");
-    if (cut_count_ > 0) text.append(", ").append(std::to_string(cut_count_)).append(" of them cut");
     if (!losses.empty()) text.append("; ").append(losses);
     put(wrapped(text + ".", 0));
     put(causes_text(causes));
@@ -153,28 +131,17 @@ class KernelLogExplainer {
   };
 
   void keep(const Event& event) {
-    if (!has_room(event.kind(), 1)) return;
+    if (!has_room(event.kind())) return;
     kept_.push_back(
         kernel_event_record(event, kernel_log::Origin::kSystem,
                             event.stamp ? std::optional<Nanoseconds>(*event.stamp) : std::nullopt));
   }
 
-  // What is left of a line may still say what it was about. It is no event that is counted.
-  void keep_cut(EventKind kind, std::string_view text) {
-    if (!has_room(kind, 0)) return;
-    EventRecord record;
-    record.count = 0;
-    record.kind = kernel_log::info_of(kind).name;
-    record.origin = "system";
-    record.summary = printable(text, 300);
-    kept_.push_back(std::move(record));
-  }
-
   // False: it is counted with the last that was kept of its kind.
-  bool has_room(EventKind kind, std::uint64_t count) {
+  bool has_room(EventKind kind) {
     Kept& kept = kept_of_[static_cast<std::size_t>(kind)];
     if (kept.count == kMostOfKind) {
-      kept_[kept.last].count += count;
+      ++kept_[kept.last].count;
       return false;
     }
     ++kept.count;
@@ -182,33 +149,6 @@ class KernelLogExplainer {
     return true;
   }
 
-  struct CutLine {
-    std::uint64_t line;
-    EventKind kind;
-    std::string time;
-  };
-  static constexpr std::size_t kMaxHeldCut = 64;
-
-  void put_cut_line(const CutLine& cut) {
-    const std::string_view kind = kernel_log::info_of(cut.kind).name;
-    last_ = EventKind::kNone;
-    if (json_) {
-      nlohmann::ordered_json json;
-      json["cut_line"] = kind;
-      json["line"] = cut.line;
-      if (!cut.time.empty()) json["time"] = cut.time;
-      put(json.dump() + "\n");
-      return;
-    }
-    std::string text = "line " + std::to_string(cut.line);
-    if (!cut.time.empty()) text.append(" [").append(cut.time).append("]");
-    text.append(": cut line, probably ").append(kind).append("\n");
-    put(text);
-  }
-
-  CutLines cut_lines_;
-  std::vector<CutLine> held_cut_;
-  std::uint64_t cut_count_ = 0;
   std::uint64_t guesses_ = 0;
   Soc soc_;
   bool json_;
@@ -245,8 +185,6 @@ int run_decode_kernel_log(const KernelLogOptions& options) {
   const auto log = std::make_unique<TextLog>(
       soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); },
       messages->catalogues());
-  log->set_unknown(
-      [&](const kernel_log::LogLine& line, std::string_view time) { explainer.other(line, time); });
   const auto read = feed_from(input->fd.get(), input->path, *log,
                               [&](std::string_view bytes) { explainer.bytes(bytes); });
   if (!read) return failed("decode kernel-log", read.error());
@@ -272,9 +210,7 @@ void add_decode_kernel_log(const Command& decode) {
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
       "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
-      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. A line "
-      "whose beginning or end is missing is reported as \"cut line, probably KIND\" (--json: "
-      "cut_line). Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
+      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
       "reads DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines "
       "that a process wrote into the kernel log are counted and ignored. Messages of the site's own "
       "(messages.directory) are known, too. A line that is no message that jetmem knows and whose "

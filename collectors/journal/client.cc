@@ -83,6 +83,16 @@ void Client::follow(bool kernel, bool processes) {
   if (kernel == kernel_ && processes == processes_) return;
   kernel_ = kernel;
   processes_ = processes;
+  start_anew();
+}
+
+void Client::set_needles(std::vector<std::string> needles) {
+  if (needles == options_.needles) return;
+  options_.needles = std::move(needles);
+  if (processes_) start_anew();
+}
+
+void Client::start_anew() {
   pause_.reset();
   if (child_.running()) {
     child_.kill();

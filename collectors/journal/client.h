@@ -26,7 +26,8 @@ struct ClientOptions {
   std::string program;
   // A directory of journal files in place of the system's journal; all its boots are read.
   std::string directory;
-  // A process's line is handed over when its first 4 KiB hold one of these, byte for byte.
+  // A process's line is handed over where it may be a message that jetmem knows, or when its first
+  // 4 KiB hold one of these, byte for byte.
   std::vector<std::string> needles;
   // By voice: where to go on; empty: from the present boot's first line.
   std::array<std::string, kVoices> cursors;
@@ -97,6 +98,8 @@ class Client {
   Result<void> attach(EventLoop& loop);
   // Which lines are wanted from now on; neither ends the program.
   void follow(bool kernel, bool processes);
+  // In place of those of the options. Where they are others, the program is started anew.
+  void set_needles(std::vector<std::string> needles);
   bool needs_kernel_log() const { return kernel_; }
   bool needs_process_lines() const { return processes_; }
 
@@ -123,6 +126,7 @@ class Client {
     kForExit,    // for a killed one to be gone
   };
 
+  void start_anew();
   void spawn();
   // At most 256. False when the connection is over.
   bool take_packets();

@@ -39,15 +39,15 @@ constexpr Nanoseconds kGather = std::chrono::milliseconds(100);
 
 constexpr std::string_view kHelp =
     "Usage: jetmem-journal [--kernel [--after-cursor CURSOR]]\n"
-    "                      [--processes --needle TEXT... [--after-cursor CURSOR]]\n"
+    "                      [--processes [--needle TEXT]... [--after-cursor CURSOR]]\n"
     "                      [--directory DIR] [--rate N] [--no-follow]\n"
     "\n"
     "Follows the journal for jetmemd, which starts it: by hand it is of no use. Hands lines over\n"
     "on descriptor 3, a SOCK_SEQPACKET socket.\n"
     "\n"
     "  --kernel               hand over the kernel's lines\n"
-    "  --processes            hand over processes' lines that contain a --needle\n"
-    "  --needle TEXT          bytes to look for, in the first 4 KiB of a line\n"
+    "  --processes            hand over processes' lines that may be messages jetmem knows\n"
+    "  --needle TEXT          or that have this text, in the first 4 KiB of a line\n"
     "  --after-cursor CURSOR  for the --kernel or --processes before it: begin after this line;\n"
     "                         without it, at the first line of this boot\n"
     "  --directory DIR        the journal files in DIR, of whatever boot, instead of the system's\n"
@@ -150,7 +150,7 @@ int run(int argc, char** argv) {
     }
   }
   if (!options.voices[0] && !options.voices[1]) return usage("neither --kernel nor --processes");
-  if (options.voices[1] == options.needles.empty()) return usage("--processes goes with --needle");
+  if (!options.voices[1] && !options.needles.empty()) return usage("--needle goes with --processes");
   int type = 0;
   socklen_t size = sizeof type;
   if (::getsockopt(kConnection, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {

@@ -162,9 +162,7 @@ bool TextLog::join_held(std::string_view raw) {
   if (decode_line(next.line.text, Voice::kUnknown, joined_event_).piece.role != Role::kNothing) {
     return false;
   }
-  const auto level = first.line.level;
-  const Role alone =
-      decode_line(first.line.text, first.line.voice, joined_event_, level).piece.role;
+  const Role alone = decode_line(first.line.text, first.line.voice, joined_event_).piece.role;
   const EventKind kind = joined_event_.kind();
   const std::size_t fields = alone == Role::kNothing ? 0 : joined_event_.size();
   std::string_view head = held_.raw;
@@ -175,7 +173,8 @@ bool TextLog::join_held(std::string_view raw) {
   // short one is no part of it, though the two make sense together.
   const std::size_t next_word = std::min(next.line.text.find(' '), next.line.text.size());
   // Or put the message below its head: "nvgpu: 17000000.gpu FUNCTION:143  [ERR]".
-  const bool is_head = (head.back() == ':' || head.back() == ']') && is_blank(raw.front());
+  const bool is_head = ((head.back() == ':' || head.back() == ']') && is_blank(raw.front())) ||
+                       next.line.text.starts_with("[ERR]");
   const bool was_wide = is_head || head.size() + 1 + next_word >= kNumberWidth;
   // A terminal breaks a line anywhere, a mail between words. The one that says more is right;
   // within a number the break was no blank's.
@@ -189,11 +188,10 @@ bool TextLog::join_held(std::string_view raw) {
     joined.append(next.line.text);
     PastedLine whole;
     if (!joining_[0].strip(joined, whole)) continue;
-    const Piece piece = decode_line(whole.line.text, whole.line.voice, joined_event_, level).piece;
-    const Role role = piece.role;
+    const Role role = decode_line(whole.line.text, whole.line.voice, joined_event_).piece.role;
     if (role == Role::kNothing || (alone != Role::kNothing && joined_event_.kind() != kind))
       continue;
-    if (alone == Role::kNothing && (piece.by_words || !was_wide)) continue;
+    if (alone == Role::kNothing && !was_wide) continue;
     const bool first_known = alone == Role::kNothing && best.empty();
     // As many fields, of which one has the digits that it lacked.
     const bool same_number =
@@ -240,7 +238,7 @@ std::string_view TextLog::take_record(std::string_view raw, std::uint64_t number
     const std::string_view next = line.text.substr(size + 1);
     constexpr std::string_view kTag = "kernel: ";
     const auto is_event = [&](std::string_view text) {
-      return decode_line(text, line.voice, joined_event_, line.level).piece.role != Role::kNothing;
+      return decode_line(text, line.voice, joined_event_).piece.role != Role::kNothing;
     };
     const bool begins = is_event(first);
     const EventKind kind = joined_event_.kind();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/proc/meminfo.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text/text.h"
@@ -63,49 +64,99 @@ const Descriptor* descriptor_of(const Meminfo::Field& field) {
   return &kAnyBytes;
 }
 
-Result<void> parse_lines(std::string_view text, std::vector<Meminfo::Field>& fields) {
+// What a value cannot be: the kernel's numbers are of 64 bits, and one below 0 wraps.
+constexpr std::uint64_t kWrapped = std::uint64_t{1} << 63;
+
+enum class Line { kField, kEmpty, kMalformed, kImpossible };
+
+// "Name: number[ kB]"; sizes in bytes.
+Line parse_line(std::string_view line, std::string_view& name, std::uint64_t& value,
+                bool& is_bytes) {
+  if (trim(line).empty()) return Line::kEmpty;
+  const std::size_t colon = line.find(':');
+  name = line.substr(0, colon);
+  if (colon == std::string_view::npos || name.empty() || is_blank(name.front())) {
+    return Line::kMalformed;
+  }
+  std::string_view rest = line.substr(colon + 1);
+  skip_blanks(rest);
+  const auto number = take_u64(rest);
+  if (!number) {
+    const std::string_view digits = rest.substr(rest.starts_with('-') ? 1 : 0);
+    const bool is_number = !digits.empty() && is_digit(digits.front());
+    return is_number ? Line::kImpossible : Line::kMalformed;
+  }
+  if (rest.ends_with('\r')) rest.remove_suffix(1);
+  is_bytes = rest == " kB";
+  if (!is_bytes && !rest.empty()) return Line::kMalformed;
+  if (*number >= (is_bytes ? kWrapped / 1024 : kWrapped)) return Line::kImpossible;
+  value = is_bytes ? *number * 1024 : *number;
+  return Line::kField;
+}
+
+// More free than there is: by the names of both.
+void drop_impossible(Meminfo& out) {
+  struct Part {
+    std::string_view name;
+    std::string_view whole;
+  };
+  constexpr std::array kParts{Part{"MemFree", "MemTotal"}, Part{"MemAvailable", "MemTotal"},
+                              Part{"SwapFree", "SwapTotal"}, Part{"CmaFree", "CmaTotal"},
+                              Part{"HugePages_Free", "HugePages_Total"}};
+  for (const Part& part : kParts) {
+    const auto whole = out.find(part.whole);
+    const auto found = std::find_if(out.fields.begin(), out.fields.end(),
+                                    [&](const auto& field) { return field.name == part.name; });
+    if (!whole || found == out.fields.end() || found->value <= *whole) continue;
+    out.fields.erase(found);
+    out.absent.add("impossible");
+  }
+}
+
+Result<void> parse_lines(std::string_view text, Meminfo& out) {
+  std::vector<Meminfo::Field>& fields = out.fields;
   Lines lines(text);
   std::size_t count = 0;
+  std::size_t malformed = 0;
   bool same_names = true;  // as in the reading before: then none is there twice
   for (std::string_view line; lines.next(line);) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos || colon == 0) {
-      return lines.malformed("expected 'Name: number', found '" + printable(line, 60) + "'");
+    std::string_view name;
+    std::uint64_t value = 0;
+    bool is_bytes = false;
+    const Line what = parse_line(line, name, value, is_bytes);
+    if (what == Line::kMalformed) ++malformed;
+    if (what == Line::kImpossible) out.absent.add("impossible");
+    if (what != Line::kField) continue;
+    if (count == kMaxMeminfoFields) {
+      out.absent.add("beyond_bound");
+      continue;
     }
-    const std::string_view name = line.substr(0, colon);
-    std::string_view rest = line.substr(colon + 1);
-    auto value = take_u64(rest);
-    if (!value) {
-      return lines.malformed("no number that fits 64 bits behind '" + printable(name, 60) + "'");
-    }
-    const bool is_bytes = rest == " kB";
-    if (!is_bytes && !rest.empty()) {
-      return lines.malformed("unknown unit '" + printable(rest, 20) + "', expected 'kB' or none");
-    }
-    if (is_bytes) {
-      if (*value > UINT64_MAX / 1024) return lines.malformed("size beyond 64 bits");
-      *value *= 1024;
-    }
-    if (count == kMaxMeminfoFields) return lines.malformed("more than 256 fields");
     if (count == fields.size()) fields.emplace_back();
     Meminfo::Field& field = fields[count++];
-    field.value = *value;
+    field.value = value;
     if (field.name == name && field.is_bytes == is_bytes) continue;
     same_names = false;
     field.name = name;
     field.is_bytes = is_bytes;
     field.descriptor = descriptor_of(field);
   }
-  if (count == 0) return fail(Errc::kMalformed, "empty");
+  if (count == 0) return fail(Errc::kMalformed, "no line of the form 'Name: number'");
+  if (malformed > count) {
+    return fail(Errc::kMalformed, std::to_string(malformed) +
+                                      " lines are not 'Name: number', only " +
+                                      std::to_string(count) + " are");
+  }
   // A number at the end of a text that was cut may have lost digits, or its unit.
   if (text.back() != '\n') return lines.malformed("cut off: no newline at its end");
   fields.resize(count);
-  if (same_names) return {};
-  if (const auto twin = find_twin(fields, &Meminfo::Field::name)) {
-    // One field a line.
-    return fail(Errc::kMalformed, "line " + std::to_string(*twin + 1) + ": field '" +
-                                      printable(fields[*twin].name, 60) + "' twice");
+  if (!same_names) {
+    while (const auto twin = find_twin(fields, &Meminfo::Field::name)) {
+      fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(*twin));
+      ++malformed;
+    }
   }
+  if (malformed > 0) out.absent.add("malformed", malformed);
+  drop_impossible(out);
   return {};
 }
 
@@ -126,13 +177,15 @@ std::optional<std::uint64_t> Meminfo::find(std::string_view name) const {
 }
 
 Result<void> parse_meminfo(std::string_view text, Meminfo& out) {
-  auto ok = parse_lines(text, out.fields);
+  out.absent.reset();
+  auto ok = parse_lines(text, out);
   // What a refused text left behind must not be taken for checked names next time.
   if (!ok) out.fields.clear();
   return ok;
 }
 
-void MeminfoSource::write(SampleWriter& out, WriteContext& /*context*/) const {
+void MeminfoSource::write(SampleWriter& out, WriteContext& context) const {
+  context.absent.add(reading_.absent);
   for (const Meminfo::Field& field : reading_.fields) {
     const auto value = static_cast<double>(field.value);
     if (field.descriptor->is_pattern()) {

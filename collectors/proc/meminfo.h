@@ -4,7 +4,9 @@
 // Format (fs/proc/meminfo.c): one "Name:  number[ kB]" a line. Sizes carry "kB" and mean KiB;
 // HugePages_* carry nothing and are counts of huge pages. Fields come and go with kernel versions
 // and vendors (L4T adds NvMapMemFree and NvMapMemUsed), so every field is kept under the name
-// that the kernel prints, and a field that is not printed is absent.
+// that the kernel prints, and a field that is not printed is absent. An odd line costs that line:
+// empty ones (3.10, 5.4), the header and the rows of old kernels, "MemAvailable: -1 kB", a SwapFree
+// of lxcfs that wrapped below 0.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +27,16 @@ struct Meminfo {
     const Descriptor* descriptor = nullptr;
   };
   std::vector<Field> fields;
+  AbsentValues absent;
 
   // By the whole name: "MemFree" is not found in "NvMapMemFree".
   std::optional<std::uint64_t> find(std::string_view name) const;
 };
 
-// Errors: a line without "Name:" or without a number, a number beyond 64 bits, a unit other than
-// kB, a name given twice, no field at all, no newline at the end. `out` is reused: its storage,
-// not its content.
+// A line is absent as "malformed" where it is no "Name: number[ kB]", or its name was there before,
+// as "impossible" where the number is negative, wrapped below 0, or more is free than there is, as
+// "beyond_bound" after 256 fields. Errors: no field at all, more malformed lines than fields, no
+// newline at the end. `out` is reused: its storage, not its content.
 Result<void> parse_meminfo(std::string_view text, Meminfo& out);
 
 class MeminfoSource final : public ParsedSource<MeminfoSource, Meminfo, parse_meminfo> {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "collectors/kernel_log/decode/decode.h"
 
 namespace jetmem {
 
@@ -15,11 +14,6 @@ JournalFeed::JournalFeed(const Clock& clock, Spawner& spawner, kernel_log::Kerne
     : kernel_log_(kernel_log), log_(log), on_change_(std::move(on_change)) {
   journal::ClientOptions options;
   options.program = journal::find_journal_program();
-  // The families that processes' lines belong to say what to look for.
-  for (const kernel_log::Family* family : kernel_log::all_families()) {
-    if (!family->user_space) continue;
-    for (const std::string_view anchor : family->anchors) options.needles.emplace_back(anchor);
-  }
   journal::Callbacks callbacks;
   callbacks.line = [this](const journal::JournalLine& each) { line(each); };
   callbacks.lines_done = std::move(on_lines);
@@ -32,6 +26,19 @@ JournalFeed::JournalFeed(const Clock& clock, Spawner& spawner, kernel_log::Kerne
   };
   client_ =
       std::make_unique<journal::Client>(std::move(options), clock, spawner, std::move(callbacks));
+}
+
+void JournalFeed::set_site_messages(const kernel_log::Catalogue* site) {
+  std::vector<std::string> needles;
+  if (site != nullptr) {
+    for (const kernel_log::Message& message : site->messages()) {
+      if (!message.program) continue;
+      for (const std::string_view form : message.forms) {
+        needles.emplace_back(kernel_log::anchor_of(form));
+      }
+    }
+  }
+  client_->set_needles(std::move(needles));
 }
 
 void JournalFeed::line(const journal::JournalLine& from) {

@@ -29,6 +29,8 @@ class JournalFeed {
   Result<void> start(EventLoop& loop) { return client_->attach(loop); }
   // Which lines are wanted from now on; goes on from the cursor, or from where it was.
   void follow(bool kernel, bool processes) { client_->follow(kernel, processes); }
+  // Programs' lines that a site described are wanted, too.
+  void set_site_messages(const kernel_log::Catalogue* site);
   void set_cursor(journal::Voice voice, std::string cursor) {
     client_->set_cursor(voice, std::move(cursor));
   }

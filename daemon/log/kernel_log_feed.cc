@@ -188,6 +188,7 @@ void KernelLogFeed::set_site_messages(std::shared_ptr<const SiteMessages> messag
   if (former_messages_) log_.flush();
   former_messages_ = std::exchange(messages_, std::move(messages));
   log_.set_site_messages(messages_->catalogue());
+  journal_.set_site_messages(messages_->catalogue());
   after_lines();
 }
 

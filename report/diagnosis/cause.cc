@@ -6,10 +6,11 @@
 #include <optional>
 
 #include "base/text/text.h"
-#include "collectors/kernel_log/event/attention.h"
 #include "collectors/kernel_log/event/kinds.h"
-#include "report/diagnosis/kind_care.h"
+#include "report/diagnosis/cause_table.h"
+#include "report/diagnosis/conditions.h"
 #include "report/diagnosis/known_issues.h"
+#include "report/diagnosis/values.h"
 #include "report/events/kernel_event_record.h"
 
 namespace jetmem::diagnosis {
@@ -17,9 +18,8 @@ namespace {
 
 // Lines of several CPUs may come out of order.
 constexpr Nanoseconds kOneSecond = std::chrono::seconds(1);
-
-constexpr std::array<const CauseGroup*, 4> kGroups{&kDmaCauses, &kMemoryCauses, &kGpuCauses,
-                                                   &kHardwareCauses};
+// What one call of the OOM killer prints, also on a slow console.
+constexpr Nanoseconds kOneCall = std::chrono::seconds(10);
 
 std::string as_sentence(std::string_view clause) {
   std::string out(clause);
@@ -29,20 +29,28 @@ std::string as_sentence(std::string_view clause) {
   return out;
 }
 
+const kernel_log::KindInfo* info_named(std::string_view kind) {
+  const auto found = kernel_log::kind_named(kind);
+  return found ? &kernel_log::info_of(*found) : nullptr;
+}
+
+std::string code_of_kind(std::string kind) {
+  std::replace(kind.begin(), kind.end(), '_', '-');
+  return kind;
+}
+
 // A kind as such: its usual meaning.
 Cause cause_of_kind(const EventFields& event) {
   Cause out;
-  out.id = event.kind();
-  std::replace(out.id.begin(), out.id.end(), '_', '-');
+  out.id = code_of_kind(event.kind());
   out.of_kind = true;
-  if (const auto kind = kernel_log::kind_named(event.kind())) {
-    const kernel_log::KindInfo& info = kernel_log::info_of(*kind);
-    out.cause = as_sentence(info.meaning);
-    out.remedy = as_sentence(info.remedy);
+  if (const auto* info = info_named(event.kind())) {
+    out.cause = as_sentence(info->meaning);
+    out.remedy = as_sentence(info->remedy);
     // Most errors of a camera are single damaged frames; huge pages are optional.
     const bool usually_harmless =
         (event.kind() == "camera_error" || event.kind() == "hugetlb_failure") && !event.are_known();
-    if (info.level == LogLevel::kInfo || usually_harmless) out.harm = Harm::kNone;
+    if (info->level == LogLevel::kInfo || usually_harmless) out.harm = Harm::kNone;
   }
   return out;
 }
@@ -60,42 +68,88 @@ bool take_own_words(const EventFields& event, Cause& out) {
   return true;
 }
 
-Cause cause_of(const EventFields& event, const MachineFacts& facts, const LogContent& log) {
-  Values values;
-  if (const std::string device = event.device(); !device.empty()) values["dev"] = device;
-  const Case it{event, facts, log, values};
-  Cause out = cause_of_kind(event);
-  const bool is_explained = take_own_words(event, out);
-  for (const CauseGroup* group : kGroups) {
-    if (is_explained) break;
-    // Without fields nothing can be tested.
-    if (!event.are_known()) break;
-    const std::string_view id = group->choose(it);
-    if (id.empty()) continue;
-    const auto text = std::find_if(group->texts.begin(), group->texts.end(),
-                                   [&](const CauseText& each) { return each.id == id; });
-    if (text == group->texts.end()) continue;
-    out.id = std::string(id);
-    out.of_kind = false;
-    out.harm = text->harm;
-    out.cause = fill(text->cause, values);
-    out.remedy = fill(text->remedy, values);
-    out.runbook = std::string(text->runbook);
-    out.follows = text->follows;
-    break;
+// What words suggest is no fact: neither cause nor remedy.
+Cause cause_of_guess(const EventFields& event, std::string_view summary) {
+  Cause out;
+  out.id = "not-known";
+  out.harm = Harm::kNone;
+  const auto* const info = info_named(event.kind());
+  out.cause = "Not a message that jetmem knows; its words suggest: " +
+              std::string(info == nullptr ? event.kind() : info->meaning) + ".";
+  std::string line;
+  for (const std::string_view name : {"line", "text", "error"}) {
+    if (line.empty()) line = printable(event.text(name), 200);
   }
-  if (const auto of = values.find("of"); of != values.end()) out.about = of->second;
-  const KindCare* care = care_of(out.about.empty() ? event.kind() : out.about);
-  if (care != nullptr && out.runbook.empty()) {
-    out.runbook = std::string(care->runbook);
-  }
-  out.kind = event.kind();
-  out.device = event.device();
+  if (line.empty()) line = printable(summary, 200);
+  if (!line.empty()) out.cause += " The line: " + line;
+  out.about = event.kind();
   return out;
 }
 
+void take_words(const CauseEntry& entry, const Case& of, Cause& out) {
+  const Case it{of.event, of.facts, of.log, &entry};
+  out.id = entry.id;
+  out.of_kind = false;
+  out.harm = entry.harm;
+  out.cause = fill(entry.cause, it);
+  out.remedy = fill(entry.remedy, it);
+  out.runbook = entry.runbook;
+  out.follows = entry.follows;
+}
+
+// What comes with a fault of a GPU: Xid 45 (channels removed) and 154 (recovery action), notifier
+// 31 of nvgpu (MMU fault), a job that met a bus fault.
+bool follows_gpu_fault(const EventFields& event) {
+  const auto xid = event.number("xid");
+  return xid == 45.0 || xid == 154.0 ||
+         (event.kind() == "gpu_error" &&
+          (event.number("notifier") == 31.0 || contains(event.text("status"), "BUS_FAULT")));
+}
+
+// The fault before it is the cause: of the log, or as Xid 45 names it.
+bool take_gpu_fault(const Case& it, Cause& out) {
+  if (!follows_gpu_fault(it.event)) return false;
+  const auto named = it.event.number("previous_xid");
+  if (!it.log.gpu_fault.empty() && (!named || named == it.log.gpu_fault_xid)) {
+    for (const CauseEntry& each : shipped_causes()) {
+      if (each.id != it.log.gpu_fault) continue;
+      take_words(each, it, out);
+      return true;
+    }
+  }
+  if (!named || *named == 45) return false;
+  const EventFields before = it.event.with("xid", std::string(it.event.text("previous_xid")));
+  const Case as_before{before, it.facts, it.log};
+  const CauseEntry* const entry = choose(as_before);
+  if (entry != nullptr) take_words(*entry, as_before, out);
+  return entry != nullptr;
+}
+
+Cause cause_of(const Case& it, const EventRecord& record) {
+  Cause out =
+      it.event.is_guess() ? cause_of_guess(it.event, record.summary) : cause_of_kind(it.event);
+  if (!it.event.is_guess()) {
+    const bool is_explained = take_own_words(it.event, out) || take_gpu_fault(it, out);
+    const CauseEntry* const entry = is_explained ? nullptr : choose(it);
+    if (entry != nullptr) take_words(*entry, it, out);
+    if (it.event.kind() == "ratelimit_suppressed" && !out.of_kind) out.about = *value_of("of", it);
+    const auto* const info = info_named(out.about.empty() ? it.event.kind() : out.about);
+    if (info != nullptr && out.runbook.empty()) out.runbook = info->runbook;
+  }
+  out.kind = it.event.kind();
+  out.device = it.event.device();
+  return out;
+}
+
+bool is_serror(const EventFields& event) {
+  return (event.kind() == "memory_error" || event.kind() == "bus_error") &&
+         event.is("error", "SError");
+}
+
 bool is_bus_error(const EventFields& event) {
-  return is_serror(event) || (event.kind() == "bus_error" && !is_dma_engine_timeout(event));
+  return is_serror(event) ||
+         (event.kind() == "bus_error" && !conditions::of_dma_engine({event, {}, {}}) &&
+          !conditions::of_pcie({event, {}, {}}));
 }
 
 bool is_cpu_stall(const EventFields& event) {
@@ -123,289 +177,134 @@ bool may_be_same_work(const EventFields& fault, const EventFields& later) {
          fault.number("pid") == later.number("pid");
 }
 
-bool is_of_group(const EventFields& event) {
-  return event.kind() == "oom_kill_memcg" || event.text("constraint") == "MEMCG" ||
-         event.text("global") == "false";
+bool is_kill(const EventFields& event) {
+  return event.kind() == "oom_kill" || event.kind() == "oom_kill_memcg";
 }
 
-// The lines of one call of the OOM killer are events of several kinds: which of them it killed, and
-// in whose limit, stands in the later ones.
-void note_oom_group(std::span<const EventFields> fields, std::size_t at, LogContent& log) {
-  log.oom_of_group = is_of_group(fields[at]);
-  log.oom_group.clear();
-  const auto take = [&](const EventFields& event) {
-    for (const std::string_view name : {"oom_memcg", "task_memcg"}) {
-      if (log.oom_group.empty()) log.oom_group = printable(event.text(name), 100);
+bool is_of_oom(const EventFields& event) {
+  return event.kind().starts_with("oom_") || event.kind() == "memory_report";
+}
+
+// The lines of one call of the OOM killer are events of several kinds, from the one that invoked it
+// up to the kill, and what the reaper prints behind that.
+LogContent::OomCall oom_call(std::span<const EventRecord* const> events,
+                             std::span<const EventFields> fields, std::size_t at) {
+  std::size_t begin = at;
+  bool behind_kill = fields[at].kind() == "oom_reaper";
+  while (begin > 0 && fields[begin].kind() != "oom_invoked") {
+    std::size_t before = begin - 1;
+    while (before > 0 && !is_of_oom(fields[before])) --before;
+    if (!is_of_oom(fields[before]) || !may_lead_to(*events[before], *events[at], kOneCall)) break;
+    if (is_kill(fields[before]) && !std::exchange(behind_kill, false)) break;
+    begin = before;
+  }
+  std::size_t end = at + 1;
+  const bool goes_on = !is_kill(fields[at]) && fields[at].kind() != "oom_reaper";
+  for (std::size_t i = end; goes_on && i < fields.size() && !is_kill(fields[end - 1]); ++i) {
+    if (!is_of_oom(fields[i])) continue;
+    if (fields[i].kind() == "oom_invoked" || !may_lead_to(*events[at], *events[i], kOneCall)) break;
+    end = i + 1;
+  }
+  LogContent::OomCall out;
+  for (std::size_t i = begin; i < end; ++i) {
+    const EventFields& event = fields[i];
+    if (!is_of_oom(event)) continue;
+    const std::string comm = printable(event.text("comm"), 64);
+    if (event.kind() == "oom_invoked") {
+      out.asker = comm;
+      out.for_nvmap = event.is("allocator", "nvmap");
+      out.thrashing = event.is("thrashing", "true");
+    } else if (event.kind() != "memory_report" && !comm.empty()) {
+      out.victim = comm;
     }
-  };
-  take(fields[at]);
-  for (std::size_t i = at; i-- > 0 && log.oom_of_group && fields[i + 1].kind() != "oom_invoked";) {
-    if (log.oom_group.empty() && is_of_group(fields[i])) take(fields[i]);
+    for (const std::string_view set : {"MEMORY_POLICY", "CPUSET"}) {
+      out.on_one_node = out.on_one_node || contains(event.text("constraint"), set);
+    }
+    const bool of_group = event.kind() == "oom_kill_memcg" || event.is("memcg", "true") ||
+                          contains(event.text("constraint"), "MEMCG") ||
+                          event.is("global", "false");
+    out.of_group = out.of_group || of_group;
+    for (const std::string_view name : {"oom_memcg", "task_memcg"}) {
+      if (of_group && out.group.empty()) out.group = printable(event.text(name), 100);
+    }
+    // The nearest before the event, else the first behind it.
+    const bool reports = event.has("swap_free_kb") || event.has("free_swap_kb") ||
+                         event.has("slab_unreclaimable_pages") || zone_totals(event).free_kb > 0;
+    if (reports && (i <= at || out.report == nullptr)) out.report = &event;
   }
-  const bool call = fields[at].kind() == "oom_invoked";
-  for (std::size_t i = at + 1; i < fields.size() && fields[i].kind() != "oom_invoked"; ++i) {
-    if (!fields[i].kind().starts_with("oom_kill")) continue;
-    if (call) log.oom_of_group = log.oom_of_group || is_of_group(fields[i]);
-    if (log.oom_of_group && is_of_group(fields[i])) take(fields[i]);
-    if (fields[i].kind() != "oom_kill_info") break;
-  }
+  return out;
+}
+
+// Messages of kinds that only a Tegra's drivers and libraries print, and its GPU's.
+bool is_of_tegra(const EventFields& event) {
+  const std::string& kind = event.kind();
+  if (kind == "nvmap" || kind == "nvbufsurface" || kind == "host1x_timeout") return true;
+  const std::string device = event.device();
+  return device.starts_with("57000000.g") || device.starts_with("17000000.g") ||
+         event.message().starts_with("nvgpu-") || contains(device, "tegra-capture-vi");
 }
 
 // What the event adds to what is known of the log.
-void note(const EventFields& event, std::uint64_t count, LogContent& log) {
-  log.kinds.insert(event.kind());
+void note(const EventFields& event, const MachineFacts& facts, std::uint64_t count,
+          LogContent& log) {
+  if (event.is_guess()) return;
+  const Case it{event, facts, log};
+  const std::string& kind = event.kind();
+  log.kinds.insert(kind);
+  log.tegra = log.tegra || is_of_tegra(event);
   log.uncorrected_memory = log.uncorrected_memory || is_uncorrected_memory(event);
-  if (is_storage_failure(event)) log.storage_errors[event.device()] += count;
-}
-
-// Nothing: the event has no such report.
-std::optional<MemoryReport> report_in(const EventFields& event) {
-  MemoryReport out;
-  out.swap_free_kb = event.number({"swap_free_kb", "free_swap_kb"});
-  out.swap_total_kb = event.number({"swap_total_kb", "total_swap_kb"});
-  out.slab_pages = event.number("slab_unreclaimable_pages");
-  out.ram_pages = event.number("ram_pages");
-  if (!out.swap_free_kb && !out.slab_pages) return std::nullopt;
-  return out;
-}
-
-// The report of memory of the call that the event at `at`, one of the OOM killer's, is of: the
-// nearest one before it, or up to the kill that ends the call.
-MemoryReport report_of_oom(std::span<const EventRecord* const> events,
-                           std::span<const EventFields> fields, std::size_t at) {
-  // What one call prints, also on a slow console.
-  constexpr Nanoseconds kCall = std::chrono::seconds(10);
-  const auto is_part = [&](std::size_t i) {
-    return fields[i].kind().starts_with("oom_") || fields[i].kind() == "memory_report";
-  };
-  const auto is_kill = [&](std::size_t i) {
-    return fields[i].kind() == "oom_kill" || fields[i].kind() == "oom_kill_memcg";
-  };
-  for (std::size_t i = at + 1; i-- > 0;) {
-    if (!is_part(i)) continue;
-    if ((i != at && is_kill(i)) || !may_lead_to(*events[i], *events[at], kCall)) break;
-    if (const auto report = report_in(fields[i])) return *report;
-    if (fields[i].kind() == "oom_invoked") break;
+  if (kind == "storage_error" && !event.is("error", "completion polled") &&
+      !conditions::of_removable_or_image(it)) {
+    log.storage_errors[event.device()] += count;
   }
-  for (std::size_t i = at + 1; i < fields.size() && !is_kill(i - 1); ++i) {
-    if (!is_part(i)) continue;
-    if (fields[i].kind() == "oom_invoked" || !may_lead_to(*events[at], *events[i], kCall)) break;
-    if (const auto report = report_in(fields[i])) return *report;
+  if (kind == "gpu_alloc_failure") log.gpu_refusals.emplace(event.message());
+  if (kind == "cma_alloc_failure" || kind == "dma_alloc_failure") {
+    log.cma_request = std::max(log.cma_request, requested_bytes(it).value_or(0));
+    if (event.has("total")) log.cma_area = std::max(log.cma_area.value_or(0), *cma_area(it));
   }
-  return {};
-}
-
-// Of each event of the OOM killer, whom that call of it killed.
-std::vector<std::string> victims_of(std::span<const EventFields> fields) {
-  std::vector<std::string> out(fields.size());
-  std::string victim;
-  for (std::size_t i = fields.size(); i-- > 0;) {
-    const std::string& kind = fields[i].kind();
-    if (!kind.starts_with("oom_")) continue;
-    const std::string comm = printable(fields[i].text("comm"), 64);
-    // Who invoked the killer comes before what tells whom it killed; that one is gone later.
-    const bool is_kill = kind.starts_with("oom_kill");
-    if (is_kill && !comm.empty()) victim = comm;
-    out[i] = is_kill || kind == "oom_invoked" || comm.empty() ? victim : comm;
-    if (kind == "oom_invoked") victim.clear();
-  }
-  return out;
 }
 
 // Roots before what follows from them; harmless ones last.
 std::size_t rank_of(const Cause& cause) {
-  const KindCare* const care = care_of(cause.kind);
-  const std::size_t at =
-      care == nullptr ? all_care().size() : static_cast<std::size_t>(care - all_care().data());
-  return at + (cause.harm == Harm::kNone ? 1000 : cause.follows ? 500 : 0);
+  const auto* const info = info_named(cause.kind);
+  return (info == nullptr ? 500 : info->rank) + (cause.harm == Harm::kNone ? 2000
+                                                 : cause.follows           ? 1000
+                                                                           : 0);
 }
 
-// An optical or floppy drive, a loop device: no disk of the machine.
-bool is_removable_or_image(std::string_view dev) {
-  for (const std::string_view prefix : {"sr", "fd", "loop"}) {
-    if (dev.starts_with(prefix) && dev.size() > prefix.size() && is_digit(dev[prefix.size()])) {
-      return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
-bool is_serror(const EventFields& event) {
-  return (event.kind() == "memory_error" || event.kind() == "bus_error") &&
-         event.text("error") == "SError";
-}
-
-bool is_dma_engine_timeout(const EventFields& event) {
-  return event.kind() == "bus_error" && event.says("dma burst completion");
-}
-
-bool is_of_other_hardware(const EventFields& event) {
-  if (event.kind() != "memory_error") return false;
-  // The severities of APEI; others print theirs in other words.
-  const std::string_view severity = event.text("severity");
-  const bool apei = severity == "corrected" || severity == "recoverable" || severity == "fatal" ||
-                    severity == "info";
-  if (!apei && !event.has("ghes") && !event.has("section_type")) return false;
-  return !contains(event.text("section_type"), "memory") && !event.has("physical_address") &&
-         !event.has("location") && !event.has("label") &&
-         !contains(event.text("error_type"), "ECC");
-}
-
-bool follows_gpu_fault(const EventFields& event) {
-  const auto xid = event.number("xid");
-  // NOLINTNEXTLINE(misc-redundant-expression): two numbers
-  if (xid == 45 || xid == 154) return true;
-  return event.kind() == "gpu_error" &&
-         (event.number({"notifier"}) == 31 || contains(event.text("status"), "BUS_FAULT"));
-}
-
-bool is_uncorrected_memory(const EventFields& event) {
-  if (event.kind() != "memory_error" && event.kind() != "gpu_ecc_error") return false;
-  if (is_of_other_hardware(event)) return false;
-  return kernel_log::error_severity(event.text("severity"), event.text("outcome")) ==
-         kernel_log::ErrorSeverity::kUncorrected;
-}
-
-bool is_storage_failure(const EventFields& event) {
-  return event.kind() == "storage_error" && !event.says("polled") &&
-         !is_removable_or_image(event.device());
-}
-
-std::string_view harm_name(Harm harm) {
-  static constexpr std::array<std::string_view, 3> kNames{"none", "warning", "critical"};
-  return kNames[static_cast<std::size_t>(harm)];
-}
-
-std::string fill(std::string_view text, const Values& values) {
-  // Whether all names up to the closing brace of an optional part are known, and where it ends.
-  const auto part_of = [&](std::string_view rest) {
-    std::size_t depth = 1;
-    std::size_t end = 0;
-    while (end < rest.size() && depth > 0) {
-      if (rest[end] == '{') ++depth;
-      if (rest[end] == '}') --depth;
-      ++end;
-    }
-    return rest.substr(0, end == 0 ? 0 : end - 1);
+// Events of one cause and device are one; beyond so many of one cause they are one again.
+void add_cause(Cause cause, std::uint64_t count, std::vector<Cause>& out) {
+  constexpr std::ptrdiff_t kMostOfOneId = 8;
+  const auto of_id = [&](const Cause& each) {
+    return each.id == cause.id && (each.device == cause.device || cause.device.empty());
   };
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t open = text.find('{');
-    out += text.substr(0, open);
-    if (open == std::string_view::npos) break;
-    text.remove_prefix(open + 1);
-    const std::string_view part = part_of(text);
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    if (part.starts_with('?')) {
-      bool known = true;
-      std::string_view rest = part.substr(1);
-      for (std::size_t at = rest.find('{'); at != std::string_view::npos; at = rest.find('{')) {
-        rest.remove_prefix(at + 1);
-        known = known && values.contains(rest.substr(0, rest.find('}')));
-      }
-      if (known) out += fill(part.substr(1), values);
-      continue;
+  const auto same = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
+    return of_id(each) && (each.about == cause.about || cause.about.empty());
+  });
+  if (same != out.end()) {
+    same->events += count;
+    // A later event may know more, as a number that the first did not print.
+    if (cause.cause.size() > same->cause.size()) {
+      same->cause = std::move(cause.cause);
+      same->remedy = std::move(cause.remedy);
     }
-    const auto value = values.find(part);
-    out += value != values.end() ? value->second : part == "dev" ? "a device" : "an unknown value";
+    return;
   }
-  return out;
+  if (std::count_if(out.begin(), out.end(), of_id) >= kMostOfOneId) {
+    std::find_if(out.rbegin(), out.rend(), of_id)->events += count;
+    return;
+  }
+  cause.events = count;
+  out.push_back(std::move(cause));
 }
 
-std::span<const CauseGroup* const> cause_groups() { return kGroups; }
-
-std::vector<std::string_view> cause_ids() {
-  std::vector<std::string_view> out;
-  for (const CauseGroup* group : kGroups) {
-    for (const CauseText& each : group->texts) out.push_back(each.id);
-  }
-  return out;
-}
-
-std::vector<Cause> explain(std::span<const EventRecord* const> events, const MachineFacts& facts) {
-  std::vector<EventFields> fields;
-  fields.reserve(events.size());
-  for (const EventRecord* event : events) fields.emplace_back(*event);
-  LogContent log;
-  std::vector<const EventRecord*> bus_errors;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    note(fields[i], events[i]->count, log);
-    if (is_bus_error(fields[i])) bus_errors.push_back(events[i]);
-  }
-  const std::vector<std::string> victims = victims_of(fields);
-  std::vector<Cause> out;
-  const auto add = [&](Cause cause, std::uint64_t count) {
-    // Beyond so many they are one again.
-    constexpr std::ptrdiff_t kMostOfOneId = 8;
-    const auto of_id = [&](const Cause& each) {
-      return each.id == cause.id && (each.device == cause.device || cause.device.empty());
-    };
-    const auto same = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
-      return of_id(each) && (each.about == cause.about || cause.about.empty());
-    });
-    if (same == out.end() && std::count_if(out.begin(), out.end(), of_id) >= kMostOfOneId) {
-      const auto last = std::find_if(out.rbegin(), out.rend(), of_id);
-      last->events += count;
-      return;
-    }
-    if (same != out.end()) {
-      same->events += count;
-      // A later event may know more, as a number that the first did not print.
-      if (cause.cause.size() > same->cause.size()) {
-        same->cause = std::move(cause.cause);
-        same->remedy = std::move(cause.remedy);
-      }
-      return;
-    }
-    cause.events = count;
-    out.push_back(std::move(cause));
-  };
-  std::optional<std::size_t> oom;    // the OOM killer's last call
-  std::optional<std::size_t> stall;  // of a CPU
-  struct GpuFault {
-    std::size_t event;
-    std::string cause;
-  };
-  std::map<std::string, GpuFault> gpu_faults;  // the last one of each GPU
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    const EventRecord& event = *events[i];
-    if (event.what != EventWhat::kKernel || event.origin == "probe") continue;
-    if (event.kind == "oom_invoked") oom = i;
-    const bool its = oom && may_lead_to(*events[*oom], event);
-    log.oom_for = its ? printable(fields[*oom].text("comm"), 64) : "";
-    log.oom_for_nvmap = its && fields[*oom].text("allocator") == "nvmap";
-    log.report = {};
-    if (event.kind.starts_with("oom_")) {
-      note_oom_group(fields, i, log);
-      log.report = report_of_oom(events, fields, i);
-    }
-    log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),
-                                [&](const EventRecord* each) { return may_lead_to(*each, event); });
-    log.cpu_stall = stall && may_lead_to(*events[*stall], event);
-    if (is_cpu_stall(fields[i])) stall = i;
-    log.gpu_fault.clear();
-    log.gpu_fault_xid.reset();
-    const auto fault = gpu_faults.find(fields[i].device());
-    if (fault != gpu_faults.end() && may_lead_to(*events[fault->second.event], event) &&
-        may_be_same_work(fields[fault->second.event], fields[i])) {
-      log.gpu_fault = fault->second.cause;
-      log.gpu_fault_xid = fields[fault->second.event].number({"xid"});
-    }
-    Cause cause = cause_of(fields[i], facts, log);
-    const bool faults = event.kind == "gpu_mmu_fault" || fields[i].number("xid");
-    if (faults && !follows_gpu_fault(fields[i])) {
-      gpu_faults[fields[i].device()] = {i, cause.of_kind ? "" : cause.id};
-    }
-    if (!victims[i].empty()) cause.about = victims[i];
-    add(std::move(cause), event.count);
-    for (Cause& issue : known_issues_of(fields[i], facts, log)) add(std::move(issue), event.count);
-  }
+// What others of the list say better.
+void drop_what_is_told(std::vector<Cause>& out) {
   // A line that was cut says no more than its kind; the others of that kind say what it is.
   for (std::size_t i = 0; i < out.size();) {
     const auto special = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
-      return each.kind == out[i].kind && !each.of_kind && each.link.empty();
+      return each.kind == out[i].kind && !each.of_kind && each.link.empty() &&
+             each.id != "not-known";
     });
     if (!out[i].of_kind || special == out.end()) {
       ++i;
@@ -423,6 +322,63 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
       return each.kind == "nvmap" && each.id == "gpu-buffer-refused";
     });
   }
+}
+
+}  // namespace
+
+std::string_view harm_name(Harm harm) {
+  static constexpr std::array<std::string_view, 3> kNames{"none", "warning", "critical"};
+  return kNames[static_cast<std::size_t>(harm)];
+}
+
+std::vector<Cause> explain(std::span<const EventRecord* const> events, const MachineFacts& facts) {
+  std::vector<EventFields> fields;
+  fields.reserve(events.size());
+  for (const EventRecord* event : events) fields.emplace_back(*event);
+  LogContent log;
+  std::vector<const EventRecord*> bus_errors;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    note(fields[i], facts, events[i]->count, log);
+    if (is_bus_error(fields[i]) && !fields[i].is_guess()) bus_errors.push_back(events[i]);
+  }
+  std::vector<Cause> out;
+  std::optional<std::size_t> stall;  // of a CPU
+  struct GpuFault {
+    std::size_t event;
+    std::string cause;
+  };
+  std::map<std::string, GpuFault> gpu_faults;  // the last one of each GPU
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const EventRecord& event = *events[i];
+    const bool is_ours = event.what == EventWhat::kKernel || fields[i].is_guess();
+    if (!is_ours || event.origin == "probe") continue;
+    log.oom = {};
+    if (is_of_oom(fields[i])) log.oom = oom_call(events, fields, i);
+    log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),
+                                [&](const EventRecord* each) { return may_lead_to(*each, event); });
+    log.cpu_stall = stall && may_lead_to(*events[*stall], event);
+    if (is_cpu_stall(fields[i])) stall = i;
+    log.gpu_fault.clear();
+    log.gpu_fault_xid.reset();
+    const auto fault = gpu_faults.find(fields[i].device());
+    if (fault != gpu_faults.end() && may_lead_to(*events[fault->second.event], event) &&
+        may_be_same_work(fields[fault->second.event], fields[i])) {
+      log.gpu_fault = fault->second.cause;
+      log.gpu_fault_xid = fields[fault->second.event].number("xid");
+    }
+    const Case it{fields[i], facts, log};
+    Cause cause = cause_of(it, event);
+    const bool faults = event.kind == "gpu_mmu_fault" || fields[i].number("xid");
+    if (faults && !fields[i].is_guess() && !follows_gpu_fault(fields[i])) {
+      gpu_faults[fields[i].device()] = {i, cause.of_kind ? "" : cause.id};
+    }
+    const std::string& victim = log.oom.victim;
+    if (event.kind.starts_with("oom_") && !victim.empty()) cause.about = victim;
+    add_cause(std::move(cause), event.count, out);
+    if (fields[i].is_guess()) continue;
+    for (Cause& issue : known_issues_of(it)) add_cause(std::move(issue), event.count, out);
+  }
+  drop_what_is_told(out);
   std::stable_sort(out.begin(), out.end(),
                    [](const Cause& a, const Cause& b) { return rank_of(a) < rank_of(b); });
   return out;

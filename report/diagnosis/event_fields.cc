@@ -11,40 +11,55 @@
 namespace jetmem::diagnosis {
 namespace {
 
+constexpr std::string_view kBetweenItems = ", ";
+
 std::string text_of_field(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_array()) {
     std::string out;
     for (const nlohmann::json& each : value) {
-      out += (out.empty() ? "" : " ") + text_of_field(each);
+      out += (out.empty() ? std::string() : std::string(kBetweenItems)) + text_of_field(each);
     }
     return out;
   }
   return value.is_null() ? std::string() : value.dump();
 }
 
-}  // namespace
-
-std::string in_lower_case(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return text;
+std::optional<double> number_in(std::string_view text) {
+  const std::string whole(text);
+  if (whole.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double value = whole.starts_with("0x")
+                           ? static_cast<double>(std::strtoull(whole.c_str(), &end, 16))
+                           : std::strtod(whole.c_str(), &end);
+  if (*end != '\0' || !std::isfinite(value)) return std::nullopt;
+  return value;
 }
 
-EventFields::EventFields(const EventRecord& record) : kind_(record.kind), words_(record.summary) {
+bool is_same(std::string_view a, std::string_view b) {
+  if (in_lower_case(a) == in_lower_case(b)) return true;
+  const auto number = number_in(a);
+  return number && number == number_in(b);
+}
+
+}  // namespace
+
+std::string in_lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  }
+  return out;
+}
+
+EventFields::EventFields(const EventRecord& record) : kind_(record.kind) {
   const nlohmann::json json = nlohmann::json::parse(record.fields, nullptr, false);
   // A decoded event has its kind there, if nothing else.
   are_known_ = json.is_object() && !json.empty();
-  if (json.is_object()) {
-    for (const auto& [name, value] : json.items()) {
-      if (name == "kind") continue;
-      std::string text = text_of_field(value);
-      if (!value.is_number()) words_ += "\n" + text;
-      fields_.emplace(name, std::move(text));
-    }
+  if (!json.is_object()) return;
+  for (const auto& [name, value] : json.items()) {
+    if (name != "kind") fields_.emplace(name, text_of_field(value));
   }
-  words_ = in_lower_case(std::move(words_));
 }
 
 std::string EventFields::device() const {
@@ -64,14 +79,7 @@ std::string_view EventFields::text(std::string_view name) const {
 
 std::optional<double> EventFields::number(std::initializer_list<std::string_view> names) const {
   for (const std::string_view name : names) {
-    const auto found = fields_.find(name);
-    if (found == fields_.end() || found->second.empty()) continue;
-    char* end = nullptr;
-    const bool is_hex = found->second.starts_with("0x");
-    const double value = is_hex
-                             ? static_cast<double>(std::strtoull(found->second.c_str(), &end, 16))
-                             : std::strtod(found->second.c_str(), &end);
-    if (*end == '\0' && std::isfinite(value)) return value;
+    if (const auto value = number_in(text(name))) return value;
   }
   return std::nullopt;
 }
@@ -98,34 +106,24 @@ int EventFields::errno_of() const {
   return static_cast<int>(std::fabs(*value));
 }
 
-bool EventFields::says(std::string_view part) const {
-  return words_.find(in_lower_case(std::string(part))) != std::string::npos;
-}
-
-bool EventFields::says_any(std::initializer_list<std::string_view> parts) const {
-  for (const std::string_view part : parts) {
-    if (says(part)) return true;
+bool EventFields::is(std::string_view name, std::string_view value) const {
+  const auto found = fields_.find(name);
+  if (found == fields_.end()) return false;
+  std::string_view rest = found->second;
+  if (is_same(rest, value)) return true;
+  for (std::size_t end = rest.find(kBetweenItems); end != std::string_view::npos;
+       end = rest.find(kBetweenItems)) {
+    if (is_same(rest.substr(0, end), value)) return true;
+    rest.remove_prefix(end + kBetweenItems.size());
+    if (is_same(rest, value)) return true;
   }
   return false;
 }
 
-bool EventFields::has_text(std::string_view part) const {
-  const std::string wanted = in_lower_case(std::string(part));
-  return std::any_of(fields_.begin(), fields_.end(), [&](const auto& each) {
-    return in_lower_case(each.second).find(wanted) != std::string::npos;
-  });
-}
-
-bool EventFields::says_word(std::string_view word) const {
-  const auto is_of_word = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); };
-  const std::string wanted = in_lower_case(std::string(word));
-  for (std::size_t at = words_.find(wanted); at != std::string::npos;
-       at = words_.find(wanted, at + 1)) {
-    const std::size_t end = at + wanted.size();
-    const bool begins = at == 0 || !is_of_word(words_[at - 1]);
-    if (begins && (end == words_.size() || !is_of_word(words_[end]))) return true;
-  }
-  return false;
+EventFields EventFields::with(std::string_view name, std::string value) const {
+  EventFields out = *this;
+  out.fields_.insert_or_assign(std::string(name), std::move(value));
+  return out;
 }
 
 }  // namespace jetmem::diagnosis

@@ -8,7 +8,7 @@ namespace jetmem::doctor {
 
 NvmapLimit nvmap_limit(std::string_view l4t) {
   for (const diagnosis::KnownIssue* issue : diagnosis::known_issues_of_release(l4t)) {
-    if (issue->id == "l4t-nvmap-limit") return NvmapLimit::kRefuses;
+    if (issue->entry.id == "l4t-nvmap-limit") return NvmapLimit::kRefuses;
   }
   // Published drivers of 36.2 to 36.4: only what is more than all RAM is refused.
   const auto major = take_u64(l4t);

@@ -121,7 +121,7 @@ std::vector<diagnosis::Cause> recent_causes(const DeviceNow& now, const Findings
 // What explains the step's events of the last day: cause, remedy and runbook of the worst. Called
 // before the step says anything more general.
 void advise_by_events(const DeviceView& view, Step& step);
-// The step's kinds of events (diagnosis/kind_care.h) but for `covered`, which the step looks at
+// The step's kinds of events (kinds.yaml) but for `covered`, which the step looks at
 // itself: counts and the newest ones as evidence, a verdict by what explains them.
 void examine_events(const DeviceView& view, Step& step,
                     std::initializer_list<std::string_view> covered = {});

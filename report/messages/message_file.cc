@@ -23,10 +23,11 @@ constexpr std::array<std::string_view, 4> kFileKeys{"messages", "heads", "kinds"
 constexpr std::array<std::string_view, 12> kUserKeys{
     "id", "kind", "line", "source", "note", "program", "set", "unless", "say", "cause", "remedy",
     "examples"};
-constexpr std::array<std::string_view, 27> kShippedKeys{
+constexpr std::array<std::string_view, 28> kShippedKeys{
     "id",   "kind", "line",    "source", "note",   "program",      "set", "unless",  "say",
     "examples", "anchors", "is", "step",   "repeats", "last", "join", "prefer", "stands_alone",
-    "of",   "decode", "accept", "complete", "joins", "add", "describe", "cause", "remedy"};
+    "of",   "decode", "accept", "complete", "joins", "add", "describe", "cause", "remedy",
+    "fallback"};
 constexpr std::array<std::string_view, 6> kExampleKeys{"line", "lines", "gives",
                                                        "kind", "soc",   "note"};
 constexpr std::array<std::string_view, 6> kHooks{"decode", "accept", "complete",
@@ -256,7 +257,9 @@ class MessageReader {
     if (twice) errors_.add(node.at, key + ".id", "'" + key + "' is there already: choose another id");
     message.kind = EventKind::kCustom;
     if (const YamlNode* const kind = map.get("kind")) {
-      message.kind = kind_named(fields_.word(*kind, key + ".kind").value_or(""), map, key);
+      const std::string name = fields_.word(*kind, key + ".kind").value_or("");
+      message.kind = name == "none" ? EventKind::kNone : kind_named(name, map, key);
+      if (message.kind == EventKind::kNone) message.piece.role = Role::kNothing;
     } else if (!user) {
       errors_.add(node.at, key + ".kind", key + " has no kind");
     }
@@ -269,6 +272,7 @@ class MessageReader {
     const std::string source(text(map, "source", key));
     if (!user) {
       set_piece(map, key, message);
+      message.fallback = flag(map, "fallback", key);
       message.anchors = list(map, "anchors", key);
       // Code is known by the entry that was built in.
       if (const Message* const built = Catalogue::shipped().find(message.id)) {

@@ -41,7 +41,7 @@ TEST(ReadBack, Meminfo) {
     std::string text;
     for (const std::string& name : random.words(1 + random.below(60), kLetters, 20)) {
       const bool kib = !random.one_in(4);
-      fields.push_back({name, random.number(kib ? UINT64_MAX / 1024 : UINT64_MAX), kib});
+      fields.push_back({name, random.number((kib ? INT64_MAX / 1024 : INT64_MAX)), kib});
       text += print("%-16s%8llu%s\n", (name + ":").c_str(), wide(fields.back().printed),
                     kib ? " kB" : "");
     }
@@ -192,7 +192,7 @@ TEST(ReadBack, Cma) {
   for (int cycle = 0; cycle < 1000; ++cycle) {
     std::vector<Cma::Area> areas;
     Snapshot snapshot;
-    const std::uint64_t total_kib = random.number(UINT64_MAX / 1024);
+    const std::uint64_t total_kib = random.number(INT64_MAX / 1024);
     const std::uint64_t free_kib = random.number(total_kib);
     snapshot.add("/proc/meminfo",
                  "CmaTotal: " + std::to_string(total_kib) +

@@ -13,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "collectors/kernel_log/catalogue/catalogue.h"
 #include "base/result.h"
 #include "base/root/small_file.h"
 #include "base/text/text.h"
@@ -255,10 +256,9 @@ std::optional<std::uint64_t> Follower::number(const char* name) {
 }
 
 bool Follower::has_needle(std::string_view text) const {
-  return std::any_of(
-      options_.needles.begin(), options_.needles.end(), [&](const std::string& needle) {
-        return ::memmem(text.data(), text.size(), needle.data(), needle.size()) != nullptr;
-      });
+  return kernel_log::Catalogue::shipped().may_be_of_program(text) ||
+         std::any_of(options_.needles.begin(), options_.needles.end(),
+                     [&](const std::string& needle) { return contains(text, needle); });
 }
 
 void Follower::check_entry() {

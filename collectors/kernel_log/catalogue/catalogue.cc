@@ -108,6 +108,7 @@ bool Catalogue::is_believed(const Message& message, Voice voice) {
 
 Match Catalogue::try_message(const Message& message, std::string_view text, Event& event) {
   Match match{&message, message.piece};
+  match.piece.by_words = message.fallback;
   if (message.hooks.decode != nullptr) {
     match.piece = message.hooks.decode(text, event);
   } else {
@@ -129,7 +130,7 @@ Match Catalogue::try_message(const Message& message, std::string_view text, Even
                     [&](const Exception& exception) { return has_value(event, exception); });
     if (excepted) return {};
   }
-  if (match.piece.role == Role::kNothing) return {};
+  if (match.piece.role == Role::kNothing && message.kind != EventKind::kNone) return {};
   if (message.hooks.accept != nullptr && !message.hooks.accept(event)) return {};
   event.set_message(&message);
   return match;
@@ -138,15 +139,19 @@ Match Catalogue::try_message(const Message& message, std::string_view text, Even
 Match Catalogue::first_of(std::span<const std::uint16_t> tried, std::string_view text, Voice voice,
                           Event& event) const {
   const Message* cut = nullptr;
-  for (const std::uint16_t i : tried) {
-    const Message& message = messages_[i];
-    if (!is_believed(message, voice)) continue;
-    const Match match = try_message(message, text, event);
-    if (match.message == nullptr) continue;
-    if (!match.cut) return match;
-    if (cut == nullptr) cut = &message;
+  for (const bool fallback : {false, true}) {
+    for (const std::uint16_t i : tried) {
+      const Message& message = messages_[i];
+      if (message.fallback != fallback || !is_believed(message, voice)) continue;
+      const Match match = try_message(message, text, event);
+      if (match.message == nullptr) continue;
+      if (!match.cut) return match;
+      // What was cut off may have been another message than that of a fallback.
+      if (cut == nullptr && !fallback) cut = &message;
+    }
+    if (cut != nullptr) return try_message(*cut, text, event);
   }
-  return cut == nullptr ? Match{} : try_message(*cut, text, event);
+  return {};
 }
 
 Match Catalogue::decode(std::string_view text, Voice voice, Event& event) const {
@@ -170,7 +175,16 @@ std::vector<Match> Catalogue::all(std::string_view text, Event& event) const {
     const Match match = try_message(message, text, event);
     if (match.message != nullptr && !match.cut) out.push_back(match);
   }
+  const auto is_fallback = [](const Match& match) { return match.message->fallback; };
+  if (!std::all_of(out.begin(), out.end(), is_fallback)) std::erase_if(out, is_fallback);
   return out;
+}
+
+bool Catalogue::may_be_of_program(std::string_view text) const {
+  std::array<std::uint16_t, kMaxCandidates> tried{};
+  const auto found = std::span(tried).first(candidates(text, tried));
+  return std::any_of(found.begin(), found.end(),
+                     [&](std::uint16_t i) { return messages_[i].program; });
 }
 
 const Message* Catalogue::find(std::string_view id) const {

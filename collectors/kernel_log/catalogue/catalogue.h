@@ -26,12 +26,15 @@ class Catalogue {
   explicit Catalogue(std::span<const Message> messages);
 
   // The message that the line is, with its fields in `event`; of several, the first that fits the
-  // whole line. Never allocates.
+  // whole line, a fallback last. Never allocates.
   Match decode(std::string_view text, Voice voice, Event& event) const;
-  // Each message that fits the line, for tests: there must not be two.
+  // Each message that fits the line, for tests: there must not be two, fallbacks aside.
   std::vector<Match> all(std::string_view text, Event& event) const;
   // The same without the filter, for tests: slower, never different.
   Match decode_unfiltered(std::string_view text, Voice voice, Event& event) const;
+
+  // Whether a program's line may be a message: quick, and sometimes wrongly true.
+  bool may_be_of_program(std::string_view text) const;
 
   std::span<const Message> messages() const { return messages_; }
   const Message* find(std::string_view id) const;

@@ -2,7 +2,9 @@
 #include "collectors/kernel_log/catalogue/form.h"
 
 #include <algorithm>
+#include <bitset>
 #include <optional>
+#include <utility>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/text/line_parts.h"
@@ -43,25 +45,41 @@ std::size_t hex_at(std::string_view text, std::size_t at) {
   return n == 0 || n > 16 ? 0 : n + mark;
 }
 
-// "4096", "4096 bytes", "6637.69 MiB", "0x1000", "1.2GB"
+// "4096", "4096 bytes", "6637.69 MiB", "1900,00 MiB" of some locales, "0x1000", "1.2GB"
 std::size_t size_at(std::string_view text, std::size_t at) {
   if (text.substr(at).starts_with("0x")) return hex_at(text, at);
   std::size_t n = digits_at(text, at, false);
   if (n == 0) return 0;
-  if (at + n < text.size() && text[at + n] == '.') {
+  if (at + n < text.size() && (text[at + n] == '.' || text[at + n] == ',')) {
     const std::size_t more = run_of(text, at + n + 1, is_digit);
     if (more > 0) n += 1 + more;
   }
-  constexpr std::array<std::string_view, 18> kUnits{
-      " bytes", "bytes", " Bytes", " KiB", "KiB", " MiB", "MiB", " GiB", "GiB",
-      " kB",    "kB",    " KB",    "KB",   " MB", "MB",   " GB", "GB",   "B"};
-  for (const std::string_view unit : kUnits) {
-    const std::size_t end = at + n + unit.size();
-    if (text.substr(at + n).starts_with(unit) && (end == text.size() || !is_name_char(text[end]))) {
-      return n + unit.size();
-    }
+  std::size_t end = at + n;
+  if (end < text.size() && text[end] == ' ') ++end;
+  constexpr std::array<std::string_view, 3> kBytes{"bytes", "Bytes", "byte"};
+  const auto word = std::find_if(kBytes.begin(), kBytes.end(), [&](std::string_view each) {
+    return text.substr(std::min(end, text.size())).starts_with(each);
+  });
+  if (word != kBytes.end()) {
+    end += word->size();
+  } else {
+    constexpr std::string_view kPrefixes = "kKMGTPE";
+    if (end < text.size() && kPrefixes.find(text[end]) != std::string_view::npos) ++end;
+    if (end < text.size() && end > at + n && text[end] == 'i') ++end;
+    if (end >= text.size() || text[end] != 'B') return n;
+    ++end;
   }
-  return n;
+  return end == text.size() || !is_name_char(text[end]) ? end - at : n;
+}
+
+// How far the text goes as a word of one() does, and whether that is all of it.
+std::pair<std::size_t, bool> word_at(std::string_view word, std::string_view text) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < word.size(); ++i, ++n) {
+    if (word[i] == '\\') ++i;
+    if (n == text.size() || text[n] != word[i]) return {n, false};
+  }
+  return {n, true};
 }
 
 // A size with a fraction is kept as it was rounded, under a name of its own.
@@ -97,7 +115,8 @@ FormMatcher::Field FormMatcher::field_at(std::size_t at) const {
       Named{"word", Type::kWord},    // no blank in it
       Named{"comm", Type::kComm},    // a task's name: the longest that fits, of 15 bytes
       Named{"path", Type::kPath},    // begins with '/', no blank in it
-      Named{"one", Type::kOne}};
+      Named{"one", Type::kOne},
+      Named{"rest", Type::kRest}};    // what the form goes on to describe, as printed
   Field field;
   std::size_t end = at + 1;
   while (end < form_.size() && is_name_char(form_[end])) ++end;
@@ -141,6 +160,30 @@ bool FormMatcher::may_follow(std::size_t form, std::size_t text) const {
   const char c = form_[form];
   if (begins_field(c) || form_.substr(form).starts_with(kAnything)) return true;
   return text_[text] == (c == '\\' ? form_[form + 1] : c);
+}
+
+// The bytes that the form can go on with there; all of them where that is not plain to see.
+std::bitset<256> FormMatcher::first_of(std::size_t form) const {
+  std::bitset<256> first;
+  const auto add = [&first](char c) { first.set(static_cast<unsigned char>(c)); };
+  if (form < form_.size() && !begins_field(form_[form]) &&
+      !form_.substr(form).starts_with(kAnything)) {
+    add(form_[form] == '\\' ? form_[form + 1] : form_[form]);
+    return first;
+  }
+  if (form >= form_.size() || form_[form] != '{' || form_.substr(form).starts_with("{ }")) {
+    return first.set();
+  }
+  const Field field = field_at(form);
+  if (field.type != Type::kOne) return first.set();
+  bool begins = true;
+  for (std::size_t i = 0; i < field.words.size(); ++i) {
+    const bool escaped = field.words[i] == '\\';
+    if (escaped) ++i;
+    if (begins) add(field.words[i]);
+    begins = !escaped && field.words[i] == '|';
+  }
+  return first;
 }
 
 void FormMatcher::cut(const Place& at) {
@@ -214,16 +257,17 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
         words.remove_prefix(std::min(end + 1, words.size()));
         const std::size_t equals = word.find('=');
         const std::string_view shown = word.substr(0, equals);
-        if (!text_.substr(at.text).starts_with(shown)) {
+        const auto [size, same] = word_at(shown, text_.substr(at.text));
+        if (!same) {
           // The line may end within the word.
-          if (shown.starts_with(text_.substr(at.text))) cut(at);
+          if (at.text + size == text_.size()) cut(at);
           continue;
         }
         const std::string_view value =
             equals == std::string_view::npos ? shown : word.substr(equals + 1);
         Field kept = field;
         if (value.empty()) kept.name = "_";
-        if (go_on(kept, at, at.text + shown.size(), value)) return true;
+        if (go_on(kept, at, at.text + size, value)) return true;
       }
       return false;
     }
@@ -240,6 +284,8 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
     case Type::kSize:
       n = size_at(text_, at.text);
       break;
+    case Type::kRest:
+      return go_on(field, at, at.text, text_.substr(at.text));
   }
   if (n == 0) return false;
   const std::string_view value = text_.substr(at.text, n);
@@ -279,15 +325,23 @@ bool FormMatcher::run(Place at) {
       at.form += kAnything.size();
       at.loose = true;
       if (at.form >= form_.size()) at.text = text_.size();
+      const std::bitset<256> first = first_of(at.form);
       for (; at.text < text_.size(); ++at.text) {
-        if (may_follow(at.form, at.text) && run(at)) return true;
+        if (!first[static_cast<unsigned char>(text_[at.text])]) continue;
+        if (run(at)) return true;
         if (steps_ <= 0) return false;
       }
       continue;
     }
     if (c == '{' && form_.substr(at.form).starts_with("{ }")) {
       at.form += 3;
-      while (at.text < text_.size() && is_blank(text_[at.text])) ++at.text;
+      // A tab, as /dev/kmsg and what copies it show one.
+      constexpr std::string_view kTab = "\\x09";
+      while (at.text < text_.size()) {
+        const bool tab = text_.substr(at.text).starts_with(kTab);
+        if (!tab && !is_blank(text_[at.text])) break;
+        at.text += tab ? kTab.size() : 1;
+      }
       continue;
     }
     if (c == '{') {
@@ -320,6 +374,7 @@ bool FormMatcher::run(Place at) {
 
 FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
                              std::string_view text) {
+  if (text.find(anchor) == std::string_view::npos) return FormMatch::kNone;
   form_ = form;
   text_ = text;
   anchor_end_ = static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
@@ -327,7 +382,8 @@ FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
   size_ = 0;
   cut_size_ = 0;
   is_cut_ = false;
-  if (run({})) return FormMatch::kWhole;
+  whole_ = run({});
+  if (whole_) return FormMatch::kWhole;
   if (!is_cut_) return FormMatch::kNone;
   size_ = cut_size_;
   std::copy_n(cut_values_.begin(), cut_size_, values_.begin());
@@ -359,7 +415,7 @@ void FormMatcher::write(Event& event) const {
         }
         std::string_view behind = value.text;
         const auto number = take_i64(behind);
-        const bool rounded = contains(value.text, ".");
+        const bool rounded = value.text.find_first_of(".,") != std::string_view::npos;
         const auto bytes = number && !rounded ? in_bytes(*number, behind) : std::nullopt;
         if (bytes) {
           event.set_number(value.name, *bytes);
@@ -377,6 +433,9 @@ void FormMatcher::write(Event& event) const {
         break;
       case Type::kText:
         event.set_text(value.name, trim(value.text));
+        break;
+      case Type::kRest:
+        if (whole_) event.set_text(value.name, trim(value.text));
         break;
       default:
         event.set_text(value.name, value.text);
@@ -455,7 +514,7 @@ std::string form_error(std::string_view form) {
       const std::size_t colon = inside.find(':');
       if (colon != std::string_view::npos && field.type == FormMatcher::Type::kText) {
         return "no type of field is named '" +
-               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) + "': int nat hex xnum size dev name cname word comm path one(A|B)";
+               std::string(inside.substr(colon + 1, inside.size() - colon - 2)) + "': int nat hex xnum size dev name cname word comm path one(A|B) rest";
       }
       if (field.type == FormMatcher::Type::kOne && field.words.empty()) {
         return "one() without words" + where + ": {op:one(Read=read|Write=write)}";

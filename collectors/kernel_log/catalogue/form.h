@@ -7,6 +7,8 @@
 //   {name:TYPE}     int nat hex xnum size dev name cname word comm path (see kFormTypes in form.cc)
 //   {name:one(A=a|B)}  one of these words; the field's value is what stands behind '=', or the word.
 //                   true and false are kept as such; nothing behind '=' sets no field
+//   {name:rest}      the text from here to the line's end, which the form goes on to describe; of a
+//                   line that was cut off, nothing
 //   {_...}          the same, and not kept
 //   { }             blanks, or none
 //   [...]           may be missing
@@ -19,6 +21,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -43,7 +46,7 @@ class FormMatcher {
 
  private:
   enum class Type : std::uint8_t {
-    kText, kInt, kNat, kHex, kXnum, kSize, kDev, kName, kCname, kWord, kComm, kPath, kOne
+    kText, kInt, kNat, kHex, kXnum, kSize, kDev, kName, kCname, kWord, kComm, kPath, kOne, kRest
   };
   friend std::string form_error(std::string_view form);
   struct Field {
@@ -73,6 +76,7 @@ class FormMatcher {
   Field field_at(std::size_t at) const;
   std::size_t behind_option(std::size_t at) const;
   bool may_follow(std::size_t form, std::size_t text) const;
+  std::bitset<256> first_of(std::size_t form) const;
 
   std::string_view form_;
   std::string_view text_;
@@ -80,9 +84,10 @@ class FormMatcher {
   int steps_ = 0;
   std::array<Value, kMaxFields> values_;
   std::size_t size_ = 0;
+  bool whole_ = false;
   std::array<Value, kMaxFields> cut_values_;
   std::size_t cut_size_ = 0;
-  bool is_cut_ = false;
+  bool is_cut_ = false;     // a place was found where the line ends before the form does
 };
 
 // The longest text that each line of this form has, by which the filter finds it. Empty: none of

@@ -15,7 +15,7 @@ import yaml
 
 HOOKS = ("decode", "accept", "complete", "joins", "add", "describe")
 ROLES = {"whole": "kWhole", "opens": "kOpens", "follows": "kFollows", "follows_or_opens": "kFollowsOrOpens"}
-KEYS = {"id", "kind", "source", "program", "line", "anchors", "set", "unless", "say", "is", "step", "repeats", "last",
+KEYS = {"id", "kind", "source", "program", "fallback", "line", "anchors", "set", "unless", "say", "is", "step", "repeats", "last",
         "join", "prefer", "stands_alone", "of", "examples", "note", *HOOKS}
 
 
@@ -80,15 +80,17 @@ def generate(files):
 
     for entry in entries:
         row = [f".id = {text(entry['id'])}", f".kind = {kind_of(entry['kind'])}"]
-        if entry.get("program"):
-            row.append(".program = true")
+        for key in ("program", "fallback"):
+            if entry.get(key):
+                row.append(f".{key} = true")
         forms = [with_heads(form, heads) for form in listed(entry.get("line"))]
         for key, kind, items in (
                 ("forms", "std::string_view", [text(form) for form in forms]),
                 ("anchors", "std::string_view", [text(a) for a in listed(entry.get("anchors"))])):
             if name := table(kind, items):
                 row.append(f".{key} = {name}")
-        piece = [f".role = Role::{ROLES[entry.get('is', 'whole')]}"]
+        role = "kNothing" if entry["kind"] == "none" else ROLES[entry.get("is", "whole")]
+        piece = [f".role = Role::{role}"]
         for key in ("step",):
             if key in entry:
                 piece.append(f".{key} = {entry[key]}")
@@ -167,6 +169,8 @@ def kind_table(kinds):
             row.append(f".say = kSay_{kind['name']}")
         if kind.get("program"):
             row.append(".program = true")
+        row += [f".{key} = {text(kind[key])}" for key in ("step", "runbook", "rule", "no_rule", "severe_rule") if key in kind]
+        row.append(f".rank = {kind['rank']}")
         rows.append("    {" + ", ".join(row) + "},")
         printers += [f"    Printer{{{text(name)}, {kind_of(kind['name'])}}}," for name in kind.get("printers", [])]
     return (HEADER + "\n".join(says) + "\nconstexpr std::array<KindInfo, kKindCount> kKinds{{\n" + "\n".join(rows) +
@@ -183,8 +187,10 @@ def main():
     folder, *files = sys.argv[1:]
     folder, files = pathlib.Path(folder), sorted(files)
     kinds = kinds_of(files)
-    write(folder / "kind_enum.inc", kind_enum(kinds))
-    write(folder / "kind_table.inc", kind_table(kinds))
+    event = folder / "collectors/kernel_log/event"
+    event.mkdir(parents=True, exist_ok=True)
+    write(event / "kind_enum.inc", kind_enum(kinds))
+    write(event / "kind_table.inc", kind_table(kinds))
     (folder / "shipped_messages.cc").write_text(generate(files))
     (folder / "shipped_notes.cc").write_text(notes(files))
 

@@ -43,9 +43,6 @@ struct Piece {
   // Of a kFollowsOrOpens: where several events could be meant, it is one of its own. Others then
   // tell nothing, lest one fault is counted twice.
   bool stands_alone = false;
-  // Known by words that any sentence could have, and not by the form of one message. Not believed
-  // of what the kernel prints for information, nor of a line that was put together from two.
-  bool by_words = false;
   // A further line may also belong to an open event of these kinds.
   std::array<EventKind, 4> of{};
 };
@@ -83,8 +80,10 @@ struct MessageHooks {
 
 struct Message {
   std::string_view id;  // "oom-kill": unique, never used again for another message
+  // kNone: no event, whatever its words suggest.
   EventKind kind = EventKind::kNone;
-  bool program = false;  // printed by programs, not by the kernel
+  bool program = false;   // printed by programs, not by the kernel
+  bool fallback = false;  // known where no other message fits
   std::span<const std::string_view> forms{};    // newest first
   std::span<const std::string_view> anchors{};  // of hooks.decode
   Piece piece{.role = Role::kWhole};

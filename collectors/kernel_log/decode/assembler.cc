@@ -27,7 +27,7 @@ bool Assembler::may_own(const Open& open, const Piece& piece) const {
 
 Assembler::Open* Assembler::owner_of(const Decoded& decoded, const LogLine& line, bool& several) {
   const Piece& piece = decoded.piece;
-  const auto joins = decoded.family != nullptr ? decoded.family->joins : decoded.message->hooks.joins;
+  const auto joins = decoded.message->hooks.joins;
   std::size_t found = size_;
   bool newer_grew = false;
   bool interleaved = false;
@@ -82,7 +82,8 @@ bool Assembler::line(const LogLine& line) {
   ++lines_;
   if (!line.continues) record_ = lines_;
   if (size_ > 0) expire(line);
-  const Decoded decoded = decode_line(line.text, line.voice, scratch_, line.level, catalogues_);
+  Decoded decoded = decode_line(line.text, line.voice, scratch_, catalogues_);
+  if (decoded.piece.role == Role::kNothing) decoded = guess_line(line, scratch_);
   const Piece& piece = decoded.piece;
   if (piece.role == Role::kNothing) {
     settle();
@@ -92,8 +93,7 @@ bool Assembler::line(const LogLine& line) {
   bool several = false;
   Open* const found = begins ? nullptr : owner_of(decoded, line, several);
   if (found != nullptr) {
-    const auto add =
-        decoded.family != nullptr ? decoded.family->add : decoded.message->hooks.add;
+    const auto add = decoded.message->hooks.add;
     if (add != nullptr) {
       add(found->event, scratch_);
     } else {
@@ -141,7 +141,8 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
   open.event.from_before = line.from_before;
   open.event.late = line.late;
   if (!line.unit.empty()) open.event.set_text("unit", line.unit);
-  if (line.pid != 0) open.event.set_number("pid", line.pid);
+  // A program may name another process: the one that it killed.
+  if (line.pid != 0 && !open.event.has("pid")) open.event.set_number("pid", line.pid);
   open.decoded = decoded;
   open.step = decoded.piece.step;
   open.done = done;

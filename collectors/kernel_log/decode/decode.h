@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a line to its family: all families, and the filter that spares them ordinary lines.
+// From a line to its message, and from an event to a sentence.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "collectors/kernel_log/catalogue/catalogue.h"
-#include "collectors/kernel_log/families/common/family.h"
 #include "collectors/kernel_log/line/line.h"
 
 namespace jetmem::kernel_log {
@@ -20,18 +17,17 @@ inline constexpr std::size_t kMaxLine = 4096;
 // The field of a guess that has the line itself.
 inline constexpr std::string_view kGuessedLine = "text";
 
-std::span<const Family* const> all_families();
-
 struct Decoded {
-  const Family* family = nullptr;    // of the decoders that are not in the catalogue
-  const Message* message = nullptr;  // of those that are
+  const Message* message = nullptr;  // null of a guess
   Piece piece;
 };
 
-// The first family that knows the line. role kNothing for a line that tells of nothing.
-// `level` is the line's priority, where that is known.
+// The message that the line is. Role kNothing for a line that tells of nothing.
 Decoded decode_line(std::string_view text, Voice voice, Event& event,
-                    std::optional<std::uint8_t> level = {}, const Catalogues& catalogues = {});
+                    const Catalogues& catalogues = {});
+// Of a line that is no message: what its words suggest (catalogue/vocabulary.h), as an event that is
+// marked as a guess.
+Decoded guess_line(const LogLine& line, Event& event);
 // The same without the filter, for tests: slower, never different.
 Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event);
 

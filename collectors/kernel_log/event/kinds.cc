@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/event/kinds.h"
 
+#include <algorithm>
+
 #include <array>
 
 namespace jetmem::kernel_log {
 namespace {
 
-#include "kind_table.inc"  // kKinds and kPrinters, from messages/kinds.yaml
+#include "collectors/kernel_log/event/kind_table.inc"  // kKinds and kPrinters, from messages/kinds.yaml
 
 }  // namespace
 
@@ -20,6 +22,16 @@ std::string_view group_name(Group group) {
 const KindInfo& info_of(EventKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 std::span<const KindInfo> all_kinds() { return std::span(kKinds).subspan(1); }
+
+std::vector<const KindInfo*> kinds_of_step(std::string_view step) {
+  std::vector<const KindInfo*> out;
+  for (const KindInfo& info : all_kinds()) {
+    if (info.step == step) out.push_back(&info);
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const KindInfo* a, const KindInfo* b) { return a->rank < b->rank; });
+  return out;
+}
 
 bool only_processes_print(EventKind kind) {
   return info_of(kind).program;

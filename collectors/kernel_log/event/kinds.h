@@ -9,13 +9,14 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/log.h"
 
 namespace jetmem::kernel_log {
 
 // EventKind and kKindCount, from messages/kinds.yaml.
-#include "kind_enum.inc"
+#include "collectors/kernel_log/event/kind_enum.inc"
 
 // Kinds of which one incident may print several.
 enum class Group : std::uint8_t {
@@ -54,11 +55,22 @@ struct KindInfo {
   // all there.
   std::span<const std::string_view> say{};
   bool program = false;  // only processes print its lines
+  // Who looks after it: the step of `jetmem doctor`, docs/runbooks/NAME.md, the shipped rule that
+  // fires on it or why none does, and the rule that fires on the severe ones.
+  std::string_view step{};
+  std::string_view runbook{};
+  std::string_view rule{};
+  std::string_view no_rule{};
+  std::string_view severe_rule{};
+  // Roots before what follows from them: a bus error stalls CPUs, a stalled CPU loses frames.
+  unsigned rank = 0;
 };
 
 const KindInfo& info_of(EventKind kind);
 // All but kNone, in the order of the enum.
 std::span<const KindInfo> all_kinds();
+// Those that a step of the doctor looks at, by rank.
+std::vector<const KindInfo*> kinds_of_step(std::string_view step);
 // Whether its lines come from processes alone: found in the journal, never in the kernel log.
 bool only_processes_print(EventKind kind);
 std::optional<EventKind> kind_named(std::string_view name);

@@ -204,7 +204,7 @@ void Prefix::take_all() {
         break;
       default:
         taken = (i == 0 && (take_trace() || take_line_number() || take_cut_bracket() ||
-                            take_time_of_day() || take_bare_ident())) ||
+                            take_time_of_day() || take_bare_ident() || take_host_of_kernel())) ||
                 // No message of the kernel's own begins with its name in lower case.
                 ((voice_ == Voice::kKernel || stamp_) && take_bare_ident()) || take_vendor_cpu() ||
                 take_facility() || take_level() || take_date() || take_host_of_monotonic() ||
@@ -370,16 +370,31 @@ bool Prefix::take_unknown_words() {
   return false;
 }
 
-// "18:53:17.778 [   71.250000] "
+// "18:53:17.778 [   71.250000] ", "18:53:17 host kernel: ", "18:53:17 ": no message begins so.
 bool Prefix::take_time_of_day() {
   const std::size_t size = time_of_day(rest_);
   std::string_view rest = rest_.substr(size);
   if (size == 0 || rest.empty() || !is_blank(rest.front())) return false;
   skip_blanks(rest);
-  if (rest.empty() || (rest.front() != '[' && rest.front() != '<')) return false;
+  if (rest.empty()) return false;
   timed(rest_.substr(0, size));
   rest_ = rest;
+  // "DRIVER DEVICE: " looks like a host and a program.
+  static_cast<void>(take_bare_ident() || take_host_and_ident(true, true));
   return true;
+}
+
+// "host kernel: "
+bool Prefix::take_host_of_kernel() {
+  const std::string_view host = word_at(rest_);
+  const bool is_host = std::all_of(host.begin(), host.end(), [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.';
+  });
+  std::string_view rest = rest_.substr(host.size());
+  skip_blanks(rest);
+  if (!is_host || !rest.starts_with("kernel: ")) return false;
+  rest_ = rest;
+  return take_bare_ident();
 }
 
 // Behind "<4>": "1 2026-11-20T18:53:17.003Z orin kernel - - - " (RFC 5424).
@@ -411,9 +426,11 @@ bool Prefix::take_version_5424() {
 
 bool Prefix::take_vendor_cpu() {
   // Behind a stamp only: no message of the kernel's own has this there.
+  if (!stamp_) return false;
   std::string_view rest = rest_;
-  if (!stamp_ || !take_prefix(rest, "(") || !is_digit(rest.empty() ? ' ' : rest[0]) ||
-      !take_u64(rest) || !take_prefix(rest, ")") || rest.empty() || is_blank(rest[0])) {
+  take_prefix(rest, "-");  // interrupts are off
+  if (!take_prefix(rest, "(") || !is_digit(rest.empty() ? ' ' : rest[0]) || !take_u64(rest) ||
+      !take_prefix(rest, ")") || rest.empty() || is_blank(rest[0])) {
     return false;
   }
   if (rest[0] != '[') {
@@ -431,8 +448,8 @@ bool Prefix::take_vendor_cpu() {
 }
 
 bool Prefix::take_bare_ident() {
-  // A terminal to which syslog writes gets "kernel:[   71.250000] ".
-  if (!rest_.starts_with("kernel: ") && !rest_.starts_with("kernel:[")) return false;
+  // A terminal to which syslog writes gets "kernel:[   71.250000] ", or "kernel:message".
+  if (!rest_.starts_with("kernel:") || rest_.size() == 7) return false;
   rest_.remove_prefix(7);
   end_of_prefix();
   received(Voice::kKernel);
@@ -505,8 +522,12 @@ bool Prefix::take_date() {
         end = static_cast<std::size_t>(further.data() - start.data());
       }
       rest_ = rest;
-      const bool named = take_host_and_ident(false, false) || take_prefix(rest_, ": ");
-      if (!named && (rest.empty() || (rest[0] != '[' && rest[0] != '<'))) {
+      // Loggers that print microseconds often name nobody.
+      const bool iso = is_iso_date(start) && words == 1;
+      const bool sure = iso && word.size() > 8;
+      const bool named = (sure && take_bare_ident()) || take_host_and_ident(sure, sure) ||
+                         take_prefix(rest_, ": ");
+      if (!named && !iso && (rest.empty() || (rest[0] != '[' && rest[0] != '<'))) {
         rest_ = start;
         return false;
       }

@@ -34,13 +34,14 @@ class Prefix {
   bool take_bracket();            // all that dmesg puts into brackets
   bool take_trace();              // "0x00000000027bbfa0 |   1263.468579:   "
   bool take_level();              // "ERR kernel: "
-  bool take_vendor_cpu();         // "(2)[123:kworker/2:1]" behind "[12.345678]"
+  bool take_vendor_cpu();         // "-(2)[123:kworker/2:1]" behind "[12.345678]"
   bool take_bare_ident();         // "kernel: "
   bool take_date();               // "Jul 10 16:36:36 host kernel: " and what else journals write
   bool take_host_of_monotonic();  // "host kernel: " behind "[12.345678] "
   bool take_line_number();        // "17:" before "[12.345678]", of grep -n
   bool take_cut_bracket();        // "0.125464] "
-  bool take_time_of_day();        // "18:53:17.778 " before "[12.345678]"
+  bool take_time_of_day();        // "18:53:17.778 "
+  bool take_host_of_kernel();     // "host kernel: "
   bool take_unknown_words();      // anything else before "[   12.345678]"
   bool take_version_5424();       // "1 2026-11-20T18:53:17.003Z orin kernel - - - "
 

@@ -78,7 +78,8 @@ bool is_comm(std::string_view text) {
 }
 
 bool is_leading_comm(std::string_view text) {
-  if (!is_comm(text) || text.find(": ") != std::string_view::npos) return false;
+  // "tmux: server" is a name; "W: foo" is a level and one, "input: foo" a device's.
+  if (!is_comm(text) || text.find(": ") < 2 || text.starts_with("input: ")) return false;
   if (text.substr(0, 2) == "\xc2\xa0" || is_blank(text.front())) return false;
   // "[    1.0] foo", "<4>foo", "| foo", "- foo"
   if (text.front() == '[' && text.find("] ") != std::string_view::npos) return false;

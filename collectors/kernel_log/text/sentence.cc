@@ -9,6 +9,31 @@ namespace {
 
 constexpr std::size_t kMaxQuote = 120;
 
+// The device that did DMA, as well as the event knows it.
+void add_dma_client(const Event& event, std::string& out) {
+  const auto number = event.number("sid");
+  const std::string sid = number ? std::to_string(*number) : name_in_words(event.text("sid"));
+  if (event.has("client")) {
+    out += name_in_words(event.text("client"));
+    if (!sid.empty()) out += " (stream ID " + sid + ")";
+  } else if (!sid.empty()) {
+    out += "stream ID " + sid;
+  } else {
+    out += "an unknown device";
+    add_name(out, event, "cbfrsynra", " (cbfrsynra ", ")");
+  }
+}
+
+bool add_list(std::string_view name, const Event& event, std::string& out) {
+  std::string_view before;
+  for (std::size_t i = 0; i < event.size(); ++i) {
+    if (event[i].name != name || event[i].type != FieldType::kItem) continue;
+    out.append(before).append(name_in_words(event.text_of(event[i])));
+    before = ", ";
+  }
+  return !before.empty();
+}
+
 // False: the event lacks the field.
 bool add_field(std::string_view field, const Event& event, std::string& out) {
   const std::size_t colon = field.find(':');
@@ -17,6 +42,15 @@ bool add_field(std::string_view field, const Event& event, std::string& out) {
       colon == std::string_view::npos ? std::string_view{} : field.substr(colon + 1);
   if (name == "process") {
     out += process_in_words(event);
+    return true;
+  }
+  if (name == "dma_client") {
+    add_dma_client(event, out);
+    return true;
+  }
+  if (name == "access") {
+    const std::string_view rw = event.text("rw");
+    out += rw == "write" ? "wrote to" : rw == "read" ? "read from" : "accessed";
     return true;
   }
   if (name == "message") {
@@ -37,10 +71,17 @@ bool add_field(std::string_view field, const Event& event, std::string& out) {
     }
     return true;
   }
+  if (how == "bytes") {
+    const std::string_view rounded = event.text(std::string(name) + "_text");
+    out += quote_in_words(rounded, kMaxQuote);
+    return !rounded.empty();
+  }
   const std::string_view text = event.text(name);
-  if (text.empty()) return false;
+  if (text.empty()) return add_list(name, event, out);
   if (out.ends_with('"')) {
     out += quote_as_printed(text, kMaxQuote);
+  } else if (how == "words") {
+    out += quote_in_words(text, kMaxQuote);
   } else {
     out += name_in_words(text);
   }

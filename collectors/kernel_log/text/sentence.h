@@ -2,8 +2,12 @@
 // A sentence about an event, from a pattern of the catalogue.
 //
 //   {dev}            a field: a number, or a text as one word; in quotation marks as it was printed
-//   {size:bytes} {anon_rss_kb:kib} {order:order}   "2.1 GiB", "order 3: 8 contiguous pages"
+//   {size:bytes} {anon_rss_kb:kib} {order:order}   "2.1 GiB", "order 3: 8 contiguous pages"; of bytes
+//                    that the program rounded, size_text as printed
 //   {process}        "python3 (PID 2700)", of the fields comm and pid
+//   {dma_client}     "vic (stream ID 0x34)", of the fields client, sid and cbfrsynra
+//   {access}         "wrote to", "read from", "accessed", by the field rw
+//   {fault:words}    as several words, where the sentence goes on behind it
 //   {?, frame {n}}   omitted where a field in it is absent
 #pragma once
 

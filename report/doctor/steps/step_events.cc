@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps by what the kernel and programs logged: which kinds belong to which step is in
-// diagnosis/kind_care.h, what explains them in diagnosis/cause.h.
+// messages/kinds.yaml, what explains them in diagnosis/cause.h.
 #include <algorithm>
 
 #include "base/text/text.h"
-#include "report/diagnosis/kind_care.h"
+#include "collectors/kernel_log/event/kinds.h"
 #include "report/doctor/step.h"
 
 namespace jetmem::doctor {
@@ -16,8 +16,8 @@ using diagnosis::Harm;
 constexpr std::size_t kMostCauses = 3;
 
 bool is_of_step(const Cause& cause, const Step& step) {
-  const diagnosis::KindCare* const care = diagnosis::care_of(cause.kind);
-  return care != nullptr && care->step == step.name;
+  const auto kind = kernel_log::kind_named(cause.kind);
+  return kind && kernel_log::info_of(*kind).step == step.name;
 }
 
 // The worst of the step; of equals the likeliest root. Null where nothing harms.
@@ -56,9 +56,8 @@ std::string headline(const DeviceView& view, std::string_view kind, const Counte
 
 void take_alerts_of(const DeviceView& view, Step& step) {
   std::vector<std::string_view> rules;
-  for (const diagnosis::KindCare& each : diagnosis::all_care()) {
-    if (each.step != step.name || each.rule.empty()) continue;
-    for (const std::string_view rule : {each.severe_rule, each.rule}) {
+  for (const kernel_log::KindInfo* each : kernel_log::kinds_of_step(step.name)) {
+    for (const std::string_view rule : {each->severe_rule, each->rule}) {
       const bool known = std::find(rules.begin(), rules.end(), rule) != rules.end();
       if (!rule.empty() && !known) rules.push_back(rule);
     }
@@ -102,7 +101,8 @@ void advise_by_events(const DeviceView& view, Step& step) {
 void examine_events(const DeviceView& view, Step& step,
                     std::initializer_list<std::string_view> covered) {
   const Cause* const worst = worst_of(view, step);
-  for (const std::string_view kind : diagnosis::kinds_of_step(step.name)) {
+  for (const kernel_log::KindInfo* info : kernel_log::kinds_of_step(step.name)) {
+    const std::string_view kind = info->name;
     if (std::find(covered.begin(), covered.end(), kind) != covered.end()) continue;
     const Counted counted = count_events(view, {kind});
     if (counted.total <= 0 && counted.recent <= 0) continue;
@@ -135,8 +135,8 @@ void examine_events(const DeviceView& view, Step& step,
 
 void examine_by_events(const DeviceView& view, Step& step) {
   std::string kinds;
-  for (const std::string_view kind : diagnosis::kinds_of_step(step.name)) {
-    kinds += (kinds.empty() ? "" : ",") + std::string(kind);
+  for (const kernel_log::KindInfo* info : kernel_log::kinds_of_step(step.name)) {
+    kinds += (kinds.empty() ? "" : ",") + std::string(info->name);
   }
   step.confirm = "sudo jetmem events --kind " + kinds + " --since 1d";
   const Seeing log = see(view, step, "kernel_log");
@@ -146,7 +146,8 @@ void examine_by_events(const DeviceView& view, Step& step) {
   if (log != Seeing::kSeen)
     return unknown(view, step, "Kernel events of this step are", "kernel_log");
   bool any = false;
-  for (const std::string_view kind : diagnosis::kinds_of_step(step.name)) {
+  for (const kernel_log::KindInfo* info : kernel_log::kinds_of_step(step.name)) {
+    const std::string_view kind = info->name;
     const Counted counted = count_events(view, {kind});
     any = any || counted.total > 0 || counted.recent > 0;
     if (counted.from_probe_only) {

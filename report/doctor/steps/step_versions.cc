@@ -12,10 +12,7 @@ namespace {
 // Known issues of the step's events: which release they concern is part of their words.
 void note_known_issues(const DeviceView& view, Step& step) {
   for (const diagnosis::Cause& each : view.causes) {
-    const auto& all = diagnosis::shipped_known_issues().issues;
-    const bool is_known =
-        std::any_of(all.begin(), all.end(), [&](const auto& issue) { return issue.id == each.id; });
-    if (is_known) {
+    if (diagnosis::is_known_issue(each.id)) {
       note(step, "Known issue " + each.id + ": " + each.cause + " Remedy: " + each.remedy +
                      (each.link.empty() ? "" : " " + each.link));
     }
@@ -66,9 +63,10 @@ void examine_versions(const DeviceView& view, Step& step) {
     return;
   }
   for (const diagnosis::KnownIssue* issue : diagnosis::known_issues_of_release(l4t)) {
-    found(step, Verdict::kWarning, "L4T " + l4t + ": " + issue->cause,
-          {issue->cause, issue->remedy, issue->runbook});
-    for (const std::string& link : issue->links) note(step, link);
+    const diagnosis::CauseEntry& entry = issue->entry;
+    found(step, Verdict::kWarning, "L4T " + l4t + ": " + std::string(entry.cause),
+          {std::string(entry.cause), std::string(entry.remedy), std::string(entry.runbook)});
+    for (const std::string_view link : issue->links) note(step, std::string(link));
   }
   conclude(step, "L4T " + l4t + " has no known memory defect.");
 }

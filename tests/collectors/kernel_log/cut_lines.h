@@ -26,7 +26,7 @@ inline void expect_filter_agrees_on_cut_lines(const std::string& fixture) {
       for (const std::string_view cut : {line.substr(0, n), line.substr(n)}) {
         const Decoded a = decode_line(cut, Voice::kUnknown, filtered);
         const Decoded b = decode_line_unfiltered(cut, Voice::kUnknown, unfiltered);
-        EXPECT_EQ(a.family, b.family) << cut;
+        EXPECT_EQ(a.message, b.message) << cut;
         EXPECT_EQ(a.piece.role, b.piece.role) << cut;
       }
     }

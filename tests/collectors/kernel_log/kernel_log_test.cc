@@ -159,7 +159,7 @@ TEST_F(KernelLogTest, SuppressedMessagesCountForTheirKind) {
   log->record(record(0, "arm_smmu_context_fault: 83 callbacks suppressed"));
   EXPECT_EQ(log->tally().events(EventKind::kSmmuContextFault, Origin::kSystem), 83U);
   log->record(record(1, "some_other_function: 5 callbacks suppressed"));
-  EXPECT_EQ(log->tally().events(EventKind::kRatelimitSuppressed, Origin::kSystem), 2U);
+  EXPECT_EQ(log->tally().events(EventKind::kRatelimitSuppressed, Origin::kSystem), 1U);
 }
 
 TEST_F(KernelLogTest, TheSameLinesFromTheJournalAreNotCountedTwice) {
@@ -243,8 +243,8 @@ TEST_F(KernelLogTest, WhatTheJournalGaveIsNotLost) {
 
 TEST_F(KernelLogTest, AFragmentOfAnotherCallerIsNotTheSameLine) {
   auto log = make();
-  log->record("3,0,5000000,-,caller=T1;Out of memory: Killed process 7 (cam) \n");
-  log->record("3,1,5000000,c,caller=T2;total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB\n");
+  log->record("3,0,5000000,-,caller=T1;Out of memory: Killed pro\n");
+  log->record("3,1,5000000,c,caller=T2;cess 7 (cam) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB\n");
   log->flush();
   EXPECT_TRUE(kinds_.empty());
 }

@@ -2,19 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "collectors/kernel_log/event/kinds.h"
-#include "tests/collectors/kernel_log/cut_lines.h"
 
 namespace jetmem::kernel_log {
 namespace {
-
-TEST(RateLimit, Suppressed) {
-  EXPECT_EQ(one("cma_alloc: 2 callbacks suppressed"),
-            "ratelimit_suppressed function=cma_alloc count=2");
-  EXPECT_EQ(one("a task: 2 callbacks suppressed"), "");
-  EXPECT_EQ(one("cma_alloc: two callbacks suppressed"), "");
-  EXPECT_EQ(one("cma_alloc: 2 callbacks suppressed by me"), "");
-  EXPECT_EQ(one(": 2 callbacks suppressed"), "");
-}
 
 TEST(RateLimit, TheFunctionTellsTheKind) {
   EXPECT_EQ(suppressed_kind("arm_smmu_context_fault"), EventKind::kSmmuContextFault);
@@ -33,10 +23,6 @@ TEST(RateLimit, TheFunctionTellsTheKind) {
   EXPECT_EQ(suppressed_kind("cma_allocate_something_else"), EventKind::kNone);
   EXPECT_EQ(suppressed_kind("net_ratelimit"), EventKind::kNone);
   EXPECT_EQ(suppressed_kind(""), EventKind::kNone);
-}
-
-TEST(KernelLogRateLimit, OnlyNamesOfFunctions) {
-  EXPECT_EQ(decoded("evil\xe2\x80\xae_name: 3 callbacks suppressed"), "");
 }
 
 }  // namespace

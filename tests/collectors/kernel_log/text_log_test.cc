@@ -273,9 +273,12 @@ TEST(KernelLogTextLog, ABreakBeforeACommaIsJoined) {
 TEST(KernelLogTextLog, AMessageBelowItsHeadIsJoined) {
   const Read got = read(
       "nvgpu: 17000000.gpu nvgpu_set_err_notifier_locked:143  [ERR]\n"
-      "  error notifier set to 13 for ch 508 owned by a-program\n");
-  ASSERT_EQ(got.events.size(), 1U);
+      "  error notifier set to 13 for ch 508 owned by a-program\n"
+      "nvgpu: 17000000.gpu nvgpu_grmgr_get_gpu_instance_runlist_id:601\n"
+      "  [ERR] gpu_instance_id[0] >= num_gpu_instances[0]\n");
+  ASSERT_EQ(got.events.size(), 2U);
   EXPECT_EQ(got.events[0].kind(), EventKind::kGpuError);
+  EXPECT_EQ(got.events[1].kind(), EventKind::kGpuError);
 }
 
 TEST(KernelLogTextLog, ASoftBreakOfMailIsNoLineEnd) {

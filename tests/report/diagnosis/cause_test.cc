@@ -5,10 +5,13 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 
+#include "collectors/kernel_log/catalogue/catalogue.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "collectors/kernel_log/text_log.h"
-#include "report/diagnosis/kind_care.h"
+#include "report/diagnosis/cause_table.h"
 #include "report/diagnosis/known_issues.h"
 #include "report/events/kernel_event_record.h"
 
@@ -65,289 +68,33 @@ std::vector<std::string> ids_of_log(const std::string& text) {
   return out;
 }
 
-struct Row {
+// Those of the YAML.
+struct Example {
   const char* kind;
   const char* fields;
   const char* id;
-  const char* shows = "";  // a number or name in the words
+  const char* shows;             // a number or name in the words
+  std::vector<const char*> log;  // kinds of other events
 };
-
-const Row kRows[] = {
-    // Three causes of a refused bounce buffer, three remedies.
-    {"swiotlb_full", R"({"dev":"a.mmc","size":524276,"total":32768,"used":0})",
-     "swiotlb-mapping-too-large", "512 KiB"},
-    {"swiotlb_full", R"({"dev":"b.npu","size":6422528})", "swiotlb-mapping-too-large", "b.npu"},
-    {"swiotlb_full", R"({"dev":"0000:05:00.0","size":4000,"total":32768,"used":32768})",
-     "swiotlb-exhausted", "swiotlb=65536"},
-    {"swiotlb_full", R"({"dev":"c","size":65536,"total":32768,"used":20000})", "swiotlb-fragmented",
-     "20,000 of 32,768"},
-    {"swiotlb_full", R"({"dev":"c","size":4096,"total":32768,"used":0})", "swiotlb-out-of-reach"},
-    {"swiotlb_full", R"({"dev":"c","size":16384})", "swiotlb-full", "16 KiB"},
-    {"dma_map_failure", R"({"dev":"0001:01:00.0","mask":"0xffffffff"})", "dma-mask-too-narrow",
-     "0xffffffff"},
-    {"dma_map_failure", R"({"dev":"c","errno":12})", "dma-map-failed", "12"},
-    {"iova_exhausted", R"({"dev":"drm"})", "iova-exhausted", "drm"},
-    {"cma_alloc_failure", R"({"pages":19200,"errno":12})", "cma-refused", "cma=512M"},
-    {"cma_alloc_failure", R"({"pages":19200,"errno":12,"free":90,"total":16384})", "cma-too-small",
-     "64 MiB"},
-    // More than the area has now.
-    {"cma_alloc_failure", R"({"pages":3934,"errno":12,"total":16384})", "cma-refused", "cma=128M"},
-    {"cma_alloc_failure", R"({"pages":3000,"errno":12,"free":90,"total":16384})", "cma-exhausted"},
-    {"cma_alloc_failure", R"({"pages":3000,"errno":12,"free":9000,"total":16384,"largest":2000})",
-     "cma-fragmented", "7.8 MiB"},
-    {"cma_alloc_failure", R"({"pages":30,"errno":16})", "cma-pinned"},
-    {"cma_alloc_failure", R"({"pages":3000,"errno":16,"free":9000,"total":16384,"largest":4000})",
-     "cma-pinned"},
-    {"cma_alloc_failure", R"({"pages":3000,"errno":12,"free":9000,"total":16384,"largest":4000})",
-     "cma-fragmented", "no free piece fits."},
-    {"program_alloc_failure", R"({"library":"rknn","errno":24,"size":80})", "npu-open-files"},
-    {"dma_alloc_failure", R"({"dev":"1cb0000.csi","size":7561216})", "dma-no-contiguous",
-     "1cb0000.csi"},
-    {"gpu_alloc_failure", R"({"dev":"3fc00000.v3d","bos":389,"bos_kb":126112})", "bos-fill-cma",
-     "123 MiB"},
-    {"reserved_memory_failure", R"({"node":"linux,cma"})", "cma-not-reserved", "512 MiB"},
-    {"reserved_memory_failure", R"({"node":"vpr"})", "reserved-memory-failed", "vpr"},
-    {"page_alloc_failure", R"({"comm":"kswapd0","order":3,"gfp":"0x20"})", "pages-atomic",
-     "vm.min_free_kbytes"},
-    {"page_alloc_failure", R"j({"comm":"x","order":0,"mode":"0xa20(GFP_ATOMIC)"})j",
-     "pages-atomic"},
-    {"page_alloc_failure", R"j({"comm":"x","order":5,"mode":"0xcc0(GFP_KERNEL)"})j",
-     "pages-fragmented", "128 KiB"},
-    {"page_alloc_failure", R"j({"comm":"x","order":0,"mode":"0xcc0(GFP_KERNEL)"})j",
-     "memory-exhausted"},
-    {"page_alloc_failure", R"j({"comm":"x","order":2,"mode":"0xcc0(GFP_KERNEL)"})j",
-     "page-alloc-failure"},
-    {"page_alloc_failure", R"({"order":2,"free_normal_kb":90000,"min_normal_kb":2000})",
-     "pages-fragmented"},
-    {"page_alloc_failure", R"({"order":2,"free_normal_kb":1900,"min_normal_kb":2000})",
-     "memory-exhausted"},
-    {"page_alloc_failure", R"({"order":0,"free_normal_kb":1900,"free_highmem_kb":0})",
-     "memory-exhausted"},
-    {"oom_kill", R"({"comm":"java"})", "memory-exhausted"},
-    {"oom_kill", R"({"comm":"java","swap_total_kb":1000,"swap_free_kb":900})", "oom-swap-unused"},
-    {"oom_kill", R"({"comm":"java","slab_unreclaimable_pages":60000,"ram_pages":100000})",
-     "oom-kernel-objects", "60%"},
-    {"oom_kill", R"({"comm":"java","slab_unreclaimable_pages":6000,"ram_pages":100000})",
-     "memory-exhausted"},
-    {"oom_kill_memcg", R"({"comm":"a","memcg":true})", "oom-group-limit", "control group"},
-    {"page_alloc_failure", R"({"comm":"x","order":0,"mode":"0x820","atomic":true})",
-     "pages-atomic"},
-    {"slab_alloc_failure", R"({"gfp":"0x40a20"})", "pages-atomic"},
-    {"zram_error", R"({"err":-12,"op":"write"})", "zram-no-room"},
-    {"zram_error", R"({"op":"read"})", "zram-damaged"},
-    {"swap_error", R"({"op":"read","dev":"8:0"})", "swap-read"},
-    {"swap_error", R"({"op":"write","dev":"254:0"})", "swap-write"},
-    {"swap_error", R"({"op":"entry","entry":"4000000000f0"})", "swap-entry-damaged",
-     "4000000000f0"},
-    {"swap_error", R"({"op":"swapon","error":"Unable to find swap-space signature"})",
-     "swap-not-enabled", "mkswap"},
-    {"swap_error",
-     R"({"op":"swapon","error":"Not enough memory for swap heads, swap is disabled"})",
-     "swap-on-no-memory"},
-    {"swap_error", R"({"op":"swapon","error":"alloc failed, zswap disabled for swap type 0"})",
-     "zswap-off"},
-    {"swap_error", R"({"dev":"254:0"})", "swap-error"},
-    {"memory_error", R"({"severity":"CE","count":4,"label":"CPU#0Channel#2_DIMM#0","mc":0})",
-     "ecc-corrected", "CPU#0Channel#2_DIMM#0"},
-    {"memory_error", R"({"severity":"UE","label":"DIMM_A1"})", "ecc-uncorrected", "DIMM_A1"},
-    {"memory_error", R"({"severity":"UE","name":"L2 cache"})", "cache-error-uncorrected"},
-    {"memory_error", R"j({"severity":"UE","error":"Illegal address (software fault)"})j",
-     "software-address"},
-    {"memory_error", R"({"pfn":"0x1234","outcome":"Recovered"})", "page-poisoned", "Recovered"},
-    {"memory_error", R"({"pfn":"0x1234","outcome":"Ignored"})", "page-not-isolated", "Ignored"},
-    {"memory_error", R"({"pfn":"0x1234","error":"unhandlable page."})", "page-not-isolated",
-     "unhandlable"},
-    {"memory_error", R"({"pfn":"0x1234","comm":"app","pid":7})", "page-poisoned-program", "app"},
-    {"memory_error", R"({"severity":"UE","outcome":"panic","label":"any memory"})",
-     "ecc-uncorrected"},
-    {"memory_error", R"({"pfn":"0x1234","soft_offline":true})", "page-retired"},
-    {"memory_error", R"({"pfn":"0x1","soft_offline":true,"error":"page migration failed"})",
-     "page-not-retired", "migration"},
-    {"memory_error", R"({"source":2,"severity":"recoverable","section_type":"memory error"})",
-     "ecc-uncorrected"},
-    {"memory_error", R"({"source":2,"severity":"info","section_type":"memory error"})",
-     "ecc-corrected"},
-    {"memory_error", R"({"ghes":2,"severity":"corrected","location":"node:1 row:58165"})",
-     "ecc-corrected", "row:58165"},
-    {"memory_error",
-     R"({"severity":"corrected","section_type":"memory error","fru_text":"D2",)"
-     R"("physical_address":"0x6a47d1f540"})",
-     "ecc-corrected", "replace that DIMM (D2)"},
-    // Nothing says that it is of memory.
-    {"memory_error", R"({"source":2,"severity":"recoverable"})", "hardware-uncorrected"},
-    {"memory_error", R"({"ghes":77,"severity":"corrected","section_type":"unknown, e8ed898d"})",
-     "hardware-corrected", "e8ed898d"},
-    {"memory_error", R"({"ghes":77,"severity":"fatal","section_type":"PCIe error"})",
-     "hardware-uncorrected", "PCIe error"},
-    {"memory_error", R"({"source":"DRAM"})", "memory-error"},
-    {"gpu_ecc_error", R"({"dev":"17000000.gpu","severity":"uncorrected"})", "gpu-ecc-uncorrected"},
-    {"gpu_ecc_error", R"({"dev":"17000000.gpu"})", "gpu-ecc-error"},
-    {"bus_error", R"({"error":"SLAVE_ERR","address":"0x381031c"})", "bus-access-refused",
-     "0x381031c"},
-    {"bus_error", R"({"error":"SError","cpu":1})", "serror", "CPU 1"},
-    {"memory_error", R"({"error":"SError","cpu":1})", "serror", "CPU 1"},
-    {"bus_error",
-     R"({"dev":"a.dma","error":"timeout","text":"Timeout waiting for DMA burst completion!"})",
-     "dma-engine-timeout", "a.dma"},
-    {"smmu_context_fault", R"({"client":"vic","fault":"translation","iova":"0x1000"})",
-     "smmu-unmapped", "vic"},
-    {"smmu_context_fault", R"({"client":"vic","fault":"permission"})", "smmu-permission"},
-    {"smmu_context_fault", R"({"client":"vic","fault":"external"})", "smmu-abort"},
-    {"smmu_context_fault", R"({"dev":"DMAR","client":"03:00.0","fault":"configuration"})",
-     "iommu-configuration", "03:00.0"},
-    {"smmu_context_fault",
-     R"({"dev":"AMD-Vi","fault":"invalid request","name":"INVALID_DEVICE_REQUEST"})",
-     "iommu-invalid-request", "INVALID_DEVICE_REQUEST"},
-    {"smmu_context_fault", R"({"dev":"DMAR","fault":"translation or permission"})", "smmu-unmapped",
-     "or without one for this access"},
-    {"ratelimit_suppressed", R"({"function":"dmar_fault","count":7702})", "messages-suppressed",
-     "smmu_context_fault"},
-    {"ratelimit_suppressed", R"({"function":"net_ratelimit","count":7})", "ratelimit-suppressed"},
-    {"smmu_v3_event", R"({"event":"0x07","sid":"0x100"})", "smmu-ats", "pci=noats"},
-    {"smmu_v3_event", R"({"event":"0x10","sid":"0x100"})", "smmu-unmapped"},
-    {"smmu_v3_event", R"({"event":"0x02","sid":"0x100"})", "smmu-configuration"},
-    {"smmu_v3_event", R"({"event":"0x01","sid":"0x100"})", "smmu-v3-event"},
-    {"smmu_v3_event", R"({"event":"0x11","sid":"0x100"})", "smmu-address-size"},
-    {"smmu_v3_event", R"({"event":"0x12","sid":"0x100"})", "smmu-access-flag"},
-    {"smmu_v3_event", R"({"event":"0x20","name":"F_TLB_CONFLICT"})", "smmu-conflict",
-     "F_TLB_CONFLICT"},
-    {"smmu_v3_event", R"({"event":"0x21","name":"F_CFG_CONFLICT"})", "smmu-conflict"},
-    {"smmu_v3_event", R"({"event":"0x24"})", "smmu-page-request"},
-    {"smmu_v3_event", R"({"name":"E_PAGE_REQUEST"})", "smmu-page-request"},
-    {"smmu_v3_event", R"({"event":"0x25","name":"F_VMS_FETCH"})", "smmu-abort"},
-    {"smmu_context_fault", R"({"client":"vic","fault":"TLB match conflict"})", "smmu-conflict"},
-    {"smmu_context_fault", R"({"client":"vic","fault":"address size"})", "smmu-address-size"},
-    {"smmu_context_fault", R"({"client":"vic","fault":"access flag"})", "smmu-access-flag"},
-    {"smmu_context_fault", R"({"client":"vic","iova":"0x1000"})", "smmu-context-fault"},
-    {"smmu_global_fault", R"({"sid":"0x12"})", "smmu-configuration", "0x12"},
-    {"smmu_global_fault", R"({"sid":"0x12","fault":"stream match conflict, multiple"})",
-     "smmu-stream-conflict", "two of them name the same"},
-    {"thermal", R"({"dev":"hwmon1","trip":"undervoltage"})", "under-voltage", "power supply"},
-    {"thermal", R"({"trip":"oc_alarm"})", "over-current", "power supply."},
-    {"thermal", R"({"trip":"critical"})", "thermal"},
-    {"vmalloc_failure", R"({"size":327680,"text":"vm_struct allocation failed"})", "vmalloc-space"},
-    {"gpu_mmu_fault", R"({"dev":"fec00000.v3d","client":"CLE"})", "v3d-read-ahead"},
-    {"gpu_mmu_fault", R"({"pci":"0000:0b:00.0","comm":"python"})", "gpu-bad-address", "python"},
-    {"gpu_mmu_fault", R"({"xid":31,"fault_type":"FAULT_PRIV_VIOLATION"})", "gpu-access-denied",
-     "FAULT_PRIV_VIOLATION"},
-    {"gpu_mmu_fault", R"({"dev":"a.gpu","driver":"mali","fault_type":"PERMISSION_FAULT"})",
-     "gpu-access-denied", "Mesa"},
-    {"gpu_mmu_fault", R"({"dev":"17000000.gpu","fault_type":"va limit viol"})", "gpu-bad-address"},
-    {"gpu_mmu_fault", R"({"xid":31,"fault_type":"FAULT_PDE"})", "gpu-bad-address",
-     "compute-sanitizer"},
-    {"gpu_mmu_fault", R"({"dev":"1c40000.gpu","driver":"lima"})", "gpu-bad-address", "Mesa"},
-    {"gpu_error", R"({"dev":"17000000.gpu","notifier":31,"comm":"app"})", "gpu-bad-address", "app"},
-    {"gpu_error", R"({"dev":"a.gpu","status":"JOB_BUS_FAULT","text":"js fault, js=0"})",
-     "gpu-job-failed", "JOB_BUS_FAULT"},
-    {"gpu_error", R"({"status":"0x00000062","text":"GspRmAlloc failed"})", "gpu-reset-required",
-     "nvidia-smi -r"},
-    {"gpu_error", R"({"status":"0x0000000f","text":"rpcSendMessage failed"})", "xid-bus",
-     "power supply"},
-    {"gpu_alloc_failure", R"({"function":"rpcRmApiAlloc_GSP","text":"GspRmAlloc failed"})",
-     "gpu-buffer-refused"},
-    {"gpu_alloc_failure", R"({"function":"kgspCreateRadix3_IMPL","text":"Out of memory"})",
-     "gpu-firmware-memory"},
-    {"gpu_hang", R"({"dev":"fec00000.v3d"})", "gpu-hung", "fec00000.v3d"},
-    {"gpu_error", R"({"dev":"17000000.gpu","function":"ga10b_acr_patch_wpr_info_to_ucode"})",
-     "gpu-firmware-mismatch", "nvidia-l4t"},
-    {"gpu_xid", R"({"xid":31,"comm":"python3"})", "xid-program", "python3"},
-    {"gpu_xid", R"({"xid":79})", "xid-bus", "Xid 79"},
-    {"gpu_xid", R"({"xid":149})", "xid-nvlink", "149"},
-    {"gpu_xid", R"({"xid":45,"comm":"python3"})", "xid-removed", "python3"},
-    {"gpu_xid", R"({"xid":45})", "xid-removed", "a program's"},
-    {"gpu_xid", R"({"xid":45,"previous_xid":149,"comm":"python3"})", "xid-nvlink", "149"},
-    {"gpu_xid", R"({"xid":45,"previous_xid":1,"comm":"python3"})", "xid-removed", "after Xid 1"},
-    {"gpu_xid", R"({"xid":119})", "xid-firmware"},
-    {"gpu_xid", R"({"xid":48})", "xid-memory"},
-    {"gpu_xid", R"({"xid":63})", "xid-memory-corrected"},
-    {"gpu_xid", R"({"xid":92})", "xid-memory-corrected"},
-    {"gpu_xid", R"({"xid":64})", "xid-remap-failed"},
-    {"gpu_xid", R"({"xid":62})", "xid-microcontroller"},
-    {"gpu_xid", R"({"xid":122})", "xid-microcontroller"},
-    {"gpu_hang", R"({"text":"fifo fb flush timeout error"})", "gpu-memory-path"},
-    {"gpu_hang", R"({"text":"fifo memop timeout error"})", "gpu-hung"},
-    {"gpu_hang", R"({"text":"Timeout waiting for VM flush ACK!"})", "gpu-hung"},
-    {"gpu_hang", R"({"function":"nvgpu_acr_wait_for_completion","text":"ACR boot timed out"})",
-     "gpu-firmware-mismatch"},
-    {"gpu_error", R"({"text":"error across the macro 0x51"})", "gpu-error"},
-    {"gpu_error", R"j({"text":"RmInitAdapter failed! (0x62:0x51:1876)"})j", "gpu-firmware-memory"},
-    {"gpu_error", R"j({"text":"RmInitAdapter failed! (0x62:0x65:0x51)"})j", "gpu-error"},
-    {"nvmap", R"({"errno":12})", "gpu-buffer-refused", "out of memory"},
-    {"nvmap", R"({"errno":13})", "gpu-permission", "video"},
-    {"nvmap", R"({"function":"NvMapMemHandleAlloc","code":13})", "gpu-buffer-refused"},
-    {"nvmap", R"({"function":"NvRmMemInitNvmap","reason":"missing"})", "nvmap-device-missing",
-     "--runtime nvidia"},
-    {"nvmap", R"({"code":196626})", "nvmap-device-missing"},
-    {"nvmap",
-     R"({"function":"nvmap_handle_get","reason":"misuse","error":"attempt to get a freed handle"})",
-     "nvmap-misuse", "freed handle"},
-    {"cuda_alloc_failure", R"({"size":6960120064,"free":12823035904})", "gpu-refused-though-free",
-     "6.5 GiB"},
-    {"cuda_alloc_failure", R"({"size":6960120064,"free":123035904})", "gpu-buffer-too-large"},
-    {"cuda_alloc_failure", R"({"size":622329856,"library":"TensorRT"})", "tensorrt-workspace"},
-    {"program_alloc_failure", R"({"library":"RKNN","size":3085697024,"errno":14})", "npu-buffer",
-     "2.9 GiB"},
-    {"cuda_alloc_failure",
-     R"({"library":"pytorch","size_text":"2.00 GiB","free_text":"102.80 MiB"})",
-     "gpu-buffer-too-large", "2 GiB"},
-    {"cuda_alloc_failure", R"({"library":"tensorflow","size_text":"2.13GiB","fallback":true})",
-     "allocation-optional"},
-    {"program_alloc_failure",
-     R"({"library":"ollama","size_text":"6.3 GiB","available_text":"4.1 GiB"})", "program-refuses",
-     "4.1 GiB"},
-    {"program_alloc_failure", R"({"library":"argus"})", "media-buffer"},
-    {"program_alloc_failure", R"({"library":"numpy","size_text":"3.00 GiB"})",
-     "program-memory-refused", "3 GiB"},
-    {"program_alloc_failure", R"({"library":"ggml"})", "program-gpu-memory"},
-    {"program_alloc_failure", R"({"errno":12})", "program-alloc-failure"},
-    {"dma_alloc_failure", R"({"dev":"mmc0","fallback":true})", "allocation-optional"},
-    {"page_alloc_failure", R"({"order":2,"free_normal_kb":100000,"free_cma_kb":98000})",
-     "pages-only-cma", "96 MiB"},
-    {"page_alloc_failure", R"({"order":2,"free_highmem_kb":8192,"min_highmem_kb":128})",
-     "lowmem-short", "8 MiB"},
-    {"memory_report", R"({"free_normal_kb":900,"min_normal_kb":2000})", "memory-exhausted"},
-    {"memory_report", R"({"free_normal_kb":9000,"min_normal_kb":2000})", "memory-report"},
-    {"nvbufsurface", R"({"function":"NvReleaseFd","fd":1292})", "nvbuf-stale-fd", "1292"},
-    {"host1x_timeout", R"({"dev":"13e10000.host1x","syncpt":"31"})", "engine-stuck", "31"},
-    {"camera_timeout", R"({"dev":"tegra-capture-vi","timeout_ms":2500})", "camera-no-frames",
-     "2500 ms"},
-    {"camera_error", R"({"dev":"vi","error":"discarding frame","frame":7})",
-     "camera-frame-damaged"},
-    {"camera_error", R"({"dev":"1-1","error":"Non-zero status","code":-71})",
-     "camera-frame-damaged"},
-    {"camera_error", R"({"dev":"csi","error":"INTR_STATUS","status":"0x8"})",
-     "camera-frame-damaged"},
-    {"camera_error", R"({"dev":"vi","error":"vi capture setup failed"})", "camera-request-failed"},
-    {"camera_error", R"({"dev":"vi","error":"error recovery failed"})", "camera-request-failed"},
-    {"camera_error", R"({"dev":"vi","error":"something else"})", "camera-error"},
-    {"camera_timeout", R"({"dev":"1-1","error":"Failed to query UVC control","code":-110})",
-     "usb-camera-control"},
-    {"camera_timeout", R"({"dev":"1-1","error":"Failed to set UVC control","code":-110})",
-     "usb-camera-stream", "-110"},
-    {"hung_task", R"({"comm":"kworker/u24:3","seconds":120})", "task-stuck", "no lack of memory"},
-    {"hung_task", R"({"comm":"jbd2/mmcblk0p1-8","seconds":120})", "task-stuck-storage"},
-    {"hung_task", R"({"comm":"kworker/2:0","seconds":966})", "task-stuck", "966"},
-    {"rcu_stall", R"({"flavour":"rcu_preempt"})", "cpu-stuck"},
-    {"storage_error", R"({"dev":"mmc0"})", "storage-error"},
-    {"storage_error", R"({"dev":"mmcblk0","error":"I/O error"})", "storage-error-single",
-     "mmcblk0"},
-    {"storage_error", R"({"dev":"mmcblk0p1","error":"file system error"})", "storage-failing"},
-    {"storage_error", R"({"dev":"nvme0","error":"controller is down"})", "storage-failing"},
-    {"storage_error", R"({"dev":"nvme0","error":"completion polled"})", "storage-interrupt-lost"},
-    {"storage_error", R"({"dev":"sr0","error":"I/O error"})", "storage-medium", "sr0"},
-    {"storage_error", R"({"dev":"loop3","error":"I/O error"})", "storage-medium"},
-    // None fits: the kind as such.
-    {"kmemleak", R"({"count":3})", "kmemleak"},
+const std::vector<Example> kExamples{
+#include "cause_examples.inc"
 };
 
 TEST(Causes, AreChosenByTheFields) {
-  for (const Row& row : kRows) {
-    const Cause cause = only(event_of(row.kind, row.fields));
-    EXPECT_EQ(cause.id, row.id) << row.kind << " " << row.fields;
-    EXPECT_THAT(cause.cause + cause.remedy, HasSubstr(row.shows)) << row.id;
-    EXPECT_FALSE(cause.cause.empty()) << row.id;
-    EXPECT_FALSE(cause.remedy.empty()) << row.id;
-    EXPECT_FALSE(cause.runbook.empty()) << row.id;
+  for (const Example& row : kExamples) {
+    std::vector<EventRecord> events;
+    for (const char* kind : row.log) events.push_back(event_of(kind, "{}"));
+    events.push_back(event_of(row.kind, row.fields));
+    const std::vector<Cause> causes = explain_all(events);
+    const auto found = std::find_if(causes.begin(), causes.end(), [&](const Cause& each) {
+      return each.kind == row.kind && each.id == row.id;
+    });
+    ASSERT_NE(found, causes.end()) << row.id << ": " << row.kind << " " << row.fields << " is "
+                                   << (causes.empty() ? "nothing" : causes.back().id);
+    EXPECT_THAT(found->cause + found->remedy, HasSubstr(row.shows)) << row.id;
+    EXPECT_FALSE(found->cause.empty()) << row.id;
+    EXPECT_FALSE(found->remedy.empty()) << row.id;
+    EXPECT_FALSE(found->runbook.empty()) << row.id;
   }
 }
 
@@ -367,18 +114,16 @@ TEST(Causes, AreWholeWithoutAnyField) {
   }
 }
 
-TEST(Causes, EachIsOfOneGroupAndComplete) {
-  std::set<std::string_view> ids;
-  for (const CauseGroup* group : cause_groups()) {
-    for (const CauseText& each : group->texts) {
-      EXPECT_TRUE(ids.insert(each.id).second) << each.id;
-      EXPECT_FALSE(each.remedy.empty()) << each.id;
-      EXPECT_EQ(std::count(each.cause.begin(), each.cause.end(), '{'),
-                std::count(each.cause.begin(), each.cause.end(), '}'))
-          << each.id;
+// An id that nobody prints any more, or that was never printed, explains nothing.
+TEST(Causes, AreOfMessagesThatThereAre) {
+  const kernel_log::Catalogue& catalogue = kernel_log::Catalogue::shipped();
+  if (catalogue.messages().size() < 300) GTEST_SKIP() << "SKIPPED: the catalogue is being filled";
+  for (const CauseEntry& each : shipped_causes()) {
+    for (const std::string_view name : each.of) {
+      EXPECT_TRUE(kernel_log::kind_named(name) || catalogue.find(name) != nullptr)
+          << each.id << ": " << name;
     }
   }
-  EXPECT_EQ(ids.size(), cause_ids().size());
 }
 
 // The first cannot be told from a refusal of GPU memory without looking at the machine.
@@ -386,6 +131,7 @@ TEST(Causes, AreChosenByTheMachine) {
   constexpr double kGiB = 1 << 30;
   const EventRecord refused = event_of("cuda_alloc_failure", R"({"size":1476114816})");
   MachineFacts facts;
+  facts.l4t = "36.4.4";
   facts.total = 8 * kGiB;
   facts.available = 5 * kGiB;
   facts.free = 0.3 * kGiB;
@@ -403,6 +149,7 @@ TEST(Causes, AreChosenByTheMachine) {
   facts.cma_total = 0;
   EXPECT_EQ(only(cma, facts).id, "cma-missing");
   // Usual on a PC.
+  facts.l4t.clear();
   const EventRecord dma = event_of("dma_alloc_failure", R"({"dev":"0000:01:00.0","size":65536})");
   EXPECT_EQ(only(dma, facts).id, "dma-alloc-failure");
   facts.l4t = "36.4.7";
@@ -496,20 +243,16 @@ TEST(Causes, AGpusFaultIsTheRootOfWhatFollows) {
       "exception type 0xC1: TRANSLATION_FAULT_1\naccess type 0x2: READ\n";
   const auto causes = explain_log(
       fault +
-      "panfrost ff9a0000.gpu: js fault, js=0, status=JOB_BUS_FAULT, head=0x8badcc0, tail=0x1\n"
-      "panfrost ff9a0000.gpu: gpu sched timeout, js=0, config=0x3300, status=0x8, "
-      "head=0x8bd1cc0\n");
-  ASSERT_EQ(causes.size(), 2U);
+      "panfrost ff9a0000.gpu: js fault, js=0, status=JOB_BUS_FAULT, head=0x8badcc0, tail=0x1\n");
+  ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0].id, "gpu-bad-address");
   EXPECT_EQ(causes[0].events, 2U);
   EXPECT_THAT(causes[0].remedy, Not(HasSubstr("compute-sanitizer")));
-  EXPECT_EQ(causes[1].id, "gpu-hung");
   const auto nvgpu = explain_log(
       "nvgpu: 17000000.gpu f:294 [ERR] [MMU FAULT] mmu engine id: 18, ch id: 479, fault addr: 0x0, "
       "fault addr aperture: 0, fault type: invalid pde, access type: virt read,\n"
-      "nvgpu: 17000000.gpu nvgpu_get_pte:1486 [ERR]  Failed!\n"
       "nvgpu: 17000000.gpu g:143 [ERR] error notifier set to 31 for ch 479 owned by consumer\n");
-  ASSERT_EQ(nvgpu.size(), 2U);
+  ASSERT_EQ(nvgpu.size(), 1U);
   EXPECT_EQ(nvgpu[0].id, "gpu-bad-address");
   EXPECT_THAT(nvgpu[0].cause, HasSubstr("consumer"));
   EXPECT_THAT(nvgpu[0].remedy, HasSubstr("compute-sanitizer"));
@@ -522,17 +265,17 @@ TEST(Causes, AStalledCpuIsTheRootOfLateAnswers) {
       "rcu:     0-...0: (1 GPs behind) idle=2b4/1/0x4000000000000000\n"
       "Task dump for CPU 0:\n"
       "task:cuda-EvtHandlr  state:R  running task\n";
-  const std::string late =
-      "nvme nvme0: I/O 12 QID 4 timeout, completion polled\n"
-      "tegra-mc 2c00000.memory-controller: BPMP transfer failed: -110\n";
+  const std::string late = "nvme nvme0: I/O 12 QID 4 timeout, completion polled\n";
   const auto causes = explain_log(stall + late);
-  std::vector<std::string> ids;
-  for (const Cause& each : causes) ids.push_back(each.id);
-  EXPECT_THAT(ids, ElementsAre("cpu-stuck", "firmware-late", "storage-interrupt-late"));
-  ASSERT_FALSE(causes.empty());
+  ASSERT_EQ(causes.size(), 2U);
+  EXPECT_EQ(causes[0].id, "cpu-stuck");
   EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("CPU 0"), HasSubstr("cuda-EvtHandlr")));
-  EXPECT_THAT(ids_of_log(late),
-              testing::UnorderedElementsAre("firmware-hang", "storage-interrupt-lost"));
+  EXPECT_EQ(causes[1].id, "storage-interrupt-late");
+  EXPECT_THAT(ids_of_log(late), ElementsAre("storage-interrupt-lost"));
+  const EventRecord firmware = event_of("firmware_hang", R"({"driver":"bpmp"})");
+  EXPECT_EQ(only(firmware).id, "firmware-hang");
+  EXPECT_EQ(explain_all({event_of("rcu_stall", R"({"cpus":"0"})"), firmware})[1].id,
+            "firmware-late");
 }
 
 TEST(Causes, AHungTaskIsJudgedByItsBacktrace) {
@@ -658,6 +401,43 @@ TEST(Causes, TheLimitOfAControlGroupIsTheCauseOfTheWholeCall) {
   ASSERT_EQ(both.size(), 2U);
   EXPECT_THAT(both[0].cause + both[1].cause,
               testing::AllOf(HasSubstr("vision.service"), HasSubstr("cc1plus needed")));
+}
+
+TEST(Causes, AGuessHasNoCause) {
+  const EventRecord guess =
+      event_of("cma_alloc_failure", R"({"known":false,"text":"abc: alloc failed","pages":9})");
+  const Cause cause = only(guess);
+  EXPECT_EQ(cause.id, "not-known");
+  EXPECT_EQ(cause.harm, Harm::kNone);
+  EXPECT_THAT(cause.cause,
+              testing::AllOf(HasSubstr("its words suggest"), HasSubstr("abc: alloc failed")));
+  EXPECT_EQ(cause.remedy + cause.runbook, "");
+  // Nor is it evidence.
+  const auto causes = explain_all({guess, event_of("camera_timeout", R"({"dev":"vi"})")});
+  ASSERT_EQ(causes.size(), 2U);
+  EXPECT_EQ(causes[0].id, "camera-no-frames");
+}
+
+TEST(Causes, ASitesMessageHasItsOwnWords) {
+  const Cause own =
+      only(event_of("custom", R"({"message":"pump-dry","message_cause":"the pump runs dry",)"
+                              R"("message_remedy":"fill it"})"));
+  EXPECT_EQ(own.id, "pump-dry");
+  EXPECT_EQ(own.cause, "The pump runs dry.");
+  EXPECT_EQ(own.remedy, "Fill it.");
+  EXPECT_EQ(only(event_of("custom", R"({"message":"pump-dry"})")).id, "custom");
+}
+
+TEST(Causes, OfOneLogNameOneSize) {
+  const auto causes =
+      explain_all({event_of("cma_alloc_failure", R"({"dev":"a","pages":1000})"),
+                   event_of("dma_alloc_failure", R"({"dev":"b","size":99000000})")});
+  ASSERT_EQ(causes.size(), 2U);
+  for (const Cause& each : causes) EXPECT_THAT(each.remedy, HasSubstr("cma=512M")) << each.id;
+  MachineFacts facts;
+  facts.cma_total = 256 << 20;
+  EXPECT_THAT(only(event_of("cma_alloc_failure", R"({"pages":10})"), facts).remedy,
+              HasSubstr("cma=512M"));
 }
 
 // As a kernel with NVIDIA's nvmap of L4T 36.4 printed it.
@@ -798,10 +578,12 @@ TEST(Causes, EventsOfOneCauseAndDeviceAreOne) {
 }
 
 TEST(Causes, TextsAreFilled) {
-  const Values values{{"a", "1"}, {"b", "2"}};
-  EXPECT_EQ(fill("x {a}{? and {b}}{? or {c}}.", values), "x 1 and 2.");
-  EXPECT_EQ(fill("{?{a}{? or {c}}}", values), "");
-  EXPECT_EQ(fill("{dev} {", values), "a device an unknown value");
+  const EventFields event(event_of("kmemleak", R"({"a":"1","b":"2"})"));
+  const Case it{event, {}, {}};
+  EXPECT_EQ(fill("x {a}{? and {b}}{? or {c}}.", it), "x 1 and 2.");
+  EXPECT_EQ(fill("{?{a}{? or {c}}}", it), "1");
+  EXPECT_EQ(fill("{c|b}, {c|'none'}", it), "2, none");
+  EXPECT_EQ(fill("{dev} {", it), "a device an unknown value");
 }
 
 TEST(Causes, BrokenFieldsAreNone) {
@@ -814,31 +596,15 @@ TEST(Causes, BrokenFieldsAreNone) {
   }
 }
 
-TEST(KindCare, EveryKindHasAStepARunbookAndARuleOrAReason) {
-  for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
-    const KindCare* const care = care_of(info.name);
-    ASSERT_NE(care, nullptr) << info.name << " is missing in kind_care.cc";
-    EXPECT_FALSE(care->step.empty()) << info.name;
-    EXPECT_EQ(care->runbook.empty(), info.name == "custom") << info.name;
-    EXPECT_NE(care->rule.empty(), care->no_rule.empty()) << info.name;
-  }
-}
-
-TEST(KnownIssues, TheShippedOnesAreValid) {
-  const KnownIssues& shipped = shipped_known_issues();
-  for (const ConfigError& error : shipped.errors) ADD_FAILURE() << error.message;
-  EXPECT_GT(shipped.issues.size(), 8U);
-}
-
 TEST(KnownIssues, MatchByReleaseAndSign) {
   const auto ids = [](const std::string& l4t, const std::string& kernel) {
     MachineFacts facts;
     facts.l4t = l4t;
     facts.kernel = kernel;
+    facts.backtrace_modules = {"v3d"};
     std::string out;
     for (const Cause& each :
-         explain_all({event_of("hung_task", R"({"comm":"kworker/2:0","workqueue":"host1x v3d"})")},
-                     facts)) {
+         explain_all({event_of("hung_task", R"({"comm":"kworker/2:0"})")}, facts)) {
       out += each.id + " ";
     }
     return out;
@@ -862,14 +628,11 @@ TEST(KnownIssues, MatchByReleaseAndSign) {
   EXPECT_EQ(known_issues_of_release("36.4.7").size(), 1U);
   EXPECT_TRUE(known_issues_of_release("36.4.4").empty());
   EXPECT_TRUE(known_issues_of_release("").empty());
-  const KnownIssues family = parse_known_issues(
-      "f",
-      "known_issues:\n"
-      "  - {id: a, l4t: 36.4.x, by_release: true, cause: c, remedy: r, runbook: nvmap-cap, source: "
-      "s}\n");
-  EXPECT_EQ(known_issues_of_release("36.4.3", family).size(), 1U);
-  EXPECT_TRUE(known_issues_of_release("36.40.1", family).empty());
-  EXPECT_TRUE(known_issues_of_release("36.5.0", family).empty());
+  constexpr std::array<std::string_view, 2> kReleases{"36.4.x", "36.6"};
+  EXPECT_TRUE(is_release_of(kReleases, "36.4.3"));
+  EXPECT_TRUE(is_release_of(kReleases, "36.6.0"));
+  EXPECT_FALSE(is_release_of(kReleases, "36.40.1"));
+  EXPECT_FALSE(is_release_of(kReleases, "36.5.0"));
 }
 
 // A sign that other programs and boards print too does not make it theirs.
@@ -907,33 +670,6 @@ TEST(KnownIssues, NeedTheirProgramBoardAndFields) {
               HasSubstr("java-oom-4.8: Kernels"));
   EXPECT_THAT(issues(event_of("oom_kill", R"({"comm":"java"})"), facts),
               HasSubstr("if swap was still free"));
-}
-
-TEST(KnownIssues, WhatIsWrongInTheFileIsSaid) {
-  const std::string whole =
-      "known_issues:\n"
-      "  - {id: a, l4t: 36.4.7, kinds: nvmap, cause: c, remedy: r, runbook: nvmap-cap, source: "
-      "s}\n";
-  EXPECT_EQ(parse_known_issues("f", whole).issues.size(), 1U);
-  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
-           {"id: a, ", ""},
-           {"id: a, ", "id: a, fields: errno, "},
-           {"id: a", "id: A b"},
-           {"36.4.7", "36.4.x.1"},
-           {"kinds: nvmap", "kinds: nvmapp"},
-           {", source: s", ""},
-           {"source: s", "links: ftp://x"},
-           {"cause: c", "why: c"},
-           {"remedy: r, ", ""},
-           {"kinds: nvmap, ", ""},
-           {"known_issues:\n", "known_issues: 3\nrest:\n"}}) {
-    std::string broken = whole;
-    ASSERT_NE(broken.find(from), std::string::npos) << from;
-    broken.replace(broken.find(from), from.size(), to);
-    const KnownIssues parsed = parse_known_issues("f", broken);
-    EXPECT_FALSE(parsed.errors.empty()) << broken;
-    EXPECT_TRUE(parsed.issues.empty()) << broken;
-  }
 }
 
 TEST(LogFacts, OfTheMachineFromItsLog) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "collectors/kernel_log/event/kinds.h"
 #include "collectors/kernel_log/text_log.h"
 #include "report/diagnosis/cause.h"
 #include "report/events/kernel_event_record.h"
@@ -140,7 +141,7 @@ TEST(Incidents, OfDifferentThingsAreNotOne) {
   ASSERT_EQ(suppressed.size(), 2U);
   for (const Cause& each : suppressed) {
     EXPECT_EQ(each.id, "messages-suppressed");
-    EXPECT_EQ(each.runbook, std::string(care_of(each.about)->runbook));
+    EXPECT_EQ(each.runbook, kernel_log::info_of(*kernel_log::kind_named(each.about)).runbook);
   }
 }
 

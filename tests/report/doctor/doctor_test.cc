@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 #include "collectors/kernel_log/event/kinds.h"
-#include "report/diagnosis/kind_care.h"
 #include "rules/model/rules.h"
 #include "tests/report/doctor/doctor_past.h"
 
@@ -472,22 +471,20 @@ TEST(Doctor, FaultsAreShownWithTheirNames) {
 TEST(Doctor, EveryKindIsSeenByItsStep) {
   for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
     const std::string kind(info.name);
-    const diagnosis::KindCare* const care = diagnosis::care_of(kind);
-    ASSERT_NE(care, nullptr) << kind;
     // As an event, and as a count without one: the list of events is bounded.
     for (const bool listed : {true, false}) {
       DeviceNow now = healthy_device({{events(kind), 1}, {last_seen(kind), kMorning - 600}});
       if (listed) now.events.push_back(kernel_event(kind, "who", kMorning - 600));
       const DoctorAnswer answer = examine(now, nullptr, "");
-      const DoctorAnswer::Step* const step = answer.step(care->step);
-      ASSERT_NE(step, nullptr) << kind << ": " << care->step;
+      const DoctorAnswer::Step* const step = answer.step(info.step);
+      ASSERT_NE(step, nullptr) << kind << ": " << info.step;
       const bool harmless =
           info.level == LogLevel::kInfo || kind == "hugetlb_failure" || kind == "camera_error";
       EXPECT_EQ(step->verdict >= Verdict::kWarning, !harmless) << kind << "\n" << all_of(*step);
       if (harmless) continue;
       EXPECT_NE(answer.conclusion, "Nothing is wrong with this device's memory.") << kind;
       EXPECT_FALSE(step->remedy.empty()) << kind;
-      EXPECT_EQ(step->runbook.empty(), kind == "custom") << kind;
+      EXPECT_EQ(step->runbook.empty(), info.runbook.empty()) << kind;
       if (listed) {
         EXPECT_THAT(all_of(*step), HasSubstr("who")) << kind;
       }

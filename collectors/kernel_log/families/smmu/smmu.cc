@@ -1,255 +1,270 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults and errors that the system MMUs report: arm-smmu (v2: smmu_v2.cc), arm-smmu-v3
-// (smmu_v3.cc), troubles of the units themselves, of both, and the IOMMUs of x86 (x86_iommu.cc).
-#include "collectors/kernel_log/families/common/family.h"
+// What the registers of an IOMMU's fault mean: arm-smmu's (v2), arm-smmu-v3's event words, the flags
+// and reasons of x86. The messages are in messages/smmu.yaml.
+#include <array>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/catalogue/hooks.h"
 #include "collectors/kernel_log/event/registers.h"
-#include "collectors/kernel_log/text/driver_line.h"
-#include "collectors/kernel_log/text/sentence_parts.h"
-#include "collectors/kernel_log/families/smmu/smmu_parts.h"
+#include "collectors/kernel_log/text/line_parts.h"
 
 namespace jetmem::kernel_log {
 namespace {
 
-using smmu::kDev;
+// A register of 32 bits in the event.
+std::optional<std::uint32_t> register_of(const Event& event, std::string_view name) {
+  const std::optional<std::uint64_t> value = event.hex(name);
+  if (!value || *value > UINT32_MAX) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
+}
 
-constexpr std::string_view kSmmuAnchors[] = {"arm-smmu",
-                                             "out of range for SMMU",
-                                             "illegal stream id",
-                                             "AMD-Vi: ",
-                                             "DMAR:",
-                                             "IO_PAGE_FAULT",
-                                             "ILLEGAL_DEV_TABLE_ENTRY",
-                                             "INVALID_DEVICE_REQUEST",
-                                             "INVALID_PPR_REQUEST",
-                                             "RMP_PAGE_FAULT",
-                                             "_HARDWARE_ERROR",
-                                             "ILLEGAL_COMMAND_ERROR",
-                                             "IOTLB_INV_TIMEOUT",
-                                             "RMP_HW_ERROR"};
+void set_fault(Event& event, const BitNames& faults) {
+  if (!faults.text().empty()) event.set_text("fault", faults.text());
+}
 
-// A global error of a v3 unit is one line with the register, then one for each bit, in this order.
-struct UnitError {
-  std::string_view text;
-  std::uint8_t step;  // within a global error; 0: an event by itself
+// Which of an SMMUv3 event's words mean something.
+enum : std::uint8_t {
+  kAccess = 1,   // read or write, privileged, and the input address
+  kClass = 2,    // what was being done, stall and stage
+  kFetch = 4,    // the address of a table that could not be fetched
+  kAddress = 8,  // the input address without the kind of access
 };
-constexpr UnitError kUnitErrors[] = {{"TLB sync timed out", 0},
-                                     {"TLB global sync failed", 0},
-                                     {"EVTQ overflow detected", 0},
-                                     {"PRIQ overflow detected", 0},
-                                     {"CMDQ timeout", 0},
-                                     {"CMD_SYNC timeout", 0},
-                                     {"device has entered Service Failure Mode", 1},
-                                     {"GERROR MSI write aborted", 2},
-                                     {"PRIQ MSI write aborted", 3},
-                                     {"EVTQ MSI write aborted", 4},
-                                     {"CMDQ MSI write aborted", 5},
-                                     {"PRIQ write aborted", 6},
-                                     {"EVTQ write aborted", 7}};
 
-// "TLB sync on cb3 failed for device 17000000.gpu"
-Piece tlb_sync_of_bank(Scan scan, Event& event) {
-  event.set_text("error", "TLB sync failed");
-  if (!take_number(scan, event, "cb") || !scan.literal(" failed for device ")) return {};
-  const std::string_view client = scan.up_to(" ");
-  if (is_kernel_name(client)) event.set_text("client", client);
-  return {.role = Role::kWhole, .join = kDev};
-}
+struct EventType {
+  std::uint8_t number;
+  std::uint8_t has;
+  std::string_view printed;
+  std::string_view name;
+};
+constexpr EventType kEvents[] = {
+    {0x01, kAccess, "0x01", "F_UUT"},
+    {0x02, 0, "0x02", "C_BAD_STREAMID"},
+    {0x03, kFetch, "0x03", "F_STE_FETCH"},
+    {0x04, 0, "0x04", "C_BAD_STE"},
+    {0x05, kAddress, "0x05", "F_BAD_ATS_TREQ"},
+    {0x06, 0, "0x06", "F_STREAM_DISABLED"},
+    {0x07, kAccess, "0x07", "F_TRANSL_FORBIDDEN"},
+    {0x08, 0, "0x08", "C_BAD_SUBSTREAMID"},
+    {0x09, kFetch, "0x09", "F_CD_FETCH"},
+    {0x0a, 0, "0x0a", "C_BAD_CD"},
+    {0x0b, kAccess | kClass | kFetch, "0x0b", "F_WALK_EABT"},
+    {0x10, kAccess | kClass, "0x10", "F_TRANSLATION"},
+    {0x11, kAccess | kClass, "0x11", "F_ADDR_SIZE"},
+    {0x12, kAccess | kClass, "0x12", "F_ACCESS"},
+    {0x13, kAccess | kClass, "0x13", "F_PERMISSION"},
+    {0x20, kAccess, "0x20", "F_TLB_CONFLICT"},
+    {0x21, 0, "0x21", "F_CFG_CONFLICT"},
+    {0x24, kAddress, "0x24", "E_PAGE_REQUEST"},
+    {0x25, kFetch, "0x25", "F_VMS_FETCH"},
+};
 
-// "unexpected global error reported (0x00000001), this could be serious"
-Piece global_error(Scan scan, Event& event) {
-  const auto gerror = scan.hex();
-  if (!gerror || gerror->size() > 10 || !scan.literal(")")) return {};
-  event.set_text("error", "unexpected global error reported");
-  event.set_text("gerror", *gerror);
-  return {.role = Role::kOpens, .join = kDev};
-}
-
-// "CMDQ error (cons 0x01000f24): Illegal command"
-Piece command_error(Scan scan, Event& event) {
-  const auto cons = scan.hex();
-  if (!cons || cons->size() > 10 || !scan.literal("): ")) return {};
-  event.set_text("error", "CMDQ error");
-  event.set_text("cons", *cons);
-  if (is_kernel_words(scan.rest())) event.set_text("reason", scan.rest());
-  return {.role = Role::kFollowsOrOpens, .step = 8, .last = true, .join = kDev};
-}
-
-// "failed to request context IRQ 3 (187)", "GBPA not responding to update", "no evtq irq - events
-// will not be reported!". What the unit gets no memory for is known by other words.
-Piece other_unit_error(std::string_view text, Event& event) {
-  const Words words(text);
-  const bool fails = reports_failure(words) || reports_timeout(words) ||
-                     words.has_any({"will not be reported", "missing, device faults",
-                                    "out of range", "does not fit", "translation fault"});
-  const bool memory = words.has("alloc") && !words.has("smr");
-  if (!fails || memory || words.has_any({"-517", "defer", "clock", "clk"})) return {};
-  event.set_text("error", text);
-  return {.role = Role::kWhole, .join = kDev};
-}
-
-Piece decode_unit_error(std::string_view device, Scan message, Event& event) {
-  event.reset(EventKind::kSmmuError);
-  event.set_text(kDev, device);
-  if (message.literal("TLB sync on cb")) return tlb_sync_of_bank(message, event);
-  if (message.literal("unexpected global error reported (")) return global_error(message, event);
-  if (message.literal("CMDQ error (cons ")) return command_error(message, event);
-  // Qualcomm's driver looks a faulting address up once more.
-  if (message.literal("SOFTWARE TABLE WALK FAILED")) {
-    event.reset(EventKind::kSmmuContextFault);
-    event.set_text(kDev, device);
-    return {.role = Role::kFollowsOrOpens, .step = 9, .join = kDev};
+// Of the event's number, or of the name that newer kernels print.
+const EventType* event_type(const Event& event) {
+  for (const EventType& type : kEvents) {
+    if (event.hex("event") == type.number) return &type;
+    if (!event.has("event") && event.text("name") == type.name) return &type;
   }
-  for (const UnitError& error : kUnitErrors) {
-    if (!message.literal(error.text)) continue;
-    if (!at_word_end(message)) return {};
-    event.set_text("error", error.text);
-    if (error.step == 0) return {.role = Role::kWhole, .join = kDev};
-    return {.role = Role::kFollowsOrOpens, .step = error.step, .join = kDev};
+  return nullptr;
+}
+
+// The four words, when all are there.
+bool words_of(const Event& event, std::array<std::uint64_t, 4>& words) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < event.size() && n < words.size(); ++i) {
+    if (event[i].name == "words") words[n++] = parse_hex(event.text_of(event[i])).value_or(0);
   }
-  return other_unit_error(message.rest(), event);
+  return n == words.size();
 }
 
-// "platform 15340000.vic: stream ID 0x8035 out of range for SMMU (0x7fff)", "tegra-gpcdma
-// 2600000.dma-controller: GPCDMA CH2 illegal stream id"
-Piece bad_stream(std::string_view text, Event& event) {
-  const bool range = contains(text, " out of range for SMMU");
-  if (!range && !contains(text, " illegal stream id")) return {};
-  const DriverLine line = driver_line(text);
-  if (line.dev.empty()) return {};
-  event.reset(EventKind::kSmmuError);
-  event.set_text("client", line.dev);
-  event.set_text("error", range ? "stream ID out of range" : "illegal stream ID");
-  return {.role = Role::kWhole};
-}
-
-Piece decode_smmu(std::string_view text, Event& event) {
-  Scan v2(text);
-  Scan v3(text);
-  if (const auto device = take_device(v2, "arm-smmu ")) {
-    const Piece piece = smmu::decode_v2(*device, v2, event);
-    return piece.role != Role::kNothing ? piece : decode_unit_error(*device, v2, event);
+void add_words(Event& event, std::uint8_t has, const std::array<std::uint64_t, 4>& words) {
+  const auto bit = [&](unsigned n) { return (words[1] >> n & 1U) != 0; };
+  const auto set_hex = [&](std::string_view name, std::uint64_t value) {
+    if (!event.has(name)) event.set_hex(name, value);
+  };
+  set_hex("sid", words[0] >> 32);
+  if ((words[0] >> 11 & 1U) != 0) set_hex("ssid", words[0] >> 12 & 0xfffffU);
+  if ((has & kAccess) != 0) {
+    if (!event.has("rw")) event.set_text("rw", bit(35) ? "read" : "write");
+    if (!event.has("priv")) event.set_bool("priv", bit(33));
   }
-  if (const auto device = take_device(v3, "arm-smmu-v3 ")) {
-    const Piece piece = smmu::decode_v3(*device, v3, event);
-    return piece.role != Role::kNothing ? piece : decode_unit_error(*device, v3, event);
+  if ((has & (kAccess | kAddress)) != 0) set_hex("iova", words[2]);
+  if ((has & kClass) != 0) {
+    if (!event.has("class")) event.set_number("class", static_cast<std::int64_t>(words[1] >> 40 & 3U));
+    if (!event.has("stall")) event.set_bool("stall", bit(31));
+    // Of a transaction that is not held the tag means nothing.
+    if (bit(31)) set_hex("stag", words[1] & 0xffffU);
+    if ((has & kFetch) == 0 && bit(39)) set_hex("ipa", words[3]);
   }
-  const Piece piece = smmu::decode_x86(text, event);
-  return piece.role != Role::kNothing ? piece : bad_stream(text, event);
+  if ((has & kFetch) != 0) set_hex("fetch_addr", words[3]);
 }
 
-void complete(Event& event, Soc soc) {
-  switch (event.kind()) {
-    case EventKind::kSmmuContextFault:
-      smmu::complete_context_fault(event, soc);
-      break;
-    case EventKind::kSmmuGlobalFault:
-      smmu::complete_global_fault(event, soc);
-      break;
-    case EventKind::kSmmuV3Event:
-      smmu::complete_v3_event(event, soc);
-      break;
-    default:
-      if (const auto gerror = smmu::register_of(event, "gerror")) {
-        const BitNames faults = gerror_faults(*gerror);
-        if (!faults.text().empty()) event.set_text("fault", faults.text());
-      }
-      break;
-  }
-}
-
-void append(std::string& out, std::initializer_list<std::string_view> parts) {
-  for (const std::string_view part : parts) out.append(part);
-}
-
-std::string_view unit_word(const Event& event) {
-  const std::string_view dev = event.text("dev");
-  return dev == smmu::kAmdIommu || dev == smmu::kIntelIommu ? "IOMMU" : "SMMU";
-}
-
-// "host1x_ctx0 on SMMU 12000000.iommu"
-void append_device(const Event& event, std::string& out) {
-  if (event.text("client") == "invalid" && !event.text("sid").empty()) {
-    append(out, {"stream ID ", event.text("sid"), " (invalid)"});
-  } else if (event.has("client")) {
-    append(out, {event.text("client")});
-  } else if (!event.text("sid").empty()) {
-    append(out, {"stream ID ", event.text("sid")});
-  } else if (const auto sid = event.number("sid")) {
-    append(out, {"stream ID ", std::to_string(*sid)});
-  } else if (event.has("cbfrsynra")) {
-    append(out, {"an unknown device (cbfrsynra ", event.text("cbfrsynra"), ")"});
-  } else {
-    out += "an unknown device";
-  }
-  append(out, {" on ", unit_word(event), " ", event.text("dev")});
-}
-
-// " wrote to unmapped address 0x3ffded8000"
-void append_access(const Event& event, bool unmapped, std::string& out) {
-  const std::string_view rw = event.text("rw");
-  out += rw == "write" ? " wrote to " : rw == "read" ? " read from " : " accessed ";
-  if (!event.has("iova")) out += "an ";
-  out += unmapped ? "unmapped address" : "address";
-  if (event.has("iova")) append(out, {" ", event.text("iova")});
-}
-
-void append_fault(const Event& event, std::string& out) {
-  const std::string_view fault = event.text("fault");
-  if (fault.empty()) return;
-  const bool several = fault.find(',') != std::string_view::npos;
-  append(out, {several ? " (faults: " : " (", fault, several ? ")" : " fault)"});
-}
-
-void describe_smmu(const Event& event, std::string& out) {
-  switch (event.kind()) {
-    case EventKind::kSmmuContextFault: {
-      const std::string_view fault = event.text("fault");
-      const bool unmapped =
-          (contains(fault, "translation") && !contains(fault, " or ")) || event.hex("pte") == 0U;
-      append_device(event, out);
-      append_access(event, unmapped, out);
-      append_fault(event, out);
-      break;
-    }
-    case EventKind::kSmmuGlobalFault:
-      append_device(event, out);
-      out += " did DMA that the SMMU refused";
-      append_fault(event, out);
-      break;
-    case EventKind::kSmmuV3Event: {
-      const std::string_view problem = smmu::v3_problem(event);
-      append_device(event, out);
-      if (event.has("iova")) {
-        append_access(event, event.text("name") == "F_TRANSLATION", out);
-      } else {
-        out += " did DMA that the SMMU refused";
-      }
-      if (!problem.empty()) {
-        append(out, {" (", problem, ")"});
-      } else if (event.has("event")) {
-        append(out, {" (event ", event.text("event"), ")"});
-      }
-      break;
-    }
-    case EventKind::kSmmuError:
-      append(out, {"the ", unit_word(event)});
-      if (event.has("dev")) append(out, {" ", event.text("dev")});
-      add_quote(out, event, "error", " reports \"", "\"", 120);
-      if (event.has("reason")) append(out, {", reason \"", event.text("reason"), "\""});
-      if (event.has("client")) append(out, {", device ", event.text("client")});
-      append_fault(event, out);
-      break;
-    default:
-      break;
-  }
-}
+// A driver's words for a fault reason, in the order in which they are looked for.
+struct Reason {
+  std::string_view part;
+  std::string_view fault;
+};
+constexpr Reason kReasons[] = {
+    // A read or write bit that is not set: nothing is mapped there, or not for this access.
+    {"Write access is not set", "translation or permission"},
+    {"Read access is not set", "translation or permission"},
+    {"ermission error in second-level", "translation or permission"},
+    {"beyond", "address size"},
+    {"canonical", "address size"},
+    {"attempting to access", "external abort"},
+    {"Present bit in first-level", "translation"},
+    {"ermission", "permission"},
+    {"rivilege", "permission"},
+    {"nvalid", "configuration"},
+    {"clear", "configuration"},
+    {"eserved", "configuration"},
+    {"locking", "configuration"},
+    {"ield", "configuration"}};
 
 }  // namespace
 
-const Family kSmmu{.name = "smmu",
-                   .anchors = kSmmuAnchors,
-                   .decode = decode_smmu,
-                   .describe = describe_smmu,
-                   .complete = complete};
+namespace hooks {
 
+void smmu_context_fault(Event& event, Soc soc) {
+  if (const auto fsr = register_of(event, "fsr")) set_fault(event, fsr_faults(*fsr));
+  if (const auto fsynr = register_of(event, "fsynr")) {
+    const Fsynr0 access = fsynr0_of(*fsynr);
+    event.set_text("rw", access.write ? "write" : "read");
+    event.set_number("plvl", access.level);
+    event.set_bool("priv", access.privileged);
+  }
+  if (soc == Soc::kUnknown) return;
+  event.set_text("soc", soc_name(soc));
+  const auto raw = register_of(event, "cbfrsynra");
+  if (!raw || event.has("sid")) return;
+  const auto sid = stream_id(soc, event.text("dev"), *raw);
+  if (!sid) return;
+  event.set_hex("sid", *sid);
+  set_if(event, "client", stream_client(soc, event.text("dev"), *raw));
+}
+
+void smmu_global_fault(Event& event, Soc soc) {
+  if (const auto gfsr = register_of(event, "gfsr")) set_fault(event, gfsr_faults(*gfsr));
+  if (const auto gfsynr1 = register_of(event, "gfsynr1")) event.set_hex("sid", *gfsynr1 & 0xffffU);
+  if (soc == Soc::kUnknown) return;
+  event.set_text("soc", soc_name(soc));
+  const auto raw = register_of(event, "sid");
+  if (!raw) return;
+  if (const auto sid = stream_id(soc, event.text("dev"), *raw)) event.set_hex("sid", *sid);
+  if (!event.has("client")) set_if(event, "client", stream_client(soc, event.text("dev"), *raw));
+}
+
+void smmu_global_error(Event& event, Soc /*soc*/) {
+  if (const auto gerror = register_of(event, "gerror")) set_fault(event, gerror_faults(*gerror));
+}
+
+void smmu_v3_event(Event& event, Soc soc) {
+  const EventType* const type = event_type(event);
+  // Words of another number than the header's belong to something else.
+  std::array<std::uint64_t, 4> words{};
+  if (words_of(event, words) && (words[0] & 0xffU) == event.hex("event")) {
+    add_words(event, type == nullptr ? 0 : type->has, words);
+  }
+  if (type != nullptr) {
+    event.set_text("event", type->printed);
+    event.set_text("name", type->name);
+  }
+  if (soc == Soc::kUnknown) return;
+  event.set_text("soc", soc_name(soc));
+  const auto sid = register_of(event, "sid");
+  if (sid && !event.has("client")) set_if(event, "client", stream_client_v3(soc, *sid));
+}
+
+// "%08x", the bits in words ("MULTI SS Format=2 TF") as a list. What is shorter was cut off.
+bool fault_registers(Event& event) {
+  for (const std::string_view name : {"gfsr", "gfsynr0", "gfsynr1", "gfsynr2"}) {
+    if (event.has(name) && !is_whole_register(event.text(name))) event.remove(name);
+  }
+  for (const std::string_view name : {"fsr", "fsynr"}) {
+    const std::string_view digits = event.text(name);
+    if (!digits.empty() && !is_whole_register(digits)) return false;
+    if (!digits.empty()) event.set_hex(name, parse_hex(digits).value_or(0));
+  }
+  std::array<char, Event::kMaxText> text{};
+  std::string_view flags = event.text("flags");
+  flags = {text.data(), flags.copy(text.data(), text.size())};
+  event.remove("flags");
+  for (std::string_view flag = take_word(flags); !flag.empty(); flag = take_word(flags)) {
+    if (is_kernel_name(flag)) event.add_item("flags", flag);
+  }
+  return event.size() > 1;
+}
+
+// "\t0x0000020900000080": all that there is in the line.
+bool event_word(Event& event) {
+  std::array<char, 18> word{};
+  if (event.text("words").size() != word.size()) return false;
+  event.text("words").copy(word.data(), word.size());
+  event.remove("words");
+  event.add_item("words", {word.data(), word.size()});
+  return true;
+}
+
+// "(unassigned sid)" is no name.
+bool known_client(Event& event) {
+  if (!is_kernel_name(event.text("client"))) event.remove("client");
+  return event.has("sid");
+}
+
+bool event_access(Event& event) {
+  if (const auto code = event.hex("class")) event.set_number("class", static_cast<std::int64_t>(*code));
+  if (event.has("stag") && !event.has("stall")) event.set_bool("stall", false);
+  return event.has("rw");
+}
+
+// The flags of an IO_PAGE_FAULT, by AMD's specification of the IOMMU (48882).
+bool amd_event(Event& event) {
+  const bool known = event.has("domain") || event.has("iova") || event.has("gpa") || event.has("spa");
+  const auto flags = event.hex("event_flags");
+  if (!known || !flags || event.text("name") != "IO_PAGE_FAULT") return known;
+  const bool interrupt = (*flags & 0x008U) != 0;
+  const bool present = (*flags & 0x010U) != 0;
+  const bool write = (*flags & 0x020U) != 0;
+  const bool forbidden = (*flags & 0x040U) != 0;
+  const bool translation_request = (*flags & 0x100U) != 0;
+  // Of an absent page a read is not told from an unknown access.
+  if (!translation_request && (present || write)) event.set_text("rw", write ? "write" : "read");
+  if (!present) event.set_text("fault", "translation");
+  if (present && forbidden) event.set_text("fault", "permission");
+  return !interrupt;
+}
+
+// Numbers of older kernels have no "0x"; "0x00:0x02.0" is 5.14's; a PASID of all ones is none.
+bool dmar_reason(Event& event) {
+  if (const auto iova = event.hex("iova")) event.set_hex("iova", *iova);
+  if (const auto pasid = event.hex("pasid"); pasid == UINT32_MAX) event.remove("pasid");
+  const std::string_view device = event.text("client");
+  if (device.size() == 11 && device.starts_with("0x") && device.substr(5, 2) == "0x") {
+    std::array<char, 7> bare{};
+    device.copy(bare.data(), 3, 2);
+    device.copy(bare.data() + 3, 4, 7);
+    event.set_text("client", {bare.data(), bare.size()});
+  }
+  for (const Reason& reason : kReasons) {
+    if (event.has("fault") || !contains(event.text("reason"), reason.part)) continue;
+    event.set_text("fault", reason.fault);
+  }
+  return event.size() > 1;
+}
+
+// A task may be named "mc-err: (2) viw": no error has a parenthesis, what the kernel prints of a
+// task's fault does.
+bool controller_error(Event& event) { return !contains(event.text("error"), "("); }
+
+// The kind in parentheses may be cut off, and is part of the error then.
+bool controller_access(Event& event) {
+  const std::string_view error = event.text("error");
+  const std::size_t at = error.find(" (");
+  if (at != std::string_view::npos) {
+    std::array<char, Event::kMaxText> text{};
+    event.set_text("error", {text.data(), error.copy(text.data(), at)});
+  }
+  return event.has("rw");
+}
+
+}  // namespace hooks
 }  // namespace jetmem::kernel_log

@@ -50,9 +50,12 @@ TEST_F(AssemblerTest, EventsComeInTheOrderOfTheirFirstLines) {
 }
 
 TEST_F(AssemblerTest, ASecondFirstLineBeginsASecondEvent) {
-  const std::string open = "nvgpu: 1.gpu  f:1  [ERR]  [MMU FAULT] mmu engine id:  3, ch id:  5, ";
+  const std::string open = "nvgpu: 1.gpu  f:1  [ERR]  [MMU FAULT] mmu engine id:  3, ch id:  5, "
+                           "fault addr: 0x1000, fault addr aperture: 0, fault type: invalid pde, "
+                           "access type: virt read, ";
   const std::string more =
-      "nvgpu: 1.gpu  f:2  [ERR]  [MMU FAULT] protected mode: 0, client type: gpc, ";
+      "nvgpu: 1.gpu  f:2  [ERR]  [MMU FAULT] protected mode: 0, client type: gpc, "
+      "client id:  t1 0, gpc id if client type is gpc: 0, ";
   feed(open);
   feed(open);
   ASSERT_EQ(events_.size(), 1U);
@@ -133,6 +136,19 @@ TEST_F(AssemblerTest, ManyLinesOrASecondOfQuietEndAnEvent) {
   ASSERT_EQ(events_.size(), 2U);
   EXPECT_FALSE(events_[1].has("free"));
   EXPECT_EQ(events_[1].stamp, seconds(10));
+}
+
+TEST_F(AssemblerTest, AProgramsEventKeepsThePidOfWhomItNames) {
+  LogLine line;
+  line.voice = Voice::kProcess;
+  line.pid = 700;
+  line.text = "low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%";
+  assembler_.line(line);
+  line.text = "sending SIGTERM to process 99 uid 1000 \"app\": badness 9, VmRSS 45 MiB";
+  assembler_.line(line);
+  assembler_.flush();
+  ASSERT_EQ(events_.size(), 1U);
+  EXPECT_EQ(events_[0].number("pid"), 99);
 }
 
 TEST_F(AssemblerTest, HoldsNoMoreThanItsBound) {

@@ -201,6 +201,21 @@ TEST(KernelLogPasted, AProcessIsNotTheKernelWhateverItSays) {
   EXPECT_EQ(strip("user  :warn  : [   71.250000] orin kernel: text").voice, Voice::kForeign);
 }
 
+TEST(KernelLogPasted, LoggersThatPrintLess) {
+  expect_prefix("18:53:17 orin kernel: ", Voice::kKernel, "18:53:17");
+  expect_prefix("18:53:17 kernel: ", Voice::kKernel, "18:53:17");
+  expect_prefix("18:53:17 orin systemd-oomd[812]: ", Voice::kProcess, "18:53:17");
+  expect_prefix("18:53:17.123 ", Voice::kUnknown, "18:53:17.123");
+  expect_prefix("2026-11-20 18:53:17.123456 ", Voice::kUnknown, "2026-11-20 18:53:17.123456");
+  expect_prefix("2026-11-20 18:53:17.123456 orin kernel: ", Voice::kKernel,
+                "2026-11-20 18:53:17.123456");
+  expect_prefix("orin kernel: ", Voice::kKernel, "");
+  expect_prefix("kernel:", Voice::kKernel, "");
+  expect_stamped("[   71.250000] -(0)[195:kworker/2:1]");
+  EXPECT_EQ(strip("2026-11-20 18:53:17.123456 nvme 0000:01:00.0: text").text,
+            "nvme 0000:01:00.0: text");
+}
+
 TEST(KernelLogPasted, QuotesIndentationLineEndsAndNumbers) {
   expect_prefix("> ", Voice::kUnknown, "");
   expect_prefix("\t  ", Voice::kUnknown, "");

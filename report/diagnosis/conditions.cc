@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/diagnosis/conditions.h"
+
+#include <array>
+#include <cmath>
+
+#include "base/text/text.h"
+#include "collectors/kernel_log/event/attention.h"
+#include "collectors/kernel_log/event/event.h"
+#include "collectors/kernel_log/event/kinds.h"
+#include "report/diagnosis/values.h"
+
+namespace jetmem::diagnosis {
+namespace {
+
+constexpr double kKiB = 1 << 10;
+constexpr double kTiB = 1LL << 40;
+// IO_TLB_SIZE, and IO_TLB_SEGSIZE of them: a mapping takes adjacent slots of one segment.
+constexpr double kMostOfOneMapping = 128 * 2 * kKiB;
+// Above this share of its slots the pool is full; the rest is spread.
+constexpr double kFull = 0.95;
+// PAGE_ALLOC_COSTLY_ORDER.
+constexpr double kCostlyOrder = 3;
+// Of the free memory: then the rest is below the watermarks.
+constexpr double kMostlyCma = 0.8;
+// Of all memory: kernel objects that are usually a few percent.
+constexpr double kMuchSlab = 0.4;
+// A zone with more than this many times its min watermark is not short.
+constexpr double kWellAbove = 2;
+// A request above this share of what is available is too large, not unlucky.
+constexpr double kAlmostAll = 0.95;
+constexpr int kPermission = 1;
+constexpr int kAccess = 13;
+constexpr int kBusy = 16;
+
+// A part of what the machine printed there, whatever the case.
+bool has_part(const Case& it, std::string_view field,
+              std::initializer_list<std::string_view> parts) {
+  const std::string text = in_lower_case(it.event.text(field));
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return contains(text, part); });
+}
+
+bool is_any(const Case& it, std::string_view field,
+            std::initializer_list<std::string_view> values) {
+  return std::any_of(values.begin(), values.end(),
+                     [&](std::string_view value) { return it.event.is(field, value); });
+}
+
+bool message_begins(const Case& it, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return it.event.message().starts_with(part); });
+}
+
+std::optional<double> slots_used(const Case& it) { return it.event.number({"used", "slots_used"}); }
+std::optional<double> slots(const Case& it) { return it.event.number({"total", "slots_total"}); }
+
+kernel_log::ErrorSeverity severity_of(const Case& it) {
+  return kernel_log::error_severity(it.event.text("severity"));
+}
+
+bool zone_is_below_min(const Case& it) {
+  for (const std::string_view zone : {"dma", "dma32", "normal"}) {
+    const auto free = it.event.number("free_" + std::string(zone) + "_kb");
+    const auto min = it.event.number("min_" + std::string(zone) + "_kb");
+    if (free && min && *free < *min) return true;
+  }
+  return false;
+}
+
+bool highmem_is_free(const Case& it) {
+  const double high = it.event.number("free_highmem_kb").value_or(0);
+  return high > 0 && high > kWellAbove * it.event.number("min_highmem_kb").value_or(0);
+}
+
+bool is_large_order(const Case& it) { return it.event.number("order") > kCostlyOrder; }
+
+}  // namespace
+
+namespace conditions {
+
+// ---- Bounce buffers and contiguous memory
+
+bool more_than_swiotlb_gives(const Case& it) { return it.event.number("size") > kMostOfOneMapping; }
+
+bool swiotlb_counts_slots(const Case& it) { return slots_used(it) && slots(it) > 0.0; }
+
+bool swiotlb_is_used_up(const Case& it) {
+  return swiotlb_counts_slots(it) && *slots_used(it) >= kFull * *slots(it);
+}
+
+bool swiotlb_is_unused(const Case& it) { return swiotlb_counts_slots(it) && *slots_used(it) <= 0; }
+
+bool node_is_cma(const Case& it) {
+  return has_part(it, "node", {"cma"}) || has_part(it, "area", {"cma"}) ||
+         has_part(it, "region", {"cma"}) || message_begins(it, {"cma-"});
+}
+
+bool of_v3d(const Case& it) { return has_part(it, "dev", {"v3d"}) || it.event.is("driver", "v3d"); }
+
+bool of_pi_graphics(const Case& it) {
+  return it.event.has("bos_kb") || of_v3d(it) || has_part(it, "dev", {"vc4"}) ||
+         has_part(it, "driver", {"vc4"});
+}
+
+bool no_cma_area(const Case& it) { return cma_area(it) <= 0.0 && cma_area(it); }
+
+// A PC's devices have IOMMUs: there it is not the cause of every refusal.
+bool needs_cma(const Case& it) {
+  return it.event.kind() == "cma_alloc_failure" || jetson(it) ||
+         it.has_any_kind({"reserved_memory_failure"});
+}
+
+bool more_than_cma(const Case& it) {
+  const auto area = cma_area(it);
+  return area && requested_bytes(it) > *area;
+}
+
+bool cma_is_full(const Case& it) {
+  const auto free = it.event.number("free");
+  return free && free < it.event.number("pages");
+}
+
+// EBUSY: a free run was found, and pages in it could not be moved out of the way.
+bool cma_pages_are_pinned(const Case& it) {
+  const auto largest = it.event.number("largest");
+  const bool fits = !largest || (it.event.has("pages") && largest >= it.event.number("pages"));
+  return it.event.errno_of() == kBusy && fits;
+}
+
+bool cma_is_fragmented(const Case& it) {
+  return it.event.number("free") && it.event.number("pages");
+}
+
+// ---- The page allocator and the OOM killer
+
+bool cannot_wait(const Case& it) {
+  if (it.event.is("atomic", "true")) return true;
+  for (const std::string_view name : {"gfp", "mode"}) {
+    if (has_part(it, name, {"atomic", "nowait"})) return true;
+    const auto mode = kernel_log::parse_hex(it.event.text(name));
+    if (!mode) continue;
+    // GFP_ATOMIC of kernels to 4.3, with and without __GFP_COMP; from 4.4, 4.8 and 4.15 on: high
+    // priority, kswapd is woken, no direct reclaim.
+    if ((*mode & 0x820) == 0x820 && (*mode & 0x400) == 0 && *mode < 0x1000000) return true;
+    if (*mode == 0x20 || *mode == 0x4020) return true;
+    if ((*mode & 0x2080020) == 0x2080020 || (*mode & 0x1080020) == 0x1080020) return true;
+  }
+  return false;
+}
+
+// A 32-bit kernel is known by its backtrace; which memory was free, only by the report.
+bool lowmem_is_short(const Case& it) {
+  if (it.event.kind() == "memory_report" && !zone_is_below_min(it)) return false;
+  const bool no_report = !it.event.has("free_normal_kb") && !it.event.has("free_highmem_kb");
+  const bool large = !it.event.has("order") || is_large_order(it);
+  return highmem_is_free(it) || (it.facts.is_32_bit_arm && no_report && large);
+}
+
+bool only_cma_is_free(const Case& it) {
+  if (it.event.kind() == "memory_report" && !zone_is_below_min(it)) return false;
+  const ZoneTotals zones = zone_totals(report_of(it));
+  return zones.free_kb > 0 && zones.cma_kb >= kMostlyCma * zones.free_kb;
+}
+
+bool pages_are_fragmented(const Case& it) {
+  const auto order = it.event.number("order");
+  if (!order || *order <= 0) return false;
+  if (*order > kCostlyOrder) return true;
+  const ZoneTotals zones = zone_totals(it.event);
+  return !it.has_any_kind({"oom_kill"}) && zones.free_kb > 0 && zones.min_kb > 0 &&
+         zones.free_kb > kWellAbove * zones.min_kb;
+}
+
+bool memory_ran_out(const Case& it) {
+  const std::string& kind = it.event.kind();
+  if (kind.starts_with("oom_")) return true;
+  if (kind == "memory_report") return zone_is_below_min(it);
+  if (it.has_any_kind({"zram_error"})) return true;
+  const auto order = it.event.number("order");
+  if (!order) return false;
+  if (*order == 0 || it.has_any_kind({"oom_kill"})) return true;
+  const ZoneTotals zones = zone_totals(it.event);
+  return zones.free_kb > 0 && zones.min_kb > 0;
+}
+
+bool oom_of_group(const Case& it) { return it.log.oom.of_group; }
+bool oom_on_one_node(const Case& it) { return it.log.oom.on_one_node; }
+bool oom_for_nvmap(const Case& it) { return it.log.oom.for_nvmap && !it.log.oom.asker.empty(); }
+
+bool oom_by_kswapd(const Case& it) {
+  if (it.log.oom.thrashing) return true;
+  std::string_view asker = it.log.oom.asker;
+  return take_prefix(asker, "kswapd") && !asker.empty() && is_digit(asker.front());
+}
+
+bool oom_with_much_slab(const Case& it) {
+  const auto slab = report_of(it).number("slab_unreclaimable_pages");
+  const auto ram = report_of(it).number("ram_pages");
+  return slab && ram && *ram > 0 && *slab <= *ram && *slab >= kMuchSlab * *ram;
+}
+
+bool oom_with_free_swap(const Case& it) {
+  const auto free = report_of(it).number({"swap_free_kb", "free_swap_kb"});
+  const auto all = report_of(it).number({"swap_total_kb", "total_swap_kb"});
+  return free && all && *all > 0 && *free > *all / 2;
+}
+
+// "vmalloc error: size 4096, page order 0, failed to allocate pages"
+bool vmalloc_lacks_pages(const Case& it) {
+  return has_part(it, "error", {"page"}) || it.event.has("allocated") ||
+         message_begins(it, {"vmalloc-pages"});
+}
+
+// "Out of memory: system-wide panic_on_oom is enabled", "System is deadlocked on memory"
+bool panic_for_memory(const Case& it) {
+  const std::string reason = in_lower_case(it.event.text("reason"));
+  return reason.starts_with("out of memory") ||
+         reason.starts_with("system is deadlocked on memory");
+}
+
+// ---- GPUs
+
+bool jetson(const Case& it) { return it.facts.is_jetson() || it.log.tegra; }
+
+bool shares_memory(const Case& it) {
+  const std::string board = in_lower_case(it.facts.board);
+  return jetson(it) || contains(board, "dgx spark") || contains(board, "gb10");
+}
+
+bool size_is_garbage(const Case& it) {
+  // More than any machine's memory, and than what programs reserve without using it.
+  return requested_bytes(it) > 64 * kTiB;
+}
+
+bool size_and_free_are_known(const Case& it) {
+  return requested_bytes(it) && free_when_refused(it);
+}
+
+bool more_than_is_free(const Case& it) {
+  return size_and_free_are_known(it) && *requested_bytes(it) > kAlmostAll * *free_when_refused(it);
+}
+
+bool memory_is_short(const Case& it) {
+  const MachineFacts& facts = it.facts;
+  if (!facts.available || !facts.total) return false;
+  return requested_bytes(it).value_or(0) > kAlmostAll * *facts.available ||
+         *facts.available < 0.1 * *facts.total;
+}
+
+// From cudaMemGetInfo: available memory, of which much is not free.
+bool page_cache_hides_memory(const Case& it) {
+  const MachineFacts& facts = it.facts;
+  if (!facts.available || !facts.free) return false;
+  const auto wanted = requested_bytes(it);
+  if (!wanted) return *facts.free < 0.2 * *facts.available;
+  return *facts.free<0.5 * *facts.available&& * wanted> * facts.free * 0.5;
+}
+
+bool large_blocks_are_few(const Case& it) {
+  const MachineFacts& facts = it.facts;
+  return facts.free && facts.bytes_in_2m_blocks &&
+         *facts.bytes_in_2m_blocks < std::max(requested_bytes(it).value_or(0), 0.5 * *facts.free);
+}
+
+bool permission_is_denied(const Case& it) {
+  const int number = it.event.errno_of();
+  return number == kPermission || number == kAccess || it.event.is("reason", "permission");
+}
+
+// "Memory Manager Not supported" and its like name neither function nor error.
+bool names_a_call(const Case& it) {
+  return it.event.has("function") || it.event.has("errno") || it.event.has("dev") ||
+         it.event.has("error") || it.event.has("reason");
+}
+
+bool of_gpu_library(const Case& it) { return kernel_log::is_gpu_library(it.event.text("library")); }
+
+bool of_nvidia_driver(const Case& it) {
+  if (it.event.has("xid") || message_begins(it, {"nvgpu-", "nvrm-", "xid-", "gk20a-"})) return true;
+  // Other makers' drivers print why a job failed and name themselves; nvgpu prints engines.
+  return it.event.has("engine") || it.event.has("notifier") || it.event.has("tsg") ||
+         is_any(it, "dev",
+                {"57000000.gpu", "17000000.gpu", "17000000.gp10b", "17000000.gv11b",
+                 "17000000.ga10b"}) ||
+         is_any(it, "driver", {"nvidia", "nvgpu", "NVRM"}) || has_part(it, "text", {"nv_err_"}) ||
+         has_part(it, "function", {"_impl", "nvgpu_", "_gsp"});
+}
+
+// Only the line that the driver prints at each start of a program.
+bool nothing_else_of_the_gpu(const Case& it) {
+  return it.log.gpu_refusals.size() <= 1 &&
+         !it.has_any_kind({"gpu_hang", "gpu_xid", "gpu_error", "gpu_mmu_fault", "dma_map_failure",
+                           "cuda_alloc_failure", "program_alloc_failure", "oom_kill",
+                           "page_alloc_failure"});
+}
+
+bool needs_physical_block(const Case& it) {
+  return has_part(it, "flags", {"physically"}) || has_part(it, "text", {"physically", "comptag"}) ||
+         has_part(it, "function", {"comptag"});
+}
+
+bool gpu_cannot_flush(const Case& it) { return has_part(it, "text", {"fb flush timeout"}); }
+
+// "RmInitAdapter failed! (0x62:0x51:1876)": the second is NV_STATUS, 0x51 NV_ERR_NO_MEMORY.
+bool gpu_firmware_lacks_memory(const Case& it) {
+  if (has_part(it, "function", {"radix3"})) return true;
+  if (it.event.kind() != "gpu_error") return false;
+  const std::string_view text = it.event.text("text");
+  const bool no_memory = it.event.number("status") == 0x51 || contains(text, ":0x51:") ||
+                         it.has_any_kind({"gpu_alloc_failure"});
+  return no_memory &&
+         has_part(it, "text",
+                  {"rminitadapter", "rm_init_adapter", "gsp-rm image", "gsp firmware rm"});
+}
+
+// What an nvgpu whose secure firmware does not start prints, as an error or a timeout.
+bool gpu_secure_boot(const Case& it) {
+  return has_part(it, "function", {"_acr_", "_wpr_"}) ||
+         message_begins(it, {"nvgpu-acr", "nvgpu-firmware-boot"}) ||
+         (has_part(it, "function", {"pmu_"}) && has_part(it, "text", {"bootstrap", "pmu boot"}));
+}
+
+bool gpu_is_lost(const Case& it) {
+  constexpr double kGpuIsLost = 0x0f;
+  return it.event.number("status") == kGpuIsLost ||
+         has_part(it, "text", {"fallen off the bus", "nv_err_gpu_is_lost"});
+}
+
+bool gpu_needs_reset(const Case& it) {
+  constexpr double kResetRequired = 0x62;
+  return it.event.number("status") == kResetRequired ||
+         has_part(it, "text", {"nv_err_reset_required"});
+}
+
+bool gpu_access_is_denied(const Case& it) {
+  // The limit of the address space is no permission.
+  return !of_v3d(it) &&
+         (has_part(it, "fault_type", {"permission", "access_flag"}) ||
+          (has_part(it, "fault_type", {"viol"}) && !has_part(it, "fault_type", {"limit"})));
+}
+
+// "js fault, js=0, status=JOB_BUS_FAULT"
+bool gpu_job_failed(const Case& it) {
+  return message_begins(it, {"panfrost-js", "panfrost-job", "lima-job"}) ||
+         has_part(it, "text", {"js fault", "job fault"});
+}
+
+// ---- Cameras
+
+bool of_camera_processor(const Case& it) {
+  return has_part(it, "dev", {"rtcpu"}) || has_part(it, "driver", {"rtcpu"}) ||
+         message_begins(it, {"rtcpu-", "camera-processor-"}) ||
+         is_any(it, "error",
+                {"no reply from camera processor", "unexpected response from camera processor",
+                 "IVC control submit failed", "rce full reset", "Camera RTCPU gone bad",
+                 "capture control message timed out"});
+}
+
+bool camera_frame_is_damaged(const Case& it) {
+  return it.event.is("error", "discarding frame") ||
+         (it.event.is("error", "Non-zero status") && it.event.number("code") == -71) ||
+         (it.event.has("status") && has_part(it, "error", {"status"}));
+}
+
+// ---- Memory errors, buses, IOMMUs
+
+bool corrected(const Case& it) { return severity_of(it) == kernel_log::ErrorSeverity::kCorrected; }
+bool uncorrected(const Case& it) {
+  return severity_of(it) == kernel_log::ErrorSeverity::kUncorrected;
+}
+
+bool address_is_software_fault(const Case& it) {
+  return has_part(it, "error", {"software fault", "illegal address"}) ||
+         has_part(it, "serr", {"software fault", "illegal address"});
+}
+
+bool uncorrected_memory_in_log(const Case& it) { return it.log.uncorrected_memory; }
+
+bool page_is_broken(const Case& it) { return it.event.has("outcome") || it.event.has("pfn"); }
+
+bool page_is_isolated(const Case& it) {
+  return it.event.is("error", "already hardware poisoned") ||
+         (is_any(it, "outcome", {"Recovered", "Delayed"}) && !it.event.has("error"));
+}
+
+// Names of units in the reports of RAS drivers: "L2 cache", "SCF:L3", "CPU cluster 0".
+bool of_processor_cache(const Case& it) {
+  for (const std::string_view field :
+       {"name", "block", "instance", "unit", "label", "source", "ierr"}) {
+    if (has_part(it, field, {"dimm", "channel", "dram"})) return false;
+  }
+  for (const std::string_view field :
+       {"name", "block", "instance", "unit", "label", "source", "ierr"}) {
+    if (has_part(it, field, {"l1", "l2", "l3", "scf", "cache", "cluster"})) return true;
+  }
+  return false;
+}
+
+// What the firmware reports (APEI), and no line of it says that it is about memory.
+bool of_other_hardware(const Case& it) {
+  if (it.event.kind() != "memory_error") return false;
+  // The severities of APEI; others print theirs in other words.
+  const bool apei = is_any(it, "severity", {"recoverable", "fatal", "info"}) ||
+                    it.event.text("severity") == "corrected";
+  if (!apei && !it.event.has("ghes") && !it.event.has("section_type")) return false;
+  return !has_part(it, "section_type", {"memory"}) && !it.event.has("physical_address") &&
+         !it.event.has("location") && !it.event.has("label") &&
+         !has_part(it, "error_type", {"ecc"});
+}
+
+bool of_pcie(const Case& it) { return message_begins(it, {"pcie-"}); }
+
+bool of_dma_engine(const Case& it) {
+  return message_begins(it, {"gpcdma-"}) || has_part(it, "text", {"dma burst completion"});
+}
+
+// An IOMMU of a PC: it has no name but its kind's.
+bool of_x86_iommu(const Case& it) { return is_any(it, "dev", {"AMD-Vi", "DMAR"}); }
+
+bool suppressed_kind_matters(const Case& it) {
+  const kernel_log::EventKind of = kernel_log::suppressed_kind(it.event.text("function"));
+  return of != kernel_log::EventKind::kNone && kernel_log::info_of(of).level != LogLevel::kInfo;
+}
+
+// ---- Tasks, CPUs, storage
+
+bool bus_error_before(const Case& it) { return it.log.bus_error; }
+bool cpu_stall_before(const Case& it) { return it.log.cpu_stall; }
+
+// Of several reports it is not known whose backtrace that was.
+bool stuck_in_contiguous_allocation(const Case& it) {
+  return it.facts.stuck_tasks == 1 && !it.facts.stuck_in_contiguous.empty();
+}
+
+bool waits_for_storage(const Case& it) {
+  const std::string_view comm = it.event.text("comm");
+  return comm.starts_with("jbd2/") || comm.starts_with("mmcqd/") || it.event.is("io_wait", "true");
+}
+
+bool stuck_in_reclaim(const Case& it) {
+  return it.facts.stuck_tasks == 1 && !it.facts.stuck_in_reclaim.empty();
+}
+
+// An optical or floppy drive, a loop device: no disk of the machine.
+bool of_removable_or_image(const Case& it) {
+  const std::string dev = it.event.device();
+  for (const std::string_view prefix : {"sr", "fd", "loop"}) {
+    if (dev.starts_with(prefix) && dev.size() > prefix.size() && is_digit(dev[prefix.size()])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool storage_dma_error(const Case& it) { return has_part(it, "error", {"adma", "dma error"}); }
+
+bool storage_fails_repeatedly(const Case& it) {
+  const auto errors = it.log.storage_errors.find(it.event.device());
+  return errors != it.log.storage_errors.end() && errors->second >= kRepeatedStorageErrors;
+}
+
+}  // namespace conditions
+
+bool is_uncorrected_memory(const EventFields& event) {
+  if (event.kind() != "memory_error" && event.kind() != "gpu_ecc_error") return false;
+  if (conditions::of_other_hardware({event, {}, {}})) return false;
+  return kernel_log::error_severity(event.text("severity"), event.text("outcome")) ==
+         kernel_log::ErrorSeverity::kUncorrected;
+}
+
+}  // namespace jetmem::diagnosis

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/kernel_log/catalogue/form.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/collectors/kernel_log/decoding.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+// "whole a=1 b=x", "cut a=1", "none".
+std::string matched(std::string_view form, std::string_view line) {
+  FormMatcher matcher;
+  const FormMatch how = matcher.match(form, anchor_of(form), line);
+  if (how == FormMatch::kNone) return "none";
+  Event event;
+  matcher.write(event);
+  const std::string fields = fields_of(event);
+  return (how == FormMatch::kWhole ? "whole" : "cut") + (fields.empty() ? "" : " " + fields);
+}
+
+TEST(Form, IsOfTheWholeLine) {
+  EXPECT_EQ(matched("request timed out", "request timed out"), "whole");
+  EXPECT_EQ(matched("request timed out", "request timed out twice"), "none");
+  EXPECT_EQ(matched("request timed out", "a request timed out"), "none");
+  EXPECT_EQ(matched("request timed out...", "request timed out twice"), "whole");
+  EXPECT_EQ(matched("...request timed out", "a request timed out"), "whole");
+}
+
+TEST(Form, TypesTakeWhatTheyAre) {
+  EXPECT_EQ(matched("value: {a:int}.", "value: -12."), "whole a=-12");
+  EXPECT_EQ(matched("value: {a:nat}.", "value: -12."), "none");
+  EXPECT_EQ(matched("value: {a:hex}.", "value: 0x1f."), "whole a=0x1f");
+  EXPECT_EQ(matched("value: {a:xnum}.", "value: 1f."), "whole a=31");
+  EXPECT_EQ(matched("value: {a:nat}.", "value: 99999999999999999999."), "none");
+  EXPECT_EQ(matched("of size {size:size} failed", "of size 4096 failed"), "whole size=4096");
+  EXPECT_EQ(matched("of size {size:size} failed", "of size 2 MiB failed"), "whole size=2097152");
+  EXPECT_EQ(matched("of size {size:size} failed", "of size 1.5 GiB failed"),
+            "whole size_text=1.5 GiB");
+  EXPECT_EQ(matched("{dev:dev}: failed", "usb 2-1:1.0: failed"), "none");
+  EXPECT_EQ(matched("usb {dev:dev}: failed", "usb 2-1:1.0: failed"), "whole dev=2-1:1.0");
+  EXPECT_EQ(matched("{op:one(Read=read|Write=write)}-error", "Write-error"), "whole op=write");
+  EXPECT_EQ(matched("panic: {fatal:one(no=false|yes=true)}", "panic: yes"), "whole fatal=true");
+  EXPECT_EQ(matched("error{_:one( now=| later=)} again", "error later again"), "whole");
+}
+
+TEST(Form, TextIsTheShortestAndATaskTheLongestThatFits) {
+  EXPECT_EQ(matched("in {a} of {b}", "in x of y of z"), "whole a=x b=y of z");
+  EXPECT_EQ(matched("{comm:comm} invoked oom-killer", "tmux: server invoked oom-killer"),
+            "whole comm=tmux: server");
+  EXPECT_EQ(matched("{comm:comm} invoked oom-killer", "0123456789abcdef invoked oom-killer"),
+            "none");
+}
+
+TEST(Form, OptionsMayBeMissing) {
+  constexpr std::string_view kForm = "swap-error[ ][({dev:dev}:{sector:nat})]";
+  EXPECT_EQ(matched(kForm, "swap-error (179:2:812)"), "whole dev=179:2 sector=812");
+  EXPECT_EQ(matched(kForm, "swap-error(179:2:812)"), "whole dev=179:2 sector=812");
+  EXPECT_EQ(matched(kForm, "swap-error"), "whole");
+  EXPECT_EQ(matched(kForm, "swap-error (x:2:812) more"), "none");
+}
+
+TEST(Form, OfACutLineOnlyWhatIsProvedIsBelieved) {
+  constexpr std::string_view kForm = "request timed out after {ms:int} ms, code {code:int}";
+  EXPECT_EQ(matched(kForm, "request timed out after 25"), "cut");
+  EXPECT_EQ(matched(kForm, "request timed out after 2500 m"), "cut");
+  EXPECT_EQ(matched(kForm, "request timed out after 2500 ms, code"), "cut");
+  EXPECT_EQ(matched(kForm, "request timed out after 2500 ms, code "), "cut ms=2500");
+  // Not so much that it could be told from other messages.
+  EXPECT_EQ(matched(kForm, "request timed out"), "none");
+  // Within free text a line that was cut looks like one that goes on in another way.
+  EXPECT_EQ(matched("cannot open {file} in {dir}", "cannot open anything else"), "none");
+}
+
+TEST(Form, TheAnchorIsInEachLine) {
+  EXPECT_EQ(anchor_of("[maybe not this ]{a}: alloc failed, req-size: {n:nat} pages"),
+            ": alloc failed, req-size: ");
+  EXPECT_EQ(anchor_of("{op:one(a long word|another one)}-error"), "-error");
+  EXPECT_EQ(anchor_of("a\\[bc\\]defghi"), "]defghi");
+  EXPECT_EQ(anchor_of("{a} to {b}"), "");
+}
+
+TEST(Form, StepsAreBounded) {
+  const std::string line(4096, 'a');
+  EXPECT_EQ(matched("{a}a{b}a{c}a{d}a{e}a{f} in the end", line), "none");
+  EXPECT_EQ(matched("...a...a...a...a...a...a... in the end", line), "none");
+}
+
+TEST(Form, ErrorsSayWhatToWrite) {
+  EXPECT_EQ(form_error("failed to allocate {size:size} bytes"), "");
+  EXPECT_NE(form_error("no [end").find("write '\\['"), std::string::npos);
+  EXPECT_NE(form_error("a ] alone").find("write '\\]'"), std::string::npos);
+  EXPECT_NE(form_error("field {name:number} here").find("'number'"), std::string::npos);
+  EXPECT_NE(form_error("field {name").find("no '}'"), std::string::npos);
+  EXPECT_NE(form_error("{a} {b}").find("5 bytes"), std::string::npos);
+  EXPECT_NE(form_error("size of {bytes:size} failed").find("size, free"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log
