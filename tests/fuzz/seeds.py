@@ -103,9 +103,10 @@ def hostile_histories():
     return found
 
 
-def catalogue_inputs():
+def catalogue_inputs(folder):
     """The lines of all examples, and files of messages: those of the documents, jetmem's own in parts."""
     found = [file.read_bytes() for file in sorted((HERE.parents[1] / "docs/examples").glob("*grabber.yaml"))]
+    found += [file.read_bytes() for file in sorted((folder / "kernel-log").glob("*.txt"))]
     for file in sorted(MESSAGES.glob("*.yaml")):
         for entry in (yaml.safe_load(file.read_text()) or {}).get("messages") or []:
             for example in entry.get("examples") or []:
@@ -125,7 +126,7 @@ def fixture_inputs(target, folder):
     if target == "rules":
         return [file.read_bytes() for file in sorted(SHIPPED_RULES.glob("*.yaml"))]
     if target == "catalogue":
-        return catalogue_inputs()
+        return catalogue_inputs(folder)
     if target == "diagnosis":
         return [file.read_bytes() for file in sorted((folder / "kernel-log").glob("*.txt"))]
     for pattern in FILES.get(target, target).split():
