@@ -108,7 +108,6 @@ bool Catalogue::is_believed(const Message& message, Voice voice) {
 
 Match Catalogue::try_message(const Message& message, std::string_view text, Event& event) {
   Match match{&message, message.piece};
-  match.piece.by_words = message.fallback;
   if (message.hooks.decode != nullptr) {
     match.piece = message.hooks.decode(text, event);
   } else {

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/decode/decode.h"
 
-#include <array>
-#include <cstring>
-#include <vector>
-
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/vocabulary.h"
 #include "collectors/kernel_log/text/line_parts.h"
 #include "collectors/kernel_log/text/sentence.h"
 
 namespace jetmem::kernel_log {
+
 Decoded decode_line(std::string_view text, Voice voice, Event& event,
                     const Catalogues& catalogues) {
   text = without_vendor_prefix(text.substr(0, kMaxLine));
-constexpr std::array kFamilies{
+  Match match = catalogues.first->decode(text, voice, event);
+  // What the site says of a line goes before what jetmem says of all that it has no entry for.
+  if (catalogues.second != nullptr && (!match || match.message->fallback)) {
+    if (const Match own = catalogues.second->decode(text, voice, event)) {
+      match = own;
+    } else if (match) {
+      match = catalogues.first->decode(text, voice, event);
     }
   }
   return {match.message, match.piece};

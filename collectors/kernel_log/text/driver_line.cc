@@ -256,32 +256,12 @@ bool reports_failure(const Words& words) {
          words.has_any_word({"-12", "-enomem", "oom"});
 }
 
-bool reports_timeout(const Words& words) {
-  // How long somebody will wait, and not that he waited in vain.
-  if (words.has_any({"not timed out", "timeout forced", "timeout timer", "timeout.", "timeout set",
-                     "enabled timeout", "timeout_enable", "timeout flags", "timeout value",
-                     "timeout mode", "setting timeout", "spurious timeout"})) {
-    return false;
-  }
-  return words.has_any({"timeout", "timed out", "time out", "timedout", "not responding",
-                        "no response", "does not respond", "no reply", "-110", "hung"});
-}
-
 bool is_driver(const DriverLine& line, std::initializer_list<std::string_view> names) {
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
     if (line.driver.substr(0, name.size()) != name) return false;
     const char next = line.driver.size() > name.size() ? line.driver[name.size()] : '-';
     return next == '-' || next == '_' || is_digit(next);
   });
-}
-
-bool is_graphics_driver(const DriverLine& line) {
-  // "msm_serial" and "msm_otg" are of the same chips: this name is no beginning.
-  return line.driver == "msm" ||
-         is_driver(line, {"v3d",     "vc4",     "panfrost", "panthor", "lima",   "etnaviv",
-                          "msm_dpu", "msm_drm", "msm_gpu",  "msm_mdp", "amdgpu", "nouveau",
-                          "radeon",  "i915",    "xe",       "mali",    "rknpu",  "RKNPU",
-                          "adreno",  "powervr", "pvr",      "kgsl"});
 }
 
 }  // namespace jetmem::kernel_log

@@ -64,12 +64,8 @@ class Words {
 
 // Something did not work out: "failed to", "unable to", "could not", "-ENOMEM", "no memory" ...
 bool reports_failure(const Words& words);
-// Something took too long.
-bool reports_timeout(const Words& words);
 // One of `names` is the driver's name, or begins it: "xe" also "xe_vm" and "xe2", not "xenbus".
 bool is_driver(const DriverLine& line, std::initializer_list<std::string_view> names);
 
-// A GPU's or NPU's driver, by its name. The graphics subsystem's mark says so too (`drm`).
-bool is_graphics_driver(const DriverLine& line);
 
 }  // namespace jetmem::kernel_log

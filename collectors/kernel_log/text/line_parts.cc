@@ -22,11 +22,6 @@ bool is_kernel_name(std::string_view text) {
   return only_letters_digits_and("_-.:@,/+", text);
 }
 
-bool is_kernel_words(std::string_view text) {
-  if (text.empty() || text.size() > 160) return false;
-  return only_letters_digits_and(" _-.,/()[]", text);
-}
-
 bool contains_any(std::string_view text, std::span<const std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(),
                      [&](std::string_view part) { return contains(text, part); });
@@ -150,13 +145,6 @@ bool is_whole_register(std::string_view digits) {
   return digits.size() == 8;
 }
 
-std::optional<std::string_view> take_gfp(Scan& scan) {
-  const auto mask = scan.hex();
-  constexpr std::size_t kLongest = 9;  // "0x24200ca"
-  if (!mask || (scan.at_end() && mask->size() < kLongest)) return std::nullopt;
-  return mask;
-}
-
 std::string_view without_vendor_prefix(std::string_view text) {
   Scan scan(text);
   scan.blanks();
@@ -199,23 +187,6 @@ std::optional<std::string_view> take_device(Scan& scan, std::string_view driver)
   // A tab as /dev/kmsg writes it.
   while (scan.literal("\\x09")) scan.blanks();
   return name.substr(0, name.size() - 1);
-}
-
-std::string_view device_before(std::string_view prefix) {
-  const std::size_t colon = prefix.find(": ");
-  if (colon == std::string_view::npos) return {};
-  const std::string_view head = prefix.substr(0, colon);
-  const std::size_t blank = head.rfind(' ');
-  if (blank == std::string_view::npos || head == "(NULL device *)") return {};
-  return head.substr(blank + 1);
-}
-
-void set_sized(Event& event, std::string_view name, std::string_view text, std::string_view key,
-               std::string_view unit) {
-  Scan scan(text);
-  if (!scan.past(key)) return;
-  const auto value = scan.number();
-  if (value && *value >= 0 && scan.literal(unit)) event.set_number(name, *value);
 }
 
 }  // namespace jetmem::kernel_log

@@ -16,8 +16,6 @@ namespace jetmem::kernel_log {
 
 // A device's or client's name as the kernel gives them, and nothing that could pass for more.
 bool is_kernel_name(std::string_view text);
-// Words of a message: a name of an error, say.
-bool is_kernel_words(std::string_view text);
 // Whether one of `parts` stands anywhere in the text.
 bool contains_any(std::string_view text, std::span<const std::string_view> parts);
 // Nothing that a number or a name would go on with.
@@ -50,9 +48,6 @@ std::optional<std::int64_t> in_bytes(std::int64_t number, std::string_view behin
 // Whether a register of 32 bits is printed as the kernel does, "%08x" or "0x%08x": with fewer
 // digits it was cut off.
 bool is_whole_register(std::string_view digits);
-// A mask of allocation flags that is not cut off: something stands behind it, or it is as long as
-// they get.
-std::optional<std::string_view> take_gfp(Scan& scan);
 
 // Without the "[2:   Binder:711_1:  740] " that some vendors' kernels print before each message.
 std::string_view without_vendor_prefix(std::string_view text);
@@ -69,13 +64,6 @@ std::optional<DevLine> dev_line(std::string_view line);
 // The same for one driver ("arm-smmu "): the device, and the scan is left at the message.
 std::optional<std::string_view> take_device(Scan& scan, std::string_view driver);
 
-// The device in what stands before a message that was found by its own words: "21c4000.csi" of
-// "imx7-csi 21c4000.csi: ". A driver's name may have blanks. Empty when no device is named.
-std::string_view device_before(std::string_view prefix);
 
-// Sets `name` to the number behind `key` ("anon-rss:"), if it is there and `unit` follows it: a
-// line that was cut off in the middle of a number does not tell that number.
-void set_sized(Event& event, std::string_view name, std::string_view text, std::string_view key,
-               std::string_view unit);
 
 }  // namespace jetmem::kernel_log

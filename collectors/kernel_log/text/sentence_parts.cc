@@ -42,23 +42,6 @@ void add_name(std::string& out, const Event& event, std::string_view field, std:
   out.append(before).append(name_in_words(value, max_bytes)).append(after);
 }
 
-void add_quote(std::string& out, const Event& event, std::string_view field,
-               std::string_view before, std::string_view after, std::size_t max_bytes) {
-  const std::string_view value = event.text(field);
-  if (value.empty()) return;
-  const bool is_quotation = before.ends_with('"');
-  out.append(before);
-  out.append(is_quotation ? quote_as_printed(value, max_bytes) : quote_in_words(value, max_bytes));
-  out.append(after);
-}
-
-void add_number(std::string& out, const Event& event, std::string_view field,
-                std::string_view before, std::string_view after) {
-  const auto value = event.number(field);
-  if (!value) return;
-  out.append(before).append(std::to_string(*value)).append(after);
-}
-
 std::string size_in_words(std::int64_t kib) {
   std::array<char, 48> text{};
   const auto size = static_cast<double>(kib);
