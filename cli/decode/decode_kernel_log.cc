@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "cli/client/rule_input.h"
 #include "cli/client/site_messages_input.h"
 #include "cli/command.h"
 #include "cli/decode/log_format.h"
@@ -175,6 +176,10 @@ int run_decode_kernel_log(const KernelLogOptions& options) {
   }
   const auto input = open_input(options.root, options.file, "/dev/kmsg", "kernel-log");
   if (!input) return failed("decode kernel-log", input.error());
+  if (!options.config.empty()) {
+    const auto settings = settings_for("decode kernel-log", options.config);
+    if (!settings) return exit_code(settings.error().code);
+  }
   const auto messages = site_messages_for(options.config);
   KernelLogExplainer explainer(soc, options.json, options.causes);
   const auto log = std::make_unique<TextLog>(

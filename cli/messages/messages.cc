@@ -35,8 +35,13 @@ using kernel_log::Voice;
 constexpr std::size_t kIndent = 2;
 
 // PATH..., or messages.directory.
-YamlFiles files_of(const std::vector<std::string>& paths, const std::vector<std::string>& config) {
-  if (paths.empty()) return read_yaml_files(messages_directory(config));
+Result<YamlFiles> files_of(const char* command, const std::vector<std::string>& paths,
+                           const std::vector<std::string>& config) {
+  if (paths.empty()) {
+    const auto settings = settings_for(command, config);
+    if (!settings) return tl::unexpected(settings.error());
+    return read_yaml_files(settings->messages.directory);
+  }
   YamlFiles files;
   for (const std::string& path : paths) add_yaml_path(path, files);
   return files;
@@ -65,7 +70,9 @@ struct CheckOptions {
 
 int run_check(const CheckOptions& needed) {
   const MessageForm form = needed.shipped ? MessageForm::kShipped : MessageForm::kUser;
-  const YamlFiles files = files_of(needed.paths, needed.config);
+  const auto found = files_of("messages check", needed.paths, needed.config);
+  if (!found) return exit_code(found.error().code);
+  const YamlFiles& files = *found;
   MessageFile file;
   if (needed.shipped) {
     file.errors = files.errors;
@@ -177,7 +184,9 @@ std::string list_json(const MessageFile& own) {
 
 int run_list(const ListOptions& needed) {
   if (needed.kinds) return list_kinds(needed.json);
-  const MessageFile own = read_site_messages(files_of({}, needed.config));
+  const auto files = files_of("messages list", {}, needed.config);
+  if (!files) return exit_code(files.error().code);
+  const MessageFile own = read_site_messages(*files);
   print_errors(own.errors);
   if (needed.json) {
     put(list_json(own));
@@ -234,7 +243,9 @@ void put_example(const Message& message, const std::string& lines) {
 }
 
 int run_explain(const ExplainOptions& needed) {
-  const MessageFile own = read_site_messages(files_of({}, needed.config));
+  const auto files = files_of("messages explain", {}, needed.config);
+  if (!files) return exit_code(files.error().code);
+  const MessageFile own = read_site_messages(*files);
   const std::vector<Listed> all = all_messages(own);
   const auto it = std::find_if(all.begin(), all.end(), [&](const Listed& each) {
     return each.message->id == needed.id;

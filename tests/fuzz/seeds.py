@@ -103,16 +103,21 @@ def hostile_histories():
     return found
 
 
-def catalogue_inputs():
-    """The lines of all examples, and files of messages: those of the documents, jetmem's own in parts."""
+def catalogue_inputs(folder):
+    """Captured lines, those of all examples some at a time, and files of messages."""
     found = [file.read_bytes() for file in sorted((HERE.parents[1] / "docs/examples").glob("*grabber.yaml"))]
+    found += [file.read_bytes() for file in sorted((folder / "kernel-log").glob("*.txt"))]
+    lines, entries = [], []
     for file in sorted(MESSAGES.glob("*.yaml")):
         for entry in (yaml.safe_load(file.read_text()) or {}).get("messages") or []:
+            entries.append(entry)
             for example in entry.get("examples") or []:
-                lines = example.get("lines", example.get("line"))
-                found.append("\n".join(lines if isinstance(lines, list) else [str(lines)]).encode())
-            if "decode" not in entry:
-                found.append(yaml.safe_dump({"messages": [entry]}, sort_keys=False, allow_unicode=True).encode())
+                each = example.get("lines", example.get("line"))
+                lines += each if isinstance(each, list) else [str(each)]
+    found += ["\n".join(lines[i:i + 20]).encode() for i in range(0, len(lines), 20)]
+    # What they say is the same for all.
+    found += [yaml.safe_dump({"messages": [entry]}, sort_keys=False, allow_unicode=True).encode()
+              for entry in entries[::40]]
     return found
 
 
@@ -125,7 +130,7 @@ def fixture_inputs(target, folder):
     if target == "rules":
         return [file.read_bytes() for file in sorted(SHIPPED_RULES.glob("*.yaml"))]
     if target == "catalogue":
-        return catalogue_inputs()
+        return catalogue_inputs(folder)
     if target == "diagnosis":
         return [file.read_bytes() for file in sorted((folder / "kernel-log").glob("*.txt"))]
     for pattern in FILES.get(target, target).split():

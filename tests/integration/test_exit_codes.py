@@ -24,6 +24,8 @@ NEEDS = {
     "diff": [BOARD, BOARD],
     "plan": [PLAN, "--device", "this"],
     "rules explain": ["JetmemOomKill"],
+    "messages explain": ["vi5-request-timeout"],
+    "messages test": [str(pathlib.Path(__file__).parents[2] / "docs/examples/50-grabber.yaml"), "/dev/null"],
     "mark": ["--list"],
     "history": ["--list"],
     "capture": ["-o", "-"],
@@ -126,7 +128,8 @@ class Alike(unittest.TestCase):
         for command in (["plan", "/nowhere"], ["decode", "kernel-log", "/nowhere"], ["decode", "tegrastats", "/nowhere"],
                         ["diff", "/nowhere"], ["config", "check", "/nowhere"], ["config", "show", "/nowhere"],
                         ["rules", "check", "/nowhere"], ["rules", "list", "/nowhere"],
-                        ["rules", "export", "/nowhere"], ["rules", "catalog", "/nowhere"]):
+                        ["rules", "export", "/nowhere"], ["rules", "catalog", "/nowhere"],
+                        ["messages", "check", "/nowhere"], ["messages", "test", "/nowhere", "/dev/null"]):
             with self.subTest(command=command):
                 done = jt.run([jt.JETMEM, *command])
                 self.assertEqual(done.returncode, NO_INPUT, done.stderr)
@@ -137,7 +140,8 @@ class Alike(unittest.TestCase):
         wrong = folder / "wrong.yaml"
         wrong.write_text("nonsense: [1\n")
         for command in (["plan", wrong], ["config", "check", wrong], ["config", "check", "--config", wrong],
-                        ["rules", "check", wrong], ["rules", "export", wrong], ["status", "--config", wrong],
+                        ["rules", "check", wrong], ["rules", "export", wrong], ["messages", "check", wrong],
+                        ["messages", "test", wrong, "/dev/null"], ["status", "--config", wrong],
                         ["doctor", "--config", wrong], ["history", "--config", wrong]):
             with self.subTest(command=command):
                 done = jt.run([jt.JETMEM, *command])

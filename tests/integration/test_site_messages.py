@@ -161,7 +161,7 @@ class SiteMessages(Feeding):
 
 
 class Guesses(Feeding):
-    GUESS = "foo_codec 3-1: failed to allocate 4096 bytes of memory"
+    GUESS = "foo_codec 3-1: out of memory in queue setup"
 
     def recorded(self, daemon, category):
         return json.loads(daemon.request("GET", f"/api/v1/events?category={category}")[2])["events"]
@@ -185,7 +185,7 @@ class Guesses(Feeding):
         self.assertEqual(events[0]["severity"], "info")
         self.assertFalse(events[0]["fields"]["known"])
         self.assertIn("not a message that jetmem knows", events[0]["summary"])
-        self.assertIn("failed to allocate 4096 bytes of memory", events[0]["summary"])
+        self.assertIn(self.GUESS, events[0]["summary"])
         self.assertEqual(self.recorded(daemon, "kernel"), [])
 
 

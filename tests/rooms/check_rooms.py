@@ -45,7 +45,7 @@ def read_includes(source: pathlib.Path):
                 continue
             for number, line in enumerate(file.read_text().splitlines(), 1):
                 match = INCLUDE.match(line)
-                if match:
+                if match and not match.group(1).endswith(".inc"):  # made by the build
                     yield file.relative_to(source), number, pathlib.PurePath(match.group(1))
 
 

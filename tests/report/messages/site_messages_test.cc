@@ -228,7 +228,10 @@ TEST(Guesses, AreNoEventsOfTheirKind) {
   EXPECT_THAT(record.summary, HasSubstr("foo 3-1"));
   EXPECT_EQ(event_json(event)["known"], false);
   const std::vector<const EventRecord*> events{&record};
-  EXPECT_THAT(diagnosis::explain(events, {}), IsEmpty());
+  for (const diagnosis::Cause& each : diagnosis::explain(events, {})) {
+    EXPECT_EQ(each.harm, diagnosis::Harm::kNone);
+    EXPECT_EQ(each.remedy + each.runbook, "");
+  }
 }
 
 }  // namespace
