@@ -182,6 +182,8 @@ class Checker {
         if (name.starts_with('_')) continue;
         const auto same = fields.find(name);
         if (same != fields.end() && same->second == value) continue;
+        // The beginning of a line may be another message's, whose fields have other names.
+        if (same == fields.end() && cut.message != whole.message) continue;
         // What ends the line may end earlier.
         if (fits && (same == fields.end() || line.ends_with(same->second))) continue;
         add(example, "cut off behind '" + printable(line.substr(n > 30 ? n - 30 : 0, std::min<std::size_t>(n, 30))) +

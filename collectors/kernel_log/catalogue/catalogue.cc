@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <numeric>
 #include <optional>
 
 #include "base/text/text.h"
@@ -41,6 +42,15 @@ void set_constant(const Constant& constant, Event& event) {
   }
 }
 
+inline std::uint32_t gram_at(const char* p) {
+  std::uint32_t gram = 0;
+  std::memcpy(&gram, p, sizeof gram);
+  return gram;
+}
+
+constexpr unsigned kBits = 13;
+inline std::uint32_t bucket_of(std::uint32_t gram) { return (gram * 0x9e3779b1U) >> (32 - kBits); }
+
 std::string_view without_end_blanks(std::string_view text) {
   while (!text.empty() && (is_blank(text.back()) || text.back() == '\r')) text.remove_suffix(1);
   return text;
@@ -55,13 +65,12 @@ std::string_view message_id(const Event& event) {
 Catalogue::Catalogue(std::span<const Message> messages)
     : messages_(messages), heads_(std::size_t{1} << kBits) {
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    for (const std::string_view anchor : messages[i].anchors) add_anchor(anchor, i);
-    first_form_.push_back(static_cast<std::uint32_t>(form_anchors_.size()));
-    for (const std::string_view form : messages[i].forms) {
-      form_anchors_.push_back(anchor_of(form));
-      add_anchor(form_anchors_.back(), i);
+    for (const std::string_view anchor : messages[i].anchors) add_anchor(anchor, i, 0);
+    for (std::size_t f = 0; f < messages[i].forms.size(); ++f) {
+      add_anchor(anchor_of(messages[i].forms[f]), i, f);
     }
   }
+  fill_heads();
 }
 
 const Catalogue& Catalogue::shipped() {
@@ -69,39 +78,70 @@ const Catalogue& Catalogue::shipped() {
   return catalogue;
 }
 
-std::uint32_t Catalogue::bucket_of(const char* p) {
-  std::uint32_t gram = 0;
-  std::memcpy(&gram, p, sizeof gram);
-  return (gram * 0x9e3779b1U) >> (32 - kBits);
+void Catalogue::add_anchor(std::string_view text, std::size_t message, std::size_t form) {
+  if (text.size() < kMinAnchor) return;
+  anchors_.push_back({text, 0, static_cast<std::uint16_t>(anchors_.size()),
+                      static_cast<std::uint16_t>(message), static_cast<std::uint16_t>(form), 0, 0});
 }
 
-// Every second four bytes of a line are looked up: an anchor of five bytes or more has its first
-// four or its second four there.
-void Catalogue::add_anchor(std::string_view text, std::size_t message) {
-  if (text.size() < kMinAnchor) return;
-  for (const std::uint8_t offset : {std::uint8_t{0}, std::uint8_t{1}}) {
-    const std::uint32_t bucket = bucket_of(text.data() + offset);
-    anchors_.push_back({text, static_cast<std::uint16_t>(message), heads_[bucket], offset});
-    heads_[bucket] = static_cast<std::uint16_t>(anchors_.size());
+// Every second four bytes of a line are looked up, so two places in each anchor are known by: one
+// of them is looked up wherever the anchor stands. Those four bytes are chosen that the fewest other
+// anchors have: words that all messages share are in ordinary lines, too.
+void Catalogue::fill_heads() {
+  std::vector<std::uint16_t> seen(heads_.size());
+  for (const Anchor& anchor : anchors_) {
+    for (std::size_t i = 0; i + 4 <= anchor.text.size(); ++i) {
+      ++seen[bucket_of(gram_at(anchor.text.data() + i))];
+    }
+  }
+  size_ = anchors_.size();
+  for (std::size_t a = 0; a < size_; ++a) {
+    const std::string_view text = anchors_[a].text;
+    std::size_t best = 0;
+    unsigned fewest = UINT32_MAX;
+    for (std::size_t i = 0; i + 5 <= text.size() && i < 64; ++i) {
+      const unsigned others = unsigned{seen[bucket_of(gram_at(text.data() + i))]} +
+                              seen[bucket_of(gram_at(text.data() + i + 1))];
+      if (others >= fewest) continue;
+      fewest = others;
+      best = i;
+    }
+    for (const std::size_t offset : {best, best + 1}) {
+      Anchor entry = anchors_[a];
+      entry.gram = gram_at(text.data() + offset);
+      entry.offset = static_cast<std::uint8_t>(offset);
+      std::uint16_t& head = heads_[bucket_of(entry.gram)];
+      entry.next = head;
+      if (offset == best) {
+        anchors_[a] = entry;
+        head = static_cast<std::uint16_t>(a + 1);
+      } else {
+        anchors_.push_back(entry);
+        head = static_cast<std::uint16_t>(anchors_.size());
+      }
+    }
   }
 }
 
 std::size_t Catalogue::candidates(std::string_view text, std::span<std::uint16_t> out) const {
   std::size_t n = 0;
+  const std::uint16_t* const heads = heads_.data();
   for (std::size_t at = 0; at + 4 <= text.size(); at += 2) {
-    std::uint16_t next = heads_[bucket_of(text.data() + at)];
+    const std::uint32_t gram = gram_at(text.data() + at);
+    std::uint16_t next = heads[bucket_of(gram)];
     while (next != 0) {
       const Anchor& anchor = anchors_[next - 1U];
-      if (at >= anchor.offset && text.substr(at - anchor.offset).starts_with(anchor.text)) {
-        const auto end = out.begin() + static_cast<std::ptrdiff_t>(n);
-        const auto place = std::lower_bound(out.begin(), end, anchor.message);
-        if ((place == end || *place != anchor.message) && n < out.size()) {
-          std::move_backward(place, end, end + 1);
-          *place = anchor.message;
-          ++n;
-        }
-      }
       next = anchor.next;
+      if (anchor.gram != gram || at < anchor.offset ||
+          !text.substr(at - anchor.offset).starts_with(anchor.text)) {
+        continue;
+      }
+      const auto end = out.begin() + static_cast<std::ptrdiff_t>(n);
+      const auto place = std::lower_bound(out.begin(), end, anchor.first);
+      if ((place != end && *place == anchor.first) || n == out.size()) continue;
+      std::move_backward(place, end, end + 1);
+      *place = anchor.first;
+      ++n;
     }
   }
   return n;
@@ -111,17 +151,23 @@ bool Catalogue::is_believed(const Message& message, Voice voice) {
   return voice == Voice::kUnknown || voice == (message.program ? Voice::kProcess : Voice::kKernel);
 }
 
-Match Catalogue::try_message(std::size_t index, std::string_view text, Event& event) const {
-  const Message& message = messages_[index];
+Catalogue::Tried Catalogue::of_one_message(Tried tried) const {
+  std::size_t n = 1;
+  while (n < tried.size() && anchors_[tried[n]].message == anchors_[tried[0]].message) ++n;
+  return tried.first(n);
+}
+
+Match Catalogue::try_message(Tried tried, std::string_view text, Event& event) const {
+  const Message& message = messages_[anchors_[tried[0]].message];
   Match match{&message, message.piece};
   if (message.hooks.decode != nullptr) {
     match.piece = message.hooks.decode(text, event);
   } else {
     FormMatcher matcher;
     FormMatch how = FormMatch::kNone;
-    for (std::size_t i = 0; i < message.forms.size(); ++i) {
-      const std::string_view anchor = form_anchors_[first_form_[index] + i];
-      const FormMatch this_one = matcher.match(message.forms[i], anchor, text);
+    for (const std::uint16_t i : tried) {
+      const std::string_view form = message.forms[anchors_[i].form];
+      const FormMatch this_one = matcher.match(form, anchors_[i].text, text);
       if (this_one == FormMatch::kNone || (this_one == FormMatch::kCut && how == this_one)) continue;
       how = this_one;
       event.reset(message.kind);
@@ -142,43 +188,47 @@ Match Catalogue::try_message(std::size_t index, std::string_view text, Event& ev
   return match;
 }
 
-Match Catalogue::first_of(std::span<const std::uint16_t> tried, std::string_view text, Voice voice,
-                          Event& event) const {
-  std::optional<std::uint16_t> cut;
+Match Catalogue::first_of(Tried tried, std::string_view text, Voice voice, Event& event) const {
+  Tried cut;
   for (const bool fallback : {false, true}) {
-    for (const std::uint16_t i : tried) {
-      const Message& message = messages_[i];
+    for (Tried rest = tried; !rest.empty();) {
+      const Tried own = of_one_message(rest);
+      rest = rest.subspan(own.size());
+      const Message& message = messages_[anchors_[own[0]].message];
       if (message.fallback != fallback || !is_believed(message, voice)) continue;
-      const Match match = try_message(i, text, event);
+      const Match match = try_message(own, text, event);
       if (match.message == nullptr) continue;
       if (!match.cut) return match;
       // What was cut off may have been another message than that of a fallback.
-      if (!cut && !fallback) cut = i;
+      if (cut.empty() && !fallback) cut = own;
     }
-    if (cut) return try_message(*cut, text, event);
+    if (!cut.empty()) return try_message(cut, text, event);
   }
   return {};
 }
 
 Match Catalogue::decode(std::string_view text, Voice voice, Event& event) const {
   text = without_end_blanks(text);
-  std::array<std::uint16_t, kMaxCandidates> tried{};
+  std::array<std::uint16_t, kMaxCandidates> tried;  // NOLINT: filled as far as it is used
   const std::size_t n = candidates(text, tried);
   return n == 0 ? Match{} : first_of(std::span(tried).first(n), text, voice, event);
 }
 
 Match Catalogue::decode_unfiltered(std::string_view text, Voice voice, Event& event) const {
-  text = without_end_blanks(text);
-  std::vector<std::uint16_t> tried(messages_.size());
-  for (std::size_t i = 0; i < tried.size(); ++i) tried[i] = static_cast<std::uint16_t>(i);
-  return first_of(tried, text, voice, event);
+  std::vector<std::uint16_t> tried(size_);
+  std::iota(tried.begin(), tried.end(), std::uint16_t{0});
+  return first_of(tried, without_end_blanks(text), voice, event);
 }
 
 std::vector<Match> Catalogue::all(std::string_view text, Event& event) const {
   text = without_end_blanks(text);
+  std::vector<std::uint16_t> tried(size_);
+  std::iota(tried.begin(), tried.end(), std::uint16_t{0});
   std::vector<Match> out;
-  for (std::size_t i = 0; i < messages_.size(); ++i) {
-    const Match match = try_message(i, text, event);
+  for (Tried rest = tried; !rest.empty();) {
+    const Tried own = of_one_message(rest);
+    rest = rest.subspan(own.size());
+    const Match match = try_message(own, text, event);
     if (match.message != nullptr && !match.cut) out.push_back(match);
   }
   const auto is_fallback = [](const Match& match) { return match.message->fallback; };
@@ -187,10 +237,11 @@ std::vector<Match> Catalogue::all(std::string_view text, Event& event) const {
 }
 
 bool Catalogue::may_be_of_program(std::string_view text) const {
-  std::array<std::uint16_t, kMaxCandidates> tried{};
+  std::array<std::uint16_t, kMaxCandidates> tried;  // NOLINT: likewise
   const auto found = std::span(tried).first(candidates(text, tried));
-  return std::any_of(found.begin(), found.end(),
-                     [&](std::uint16_t i) { return messages_[i].program; });
+  return std::any_of(found.begin(), found.end(), [&](std::uint16_t i) {
+    return messages_[anchors_[i].message].program;
+  });
 }
 
 const Message* Catalogue::find(std::string_view id) const {

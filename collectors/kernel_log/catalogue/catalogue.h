@@ -42,26 +42,31 @@ class Catalogue {
   static const Catalogue& shipped();
 
  private:
-  static constexpr unsigned kBits = 13;
-  static constexpr std::size_t kMaxCandidates = 48;
+  static constexpr std::size_t kMaxCandidates = 64;
+  // An anchor of a message: that of one of its forms, or of its hook. Known by two places in it.
   struct Anchor {
     std::string_view text;
+    std::uint32_t gram;   // four of its bytes
+    std::uint16_t first;  // index of its entry for the first of the two places
     std::uint16_t message;
+    std::uint16_t form;
     std::uint16_t next;   // index + 1 of the next anchor in the same bucket
     std::uint8_t offset;  // of the four bytes in it
   };
-  void add_anchor(std::string_view text, std::size_t message);
-  static std::uint32_t bucket_of(const char* p);
-  // One bit of `tried` for each message with an anchor in the text, in order.
+  // Indexes of anchors, in the order of messages and their forms.
+  using Tried = std::span<const std::uint16_t>;
+  void add_anchor(std::string_view text, std::size_t message, std::size_t form);
+  void fill_heads();
+  // Those that stand in the text, each once.
   std::size_t candidates(std::string_view text, std::span<std::uint16_t> out) const;
   static bool is_believed(const Message& message, Voice voice);
-  Match try_message(std::size_t message, std::string_view text, Event& event) const;
-  Match first_of(std::span<const std::uint16_t> tried, std::string_view text, Voice voice,
-                 Event& event) const;
+  // Those of the message that the first is of.
+  Tried of_one_message(Tried tried) const;
+  Match try_message(Tried tried, std::string_view text, Event& event) const;
+  Match first_of(Tried tried, std::string_view text, Voice voice, Event& event) const;
 
   std::span<const Message> messages_;
-  std::vector<std::string_view> form_anchors_;  // of each form of each message
-  std::vector<std::uint32_t> first_form_;       // of each message, in form_anchors_
+  std::size_t size_ = 0;              // of anchors_, without the entries for the second places
   std::vector<std::uint16_t> heads_;  // index + 1 of an anchor, or 0
   std::vector<Anchor> anchors_;
 };

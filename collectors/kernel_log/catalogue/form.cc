@@ -14,21 +14,42 @@ namespace {
 
 constexpr std::string_view kAnything = "...";
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+constexpr auto kNameChar = [] {
+  std::array<bool, 256> out{};
+  for (const auto& [first, last] : {std::pair{'a', 'z'}, {'A', 'Z'}, {'0', '9'}, {'_', '_'}}) {
+    for (int c = first; c <= last; ++c) out[static_cast<std::size_t>(c)] = true;
+  }
+  return out;
+}();
+// As is_name_char(), of each byte of forms and lines.
+inline bool in_name(char c) { return kNameChar[static_cast<unsigned char>(c)]; }
 
 bool is_dev_char(char c) {
   constexpr std::string_view kMarks = "_-.:@,/+";
-  return is_letter(c) || is_digit(c) || kMarks.find(c) != std::string_view::npos;
+  return in_name(c) || kMarks.find(c) != std::string_view::npos;
 }
 
-bool is_module_char(char c) { return is_name_char(c) || c == '-' || c == '.'; }
+bool is_module_char(char c) { return in_name(c) || c == '-' || c == '.'; }
 
 // Of each byte of a form, so without a call.
-bool is_anything(std::string_view form, std::size_t at) {
-  return form[at] == '.' && form.substr(at).starts_with(kAnything);
+inline bool is_anything(std::string_view form, std::size_t at) {
+  return form.size() - at >= kAnything.size() && form[at] == '.' && form[at + 1] == '.' &&
+         form[at + 2] == '.';
 }
 
-bool begins_field(char c) { return c == '{' || c == '[' || c == ']'; }
+inline bool is_blanks(std::string_view form, std::size_t at) {
+  return form.size() - at >= 3 && form[at + 1] == ' ' && form[at + 2] == '}';
+}
+
+// What in a form may be other than ordinary text.
+constexpr auto kSpecial = [] {
+  std::array<bool, 256> out{};
+  for (const char c : {'{', '[', ']', '.', '\\'}) out[static_cast<unsigned char>(c)] = true;
+  return out;
+}();
+inline bool is_special(char c) { return kSpecial[static_cast<unsigned char>(c)]; }
+
+inline bool begins_field(char c) { return c == '{' || c == '[' || c == ']'; }
 
 template <class IsPart>
 std::size_t run_of(std::string_view text, std::size_t at, IsPart is_part) {
@@ -75,7 +96,7 @@ std::size_t size_at(std::string_view text, std::size_t at) {
     if (end >= text.size() || text[end] != 'B') return n;
     ++end;
   }
-  return end == text.size() || !is_name_char(text[end]) ? end - at : n;
+  return end == text.size() || !in_name(text[end]) ? end - at : n;
 }
 
 // How far the text goes as a word of one() does, and whether that is all of it.
@@ -105,7 +126,7 @@ std::string_view rounded_name(std::string_view name) {
 
 }  // namespace
 
-FormMatcher::Field FormMatcher::field_at(std::size_t at) const {
+FormMatcher::Field FormMatcher::parsed_field(std::size_t at) const {
   struct Named {
     std::string_view name;
     Type type;
@@ -124,26 +145,42 @@ FormMatcher::Field FormMatcher::field_at(std::size_t at) const {
       Named{"path", Type::kPath},    // begins with '/', no blank in it
       Named{"one", Type::kOne},
       Named{"rest", Type::kRest}};  // what the form goes on to describe, as printed
-  Field field;
+  Field field{};
+  field.at = static_cast<std::uint16_t>(at);
+  field.type = Type::kText;
   std::size_t end = at + 1;
-  while (end < form_.size() && is_name_char(form_[end])) ++end;
-  field.name = form_.substr(at + 1, end - at - 1);
+  while (end < form_.size() && in_name(form_[end])) ++end;
+  field.name_size = static_cast<std::uint16_t>(end - at - 1);
+  field.is_kept = name_of(field) != "_";
   if (end < form_.size() && form_[end] == ':') {
     const std::size_t begin = end + 1;
-    end = begin + run_of(form_, begin, is_name_char);
+    end = begin + run_of(form_, begin, [](char c) { return in_name(c); });
     const std::string_view type = form_.substr(begin, end - begin);
     for (const Named& each : kTypes) {
-      if (!type.empty() && type[0] == each.name[0] && each.name == type) field.type = each.type;
+      if (type.size() != each.name.size() || type[0] != each.name[0]) continue;
+      if (type.size() < 2 || type[1] != each.name[1] || each.name != type) continue;
+      field.type = each.type;
+      break;
     }
     if (end < form_.size() && form_[end] == '(') {
       const std::size_t first = end + 1;
       end = first;
       while (end < form_.size() && form_[end] != ')') end += form_[end] == '\\' ? 2U : 1U;
-      field.words = form_.substr(first, end - first);
+      field.words_at = static_cast<std::uint16_t>(first);
+      field.words_size = static_cast<std::uint16_t>(end - first);
       ++end;
     }
   }
-  field.next = end + 1;
+  field.next = static_cast<std::uint16_t>(end + 1);
+  return field;
+}
+
+FormMatcher::Field FormMatcher::field_at(std::size_t at) {
+  for (std::size_t i = 0; i < known_size_; ++i) {
+    if (known_[i].at == at) return known_[i];
+  }
+  const Field field = parsed_field(at);
+  if (known_size_ < kMostKnown) known_[known_size_++] = field;
   return field;
 }
 
@@ -165,15 +202,17 @@ std::size_t FormMatcher::behind_option(std::size_t at) const {
 bool FormMatcher::may_follow(std::size_t form, std::size_t text) const {
   for (; form < form_.size() && text < text_.size(); ++form, ++text) {
     const char c = form_[form];
-    if (begins_field(c) || is_anything(form_, form)) return true;
-    if (c == '\\') ++form;
+    if (is_special(c)) {
+      if (begins_field(c) || is_anything(form_, form)) return true;
+      if (c == '\\') ++form;
+    }
     if (text_[text] != form_[form]) return false;
   }
   return true;
 }
 
 // The bytes that the form can go on with there; all of them where that is not plain to see.
-std::bitset<256> FormMatcher::first_of(std::size_t form) const {
+std::bitset<256> FormMatcher::first_of(std::size_t form) {
   std::bitset<256> first;
   const auto add = [&first](char c) { first.set(static_cast<unsigned char>(c)); };
   if (form < form_.size() && !begins_field(form_[form]) &&
@@ -186,12 +225,13 @@ std::bitset<256> FormMatcher::first_of(std::size_t form) const {
   }
   const Field field = field_at(form);
   if (field.type != Type::kOne) return first.set();
+  const std::string_view words = form_.substr(field.words_at, field.words_size);
   bool begins = true;
-  for (std::size_t i = 0; i < field.words.size(); ++i) {
-    const bool escaped = field.words[i] == '\\';
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool escaped = words[i] == '\\';
     if (escaped) ++i;
-    if (begins) add(field.words[i]);
-    begins = !escaped && field.words[i] == '|';
+    if (begins) add(words[i]);
+    begins = !escaped && words[i] == '|';
   }
   return first;
 }
@@ -203,12 +243,16 @@ void FormMatcher::cut(const Place& at) {
   std::copy_n(values_.begin(), at.confirmed, cut_values_.begin());
 }
 
+bool FormMatcher::keep(const Field& field, Place& at, std::string_view value) {
+  if (!field.is_kept) return true;
+  if (at.values == kMaxFields) return false;
+  values_[at.values++] = {value.data(), static_cast<std::uint32_t>(value.size()),
+                          static_cast<std::uint16_t>(field.at + 1), field.name_size, field.type};
+  return true;
+}
+
 bool FormMatcher::go_on(const Field& field, Place at, std::size_t end, std::string_view value) {
-  if (!may_follow(field.next, end)) return false;
-  if (field.name != "_") {
-    if (at.values == kMaxFields) return false;
-    values_[at.values++] = {field.name, value, field.type};
-  }
+  if (!may_follow(field.next, end) || !keep(field, at, value)) return false;
   at.form = field.next;
   at.text = end;
   at.loose = at.loose || field.type == Type::kText || field.type == Type::kComm ||
@@ -256,17 +300,19 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
                      std::min<std::size_t>(
                          run_of(text_, at.text, [](char c) { return is_module_char(c); }), 60));
     case Type::kCname:
-      return shorter(field, at, 1, run_of(text_, at.text, is_name_char));
+      return shorter(field, at, 1, run_of(text_, at.text, [](char c) { return in_name(c); }));
     case Type::kPath:
       if (text_[at.text] != '/') return false;
       [[fallthrough]];
     case Type::kWord:
       return shorter(field, at, 1, run_of(text_, at.text, [](char c) { return !is_blank(c); }));
     case Type::kOne: {
-      std::string_view words = field.words;
+      std::string_view words = form_.substr(field.words_at, field.words_size);
       while (!words.empty()) {
-        std::size_t end = 0;
-        while (end < words.size() && words[end] != '|') end += words[end] == '\\' ? 2U : 1U;
+        std::size_t end = std::min(words.find('|'), words.size());
+        while (end > 0 && end < words.size() && words[end - 1] == '\\') {
+          end = std::min(words.find('|', end + 1), words.size());
+        }
         const std::string_view word = words.substr(0, end);
         words.remove_prefix(std::min(end + 1, words.size()));
         const std::size_t equals = word.find('=');
@@ -280,7 +326,7 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
         const std::string_view value =
             equals == std::string_view::npos ? shown : word.substr(equals + 1);
         Field kept = field;
-        if (value.empty()) kept.name = "_";
+        kept.is_kept = kept.is_kept && !value.empty();
         if (go_on(kept, at, at.text + size, value)) return true;
       }
       return false;
@@ -304,10 +350,7 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
   if (n == 0) return false;
   const std::string_view value = text_.substr(at.text, n);
   if ((field.type == Type::kInt || field.type == Type::kNat) && !parse_i64(value)) return false;
-  if (field.name != "_") {
-    if (at.values == kMaxFields) return false;
-    values_[at.values++] = {field.name, value, field.type};
-  }
+  if (!keep(field, at, value)) return false;
   at.form = field.next;
   at.text += n;
   done = false;
@@ -335,7 +378,7 @@ bool FormMatcher::run(Place at) {
       at = without;
       continue;
     }
-    if (is_anything(form_, at.form)) {
+    if (c == '.' && is_anything(form_, at.form)) {
       at.form += kAnything.size();
       at.loose = true;
       if (at.form >= form_.size()) at.text = text_.size();
@@ -347,7 +390,7 @@ bool FormMatcher::run(Place at) {
       }
       continue;
     }
-    if (c == '{' && form_.substr(at.form).starts_with("{ }")) {
+    if (c == '{' && is_blanks(form_, at.form)) {
       at.form += 3;
       // A tab, as /dev/kmsg and what copies it show one.
       constexpr std::string_view kTab = "\\x09";
@@ -369,9 +412,12 @@ bool FormMatcher::run(Place at) {
       continue;
     }
     // Ordinary text, as far as it goes.
-    while (at.form < form_.size() && !begins_field(form_[at.form]) &&
-           !is_anything(form_, at.form)) {
-      if (form_[at.form] == '\\') ++at.form;
+    while (at.form < form_.size()) {
+      const char ordinary = form_[at.form];
+      if (is_special(ordinary)) {
+        if (begins_field(ordinary) || is_anything(form_, at.form)) break;
+        if (ordinary == '\\') ++at.form;
+      }
       if (at.text == text_.size()) {
         cut(at);
         return false;
@@ -387,7 +433,6 @@ bool FormMatcher::run(Place at) {
 
 FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
                              std::string_view text) {
-  if (text.find(anchor) == std::string_view::npos) return FormMatch::kNone;
   form_ = form;
   text_ = text;
   anchor_end_ = static_cast<std::size_t>(anchor.data() - form.data()) + anchor.size();
@@ -395,6 +440,7 @@ FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
   size_ = 0;
   cut_size_ = 0;
   is_cut_ = false;
+  known_size_ = 0;
   whole_ = run({});
   if (whole_) return FormMatch::kWhole;
   if (!is_cut_) return FormMatch::kNone;
@@ -405,7 +451,13 @@ FormMatch FormMatcher::match(std::string_view form, std::string_view anchor,
 
 void FormMatcher::write(Event& event) const {
   for (std::size_t i = 0; i < size_; ++i) {
-    const Value& value = values_[i];
+    const struct {
+      std::string_view name;
+      std::string_view text;
+      Type type;
+    } value{form_.substr(values_[i].name_at, values_[i].name_size),
+            {values_[i].text, values_[i].size},
+            values_[i].type};
     switch (value.type) {
       case Type::kInt:
       case Type::kNat:
@@ -518,11 +570,11 @@ std::string form_error(std::string_view form) {
     } else if (c == '}') {
       return "'}' without '{'" + where + ": write '\\}' for one that is printed";
     } else if (c == '{' && !form.substr(at).starts_with("{ }")) {
-      const FormMatcher::Field field = matcher.field_at(at);
+      const FormMatcher::Field field = matcher.parsed_field(at);
       if (field.next > form.size() || form[field.next - 1] != '}') {
         return "'{'" + where + " begins a field and no '}' ends it: {name} or {name:type}";
       }
-      if (field.name.empty()) return "a field without a name" + where + ": {name}, or {_} to skip";
+      if (field.name_size == 0) return "a field without a name" + where + ": {name}, or {_} to skip";
       const std::string_view inside = form.substr(at, field.next - at);
       const std::size_t colon = inside.find(':');
       if (colon != std::string_view::npos && field.type == FormMatcher::Type::kText) {
@@ -530,15 +582,15 @@ std::string form_error(std::string_view form) {
                std::string(inside.substr(colon + 1, inside.size() - colon - 2)) +
                "': int nat hex xnum size dev name cname word comm path one(A|B) rest";
       }
-      if (field.type == FormMatcher::Type::kOne && field.words.empty()) {
+      if (field.type == FormMatcher::Type::kOne && field.words_size == 0) {
         return "one() without words" + where + ": {op:one(Read=read|Write=write)}";
       }
-      if (field.type == FormMatcher::Type::kSize && field.name != "_" &&
-          rounded_name(field.name).empty()) {
+      if (field.type == FormMatcher::Type::kSize && field.is_kept &&
+          rounded_name(matcher.name_of(field)).empty()) {
         return "a size is named size, free, total, limit, used or available, not '" +
-               std::string(field.name) + "'";
+               std::string(matcher.name_of(field)) + "'";
       }
-      if (field.name != "_" && ++fields > FormMatcher::kMaxFields) {
+      if (field.is_kept && ++fields > FormMatcher::kMaxFields) {
         return "more than " + std::to_string(FormMatcher::kMaxFields) + " fields";
       }
       at = field.next - 1;

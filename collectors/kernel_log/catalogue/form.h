@@ -49,16 +49,22 @@ class FormMatcher {
     kText, kInt, kNat, kHex, kXnum, kSize, kDev, kName, kCname, kWord, kComm, kPath, kOne, kRest
   };
   friend std::string form_error(std::string_view form);
+  // Places in the form. Not initialised, as few of many are used.
   struct Field {
-    std::string_view name;
-    std::string_view words;  // of kOne
-    Type type = Type::kText;
-    std::size_t next = 0;  // behind its '}'
+    std::uint16_t at;
+    std::uint16_t name_size;  // behind the '{'
+    std::uint16_t words_at;   // of kOne
+    std::uint16_t words_size;
+    std::uint16_t next;  // behind its '}'
+    Type type;
+    bool is_kept;
   };
   struct Value {
-    std::string_view name;
-    std::string_view text;
-    Type type = Type::kText;
+    const char* text;
+    std::uint32_t size;
+    std::uint16_t name_at;
+    std::uint16_t name_size;
+    Type type;
   };
   struct Place {
     std::size_t form = 0;
@@ -69,21 +75,30 @@ class FormMatcher {
   };
   bool run(Place at);
   bool take_field(const Field& field, Place& at, bool& done);
+  bool keep(const Field& field, Place& at, std::string_view value);
   bool go_on(const Field& field, Place at, std::size_t end, std::string_view value);
   bool shorter(const Field& field, const Place& at, std::size_t least, std::size_t most);
   void cut(const Place& at);
-  Field field_at(std::size_t at) const;
+  Field parsed_field(std::size_t at) const;
+  Field field_at(std::size_t at);
+  std::string_view name_of(const Field& field) const {
+    return form_.substr(field.at + 1U, field.name_size);
+  }
   std::size_t behind_option(std::size_t at) const;
   bool may_follow(std::size_t form, std::size_t text) const;
-  std::bitset<256> first_of(std::size_t form) const;
+  std::bitset<256> first_of(std::size_t form);
 
   std::string_view form_;
   std::string_view text_;
   std::size_t anchor_end_ = 0;
   int steps_ = 0;
+  // Those that were looked at: trying one place after another comes back to them.
+  static constexpr std::size_t kMostKnown = 12;
+  std::array<Field, kMostKnown> known_;
+  std::size_t known_size_ = 0;
+  bool whole_ = false;
   std::array<Value, kMaxFields> values_;
   std::size_t size_ = 0;
-  bool whole_ = false;
   std::array<Value, kMaxFields> cut_values_;
   std::size_t cut_size_ = 0;
   bool is_cut_ = false;     // a place was found where the line ends before the form does

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/catalogue/vocabulary.h"
 
-#include <initializer_list>
+#include <algorithm>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/text/driver_line.h"
@@ -21,7 +21,7 @@ bool is_other_resource(const Words& words) {
          words.has_any({"resource", "[mem ", "[io ", "-517", "defer", "syncpt", "syncpoint", "region",
                         "chrdev", "device number", "mem bw", "ioremap", "regmap", "pinctrl",
                         "overlay", "property", "changeset", "optional", "fallback", "falling back",
-                        "not enough mem for bar", "mtrr", "memory size", "memory type"});
+                        "mtrr", "spurious", "i/o mem", "memory size", "memory type"});
 }
 
 bool fails(const Words& words) {
@@ -96,7 +96,11 @@ std::optional<Guess> guess(const LogLine& line) {
       line.voice == Voice::kKernel || (line.voice == Voice::kUnknown && line.stamp.has_value());
   if (!kernel || line.continues || line.level.value_or(0) >= kNotice) return std::nullopt;
   const DriverLine head = driver_line(line.text);
-  if (!head.has_head || (head.driver.empty() && head.dev.empty())) return std::nullopt;
+  // "DRIVER DEVICE: ": programs and subsystems have a name of one word in front.
+  if (!head.has_head || head.driver.empty() || head.dev.empty() || head.dev == head.driver ||
+      std::none_of(head.dev.begin(), head.dev.end(), is_digit)) {
+    return std::nullopt;
+  }
   // What a device calls itself, and not what its driver says.
   if (head.driver == "usb" && contains(head.text.substr(0, 20), ": ")) return std::nullopt;
   const Words words(head.text);
