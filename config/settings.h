@@ -28,7 +28,7 @@ struct HttpSettings {
   std::string web_config;  // a file of TLS and passwords (config/web/web_config.h); empty: neither
   std::vector<std::string> hosts;  // what clients may call this device, beside its addresses
   std::uint32_t max_connections = 64;
-  std::uint32_t max_connections_per_client = 32;
+  std::uint32_t max_connections_per_client = 8;
   std::chrono::milliseconds request_timeout{10'000};
   std::chrono::milliseconds idle_timeout{10'000};
   bool operator==(const HttpSettings&) const = default;

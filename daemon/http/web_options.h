@@ -14,9 +14,9 @@
 
 namespace jetmem {
 
-// Connections that an address may have beside http.max_connections: root's own, and those just
-// accepted while others are being closed for them.
-inline constexpr unsigned kSpareConnections = 4 + 16;
+// Connections that an address may have beside http.max_connections: those that are being closed for
+// new ones.
+inline constexpr unsigned kSpareConnections = 16;
 
 // For any thread; the message is one printable line.
 using WebLog = std::function<void(LogLevel, std::string)>;
@@ -33,8 +33,8 @@ struct WebOptions {
   WebLog log;
   // For each address of its own: who fills the TCP port does not lock out the Unix socket.
   unsigned max_connections = 64;
-  // Of one client (daemon/http/access/client_key.h), likewise.
-  unsigned max_connections_per_client = 32;
+  // Of one client over TCP (daemon/http/access/client_key.h), likewise.
+  unsigned max_connections_per_client = 8;
   std::chrono::milliseconds idle_timeout{10'000};  // libmicrohttpd counts whole seconds
   // From a connection's or a request's beginning to the end of its headers, TLS included.
   std::chrono::milliseconds request_timeout{10'000};

@@ -165,15 +165,4 @@ void render_text(const Page& page, std::string& out) {
   out.resize(end);
 }
 
-void render_families(const Page& page, const std::vector<bool>& which, bool wanted, std::size_t at,
-                     std::string& out) {
-  const std::vector<Layout::Family>& families = page.layout->families();
-  for (std::size_t f = 0; f < families.size(); ++f) {
-    if (which[f] != wanted) continue;
-    const std::size_t first = f == 0 ? 0 : families[f - 1].end;
-    at = render_series(page, first, families[f].end, at, out);
-  }
-  out.resize(at);
-}
-
 }  // namespace jetmem

@@ -79,9 +79,4 @@ void fill_page(const SampleTable& table, Nanoseconds now, std::uint64_t cycle, P
 // Appends. A page that was never filled appends nothing.
 void render_text(const Page& page, std::string& out);
 
-// Only the families whose entry in `which` is `wanted`; there is one for each of page.layout.
-// Replaces everything from out[at] on, without filling storage with zeros that has text in it.
-void render_families(const Page& page, const std::vector<bool>& which, bool wanted, std::size_t at,
-                     std::string& out);
-
 }  // namespace jetmem

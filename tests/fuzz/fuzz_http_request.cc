@@ -61,7 +61,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const auto flags = static_cast<unsigned char>(text[0]);
   text.remove_prefix(1);
   Request request;
-  request.has_body = (flags & 1U) != 0;
   if ((flags & 2U) != 0) request.client.family = ClientKey::Family::kIpv4;
   if ((flags & 4U) != 0) request.waited_for_gate = std::chrono::hours(1);
   request.method = take_line(text);

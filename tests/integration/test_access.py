@@ -452,7 +452,7 @@ class Descriptors(unittest.TestCase):
     def test_descriptors_are_kept_for_other_work(self):
         daemon = self.daemon(600, 600)
         daemon.wait_until_read()
-        self.assertRegex(daemon.log(), r"warning http\.max_connections: 322 instead of 1024: .*LimitNOFILE=1302")
+        self.assertRegex(daemon.log(), r"warning http\.max_connections: 326 instead of 1024: .*LimitNOFILE=1298")
         held = jt.silent_clients(self, daemon.port, 400)
         page = daemon.scrape()
         self.assertGreater(page.value("jetmem_http_connections"), 300)
@@ -470,7 +470,7 @@ class Descriptors(unittest.TestCase):
     def test_the_soft_limit_is_raised(self):
         daemon = self.daemon(100, 4096)
         self.assertNotIn("http.max_connections:", daemon.log())
-        self.assertEqual(daemon.scrape().value("jetmem_process_max_fds", process="jetmemd"), 1302)
+        self.assertEqual(daemon.scrape().value("jetmem_process_max_fds", process="jetmemd"), 1298)
 
 
 class Scraped(unittest.TestCase):

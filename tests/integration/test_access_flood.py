@@ -100,14 +100,14 @@ def requests(port):
 
 
 def readers(port):
-    """Ask for much, and take none of it."""
+    """Ask for much, and take none of it: seven addresses, which cannot take all connections."""
     held = []
     while True:
         with contextlib.suppress(OSError):
             client = socket.socket()
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
             client.settimeout(0.5)
-            client.bind((f"127.0.5.{len(held) % 20 + 1}", 0))
+            client.bind((f"127.0.5.{len(held) % 7 + 1}", 0))
             client.connect(("127.0.0.1", port))
             client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20)
             held.append(client)
@@ -383,18 +383,18 @@ class UnderAttack(unittest.TestCase):
             with self.subTest(flood=flood):
                 daemon = jt.Daemon(self, SETTINGS)
                 Flood(self, flood, daemon.port)
-                jt.wait_for("all are taken", lambda: len(connections(daemon)) >= 60)
+                jt.wait_for("all that they get are taken", lambda: len(connections(daemon)) >= (16 if flood == "busy" else 60))
                 self.assertLess(self.newcomers(lambda: self.answered(daemon)), 5)
                 page = daemon.scrape()
-                self.assertGreater(self.refused(page, "busy_evicted") + self.refused(page, "idle_evicted"), 0)
-                # Once, however many there were.
-                self.assertLessEqual(daemon.log().count("cut for a new client"), 2)
-                self.assertIn("cut for a new client", daemon.log())
+                self.assertGreater(self.refused(page, "client_connections") + self.refused(page, "idle_evicted"), 0)
+                # Once for each reason, however many there were.
+                self.assertLessEqual(daemon.log().count("an idle one of it or the new one was closed"), 1)
+                self.assertLessEqual(daemon.log().count("closed for a new connection"), 1)
 
     def test_a_storm_of_few_addresses_does_not_keep_a_newcomer_out(self):
         daemon = jt.Daemon(self, SETTINGS)
         Flood(self, "storm", daemon.port)
-        jt.wait_for("whoever has its share is refused", lambda: "held its share" in daemon.log())
+        jt.wait_for("connections are refused", lambda: "http.max_connections" in daemon.log())
         times = []
         for _ in range(20):
             begin = time.monotonic()
@@ -404,37 +404,6 @@ class UnderAttack(unittest.TestCase):
         # A second is the kernel's, when its queue was full for a moment.
         self.assertLess(jt.measured("the middle newcomer", statistics.median(times)), 1)
         self.assertLess(jt.measured("the slowest newcomer", max(times)), 5)
-        # Also where the request comes late, as over a slow network.
-        for late in (0.15, 0.3, 0.7):
-            with at.raw(daemon.port, "127.0.6.1", 5) as client:
-                time.sleep(late)
-                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-                self.assertIn(b"200 OK", client.recv(4000), f"{late} s after it connected")
-        page = daemon.scrape()
-        self.assertGreater(self.refused(page, "busy_refused"), 0)
-
-    def test_after_a_storm_a_client_replaces_what_it_leaves_idle(self):
-        daemon = jt.Daemon(self, jt.FAST + "http: {max_connections: 8, max_connections_per_client: 8}\n")
-        request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-
-        def ask():
-            client = at.raw(daemon.port, "127.0.5.1", 5)
-            self.addCleanup(client.close)
-            with contextlib.suppress(OSError):
-                client.sendall(request)
-                return client.recv(4000)
-            return b""
-        held = []
-        while "held its share" not in daemon.log():
-            with contextlib.suppress(OSError):
-                held.append(at.raw(daemon.port, "127.0.5.1", 5))
-            time.sleep(0.01)
-        for client in held:
-            client.close()
-        for _ in range(8):
-            ask()
-        time.sleep(0.7)
-        self.assertIn(b"200 OK", ask())
 
     def test_nobody_fills_the_socket_of_the_commands(self):
         if os.geteuid() != 0:
@@ -454,9 +423,8 @@ class UnderAttack(unittest.TestCase):
             self.assertIn('"by": "daemon"', done.stdout, done.stderr)
         self.newcomers(status, 6)
         self.newcomers(lambda: status(user=1234, group=1234, extra_groups=[]), 6)
-        page = daemon.scrape()
-        self.assertGreater(self.refused(page, "busy_evicted") + self.refused(page, "idle_evicted"), 0)
-        self.assertRegex(daemon.log(), r"http: local process \d+ ")
+        self.assertGreater(self.refused(daemon.scrape(), "idle_evicted"), 0)
+        self.assertIn("http: local client was idle", daemon.log())
 
     def test_thousands_of_idle_connections(self):
         daemon = jt.Daemon(self, SETTINGS)
@@ -469,7 +437,7 @@ class UnderAttack(unittest.TestCase):
         page = self.check(jt.Daemon(self, SETTINGS), "trickle", 7)
         # Which of them depends on how soon the flood comes back.
         self.assertGreater(sum(self.refused(page, reason) for reason in (
-            "slow_request", "idle_evicted", "busy_evicted")), 50)
+            "slow_request", "idle_evicted", "client_connections")), 50)
 
     def test_connections(self):
         page = self.check(jt.Daemon(self, SETTINGS), "connections")

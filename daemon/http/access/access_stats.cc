@@ -7,23 +7,19 @@ namespace {
 constexpr std::array kMetrics{
     counter(
         "jetmem_http_refused_total",
-        "Connections and requests refused to protect the device. client_connections: closed for a "
-        "newer one of its client, which had http.max_connections_per_client open; slow_request, "
-        "slow_reader: sent its request or read its answer too slowly; idle_evicted: closed for a "
-        "new client when http.max_connections were open, being idle; busy_evicted: likewise where "
-        "none was idle, or while clients kept opening connections; busy_refused: closed at once "
-        "meanwhile, as its client held its share; response_memory: unread answers fill the memory "
-        "for them; password_queue: too many passwords wait to be checked; history_share: asked "
-        "the history when its share, or that of all clients, was used up (429); host: the Host "
-        "header is not a name of this device (http.hosts); bad_request: malformed, ambiguous or "
-        "too large (400, 414, 431).",
+        "Connections and requests refused to protect the device. client_connections: an address "
+        "opened more than http.max_connections_per_client, and its oldest idle connection or, "
+        "without one, the new one was closed; connections: closed at once, as http.max_connections "
+        "were open and none was idle; idle_evicted: closed for a new one then, being idle; "
+        "slow_request, slow_reader: sent its request or read its answer too slowly; "
+        "response_memory: unread answers fill the memory for them; password_queue: too many "
+        "passwords wait to be checked; history_queue: too many questions wait for the history; "
+        "host: the Host header is not a name of this device (http.hosts); bad_request: malformed, "
+        "ambiguous, too large or with a body (400, 414, 431).",
         {"reason"}, kRefusalNames.size()),
     gauge("jetmem_http_response_buffer_bytes",
           "Bytes of answers that clients have not read yet. An answer that several clients read "
           "counts once."),
-    counter("jetmem_http_throttled_seconds_total",
-            "How long the web server has paused because it had used its share of CPU time, half of "
-            "one CPU. It grows while a client floods the port."),
     gauge("jetmem_http_web_config_ok",
           "1 while the web configuration in force is that of its files. 0: the files have errors, "
           "or protect less than before without a reload; the previous configuration stays in "
@@ -53,14 +49,13 @@ constexpr std::array kMetrics{
 };
 constexpr const Descriptor& kRefused = kMetrics[0];
 constexpr const Descriptor& kBuffered = kMetrics[1];
-constexpr const Descriptor& kThrottled = kMetrics[2];
-constexpr const Descriptor& kConfigOk = kMetrics[3];
-constexpr const Descriptor& kLoads = kMetrics[4];
-constexpr const Descriptor& kExpiry = kMetrics[5];
-constexpr const Descriptor& kHandshakeFailures = kMetrics[6];
-constexpr const Descriptor& kAuthFailures = kMetrics[7];
-constexpr const Descriptor& kPasswordChecks = kMetrics[8];
-constexpr const Descriptor& kPasswordSeconds = kMetrics[9];
+constexpr const Descriptor& kConfigOk = kMetrics[2];
+constexpr const Descriptor& kLoads = kMetrics[3];
+constexpr const Descriptor& kExpiry = kMetrics[4];
+constexpr const Descriptor& kHandshakeFailures = kMetrics[5];
+constexpr const Descriptor& kAuthFailures = kMetrics[6];
+constexpr const Descriptor& kPasswordChecks = kMetrics[7];
+constexpr const Descriptor& kPasswordSeconds = kMetrics[8];
 
 template <class Counts, class Names>
 void put_all(SampleWriter& out, const Descriptor& metric, const Counts& counts,
@@ -75,7 +70,6 @@ void put_all(SampleWriter& out, const Descriptor& metric, const Counts& counts,
 void write_access(SampleWriter& out, const AccessStats& stats) {
   put_all(out, kRefused, stats.refused, kRefusalNames);
   out.put(kBuffered, static_cast<double>(stats.buffered_bytes));
-  out.put(kThrottled, stats.throttled_seconds);
   if (!stats.has_config) return;
   out.put(kConfigOk, stats.config_good ? 1 : 0);
   out.put(kLoads, static_cast<double>(stats.loads_ok), "ok");

@@ -11,24 +11,22 @@
 
 namespace jetmem {
 
-// Why a connection was cut or a valid request not served.
+// Why a connection was closed or a request not served.
 enum class Refusal : std::uint8_t {
-  kClientConnections,  // closed for a newer one: it has http.max_connections_per_client open
+  kClientConnections,  // its client has http.max_connections_per_client: an idle one or it goes
+  kConnections,        // all connections were taken, and none was idle
+  kIdleEvicted,        // it was idle, and all connections were taken
   kSlowRequest,        // its request was not complete within http.request_timeout
   kSlowReader,         // it did not read its answer in time
-  kIdleEvicted,        // all connections were taken, and this one was idle or read slowly
-  kBusyEvicted,        // all were taken, and none was idle
-  kBusyRefused,        // all were taken, in a storm, and its client held its share of them
-  kAnswerMemory,       // unread answers fill the memory for them
+  kResponseMemory,     // unread answers fill the memory for them
   kPasswordQueue,      // too many passwords wait to be checked
-  kHistoryShare,       // its share of the history, or that of all, is used up: 429
+  kHistoryQueue,       // too many questions wait for the history
   kHost,               // its Host header is not a name of this device (HostGuard)
-  kBadRequest,         // not HTTP/1.1, ambiguous, or too large: 400, 414 or 431, or closed
+  kBadRequest,         // not HTTP/1.1, with a body, ambiguous or too large: 400, 414, 431 or closed
 };
-inline constexpr std::array<std::string_view, 11> kRefusalNames{
-    "client_connections", "slow_request", "slow_reader",     "idle_evicted",
-    "busy_evicted",       "busy_refused", "response_memory", "password_queue",
-    "history_share",      "host",         "bad_request"};
+inline constexpr std::array<std::string_view, 10> kRefusalNames{
+    "client_connections", "connections",    "idle_evicted",  "slow_request", "slow_reader",
+    "response_memory",    "password_queue", "history_queue", "host",         "bad_request"};
 
 enum class HandshakeFailure : std::uint8_t { kClientCertificate, kTimeout, kOther };
 inline constexpr std::array<std::string_view, 3> kHandshakeFailureNames{"client_certificate",
@@ -40,7 +38,6 @@ inline constexpr std::array<std::string_view, 2> kAuthFailureNames{"missing", "i
 struct AccessStats {
   std::array<std::uint64_t, kRefusalNames.size()> refused{};
   std::uint64_t buffered_bytes = 0;
-  double throttled_seconds = 0;
 
   // Only if a web configuration is named.
   bool has_config = false;

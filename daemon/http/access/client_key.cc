@@ -14,9 +14,6 @@ bool is_link_local(const std::array<std::uint8_t, 16>& address) {
   return address[0] == 0xfe && (address[1] & 0xc0U) == 0x80;
 }
 
-// What the kernel reports for a user that the namespace has no number for.
-constexpr uid_t kOverflowUser = 65534;
-
 }  // namespace
 
 ClientKey client_key(const sockaddr_storage& peer) {
@@ -36,23 +33,8 @@ ClientKey client_key(const sockaddr_storage& peer) {
   return out;
 }
 
-ClientKey local_client_key(int fd) {
-  ClientKey out;
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) peer.uid = kOverflowUser;
-  out.user = peer.uid;
-  // A process outside our PID namespace is 0; all of those are one client.
-  if (peer.uid == kOverflowUser) out.process = std::max<pid_t>(peer.pid, 1);
-  return out;
-}
-
 std::string ClientKey::text() const {
-  if (is_root()) return "local root";
-  if (is_local()) {
-    return process == 0 ? "local user " + std::to_string(user)
-                        : "local process " + std::to_string(process);
-  }
+  if (is_local()) return "local client";
   std::array<char, INET6_ADDRSTRLEN> text{};
   const int family_number = family == Family::kIpv4 ? AF_INET : AF_INET6;
   if (inet_ntop(family_number, address.data(), text.data(), text.size()) == nullptr) return "?";

@@ -40,9 +40,8 @@ class PasswordVerifier {
   enum class State {
     kRight,
     kWrong,
-    kRequested,   // it is queued or being checked: ask again after changes()
-    kClientFull,  // this client has kMostOfClient passwords queued
-    kFull,
+    kRequested,  // it is queued or being checked: ask again after changes()
+    kFull,       // too many are queued, or of this client
     kNoThread,
   };
   struct VerifierStats {
@@ -60,8 +59,6 @@ class PasswordVerifier {
   void set_users(const Users& users);
   // Does not wait.
   State check(const Credentials& credentials, const ClientKey& client);
-  // The remembered result.
-  std::optional<bool> known(const Credentials& credentials) const;
 
   // Readable when it may be worth asking again.
   const EventFd& changes() const { return shared_->changes; }

@@ -7,18 +7,19 @@ namespace jetmem {
 namespace {
 
 constexpr std::array<std::string_view, kRefusalNames.size()> kWhat{
-    "has http.max_connections_per_client connections; its oldest are closed for its new ones",
+    "opened more than http.max_connections_per_client connections; an idle one of it or the new "
+    "one was closed",
+    "was refused a connection, as all of http.max_connections are open and none is idle",
+    "was idle while all of http.max_connections were open, and was closed for a new connection",
     "did not complete its request within http.request_timeout, and was cut",
     "read its answer too slowly, and was cut",
-    "was idle or slow while all of http.max_connections were open, and was cut for a new client",
-    "lost a connection, cut for a new client while all of http.max_connections were taken",
-    "held its share of http.max_connections while all were taken, and was refused one more",
     "got 503: unread answers fill the memory for them",
-    "got 429 or 503: too many passwords wait to be checked",
-    "got 429: its share of the history's time, or that of all clients, was used up",
+    "got 503: too many passwords wait to be checked",
+    "got 503: too many questions wait for the history",
     "got 421: its Host header is not a name of this device, as when a web page rebinds its DNS "
     "name here; if it is a name of this device, add it to http.hosts",
-    "sent a request that is malformed, ambiguous or too large (docs/access.md): 400, 414 or 431",
+    "sent a request that is malformed, ambiguous, too large or has a body (docs/access.md): 400, "
+    "414 or 431",
 };
 
 template <class E>

@@ -128,35 +128,27 @@ std::string Api::late(HistoryQueryWorker::State state) {
   return out;
 }
 
-ApiAnswer Api::on_query_worker(const std::string& key, QueryCost cost,
-                               std::function<ApiAnswer()> make) {
-  HistoryQueryWorker::Asker asker{timeout_.client, cost};
-  if (cost == QueryCost::kOwn) asker.client = own_client();
-  if (!timeout_.again && !query_worker_.may_ask(asker, clock_.mono())) {
-    return api_error(429, "too many questions to the history in a short time",
-                     "ask again in a few seconds, or for fewer points (limit, resolution)");
-  }
-  const bool may_wait = timeout_.may_recur || timeout_.again || timeout_.wait.count() > 0;
-  if (!may_wait && !query_worker_.has_answer(key) && !query_worker_.is_stuck()) {
-    return api_error(429, "too many requests wait for the history",
-                     "ask again in a few seconds");
-  }
-  const auto question = [make = std::move(make)] { return std::any(make()); };
-  // The web thread waits for its own question, not for those of others before it.
-  const bool waits = !timeout_.may_recur || query_worker_.is_idle();
-  const auto wait = waits ? timeout_.wait : std::chrono::milliseconds(0);
-  HistoryQueryWorker::Reply reply = query_worker_.ask(key, asker, question, wait);
+ApiAnswer Api::on_query_worker(const std::string& key, std::function<ApiAnswer()> make,
+                               bool for_all) {
+  using Asker = HistoryQueryWorker::Asker;
   using State = HistoryQueryWorker::State;
+  const Asker asker =
+      for_all ? Asker::kItself : (timeout_.is_local ? Asker::kLocal : Asker::kRemote);
+  HistoryQueryWorker::Reply reply = query_worker_.ask(
+      key, asker, [make = std::move(make)] { return std::any(make()); }, timeout_.wait);
   if (reply.state == State::kAnswered) {
     query_duration_ = reply.elapsed;
     if (auto* const answer = std::any_cast<ApiAnswer>(&reply.answer)) return std::move(*answer);
     return api_error(500, "no answer could be made of the history");
   }
-  const bool may_come = reply.state == State::kRequested || reply.state == State::kBusy;
-  if (may_come && timeout_.may_recur) {
+  if (reply.state == State::kRequested && timeout_.may_recur) {
     ApiAnswer out;
     out.later = true;
     return out;
+  }
+  if (reply.state == State::kFull) {
+    ++queue_full_;
+    return api_error(503, "too many questions wait for the history", "ask again in a second");
   }
   return api_error(503, late(reply.state), "ask again in a second; journalctl -u jetmemd");
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "daemon/http/api/history_query_worker.h"
@@ -49,10 +50,9 @@ struct ApiAnswer {
 
 // Who asks, and how long it has for what the history is asked.
 struct ApiTimeouts {
-  ClientKey client{};
+  bool is_local = false;                  // over the Unix socket
   std::chrono::milliseconds wait{2'000};  // in which the web thread does nothing else
   bool may_recur = false;                 // ApiAnswer::later is understood
-  bool again = false;                     // it did
 };
 
 // A body that is expensive to make, and what it was made of.
@@ -93,15 +93,17 @@ class Api {
   HistoryQueryWorker& worker() { return query_worker_; }
   // Questions to the history that were not answered in time, or not taken in for that reason.
   std::uint64_t timeouts() const { return timeouts_; }
+  // Questions refused since the last call, as too many waited.
+  std::uint64_t take_queue_full() { return std::exchange(queue_full_, 0); }
 
   // For the pages:
 
   // The device as the newest page shows it.
   const DeviceNow& now();
   // What `make` returns, called on the history worker's thread: it owns all that it uses. Questions
-  // of the same key share one answer.
-  ApiAnswer on_query_worker(const std::string& key, QueryCost cost,
-                            std::function<ApiAnswer()> make);
+  // of the same key share one answer. `for_all`: it is the same for all clients.
+  ApiAnswer on_query_worker(const std::string& key, std::function<ApiAnswer()> make,
+                            bool for_all = false);
   // How long the last answer of it took there.
   Nanoseconds query_duration() const { return query_duration_; }
   // Nothing where `body` is too old to be used again. It is made again when what it is made of
@@ -142,6 +144,7 @@ class Api {
   HistoryQueryWorker query_worker_;
   ApiTimeouts timeout_;
   std::uint64_t timeouts_ = 0;
+  std::uint64_t queue_full_ = 0;
   Nanoseconds query_duration_{0};
   // Of check_past(), on the clock of mono(); negative: never.
   Nanoseconds past_query_{-1};

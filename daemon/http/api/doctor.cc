@@ -12,10 +12,11 @@ ApiAnswer api_doctor(Api& api, const Parameters& /*parameters*/) {
   if (auto answer = api.kept(api.doctor_body, kRest)) return std::move(*answer);
   const auto now = std::make_shared<const DeviceNow>(api.now());
   ApiAnswer out = api.on_query_worker(
-      "doctor", QueryCost::kOwn,
+      "doctor",
       [now, history = api.history(), missing_reason = api.history_missing_reason()] {
         return api_text(doctor_json(examine(*now, history, missing_reason)));
-      });
+      },
+      true);
   if (out.later || out.code != 200) return out;
   return api.keep(api.doctor_body, std::move(out), api.query_duration());
 }

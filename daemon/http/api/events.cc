@@ -66,7 +66,7 @@ ApiAnswer api_events(Api& api, const Parameters& parameters) {
   }
   if (api.history() == nullptr) return api.no_history();
   return api.on_query_worker(
-      "events " + parameters.text(), QueryCost::kLight,
+      "events " + parameters.text(),
       [&history = *api.history(), requested = *requested, from = api.from()]() mutable {
         const auto past = history.events(requested);
         if (!past) return api_error(503, past.error().message);

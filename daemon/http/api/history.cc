@@ -130,7 +130,7 @@ ApiAnswer list(Api& api, const Parameters& parameters) {
     requested.after = std::string(*after);
     requested.has_after = true;
   }
-  return api.on_query_worker("history " + parameters.text(), QueryCost::kLight,
+  return api.on_query_worker("history " + parameters.text(),
                              [requested] { return list_of(requested); });
 }
 
@@ -190,7 +190,7 @@ ApiAnswer points(Api& api, const Parameters& parameters) {
   std::sort(name->labels.begin(), name->labels.end());
   requested->series.key = name->key();
   return api.on_query_worker(
-      "history " + parameters.text(), QueryCost::kHeavy,
+      "history " + parameters.text(),
       [&history = *api.history(), requested = *requested, has_metric = api.has_metric(name->family),
        from = api.from()] { return points_of(history, requested, has_metric, from); });
 }
@@ -250,7 +250,7 @@ ApiAnswer metric(Api& api, const Parameters& parameters) {
   // Who draws what any device may have asks for what this one lacks too: that is no error.
   const bool has_metric = api.has_metric(name->family) || Selection().wants(name->family);
   return api.on_query_worker(
-      "history " + parameters.text(), QueryCost::kHeavy,
+      "history " + parameters.text(),
       [&history = *api.history(), name = *name, requested = *requested, has_metric,
        from = api.from()] { return metric_of(history, name, requested, has_metric, from); });
 }
@@ -266,7 +266,7 @@ ApiAnswer moment(Api& api, const Parameters& parameters) {
   if (out.timeout > kMaxTimeout) {
     return api_error(400, "patience is more than a day", kFix);
   }
-  return api.on_query_worker("history " + parameters.text(), QueryCost::kLight,
+  return api.on_query_worker("history " + parameters.text(),
                              [&history = *api.history(), out, from = api.from()]() mutable {
                                auto samples = history.at(out.wall, out.timeout);
                                if (!samples) return api_error(503, samples.error().message);

@@ -55,7 +55,7 @@ void Api::check_past() {
   const bool query_boot = boot_query_ < Nanoseconds(0) ||
                           now - boot_query_ >= (now_.boot == 0 ? kNoBootRest : kBootRest);
   HistoryQueryWorker::Reply reply = query_worker_.ask(
-      "now", {own_client(), QueryCost::kOwn},
+      "now", HistoryQueryWorker::Asker::kItself,
       [history = inputs_.history, requested, query_boot, boot_id = inputs_.boot_id] {
         return std::any(past_now(*history, requested, query_boot, boot_id));
       },

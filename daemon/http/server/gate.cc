@@ -16,25 +16,18 @@ std::optional<Answer> Gate::check(const Request& request) {
   if (request.authorization.empty()) return refuse(AuthFailure::kMissing, request);
   const auto credentials = parse_basic_auth(request.authorization);
   if (!credentials) return refuse(AuthFailure::kWrong, request);
-  if (request.has_body) {
-    // It is refused in any case and cannot wait: its connection ends with the answer.
-    if (verifier_.known(*credentials).value_or(false)) return std::nullopt;
-    return refuse(AuthFailure::kWrong, request);
-  }
   switch (verifier_.check(*credentials, request.client)) {
     case PasswordVerifier::State::kRight:
       return std::nullopt;
     case PasswordVerifier::State::kWrong:
       return refuse(AuthFailure::kWrong, request);
-    case PasswordVerifier::State::kClientFull:
-      return put_off(429, request);
     case PasswordVerifier::State::kFull:
     case PasswordVerifier::State::kNoThread:
-      return put_off(503, request);
+      return put_off(request);
     case PasswordVerifier::State::kRequested:
       break;
   }
-  if (request.waited_for_gate > kTimeout) return put_off(503, request);
+  if (request.waited_for_gate > kTimeout) return put_off(request);
   Answer later;
   later.later = true;
   later.at_gate = true;
@@ -59,16 +52,12 @@ Answer Gate::refuse(AuthFailure why, const Request& request) {
   Answer out = text_answer(401, why == AuthFailure::kMissing ? "A user and password are required.\n"
                                                              : "Wrong user or password.\n");
   out.add("WWW-Authenticate", "Basic realm=\"jetmem\", charset=\"UTF-8\"");
-  if (request.has_body) {
-    out.close = true;
-    out.add("Connection", "close");
-  }
   return out;
 }
 
-Answer Gate::put_off(unsigned code, const Request& request) {
+Answer Gate::put_off(const Request& request) {
   refusals_.refused(Refusal::kPasswordQueue, request.client);
-  Answer out = text_answer(code, "Too many passwords wait to be checked; try again.\n");
+  Answer out = text_answer(503, "Too many passwords wait to be checked; try again.\n");
   out.add("Retry-After", "2");
   return out;
 }

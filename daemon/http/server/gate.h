@@ -37,7 +37,7 @@ class Gate {
 
  private:
   Answer refuse(AuthFailure why, const Request& request);
-  Answer put_off(unsigned code, const Request& request);
+  Answer put_off(const Request& request);
 
   std::optional<Answer> check_host(const Request& request);
 

@@ -17,31 +17,14 @@ namespace jetmem {
 // One compressor, allocated at its first use and kept. The web thread's own.
 class Gzip {
  public:
-  // The first bytes of a text, compressed once for all texts that begin so.
-  struct Beginning {
-    std::string deflate;   // whole blocks (RFC 1951), none the last, up to the end of a byte
-    std::size_t size = 0;  // of the text
-    std::uint32_t crc = 0;
-  };
-  // Empty: out of memory, or not possible.
-  Beginning begin(std::string_view text);
-
-  // Replaces `out` with `text`, which starts with what `beginning` was made of, as one gzip member
-  // (RFC 1952). False: out of memory.
-  bool compress(const Beginning& beginning, std::string_view text, std::string& out);
-  bool compress(std::string_view text, std::string& out) { return compress({}, text, out); }
+  // Replaces `out` with `text` as one gzip member (RFC 1952). False: out of memory.
+  bool compress(std::string_view text, std::string& out);
 
  private:
   struct Free {
     void operator()(libdeflate_compressor* compressor) const;
   };
-  // In space_, where it is valid until the next call. Empty: out of memory.
-  std::string_view deflate(std::string_view text);
-
   std::unique_ptr<libdeflate_compressor, Free> compressor_;
-  // Not filled with zeros, as a string's would be: only what is used of it becomes memory.
-  std::unique_ptr<char[]> space_;
-  std::size_t space_size_ = 0;
 };
 
 class GzipTexts {

@@ -18,20 +18,16 @@
 #include <vector>
 
 #include "daemon/http/access/host_guard.h"
-#include "daemon/http/server/received_request.h"
+#include "daemon/http/server/request_check.h"
 
 namespace jetmem {
 namespace {
 
-// So few that a storm of connections does not starve the other ports.
+// So few that a flood of connections does not starve the other ports.
 constexpr int kAcceptAtOnce = 16;
-// Of those that are refused, which costs little: all that the kernel queues.
-constexpr int kRefuseAtOnce = 512;
 constexpr int kSendBuffer = 128 << 10;  // bytes; the kernel doubles it
 constexpr Nanoseconds kAcceptPause = std::chrono::seconds(1);
-// Most questions to the history are answered within this time, and waited for; a request that takes
-// longer is suspended.
-constexpr std::chrono::milliseconds kAtOnce{10};
+// How long a request waits for the history.
 constexpr Nanoseconds kMaxTimeout = std::chrono::seconds(2);
 constexpr Nanoseconds kAskAgain = std::chrono::milliseconds(250);
 // While it waits for the next message of a TLS handshake, libmicrohttpd 0.9.75 asks to be called
@@ -39,11 +35,6 @@ constexpr Nanoseconds kAskAgain = std::chrono::milliseconds(250);
 // what does arrive.
 constexpr Nanoseconds kHandshakePause = std::chrono::milliseconds(20);
 constexpr int kRunsInHandshake = 4;
-// Requests that wait hold their connections: the others are for other requests. A client's first
-// one may always wait.
-constexpr std::size_t kMostWaiting = 16;
-constexpr std::size_t kMostWaitingOfClient = 8;
-
 // The machine's clock: the daemon's may run faster, with --speed.
 Nanoseconds now_of_wait() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -89,7 +80,7 @@ MHD_Result take_parameter(void* to, MHD_ValueKind /*kind*/, const char* name, st
 }
 
 // The body must not change until the request has ended.
-bool send(MHD_Connection* connection, const Answer& answer, bool is_last) {
+bool send(MHD_Connection* connection, const Answer& answer) {
   const std::string& body = *answer.body;
   MHD_Response* response = MHD_create_response_from_buffer(
       body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_PERSISTENT);
@@ -103,7 +94,6 @@ bool send(MHD_Connection* connection, const Answer& answer, bool is_last) {
     if (header.name != nullptr) add(header.name, header.value);
   }
   if (!answer.etag.empty()) add(MHD_HTTP_HEADER_ETAG, answer.etag.c_str());
-  if (is_last) add(MHD_HTTP_HEADER_CONNECTION, "close");
   if (answer.more) {
     for (const auto& [name, value] : *answer.more) add(name.c_str(), value.c_str());
   }
@@ -159,9 +149,9 @@ struct HttpPort::Calls {
   static void on_end(void* self, MHD_Connection* connection, void** /*state*/,
                      MHD_RequestTerminationCode why) {
     auto& port = *static_cast<HttpPort*>(self);
-    port.wait_no_longer(connection, why == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     if (Connection* const its = connection_of(connection)) {
       its->answer.reset();
+      its->is_waiting = its->is_suspended = false;
       port.connections_.finished(*its, now_of_wait());
       if (!std::exchange(its->in_headers, false) || its->is_cut) return;
       its->is_last = true;
@@ -173,7 +163,7 @@ struct HttpPort::Calls {
   }
 };
 
-// Called when a request's headers are complete, again when its body is, and when it waited.
+// Called twice when a request's headers are complete, and again when it waited.
 MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, const char* url,
                                        const char* method, const char* version,
                                        const char* /*upload_data*/,
@@ -189,30 +179,21 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
     request.accept_encoding = header_of(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
     request.if_none_match = header_of(connection, MHD_HTTP_HEADER_IF_NONE_MATCH);
     if (*state == nullptr) {
-      port.connections_.requested(*its, now_of_wait());
-      const RequestCheck check = check_request(connection, *its, method, version);
-      its->is_last = ends_connection(connection, version);
+      port.connections_.requested(*its);
+      const RequestCheck check(connection, *its, method, version);
+      its->is_last = check.may_end_connection();
       if (check.is_too_large()) {
         port.refuse_as_too_large(connection, *its);
         return MHD_NO;
       }
-      request.has_body = check.has_body();
+      // libmicrohttpd closes a connection whose request is answered at the first call, and reads no
+      // body then. Other requests are answered at the second one.
       if (check.is_malformed()) {
         port.shared_.refusals.refused(Refusal::kBadRequest, its->client);
         return port.send_answer(connection, *its, malformed()) ? MHD_YES : MHD_NO;
       }
-    }
-    // libmicrohttpd closes a connection whose request is answered at the first call, and reads no
-    // body then. That is right for requests with one, and for those that expect "100 Continue":
-    // where more bytes came with them, libmicrohttpd takes no answer later. Other connections stay
-    // open.
-    if (*state == nullptr) {
-      const bool ends = request.has_body || !header_of(connection, MHD_HTTP_HEADER_EXPECT).empty();
-      its->is_last = its->is_last || ends;
-      if (!ends) {
-        *state = &headers_seen;
-        return MHD_YES;
-      }
+      *state = &headers_seen;
+      return MHD_YES;
     }
     ParameterList parameters;
     parameters.reserve(Parameters::kMost + 1);  // so that no exception crosses the iterator
@@ -228,30 +209,27 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
 }
 
 bool HttpPort::answer(MHD_Connection* handle, Connection& connection, Request& request) {
-  request.timeout = timeout_of(handle, connection);
+  request.timeout = timeout_of(connection);
   request.client = connection.client;
   request.authorization = header_of(handle, MHD_HTTP_HEADER_AUTHORIZATION);
   request.host = header_of(handle, MHD_HTTP_HEADER_HOST);
   request.on_loopback = is_loopback(listener_.address());
-  if (const auto found = waiting_of(handle); found != waiting_.end() && found->at_gate) {
-    request.waited_for_gate = now_of_wait() - found->since;
+  if (connection.is_waiting && connection.at_gate) {
+    request.waited_for_gate = now_of_wait() - connection.waits_since;
   }
   const Answer answer = shared_.responder(request);
   if (answer.later) {
-    wait(handle, connection, answer.at_gate);
+    wait(connection, answer.at_gate);
     return true;
   }
   return send_answer(handle, connection, answer);
 }
 
 bool HttpPort::send_answer(MHD_Connection* handle, Connection& connection, const Answer& answer) {
-  const Nanoseconds now = now_of_wait();
-  const bool is_last = !answer.close && Connections::is_worn(connection, now);
-  connection.is_last = connection.is_last || is_last || answer.close;
-  connections_.answered(connection, answer.body->size(), now);
-  connection.answer =
-      std::make_unique<AnswerMemory::Held>(shared_.answers, answer.body, connection.client);
-  return send(handle, answer, is_last);
+  connection.is_last = connection.is_last || answer.close;
+  connections_.answered(connection, answer.body->size(), now_of_wait());
+  connection.answer = answer.body;
+  return send(handle, answer);
 }
 
 HttpPort::HttpPort(Listener listener, const Shared& shared, std::shared_ptr<const TlsServer> tls)
@@ -295,7 +273,7 @@ bool HttpPort::start_daemon() {
       MHD_OPTION_NOTIFY_CONNECTION, Calls::on_connection, this,
       MHD_OPTION_CONNECTION_LIMIT, options_.max_connections + kSpareConnections,
       MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(connection_timeout),
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, RequestCheck::kConnectionMemory,
       tls_ ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, no_certificate,
       MHD_OPTION_END);
   // clang-format on
@@ -309,7 +287,7 @@ bool HttpPort::start_daemon() {
 void HttpPort::stop_daemon() {
   if (daemon_ == nullptr) return;
   // libmicrohttpd aborts the process if a connection is still suspended.
-  for (Waiting& each : waiting_) wake(each);
+  for (const auto& each : connections_.all()) wake(*each);
   MHD_stop_daemon(daemon_);
   daemon_ = nullptr;
 }
@@ -340,10 +318,8 @@ void HttpPort::begin(MHD_Connection* handle, void** context) {
 }
 
 void HttpPort::end(Connection& connection) {
-  // libmicrohttpd can close a suspended connection without on_end().
-  wait_no_longer(connection.handle, false);
   const Handshake& handshake = connection.handshake;
-  if (connection.is_evicted) {
+  if (connection.is_counted) {
     // Counted already.
   } else if (connection.in_handshake() || handshake.client_refused) {
     const auto why = handshake.client_refused               ? HandshakeFailure::kClientCertificate
@@ -383,179 +359,98 @@ void HttpPort::refuse_as_malformed(const Connection& connection) {
 void HttpPort::refuse_as_too_large(MHD_Connection* handle, Connection& connection) {
   shared_.refusals.refused(Refusal::kBadRequest, connection.client);
   send_too_large(handle, connection);
-  connections_.cut(connection);
+  connection.is_cut = true;
   ::shutdown(connection.fd, SHUT_RDWR);
 }
 
 void HttpPort::cut(Connection& connection) {
-  connections_.cut(connection);
+  connection.is_cut = true;
   // Otherwise the kernel would keep unread bytes for minutes.
   int unread = 0;
   if (::ioctl(connection.fd, SIOCOUTQ, &unread) != 0 || unread > 0) {
     const linger at_once{1, 0};
     ::setsockopt(connection.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
-  end_socket(connection);
-}
-
-void HttpPort::cut_gently(Connection& connection) {
-  // Its last answer is with the kernel, and whoever reads it has had less time than a request may
-  // take.
-  const bool is_answered = connection.phase == Connection::Phase::kRequest &&
-                           connection.requests > 0 &&
-                           now_of_wait() - connection.since < options_.request_timeout;
-  if (!is_answered) {
-    cut(connection);
-    return;
-  }
-  connections_.cut(connection);
-  // A reader that stands still does not keep it in the kernel for minutes. Not for Unix sockets.
-  const unsigned patience = static_cast<unsigned>(
-      std::chrono::ceil<std::chrono::milliseconds>(options_.request_timeout).count());
-  ::setsockopt(connection.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
-  end_socket(connection);
-}
-
-void HttpPort::end_socket(const Connection& connection) {
   ::shutdown(connection.fd, SHUT_RDWR);
-  // libmicrohttpd does not look at it while it sleeps.
-  if (const auto found = waiting_of(connection.handle); found != waiting_.end()) wake(*found);
+  // libmicrohttpd does not look at it while it is suspended.
+  wake(connection);
+}
+
+void HttpPort::cut(Connection& connection, Refusal why) {
+  shared_.refusals.refused(why, connection.client);
+  connection.is_counted = true;
+  cut(connection);
 }
 
 bool HttpPort::cut_overdue() {
   bool out = false;
   const Nanoseconds now = now_of_wait();
-  while (Connection* const late = connections_.overdue(now)) {
-    // A handshake that takes too long is counted where it ends.
-    if (late->phase == Connection::Phase::kAnswer) {
-      shared_.refusals.refused(Refusal::kSlowReader, late->client);
-    } else if (!late->in_handshake()) {
-      shared_.refusals.refused(Refusal::kSlowRequest, late->client);
-    }
-    cut(*late);
+  for (const auto& each : connections_.all()) {
+    if (each->is_cut || each->deadline > now) continue;
     out = true;
+    if (each->phase == Connection::Phase::kAnswer) {
+      cut(*each, Refusal::kSlowReader);
+    } else if (each->in_handshake()) {
+      cut(*each);  // counted where it ends
+    } else {
+      cut(*each, Refusal::kSlowRequest);
+    }
   }
   return out;
 }
 
-void HttpPort::evict(const ClientKey* client) {
-  const Connections::Eviction evicted = connections_.to_evict(now_of_wait(), client);
-  if (evicted.connection == nullptr) return;
-  const Refusal why = client != nullptr ? Refusal::kClientConnections
-                      : evicted.is_idle ? Refusal::kIdleEvicted
-                                        : Refusal::kBusyEvicted;
-  evict(*evicted.connection, why);
-}
-
-void HttpPort::evict(Connection& connection, Refusal why) {
-  shared_.refusals.refused(why, connection.client);
-  connection.is_evicted = true;
-  cut_gently(connection);
-}
-
-bool HttpPort::take_share(const ClientKey& client) {
-  if (Connection* const given = connections_.to_share(client)) {
-    evict(*given, Refusal::kBusyEvicted);
+bool HttpPort::make_room(const ClientKey& client) {
+  const bool is_share_full =
+      !is_unix() && connections_.count(&client) >= options_.max_connections_per_client;
+  if (!is_share_full && connections_.count() < options_.max_connections) return true;
+  if (Connection* const idle = connections_.oldest_idle(is_share_full ? &client : nullptr)) {
+    cut(*idle, is_share_full ? Refusal::kClientConnections : Refusal::kIdleEvicted);
     return true;
   }
-  const Connections::Eviction own = connections_.to_evict(now_of_wait(), &client);
-  if (own.connection == nullptr || !own.is_idle) return false;
-  evict(*own.connection, Refusal::kIdleEvicted);
-  return true;
+  shared_.refusals.refused(is_share_full ? Refusal::kClientConnections : Refusal::kConnections,
+                           client);
+  return false;
 }
 
-void HttpPort::make_room(const ClientKey& client) {
-  if (connections_.has_reserved(client)) return;
-  if (!is_unix() && connections_.of_client(client) >= options_.max_connections_per_client) {
-    evict(&client);
+void HttpPort::add_unread(std::set<const std::string*>& bodies) const {
+  for (const auto& each : connections_.all()) {
+    if (each->answer) bodies.insert(each->answer.get());
   }
-  if (connections_.unreserved() >= options_.max_connections) evict(nullptr);
 }
 
-std::vector<HttpPort::Waiting>::iterator HttpPort::waiting_of(const MHD_Connection* connection) {
-  return std::find_if(waiting_.begin(), waiting_.end(),
-                      [&](const Waiting& each) { return each.connection == connection; });
-}
-
-std::size_t HttpPort::waiting(const ClientKey* client) const {
-  return static_cast<std::size_t>(
-      std::count_if(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
-        return !each.at_gate && (client == nullptr || each.client == *client);
-      }));
-}
-
-ApiTimeouts HttpPort::timeout_of(const MHD_Connection* handle, const Connection& connection) {
+ApiTimeouts HttpPort::timeout_of(const Connection& connection) {
   ApiTimeouts out;
-  out.client = connection.client;
-  out.wait = kAtOnce;
-  const auto found = waiting_of(handle);
-  out.again = found != waiting_.end() && !found->at_gate;
-  if (out.again) {
-    out.may_recur = now_of_wait() - found->since < kMaxTimeout;
-  } else if (const std::size_t own = waiting(&connection.client); own > 0) {
-    out.may_recur =
-        own < kMostWaitingOfClient &&
-        waiting(nullptr) < std::min<std::size_t>(kMostWaiting, options_.max_connections / 2);
-  } else {
-    out.may_recur = waiting(nullptr) < options_.max_connections;
-  }
-  // It has already waited, or many others wait before it.
-  if (out.again || !out.may_recur) out.wait = std::chrono::milliseconds(0);
+  out.is_local = connection.client.is_local();
+  out.wait = std::chrono::milliseconds(0);
+  out.may_recur = !connection.is_waiting || connection.at_gate ||
+                  now_of_wait() - connection.waits_since < kMaxTimeout;
   return out;
 }
 
-void HttpPort::wait(MHD_Connection* handle, const Connection& connection, bool at_gate) {
-  auto found = waiting_of(handle);
+void HttpPort::wait(Connection& connection, bool at_gate) {
   const Nanoseconds now = now_of_wait();
-  if (found == waiting_.end()) {
-    Waiting added;
-    added.connection = handle;
-    added.client = connection.client;
-    added.since = now;
-    added.at_gate = at_gate;
-    found = waiting_.insert(waiting_.end(), added);
-  }
-  // It has passed the gate and now waits for the history.
-  if (found->at_gate && !at_gate) {
-    found->since = now;
-    found->at_gate = false;
-  }
-  found->asleep_since = now;
-  found->asleep = true;
-  MHD_suspend_connection(handle);
+  // Or it has passed the gate and now waits for the history.
+  if (!connection.is_waiting || connection.at_gate != at_gate) connection.waits_since = now;
+  connection.is_waiting = true;
+  connection.at_gate = at_gate;
+  connection.suspended_since = now;
+  connection.is_suspended = true;
+  MHD_suspend_connection(connection.handle);
 }
 
-void HttpPort::wait_no_longer(const MHD_Connection* handle, bool is_answered) {
-  const auto found = waiting_of(handle);
-  if (found == waiting_.end()) return;
-  const bool has_left = !found->at_gate && !is_answered;
-  const ClientKey client = found->client;
-  waiting_.erase(found);
-  if (has_left) shared_.client_left(client);
-}
-
-void HttpPort::wake(Waiting& waiting) {
-  if (!std::exchange(waiting.asleep, false)) return;
-  MHD_resume_connection(waiting.connection);
+void HttpPort::wake(Connection& connection) {
+  if (std::exchange(connection.is_suspended, false)) MHD_resume_connection(connection.handle);
 }
 
 bool HttpPort::wake_waiting(bool has_changes) {
   bool woken = false;
   const Nanoseconds now = now_of_wait();
-  for (Waiting& each : waiting_) {
-    if (!each.asleep || (!has_changes && now - each.asleep_since < kAskAgain)) continue;
-    wake(each);
+  for (const auto& each : connections_.all()) {
+    if (!each->is_suspended || (!has_changes && now - each->suspended_since < kAskAgain)) continue;
+    wake(*each);
     woken = true;
   }
   return woken;
-}
-
-// Not MHD_DAEMON_INFO_CURRENT_CONNECTIONS: asking for it frees closed connections, which MHD_run(),
-// our caller, may still be iterating over.
-unsigned HttpPort::connections() const { return static_cast<unsigned>(connections_.size()); }
-
-bool HttpPort::is_full() const {
-  return connections() >= options_.max_connections + kSpareConnections;
 }
 
 int HttpPort::listen_fd(Nanoseconds now) const {
@@ -580,8 +475,8 @@ Nanoseconds HttpPort::timeout(Nanoseconds now) const {
     if (out < Nanoseconds(0) || left < out) out = left;
   };
   until(connections_.next_deadline());
-  const bool has_sleepers = std::any_of(waiting_.begin(), waiting_.end(),
-                                        [](const Waiting& each) { return each.asleep; });
+  const bool has_sleepers = std::any_of(connections_.all().begin(), connections_.all().end(),
+                                        [](const auto& each) { return each->is_suspended; });
   if (has_sleepers && (out < Nanoseconds(0) || kAskAgain < out)) out = kAskAgain;
   if (now < accept_again_ && (out < Nanoseconds(0) || accept_again_ - now < out)) {
     out = accept_again_ - now;
@@ -589,23 +484,8 @@ Nanoseconds HttpPort::timeout(Nanoseconds now) const {
   return out;
 }
 
-HttpPort::Entrance HttpPort::entrance() {
-  // On a Unix socket root need not wait.
-  if (is_unix() || connections_.unreserved() < options_.max_connections) return {};
-  const Nanoseconds now = now_of_wait();
-  const Connections::Eviction next = connections_.to_evict(now);
-  if (storm_.lasts(now, next.is_idle) && connections_.has_client_with_several()) return {true, {}};
-  return {false, next.grace};
-}
-
 bool HttpPort::accept_waiting(Nanoseconds now) {
-  int refused = 0;
-  Entrance entry = entrance();
-  for (int i = 0; i < kAcceptAtOnce && refused < kRefuseAtOnce && !is_full(); ++i) {
-    if (entry.pause > Nanoseconds(0)) {
-      accept_again_ = now + entry.pause;
-      return true;
-    }
+  for (int i = 0; i < kAcceptAtOnce && !is_full(); ++i) {
     sockaddr_storage from{};
     socklen_t length = sizeof from;
     const int fd = ::accept4(listener_.fd(), reinterpret_cast<sockaddr*>(&from), &length,
@@ -616,17 +496,13 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
       accept_again_ = now + kAcceptPause;
       return false;
     }
-    accepted_ = is_unix() ? local_client_key(fd) : client_key(from);
-    if (entry.is_shared && !take_share(accepted_)) {
-      shared_.refusals.refused(Refusal::kBusyRefused, accepted_);
+    accepted_ = client_key(from);
+    if (!make_room(accepted_)) {
       ::close(fd);
-      ++refused;
-      --i;
       continue;
     }
     // What a slow reader has not read stays with us, where it is bounded, not in the kernel.
     ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
-    if (!entry.is_shared) make_room(accepted_);
     sockaddr_storage peer{};
     peer.ss_family = is_unix() ? AF_UNIX : AF_INET;
     is_adding_ = true;
@@ -638,7 +514,6 @@ bool HttpPort::accept_waiting(Nanoseconds now) {
       accept_again_ = now + kAcceptPause;
       return false;
     }
-    entry = entrance();
   }
   return true;
 }

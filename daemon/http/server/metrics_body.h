@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of /metrics: the page, rendered at most once a cycle and only when requested, and after
-// it the web thread's own series, which change with each scrape. Families that rarely change come
-// first; their text and compressed form are reused.
+// The body of /metrics: the page and, behind it, the web thread's own metrics.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "daemon/http/server/gzip.h"
-#include "daemon/http/server/settled_families.h"
 #include "report/exposition/exposition.h"
 
 namespace jetmem {
@@ -33,18 +28,9 @@ class MetricsBody {
 
  private:
   using Text = std::shared_ptr<std::string>;
-  static constexpr std::uint64_t kNothing = UINT64_MAX;
-
-  void render(const Page& page);
 
   Gzip& gzip_;
   Text plain_ = std::make_shared<std::string>();
-  SettledFamilies settled_;
-  bool has_settled_ = false;      // whether plain_ begins with the text of these
-  std::size_t settled_size_ = 0;  // its size
-  std::optional<Gzip::Beginning> settled_gzip_;
-  std::size_t page_size_ = 0;       // how much of plain_ is the page
-  std::uint64_t cycle_ = kNothing;  // of that page; 0: there is none
   Text compressed_ = std::make_shared<std::string>();
 };
 

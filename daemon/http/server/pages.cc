@@ -69,9 +69,6 @@ Answer Pages::answer(const Request& request) {
   out.add("X-Content-Type-Options", "nosniff");
   // No page of another site may embed it.
   out.add("Cross-Origin-Resource-Policy", "same-origin");
-  // A body that is never read must not be taken for the next request.
-  if (request.has_body) out.close = true;
-  if (out.close) out.add("Connection", "close");
   const bool is_asset = request.path != "/" && find_asset(request.path) != nullptr;
   metrics_.count_request(is_asset ? "/page" : request.path, out.code);
   return out;
@@ -83,7 +80,6 @@ Answer Pages::route(const Request& request) {
     out.add("Allow", "GET, HEAD");
     return out;
   }
-  if (request.has_body) return text_answer(413, "A request must not have a body.\n");
   if (request.path == "/metrics") return metrics_page(request);
   if (request.path == "/api/v1/alerts") return alerts_page(request);
   if (request.path == "/healthz") return health_page();
@@ -184,7 +180,6 @@ Answer Pages::api_page(const Api::Endpoint& endpoint, const Request& request) {
   out.code = answer.code;
   out.body = std::move(answer.body);
   send_json(request, out, answer.generation);
-  if (out.code == 429) out.add("Retry-After", "2");
   if (out.code == 503) out.add("Retry-After", "1");
   return out;
 }

@@ -30,7 +30,6 @@ struct Request {
   std::string_view path;  // without the query
   std::string_view accept_encoding{};
   std::string_view if_none_match{};
-  bool has_body = false;
   std::span<const Parameter> parameters{};  // of the query; only the API looks at them
   ApiTimeouts timeout{};                    // with the history
   // For the gate (daemon/http/server/gate.h) only.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "base/text/text.h"
@@ -29,13 +30,9 @@ int poll_timeout(Nanoseconds timeout) {
 }
 
 Answer no_room() {
-  Answer out;
-  out.code = 503;
-  out.body = std::make_shared<const std::string>(
-      "Slow readers hold as many answers as they may; ask again, or for a shorter one.\n");
-  out.add("Content-Type", "text/plain; charset=utf-8");
-  out.add("Cache-Control", "no-store");
-  out.add("X-Content-Type-Options", "nosniff");
+  Answer out = text_answer(503,
+                           "Slow readers hold as many answers as they may; ask again, or for a "
+                           "shorter one.\n");
   out.add("Retry-After", "2");
   return out;
 }
@@ -52,8 +49,7 @@ Web::Web(WebOptions options, const Clock& clock, PageBuffer& buffer, AlertsBuffe
       refusals_(clock, options_.log),
       gate_(refusals_, options_.hosts),
       responder_([this](const Request& request) { return answer(request); }),
-      client_left_([this](const ClientKey& client) { client_left(client); }),
-      shared_{options_, responder_, client_left_, refusals_, answers_} {
+      shared_{options_, responder_, refusals_} {
   metrics_.set_access(refusals_.stats());
 }
 
@@ -67,16 +63,20 @@ Answer Web::answer(const Request& request) {
   }
   metrics_.set_connections(connections());
   AccessStats& stats = refusals_.stats();
-  stats.buffered_bytes = answers_.bytes();
+  stats.buffered_bytes = unread_bytes();
   const PasswordVerifier::VerifierStats passwords = gate_.worker().stats();
   stats.passwords_right = passwords.right;
   stats.passwords_wrong = passwords.wrong;
   stats.password_seconds = passwords.seconds;
   Answer out = pages_.answer(request);
   if (out.later) return out;
-  if (out.code == 429) refusals_.refused(Refusal::kHistoryShare, request.client);
-  if (!answers_.has_room(out.body, request.client)) {
-    refusals_.refused(Refusal::kAnswerMemory, request.client);
+  if (pages_.api().take_queue_full() > 0) {
+    refusals_.refused(Refusal::kHistoryQueue, request.client);
+  }
+  const std::size_t most = request.client.is_local() ? kMostUnreadWithLocal : kMostUnread;
+  if (out.body->size() > kSmallAnswer && stats.buffered_bytes > 0 &&
+      unread_bytes(out.body.get()) > most) {
+    refusals_.refused(Refusal::kResponseMemory, request.client);
     metrics_.count_instead(request.path, out.code, 503);
     out = no_room();
   }
@@ -84,11 +84,15 @@ Answer Web::answer(const Request& request) {
   return out;
 }
 
-void Web::client_left(const ClientKey& client) {
-  const bool waits = std::any_of(endpoints_.begin(), endpoints_.end(), [&](const Endpoint& each) {
-    return each.port && each.port->waiting(&client) > 0;
-  });
-  if (!waits) pages_.api().worker().client_left(client);
+std::size_t Web::unread_bytes(const std::string* added) const {
+  std::set<const std::string*> bodies;
+  if (added != nullptr) bodies.insert(added);
+  for (const Endpoint& endpoint : endpoints_) {
+    if (endpoint.port) endpoint.port->add_unread(bodies);
+  }
+  std::size_t out = 0;
+  for (const std::string* const each : bodies) out += each->size();
+  return out;
 }
 
 unsigned Web::connections() const {
@@ -130,8 +134,6 @@ bool Web::stop() {
     stop_.signal();
     thread_.join();
   }
-  // One after the other: as its connections end, each asks the others.
-  for (Endpoint& endpoint : endpoints_) endpoint.port.reset();
   endpoints_.clear();
   publish_addresses();
   if (access_files_) access_files_->stop(kAccessTimeout);
@@ -220,15 +222,6 @@ void Web::take_access() {
   }
 }
 
-// Half of a processor is enough for everybody who means well.
-void Web::rest() {
-  const Nanoseconds pause = cpu_share_.rest(clock_.mono(), thread_cpu_time());
-  if (pause <= Nanoseconds(0)) return;
-  refusals_.stats().throttled_seconds += to_seconds(pause);
-  pollfd stop{stop_.get(), POLLIN, 0};
-  ::poll(&stop, 1, poll_timeout(pause));
-}
-
 void Web::check_history() {
   const bool stuck = pages_.api().worker().is_stuck();
   if (stuck == std::exchange(history_stuck_, stuck)) return;
@@ -296,7 +289,6 @@ void Web::run() {
       publish_addresses();
     }
     check_history();
-    rest();
     retry(now);
   }
 }

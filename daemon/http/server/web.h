@@ -18,9 +18,7 @@
 #include "base/result.h"
 #include "base/worker_thread.h"
 #include "daemon/http/access/access_files.h"
-#include "daemon/http/access/cpu_share.h"
 #include "daemon/http/access/refusals.h"
-#include "daemon/http/access/response_memory.h"
 #include "daemon/http/page_buffer.h"
 #include "daemon/http/server/gate.h"
 #include "daemon/http/server/http_port.h"
@@ -34,6 +32,12 @@ namespace jetmem {
 
 class Web {
  public:
+  // Answers that clients have not read yet, in all; beyond it only small ones are sent. For local
+  // clients there is more, so that readers over TCP do not shut them out.
+  static constexpr std::size_t kMostUnread = 16U << 20;
+  static constexpr std::size_t kMostUnreadWithLocal = 20U << 20;
+  static constexpr std::size_t kSmallAnswer = 128U << 10;
+
   // An address that could not be listened on at start now can (no error), or fails for another
   // reason than the last one. Called on the web thread.
   using OnListen = std::function<void(const ListenAddress&, const std::optional<Error>&)>;
@@ -77,13 +81,12 @@ class Web {
   // TCP addresses without rules for them.
   bool must_stay_closed(const Endpoint& endpoint) const;
   void take_access();
-  void rest();
   void run();
   void retry(Nanoseconds now);
   void check_history();
-  // One that waited for the history: perhaps it waits on another connection.
-  void client_left(const ClientKey& client);
   unsigned connections() const;
+  // Of answers that clients have not read, and this one; each body counts once.
+  std::size_t unread_bytes(const std::string* added = nullptr) const;
   Nanoseconds timeout(Nanoseconds now);
   void publish_addresses();
 
@@ -94,12 +97,9 @@ class Web {
   WebMetrics metrics_;
   Pages pages_;
   Refusals refusals_;
-  AnswerMemory answers_;
   Gate gate_;
   std::unique_ptr<AccessFiles> access_files_;  // null: no web configuration is named
-  CpuShare cpu_share_;
   Responder responder_;
-  std::function<void(const ClientKey&)> client_left_;
   HttpPort::Shared shared_;
   std::vector<Endpoint> endpoints_;  // the web thread's while it runs
   bool history_stuck_ = false;       // as last logged

@@ -19,8 +19,8 @@ constexpr std::array kMetrics{
             "other.",
             {"path", "code"}, WebMetrics::kPaths.size() * WebMetrics::kCodes.size()),
     gauge("jetmem_http_connections",
-          "HTTP connections open now. At http.max_connections of an address one is closed for each "
-          "new client."),
+          "HTTP connections open now. At http.max_connections of an address an idle one is closed "
+          "for each new one."),
     counter(
         "jetmem_http_listen_failures_total",
         "Failed attempts to listen on a configured address; each is repeated until it succeeds."),

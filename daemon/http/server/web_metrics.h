@@ -37,8 +37,7 @@ class WebMetrics {
                                                            "/page",
                                                            "/readyz",
                                                            "other"};
-  static constexpr std::array<unsigned, 11> kCodes{200, 304, 400, 401, 404, 405,
-                                                   413, 421, 429, 500, 503};
+  static constexpr std::array<unsigned, 9> kCodes{200, 304, 400, 401, 404, 405, 421, 500, 503};
 
   WebMetrics() : section_(table_.add_section("web")) {}
 

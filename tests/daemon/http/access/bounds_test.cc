@@ -1,120 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds on the web server's memory and CPU time, and how refusals are logged.
+// How refusals are counted and logged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/http/access/cpu_share.h"
 #include "daemon/http/access/refusals.h"
-#include "daemon/http/access/response_memory.h"
 #include "report/exposition/exposition.h"
 
 namespace jetmem {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 using testing::HasSubstr;
-
-AnswerMemory::Body body(std::size_t size) { return std::make_shared<const std::string>(size, 'x'); }
 
 ClientKey client(std::uint8_t number) {
   ClientKey out;
   out.family = ClientKey::Family::kIpv4;
   out.address[3] = number;
   return out;
-}
-
-TEST(AnswerMemoryTest, OneClientCannotTakeAll) {
-  AnswerMemory memory;
-  std::vector<std::unique_ptr<AnswerMemory::Held>> held;
-  const auto take = [&](std::size_t size, const ClientKey& who) {
-    const auto answer = body(size);
-    if (!memory.has_room(answer, who)) return false;
-    held.push_back(std::make_unique<AnswerMemory::Held>(memory, answer, who));
-    return true;
-  };
-  EXPECT_TRUE(take(4 << 20, client(1)));
-  EXPECT_TRUE(take(4 << 20, client(1)));
-  EXPECT_FALSE(take(4 << 20, client(1)));
-  EXPECT_TRUE(take(4 << 20, client(2)));
-  EXPECT_TRUE(take(4 << 20, client(3)));
-  EXPECT_FALSE(take(4 << 20, client(4)));
-  // A scrape is always answered.
-  EXPECT_TRUE(take(100 << 10, client(1)));
-  EXPECT_EQ(memory.bytes(), (16U << 20) + (100U << 10));
-  held.clear();
-  EXPECT_EQ(memory.bytes(), 0U);
-  EXPECT_TRUE(take(4 << 20, client(4)));
-}
-
-TEST(AnswerMemoryTest, ThereIsRoomForLocalClientsAndMoreForRoot) {
-  AnswerMemory memory;
-  std::vector<std::unique_ptr<AnswerMemory::Held>> held;
-  const auto fill = [&](const ClientKey& who) {
-    int count = 0;
-    for (auto answer = body(2 << 20); memory.has_room(answer, who); answer = body(2 << 20)) {
-      held.push_back(std::make_unique<AnswerMemory::Held>(memory, answer, who));
-      ++count;
-    }
-    return count;
-  };
-  for (std::uint8_t i = 0; i < 4; ++i) fill(client(i));
-  ASSERT_EQ(memory.bytes(), AnswerMemory::kMost);
-  ClientKey user;
-  user.user = 1000;
-  EXPECT_EQ(fill(user), 2);
-  ClientKey root;
-  root.user = 0;
-  EXPECT_EQ(fill(root), 2);
-}
-
-TEST(AnswerMemoryTest, ASharedBodyCountsOnce) {
-  AnswerMemory memory;
-  const auto page = body(3 << 20);
-  std::vector<std::unique_ptr<AnswerMemory::Held>> held;
-  for (std::uint8_t i = 0; i < 60; ++i) {
-    ASSERT_TRUE(memory.has_room(page, client(i % 2)));
-    held.push_back(std::make_unique<AnswerMemory::Held>(memory, page, client(i % 2)));
-  }
-  EXPECT_EQ(memory.bytes(), 3U << 20);
-  held.erase(held.begin() + 1, held.end());
-  EXPECT_EQ(memory.bytes(), 3U << 20);
-}
-
-TEST(AnswerMemoryTest, ASingleAnswerMayHaveAnySize) {
-  AnswerMemory memory;
-  EXPECT_TRUE(memory.has_room(body(20 << 20), client(1)));
-}
-
-TEST(CpuShareTest, SavedTimeMayBeSpentAtOnceThenHalf) {
-  CpuShare share;
-  Nanoseconds now(0);
-  Nanoseconds used(0);
-  share.rest(now, used);
-  now = seconds(10);
-  // A second at once is fine...
-  now += seconds(1);
-  used += seconds(1);
-  EXPECT_EQ(share.rest(now, used), Nanoseconds(0));
-  // ...and then a flood is served half of the time.
-  Nanoseconds rested(0);
-  const Nanoseconds begin = now;
-  while (now - begin < seconds(20)) {
-    now += milliseconds(5);
-    used += milliseconds(5);
-    const Nanoseconds rest = share.rest(now, used);
-    EXPECT_LE(rest, CpuShare::kMaxRest);
-    now += rest;
-    rested += rest;
-  }
-  EXPECT_NEAR(to_seconds(rested), 10, 0.6);
-}
-
-TEST(CpuShareTest, OccasionalRequestsNeverRest) {
-  CpuShare share;
-  for (int i = 0; i < 1000; ++i) {
-    EXPECT_EQ(share.rest(seconds(i), milliseconds(400 * i)), Nanoseconds(0));
-  }
 }
 
 TEST(RefusalsTest, AreLoggedAtOnceThenOnceAMinute) {
@@ -134,7 +35,7 @@ TEST(RefusalsTest, AreLoggedAtOnceThenOnceAMinute) {
   ASSERT_EQ(reported.size(), 2U);
   EXPECT_THAT(reported[1], HasSubstr("0.0.0.8 did not"));
   EXPECT_THAT(reported[1], HasSubstr("(99 entries before it suppressed)"));
-  EXPECT_EQ(refusals.stats().refused[1], 101U);
+  EXPECT_EQ(refusals.stats().refused[static_cast<std::size_t>(Refusal::kSlowRequest)], 101U);
   // Each kind on its own.
   refusals.refused(Refusal::kSlowReader, client(8));
   refusals.auth_failed(AuthFailure::kWrong, client(8));
@@ -146,6 +47,18 @@ TEST(RefusalsTest, AreLoggedAtOnceThenOnceAMinute) {
   refusals.handshake_failed(HandshakeFailure::kOther, client(8), "");
   EXPECT_EQ(reported.size(), 5U);
   EXPECT_EQ(refusals.stats().handshake_failures[2], 1U);
+}
+
+TEST(RefusalsTest, EachReasonIsCountedAndLoggedOnce) {
+  ManualClock clock;
+  std::vector<std::string> reported;
+  const WebLog log = [&](LogLevel, std::string message) { reported.push_back(std::move(message)); };
+  Refusals refusals(clock, log);
+  for (std::size_t i = 0; i < kRefusalNames.size(); ++i) {
+    for (int times = 0; times < 3; ++times) refusals.refused(static_cast<Refusal>(i), client(1));
+    EXPECT_EQ(refusals.stats().refused[i], 3U) << kRefusalNames[i];
+    EXPECT_EQ(reported.size(), i + 1) << kRefusalNames[i];
+  }
 }
 
 TEST(AccessStatsTest, EverySeriesIsDeclared) {

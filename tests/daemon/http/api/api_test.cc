@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "daemon/http/server/gzip.h"
 #include "daemon/http/server/pages.h"
@@ -435,63 +437,41 @@ TEST_F(ApiTest, LongEventsMakeMorePages) {
     }
     if (!past->more) break;
     before = std::to_string(past->events.back().id);
-    // What a page costs is the machine's time: on a slow one the next would have to wait.
-    clock_.advance(seconds(120));
-    sample(1);
   }
   EXPECT_EQ(seen, 1200U);
 }
 
-TEST_F(ApiTest, DearQuestionsWaitTheirTurn) {
+TEST_F(ApiTest, EightQuestionsWaitAndOneMoreIsRefused) {
   start();
-  // What they cost is the desk's own time.
-  history_.on_ask = [] { std::this_thread::sleep_for(milliseconds(300)); };
-  int answered = 0;
-  while (answered < 20 && get("/api/v1/events").code == 200) ++answered;
-  EXPECT_GE(answered, 6);
-  EXPECT_LE(answered, 10);
-  const Answer answer = get("/api/v1/history");
-  EXPECT_EQ(answer.code, 429U);
-  EXPECT_THAT(*answer.body, HasSubstr("too many questions"));
-  clock_.advance(seconds(8));
-  sample(1);
-  EXPECT_EQ(get("/api/v1/events").code, 200U);
-}
-
-TEST_F(ApiTest, WhoHasNoPlaceToWaitIsRefusedAtOnce) {
-  start();
-  int asked = 0;
-  history_.on_ask = [&] { ++asked; };
-  Request request{.method = "GET", .path = "/api/v1/events"};
-  request.timeout.wait = milliseconds(0);
-  const Answer answer = pages_->answer(request);
-  EXPECT_EQ(answer.code, 429U);
-  EXPECT_THAT(*answer.body, HasSubstr("too many requests wait"));
-  EXPECT_EQ(get("/api/v1/events").code, 200U);
-  EXPECT_EQ(asked, 1);
-}
-
-TEST_F(ApiTest, OneClientsQuestionsRefuseNobodyElse) {
-  start();
-  history_.on_ask = [] { std::this_thread::sleep_for(milliseconds(300)); };
-  const auto code_for = [&](std::uint8_t client, std::string_view path, std::string_view query) {
-    const std::vector<Parameter> parameters{{"series", kKey}, {"from", query}};
-    Request request{.method = "GET", .path = path};
-    if (!query.empty()) request.parameters = parameters;
-    request.timeout.client.family = ClientKey::Family::kIpv4;
-    request.timeout.client.address[3] = client;
-    return pages_->answer(request).code;
+  std::promise<void> disk;
+  history_.on_ask = [ready = disk.get_future().share()] { ready.wait(); };
+  const auto ask_from = [&](int from, bool is_local) {
+    const std::string text = "-" + std::to_string(100 + from);
+    const std::vector<Parameter> parameters{{"series", kKey}, {"from", text}};
+    Request request{.method = "GET", .path = "/api/v1/history", .parameters = parameters};
+    request.timeout = {.is_local = is_local, .wait = milliseconds(0), .may_recur = true};
+    return pages_->answer(request);
   };
-  unsigned code = 200;
-  for (int i = 0; i < 20 && code == 200; ++i) {
-    code = code_for(1, "/api/v1/history", "-" + std::to_string(100 + i));
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(ask_from(i, false).later) << i;
+  const Answer refused = ask_from(8, false);
+  EXPECT_EQ(refused.code, 503U);
+  EXPECT_THAT(*refused.body, HasSubstr("too many questions"));
+  EXPECT_EQ(pages_->api().take_queue_full(), 1U);
+  EXPECT_EQ(pages_->api().take_queue_full(), 0U);
+  // Who asks the same again is not a new one.
+  EXPECT_TRUE(ask_from(7, false).later);
+  // Local commands have four places more.
+  for (int i = 10; i < 14; ++i) EXPECT_TRUE(ask_from(i, true).later) << i;
+  EXPECT_EQ(ask_from(14, true).code, 503U);
+  disk.set_value();
+  for (int i = 0; i < 14; i = i == 7 ? 10 : i + 1) {
+    Answer answer = ask_from(i, true);
+    for (int n = 0; n < 1000 && answer.later; ++n) {
+      std::this_thread::sleep_for(milliseconds(5));
+      answer = ask_from(i, true);
+    }
+    EXPECT_EQ(answer.code, 200U) << i;
   }
-  EXPECT_EQ(code, 429U);
-  EXPECT_EQ(code_for(1, "/api/v1/events", ""), 429U);
-  for (const std::string_view path : {"/api/v1/events", "/api/v1/doctor", "/api/v1/history"}) {
-    EXPECT_EQ(code_for(2, path, ""), 200U) << path;
-  }
-  EXPECT_EQ(code_for(1, "/api/v1/doctor", ""), 200U);
 }
 
 TEST_F(ApiTest, AMissingPageNamesThoseThereAre) {
