@@ -12,7 +12,6 @@ namespace {
 
 // The longest is "-2.2250738585072014e-308", 24 characters; one more for the newline.
 constexpr std::size_t kMaxNumber = 32;
-constexpr std::string_view kHelp = "# HELP ";
 
 struct Entry {
   const SampleTable::Slot* slot;
@@ -32,7 +31,7 @@ void append_help(std::string& out, std::string_view help) {
 }
 
 void append_header(std::string& out, const SampleTable::Slot& slot) {
-  out.append(kHelp).append(slot.family).append(" ");
+  out.append("# HELP ").append(slot.family).append(" ");
   append_help(out, help_of(slot));
   out.append("\n# TYPE ").append(slot.family);
   out.append(type_of(slot) == MetricType::kCounter ? " counter\n" : " gauge\n");
@@ -55,26 +54,6 @@ char* write_number(char* at, double value) {
     return copy(at, value > 0 ? "+Inf" : "-Inf");
   }
   return std::to_chars(at, at + kMaxNumber, value).ptr;
-}
-
-// Writes these series over what stands from `begin` on, makes `out` longer where it has to, and
-// returns where they end.
-std::size_t render_series(const Page& page, std::size_t first, std::size_t last, std::size_t begin,
-                          std::string& out) {
-  if (first == last) return begin;
-  const std::vector<Layout::Series>& series = page.layout->series();
-  const std::string_view text = page.layout->text();
-  std::size_t from = first == 0 ? 0 : series[first - 1].end;
-  const std::size_t most = begin + (series[last - 1].end - from) + (last - first) * kMaxNumber;
-  if (out.size() < most) out.resize(most);
-  char* at = out.data() + begin;
-  for (std::size_t i = first; i < last; ++i) {
-    at = copy(at, text.substr(from, series[i].end - from));
-    at = write_number(at, page.values[series[i].value]);
-    *at++ = '\n';
-    from = series[i].end;
-  }
-  return static_cast<std::size_t>(at - out.data());
 }
 
 }  // namespace
@@ -125,13 +104,10 @@ Layout::Layout(const SampleTable& table) : shape_(table.shape()) {
     // The first series of a family speaks for it, even should a later one be described otherwise.
     if (entry.slot->family != family) {
       family = entry.slot->family;
-      families_.push_back({static_cast<std::uint32_t>(text_.size() + kHelp.size()),
-                           static_cast<std::uint32_t>(family.size()), 0});
       append_header(text_, *entry.slot);
     }
     text_.append(entry.slot->key).append(" ");
     series_.push_back({static_cast<std::uint32_t>(text_.size()), entry.value});
-    families_.back().end = static_cast<std::uint32_t>(series_.size());
   }
   text_.shrink_to_fit();
 }
@@ -161,8 +137,19 @@ void fill_page(const SampleTable& table, Nanoseconds now, std::uint64_t cycle, P
 
 void render_text(const Page& page, std::string& out) {
   if (!page.layout) return;
-  const std::size_t end = render_series(page, 0, page.layout->series().size(), out.size(), out);
-  out.resize(end);
+  const std::vector<Layout::Series>& series = page.layout->series();
+  const std::string_view text = page.layout->text();
+  const std::size_t begin = out.size();
+  out.resize(begin + text.size() + series.size() * kMaxNumber);
+  char* at = out.data() + begin;
+  std::size_t from = 0;
+  for (const Layout::Series& each : series) {
+    at = copy(at, text.substr(from, each.end - from));
+    at = write_number(at, page.values[each.value]);
+    *at++ = '\n';
+    from = each.end;
+  }
+  out.resize(static_cast<std::size_t>(at - out.data()));
 }
 
 }  // namespace jetmem

@@ -30,21 +30,10 @@ class Layout {
     std::uint32_t value;  // index into Page::values
   };
 
-  struct Family {
-    std::uint32_t name;  // where it stands in the text, and its size
-    std::uint32_t name_size;
-    std::uint32_t end;  // index behind its last series; its first is the end of the one before
-  };
-
   // All text in the order of the page. What lies between the ends of two series goes between
   // their numbers: the key of the second, before it the header lines when it opens a family.
   const std::string& text() const { return text_; }
   const std::vector<Series>& series() const { return series_; }
-  // Sorted by name.
-  const std::vector<Family>& families() const { return families_; }
-  std::string_view name(const Family& family) const {
-    return std::string_view(text_).substr(family.name, family.name_size);
-  }
 
   // The durable name of series()[i], family{labels}.
   std::string_view key(std::size_t i) const;
@@ -58,7 +47,6 @@ class Layout {
  private:
   std::string text_;
   std::vector<Series> series_;
-  std::vector<Family> families_;
   std::uint64_t shape_ = 0;
   std::size_t value_count_ = 0;
   std::size_t hidden_ = 0;

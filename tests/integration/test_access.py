@@ -120,7 +120,7 @@ class Handshakes(unittest.TestCase):
         self.assertGreaterEqual(after, before + 1)
 
     def test_half_a_handshake_costs_no_processor(self):
-        clients = [at.raw(self.daemon.port) for _ in range(20)]
+        clients = [at.raw(self.daemon.port, f"127.0.1.{i // 8 + 1}") for i in range(20)]
         for client in clients:
             client.sendall(b"\x16\x03\x01")
             client.send(b"!", socket.MSG_OOB)

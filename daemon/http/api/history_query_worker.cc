@@ -85,7 +85,11 @@ HistoryQueryWorker::Reply HistoryQueryWorker::ask(const std::string& key, Asker 
         return out;
       }
       auto& jobs = shared_->jobs;
-      job = &*jobs.emplace(asker == Asker::kItself ? jobs.begin() : jobs.end());
+      const auto next = std::find_if(jobs.begin(), jobs.end(), [&](const Job& each) {
+        return each.question != nullptr && each.asker < asker;
+      });
+      job = &*jobs.emplace(next);
+      job->asker = asker;
       job->key = key;
       job->question = std::move(question);
       shared_->changed.notify_all();

@@ -48,10 +48,11 @@ class HistoryQueryWorker {
     std::any answer;
     Milliseconds elapsed{0};  // of the thread's time
   };
+  // Questions of a later one come first.
   enum class Asker {
     kRemote,
     kLocal,
-    kItself,  // asked once for all clients: it comes first, and there is always room for it
+    kItself,  // asked once for all clients: there is always room for it
   };
 
   HistoryQueryWorker() = default;
@@ -74,6 +75,7 @@ class HistoryQueryWorker {
   using Time = std::chrono::steady_clock::time_point;
   struct Job {
     std::string key;
+    Asker asker = Asker::kRemote;
     Question question;        // null: begun
     Time asked;               // when last; then when it was answered
     bool is_awaited = false;  // by a call of ask()

@@ -134,12 +134,22 @@ Answer Pages::metrics_page(const Request& request) {
   Answer out;
   out.add("Content-Type", kExposition);
   out.add("Vary", "Accept-Encoding");
-  if (prefers_gzip(request.accept_encoding)) {
-    out.body = body_.compressed(served, tail_);
-    if (out.body) out.add("Content-Encoding", "gzip");
+  std::string& text = unread(plain_);
+  if (served != nullptr) render_text(*served, text);
+  text.append(tail_);
+  out.body = plain_;
+  if (prefers_gzip(request.accept_encoding) && gzip_.compress(text, unread(compressed_))) {
+    out.add("Content-Encoding", "gzip");
+    out.body = compressed_;
   }
-  if (!out.body) out.body = body_.plain(served, tail_);
   return out;
+}
+
+// Buffers are used again, but one that a slow client still reads is left alone.
+std::string& Pages::unread(std::shared_ptr<std::string>& buffer) {
+  if (buffer == nullptr || buffer.use_count() > 1) buffer = std::make_shared<std::string>();
+  buffer->clear();
+  return *buffer;
 }
 
 std::string Pages::sampling_problem() {

@@ -16,7 +16,6 @@
 #include "daemon/http/api/api.h"
 #include "daemon/http/page_buffer.h"
 #include "daemon/http/server/gzip.h"
-#include "daemon/http/server/metrics_body.h"
 #include "daemon/http/server/web_metrics.h"
 #include "daemon/http/triple_buffer.h"
 #include "daemon/http/web_options.h"
@@ -80,6 +79,7 @@ class Pages {
  private:
   Answer route(const Request& request);
   Answer metrics_page(const Request& request);
+  static std::string& unread(std::shared_ptr<std::string>& buffer);
   Answer alerts_page(const Request& request);
   // `generation`: of the body, as in ApiAnswer.
   void send_json(const Request& request, Answer& answer, std::uint64_t generation);
@@ -103,7 +103,8 @@ class Pages {
   WebMetrics& metrics_;
   Api api_;
   Gzip gzip_;
-  MetricsBody body_{gzip_};
+  std::shared_ptr<std::string> plain_;  // the last body of /metrics
+  std::shared_ptr<std::string> compressed_;
   GzipTexts gzip_texts_{gzip_};
   std::map<std::pair<std::string_view, bool>, std::weak_ptr<const std::string>> asset_bodies_;
   std::string tail_;

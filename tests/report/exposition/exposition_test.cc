@@ -165,22 +165,6 @@ TEST(Exposition, TheLayoutIsRebuiltOnlyWhenTheShapeChanges) {
   EXPECT_EQ(out, "");
 }
 
-TEST(Exposition, FamiliesCanBeRenderedApart) {
-  SampleTable table;
-  const std::size_t section = table.add_section("test");
-  {
-    SampleWriter out(table, section, Nanoseconds(0));
-    out.put(kZone, 41.5, "CPU");
-    out.put(kErrors, 2, "thermal", "io");
-    out.put(kZone, 40, "GPU");
-  }
-  Page page;
-  fill_page(table, Nanoseconds(1), 1, page);
-  ASSERT_EQ(page.layout->families().size(), 2U);
-  EXPECT_EQ(page.layout->name(page.layout->families()[0]), "jetmem_errors_total");
-  EXPECT_EQ(page.layout->name(page.layout->families()[1]), "jetmem_zone_celsius");
-}
-
 TEST(Exposition, APageNeverFilledIsEmpty) {
   std::string out = "x";
   render_text(Page(), out);
