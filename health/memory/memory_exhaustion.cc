@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array kMemoryExhaustionMetrics{
     gauge("jetmem_memory_exhaustion_seconds",
-          "Time until MemAvailable and SwapFree are used up if they continue to shrink as in the last "
+          "Time until MemAvailable and SwapFree are used up if they continue to shrink as in the "
+          "last "
           "30 seconds. Absent when they do not shrink, or not to 0 within ten minutes. When "
           "jetmem_memory_available_ratio is low as well, an OOM kill is that far away."),
 };
@@ -58,7 +59,7 @@ void MemoryExhaustion::write(SampleWriter& out, WriteContext& context) {
   const auto* meminfo = context.readings.get<Meminfo>();
   if (meminfo == nullptr) return context.absent.add("meminfo_unknown");
   const auto available = meminfo->find("MemAvailable");
-  if (!available) return context.absent.add("not_printed");
+  if (!available) return context.absent.add("line_unknown");
   // Other sources are read more often: the same figures again would look as if nothing shrank.
   if (const std::uint64_t number = context.readings.number<Meminfo>(); number != number_) {
     number_ = number;

@@ -10,9 +10,9 @@
 // these: memory that stopped shrinking is not gone soon, and a single allocation is no trend. A
 // pause of more than twelve seconds (suspend, a failed source) starts anew.
 //
-// Reasons for absent values: meminfo_unknown, not_printed (MemAvailable, before Linux 3.14),
-// too_few_readings (less than six seconds of them), not_shrinking (at this rate, not within ten
-// minutes).
+// Reasons for absent values: meminfo_unknown, line_unknown (no MemAvailable, as before Linux 3.14,
+// or an impossible one), too_few_readings (less than six seconds of them), not_shrinking (at this
+// rate, not within ten minutes).
 #pragma once
 
 #include <array>

@@ -40,7 +40,7 @@ void put_gpu_available(SampleWriter& out, WriteContext& context,
   const auto* nvmap = context.readings.get<Nvmap>();
   if (nvmap == nullptr) return;
   if (!available) {
-    context.absent.add("not_printed");
+    context.absent.add("line_unknown");
   } else if (!nvmap->pool_pages || !context.facts.page_size) {
     context.absent.add("page_pool_unknown");
   } else {
@@ -84,7 +84,7 @@ void MemoryHealth::write(SampleWriter& out, WriteContext& context) {
     if (share) {
       out.put(kMemoryHealthMetrics[metric], *share);
     } else {
-      context.absent.add(part && total ? "inconsistent" : "not_printed");
+      context.absent.add(part && total ? "inconsistent" : "line_unknown");
     }
   };
   put_share(kAvailableShare, available);
@@ -93,7 +93,7 @@ void MemoryHealth::write(SampleWriter& out, WriteContext& context) {
   if (!has_shared_gpu(context, *meminfo)) {
     context.absent.add("no_shared_gpu");
   } else if (!available || !free) {
-    context.absent.add("not_printed");
+    context.absent.add("line_unknown");
   } else if (const auto hidden = hidden_share(*available, *free)) {
     out.put(kMemoryHealthMetrics[kHidden], *hidden);
   } else {

@@ -15,8 +15,8 @@
 //
 // That one only with nvmap's tables.
 //
-// Reasons for absent values: meminfo_unknown, not_printed (a line of meminfo), no_shared_gpu (no
-// integrated GPU is known), nothing_available, inconsistent, page_pool_unknown.
+// Reasons for absent values: meminfo_unknown, line_unknown (not in meminfo, or impossible),
+// no_shared_gpu (no integrated GPU is known), nothing_available, inconsistent, page_pool_unknown.
 #pragma once
 
 #include <optional>

@@ -108,7 +108,7 @@ TEST(MemoryExhaustion, WithoutMemAvailableThereIsNone) {
   Machine m;
   EXPECT_TRUE(parse_meminfo("MemTotal: 8000 kB\nMemFree: 400 kB\n", m.meminfo));
   m.cycle.run(m.exhaustion);
-  EXPECT_EQ(m.cycle.left_out("not_printed"), 1U);
+  EXPECT_EQ(m.cycle.left_out("line_unknown"), 1U);
 }
 
 }  // namespace
