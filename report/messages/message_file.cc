@@ -20,14 +20,14 @@ using kernel_log::Role;
 namespace {
 
 constexpr std::array<std::string_view, 4> kFileKeys{"messages", "heads", "kinds", "causes"};
-constexpr std::array<std::string_view, 12> kUserKeys{
-    "id", "kind", "line", "source", "note", "program", "set", "unless", "say", "cause", "remedy",
-    "examples"};
+constexpr std::array<std::string_view, 12> kUserKeys{"id",   "kind",    "line",   "source",
+                                                     "note", "program", "set",    "unless",
+                                                     "say",  "cause",   "remedy", "examples"};
 constexpr std::array<std::string_view, 28> kShippedKeys{
-    "id",   "kind", "line",    "source", "note",   "program",      "set", "unless",  "say",
-    "examples", "anchors", "is", "step",   "repeats", "last", "join", "prefer", "stands_alone",
-    "of",   "decode", "accept", "complete", "joins", "add", "describe", "cause", "remedy",
-    "fallback"};
+    "id",       "kind",  "line",     "source",       "note",  "program", "set",
+    "unless",   "say",   "examples", "anchors",      "is",    "step",    "repeats",
+    "last",     "join",  "prefer",   "stands_alone", "of",    "decode",  "accept",
+    "complete", "joins", "add",      "describe",     "cause", "remedy",  "generic"};
 constexpr std::array<std::string_view, 6> kExampleKeys{"line", "lines", "gives",
                                                        "kind", "soc",   "note"};
 constexpr std::array<std::string_view, 6> kHooks{"decode", "accept", "complete",
@@ -57,7 +57,8 @@ class MessageReader {
  public:
   MessageReader(MessageForm form, std::string_view name, MessageFile& out)
       : errors_(std::string(name), out.errors), fields_(errors_), form_(form), out_(out) {
-    for (const kernel_log::Head& head : kernel_log::shipped_heads()) heads_[std::string(head.name)] = head.form;
+    for (const kernel_log::Head& head : kernel_log::shipped_heads())
+      heads_[std::string(head.name)] = head.form;
   }
 
   void read(std::string_view text) {
@@ -75,7 +76,8 @@ class MessageReader {
     }
     const YamlNode* const list = map.get("messages");
     if (list == nullptr) {
-      if (user && map.ok()) errors_.add(document.root.at, "messages", "no messages: begin with 'messages:'");
+      if (user && map.ok())
+        errors_.add(document.root.at, "messages", "no messages: begin with 'messages:'");
       return;
     }
     if (list->kind != YamlNode::Kind::kList) {
@@ -84,8 +86,9 @@ class MessageReader {
     }
     for (const YamlNode& each : list->items) {
       if (user && out_.messages.size() == kMaxSiteMessages) {
-        errors_.add(each.at, "messages", "more than " + std::to_string(kMaxSiteMessages) +
-                                             " messages: this one and those behind it are not read");
+        errors_.add(each.at, "messages",
+                    "more than " + std::to_string(kMaxSiteMessages) +
+                        " messages: this one and those behind it are not read");
         return;
       }
       read_message(each);
@@ -93,9 +96,7 @@ class MessageReader {
   }
 
  private:
-  std::string_view keep(std::string text) {
-    return out_.texts.emplace_back(std::move(text));
-  }
+  std::string_view keep(std::string text) { return out_.texts.emplace_back(std::move(text)); }
 
   std::string_view text(const YamlMap& map, const char* name, const std::string& key) {
     const YamlNode* const node = map.get(name);
@@ -142,8 +143,9 @@ class MessageReader {
       } else {
         std::vector<std::string_view> names;
         for (const auto& each : heads_) names.push_back(each.first);
-        errors_.add(at, key, key + ": no piece of a line is named '" + printable(name, 40) + "'" +
-                                 did_you_mean(name, names));
+        errors_.add(at, key,
+                    key + ": no piece of a line is named '" + printable(name, 40) + "'" +
+                        did_you_mean(name, names));
       }
       line.remove_prefix(end + 1);
     }
@@ -155,7 +157,8 @@ class MessageReader {
     const YamlNode* const node = map.get("line");
     if (node == nullptr) {
       if (map.get("decode") == nullptr) {
-        errors_.add(entry.at, key + ".line", key + " has no line: what does the message look like?");
+        errors_.add(entry.at, key + ".line",
+                    key + " has no line: what does the message look like?");
       }
       return kept;
     }
@@ -250,11 +253,11 @@ class MessageReader {
     } else {
       key = message.id;
     }
-    const bool twice =
-        std::any_of(out_.messages.begin(), out_.messages.end(),
-                    [&](const Message& each) { return each.id == message.id; }) ||
-        (user && Catalogue::shipped().find(message.id) != nullptr);
-    if (twice) errors_.add(node.at, key + ".id", "'" + key + "' is there already: choose another id");
+    const bool twice = std::any_of(out_.messages.begin(), out_.messages.end(),
+                                   [&](const Message& each) { return each.id == message.id; }) ||
+                       (user && Catalogue::shipped().find(message.id) != nullptr);
+    if (twice)
+      errors_.add(node.at, key + ".id", "'" + key + "' is there already: choose another id");
     message.kind = EventKind::kCustom;
     if (const YamlNode* const kind = map.get("kind")) {
       const std::string name = fields_.word(*kind, key + ".kind").value_or("");
@@ -272,7 +275,7 @@ class MessageReader {
     const std::string source(text(map, "source", key));
     if (!user) {
       set_piece(map, key, message);
-      message.fallback = flag(map, "fallback", key);
+      message.generic = flag(map, "generic", key);
       message.anchors = list(map, "anchors", key);
       // Code is known by the entry that was built in.
       if (const Message* const built = Catalogue::shipped().find(message.id)) {
@@ -318,7 +321,8 @@ class MessageReader {
     for (const char* name : {"line", "lines"}) {
       const YamlNode* const lines = map.get(name);
       if (lines == nullptr) continue;
-      for (auto& [line, at] : fields_.words(*lines, key + "." + name)) example.lines.push_back(line);
+      for (auto& [line, at] : fields_.words(*lines, key + "." + name))
+        example.lines.push_back(line);
     }
     if (example.lines.empty()) errors_.add(node.at, key, key + ": an example has no line");
     if (const YamlNode* const kind = map.get("kind")) example.kind = kind->text;

@@ -42,23 +42,21 @@ FILES = {
 }
 
 
-def kernel_log_texts(family, folder):
-    """A family's target takes its first byte as the SoC."""
-    first = b"" if family in ("record", "pasted") else b"4"
+def kernel_log_texts(part, folder):
     texts = []
-    own = folder / f"{family}.txt"
+    own = folder / f"{part}.txt"
     if own.is_file():
         texts.append(own.read_bytes())
         # A record's keys are on lines of their own.
         texts += [text.replace(b"\0 ", b"\n ") for text in texts[0].replace(b"\n ", b"\0 ").split(b"\n")]
-    if family == "pasted":
+    if part == "pasted":
         texts += [file.read_bytes() for file in sorted(folder.glob("*.txt")) if file != own]
     rows = pathlib.Path(os.environ.get("JETMEM_CORPUS") or "/nowhere", "kernel-log.jsonl")
     for row in rows.read_text().splitlines() if rows.is_file() else ():
         entry = json.loads(row)
         values = (entry.get(key) or [] for key in ("msg", "lines", "raw"))
         texts += [(value if isinstance(value, str) else "\n".join(value)).encode() for value in values]
-    return [first + text for text in texts if text]
+    return [text for text in texts if text]
 
 
 def hostile_bundles():

@@ -178,7 +178,7 @@ class Live(Feeding):
         self.assertEqual(page.value("jetmem_kernel_log_lost_records_total", reason="overrun"), 0)
         # The first of each, and no digest before a minute.
         events = [line for line in daemon.log().splitlines() if " Jetmem" not in line]
-        self.assertEqual(len(re.findall("fsr|wrote to unmapped", "\n".join(events))), 3)
+        self.assertEqual(len(re.findall("wrote to address .* was refused", "\n".join(events))), 3)
 
 
 class Backlog(Feeding):
@@ -385,7 +385,6 @@ class Journal(Feeding):
         daemon = self.start(journal, "kernel_log: {library_errors: always}", kmsg=True)
         arguments = journal.accept()
         self.assertEqual(arguments[0], "--processes")
-        self.assertIn("NvMapMem", arguments)
         journal.put({"kind": CAUGHT_UP},
                     {"kind": LINE, "voice": 1, "pid": 812, "unit": "detector.service", "cursor": "c",
                      "text": "NvMapMemAllocInternalTagged: 1076000000 error 12",

@@ -36,8 +36,7 @@ std::string causes_text(std::span<const diagnosis::Cause> causes) {
   std::string out = "\nCause and remedy, the likeliest root first:\n";
   for (std::size_t i = 0; i < std::min(all.size(), kMostCauses); ++i) {
     const diagnosis::Cause& it = *all[i].first;
-    std::string head =
-        "  " + it.id + " (" + (all[i].events > 0 ? counted(all[i].events, "event") : "cut lines");
+    std::string head = "  " + it.id + " (" + counted(all[i].events, "event");
     if (all[i].devices > 1) head += ", " + counted(all[i].devices, "device");
     out += head + (it.harm == diagnosis::Harm::kNone ? ", harmless)\n" : ")\n");
     out += wrapped(it.cause, 4);

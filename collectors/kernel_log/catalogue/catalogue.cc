@@ -85,8 +85,8 @@ void Catalogue::add_anchor(std::string_view text, std::size_t message, std::size
 }
 
 // Every second four bytes of a line are looked up, so two places in each anchor are known by: one
-// of them is looked up wherever the anchor stands. Those four bytes are chosen that the fewest other
-// anchors have: words that all messages share are in ordinary lines, too.
+// of them is looked up wherever the anchor stands. Those four bytes are chosen that the fewest
+// other anchors have: words that all messages share are in ordinary lines, too.
 void Catalogue::fill_heads() {
   std::vector<std::uint16_t> seen(heads_.size());
   for (const Anchor& anchor : anchors_) {
@@ -168,7 +168,8 @@ Match Catalogue::try_message(Tried tried, std::string_view text, Event& event) c
     for (const std::uint16_t i : tried) {
       const std::string_view form = message.forms[anchors_[i].form];
       const FormMatch this_one = matcher.match(form, anchors_[i].text, text);
-      if (this_one == FormMatch::kNone || (this_one == FormMatch::kCut && how == this_one)) continue;
+      if (this_one == FormMatch::kNone || (this_one == FormMatch::kCut && how == this_one))
+        continue;
       how = this_one;
       event.reset(message.kind);
       matcher.write(event);
@@ -190,17 +191,17 @@ Match Catalogue::try_message(Tried tried, std::string_view text, Event& event) c
 
 Match Catalogue::first_of(Tried tried, std::string_view text, Voice voice, Event& event) const {
   Tried cut;
-  for (const bool fallback : {false, true}) {
+  for (const bool generic : {false, true}) {
     for (Tried rest = tried; !rest.empty();) {
       const Tried own = of_one_message(rest);
       rest = rest.subspan(own.size());
       const Message& message = messages_[anchors_[own[0]].message];
-      if (message.fallback != fallback || !is_believed(message, voice)) continue;
+      if (message.generic != generic || !is_believed(message, voice)) continue;
       const Match match = try_message(own, text, event);
       if (match.message == nullptr) continue;
       if (!match.cut) return match;
-      // What was cut off may have been another message than that of a fallback.
-      if (cut.empty() && !fallback) cut = own;
+      // What was cut off may have been another message than a generic one.
+      if (cut.empty() && !generic) cut = own;
     }
     if (!cut.empty()) return try_message(cut, text, event);
   }
@@ -231,17 +232,16 @@ std::vector<Match> Catalogue::all(std::string_view text, Event& event) const {
     const Match match = try_message(own, text, event);
     if (match.message != nullptr && !match.cut) out.push_back(match);
   }
-  const auto is_fallback = [](const Match& match) { return match.message->fallback; };
-  if (!std::all_of(out.begin(), out.end(), is_fallback)) std::erase_if(out, is_fallback);
+  const auto is_generic = [](const Match& match) { return match.message->generic; };
+  if (!std::all_of(out.begin(), out.end(), is_generic)) std::erase_if(out, is_generic);
   return out;
 }
 
 bool Catalogue::may_be_of_program(std::string_view text) const {
   std::array<std::uint16_t, kMaxCandidates> tried;  // NOLINT: likewise
   const auto found = std::span(tried).first(candidates(text, tried));
-  return std::any_of(found.begin(), found.end(), [&](std::uint16_t i) {
-    return messages_[anchors_[i].message].program;
-  });
+  return std::any_of(found.begin(), found.end(),
+                     [&](std::uint16_t i) { return messages_[anchors_[i].message].program; });
 }
 
 const Message* Catalogue::find(std::string_view id) const {

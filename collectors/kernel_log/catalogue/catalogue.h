@@ -26,9 +26,9 @@ class Catalogue {
   explicit Catalogue(std::span<const Message> messages);
 
   // The message that the line is, with its fields in `event`; of several, the first that fits the
-  // whole line, a fallback last. Never allocates.
+  // whole line, a generic one last. Never allocates.
   Match decode(std::string_view text, Voice voice, Event& event) const;
-  // Each message that fits the line, for tests: there must not be two, fallbacks aside.
+  // Each message that fits the line, for tests: there must not be two, generic ones aside.
   std::vector<Match> all(std::string_view text, Event& event) const;
   // The same without the filter, for tests: slower, never different.
   Match decode_unfiltered(std::string_view text, Voice voice, Event& event) const;

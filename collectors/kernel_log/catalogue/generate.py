@@ -15,7 +15,7 @@ import yaml
 
 HOOKS = ("decode", "accept", "complete", "joins", "add", "describe")
 ROLES = {"whole": "kWhole", "opens": "kOpens", "follows": "kFollows", "follows_or_opens": "kFollowsOrOpens"}
-KEYS = {"id", "kind", "source", "program", "fallback", "line", "anchors", "set", "unless", "say", "is", "step", "repeats", "last",
+KEYS = {"id", "kind", "source", "program", "generic", "line", "anchors", "set", "unless", "say", "is", "step", "repeats", "last",
         "join", "prefer", "stands_alone", "of", "examples", "note", *HOOKS}
 
 
@@ -80,7 +80,7 @@ def generate(files):
 
     for entry in entries:
         row = [f".id = {text(entry['id'])}", f".kind = {kind_of(entry['kind'])}"]
-        for key in ("program", "fallback"):
+        for key in ("program", "generic"):
             if entry.get(key):
                 row.append(f".{key} = true")
         forms = [with_heads(form, heads) for form in listed(entry.get("line"))]

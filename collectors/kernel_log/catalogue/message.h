@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One message of the catalogue: messages/*.yaml, as tables that the build generates, or a file of the
-// user's. docs/write-a-message.md describes the fields.
+// One message of the catalogue: messages/*.yaml, as tables that the build generates, or a file of
+// the user's. docs/write-a-message.md describes the fields.
 //
 // Decoding is in two steps. A form, or a function where a form cannot say it, turns one line into
 // fields, as printed; the assembler puts the lines of one event together. complete() then adds what
@@ -82,8 +82,10 @@ struct Message {
   std::string_view id;  // "oom-kill": unique, never used again for another message
   // kNone: no event, whatever its words suggest.
   EventKind kind = EventKind::kNone;
-  bool program = false;   // printed by programs, not by the kernel
-  bool fallback = false;  // known where no other message fits
+  bool program = false;  // printed by programs, not by the kernel
+  // Of any driver: tried where no other message fits. The kernel's own lines below a warning are
+  // none of it, because a driver that goes on without the memory says so more quietly.
+  bool generic = false;
   std::span<const std::string_view> forms{};    // newest first
   std::span<const std::string_view> anchors{};  // of hooks.decode
   Piece piece{.role = Role::kWhole};

@@ -12,39 +12,45 @@ namespace {
 // Things that are allocated, reserved or mapped and are no memory; and what drivers say of their
 // set-up.
 bool is_other_resource(const Words& words) {
-  return words.has_any_word({"irq",     "irqs",      "msi",       "vector",   "vectors", "minor",
-                             "major",   "gpio",      "gpios",     "pwm",      "bar",     "bars",
-                             "clock",   "clk",       "regulator", "phy",      "id",      "ids",
-                             "slot",    "slots",     "port",      "ports",    "io",      "i2c",
-                             "firmware", "interrupt", "bandwidth", "address", "window",  "space",
-                             "eeprom",  "nvmem",     "inode",     "tcp",      "table",   "entry"}) ||
-         words.has_any({"resource", "[mem ", "[io ", "-517", "defer", "syncpt", "syncpoint", "region",
-                        "chrdev", "device number", "mem bw", "ioremap", "regmap", "pinctrl",
-                        "overlay", "property", "changeset", "optional", "fallback", "falling back",
-                        "mtrr", "spurious", "i/o mem", "memory size", "memory type"});
+  return words.has_any_word(
+             {"irq",      "irqs",      "msi",       "vector",  "vectors", "minor",
+              "major",    "gpio",      "gpios",     "pwm",     "bar",     "bars",
+              "clock",    "clk",       "regulator", "phy",     "id",      "ids",
+              "slot",     "slots",     "port",      "ports",   "io",      "i2c",
+              "firmware", "interrupt", "bandwidth", "address", "window",  "space",
+              "eeprom",   "nvmem",     "inode",     "tcp",     "table",   "entry"}) ||
+         words.has_any({"resource", "[mem ",     "[io ",     "-517",        "defer",
+                        "syncpt",   "syncpoint", "region",   "chrdev",      "device number",
+                        "mem bw",   "ioremap",   "regmap",   "pinctrl",     "overlay",
+                        "property", "changeset", "optional", "fallback",    "falling back",
+                        "mtrr",     "spurious",  "i/o mem",  "memory size", "memory type"});
 }
 
-bool fails(const Words& words) {
-  return words.has_any({"fail", "unable to", "cannot ", "can't ", "can not ", "could not ",
-                        "couldn't ", "no memory", "out of mem", "not enough mem", "enomem",
-                        "insufficient mem", "exhausted"});
+// "No memory for the ring", not "No memory group manager".
+bool lacks_memory(const Words& words) {
+  return words.text().ends_with("no memory") ||
+         words.has_any({"no memory for", "no memory to", "no memory left", "no memory avail"});
 }
 
 bool is_memory(const Words& words) {
-  return words.has_any({"no memory", "out of mem", "not enough mem", "enomem", "insufficient mem",
-                        "alloc mem", "allocate mem", "allocating mem", "memory alloc", "kzalloc",
-                        "kmalloc", "vmalloc", "dma_alloc", "dma mem", "dma buf", "alloc dma",
-                        "allocate dma", "coherent", "allocate buf", "alloc buf", "buffer alloc",
-                        "allocate page", "alloc page", "page alloc", "allocate skb", "alloc skb",
-                        "allocate rx", "allocate a buffer"}) ||
-         (words.has("alloc") && words.has_any({"bytes", " size", "buffer", "memory", "descriptor"}));
+  return lacks_memory(words) ||
+         words.has_any({"out of mem",    "not enough mem", "enomem",           "insufficient mem",
+                        "alloc mem",     "allocate mem",   "allocating mem",   "memory alloc",
+                        "kzalloc",       "kmalloc",        "vmalloc",          "dma_alloc",
+                        "dma mem",       "dma buf",        "alloc dma",        "allocate dma",
+                        "coherent",      "allocate buf",   "alloc buf",        "buffer alloc",
+                        "allocate page", "alloc page",     "page alloc",       "allocate skb",
+                        "alloc skb",     "allocate rx",    "allocate a buffer"}) ||
+         (words.has("alloc") &&
+          words.has_any({"bytes", " size", "buffer", "memory", "descriptor"}));
 }
 
 bool is_gpu(const DriverLine& line) {
   return line.drm || line.driver == "msm" ||
-         is_driver(line, {"v3d", "vc4", "panfrost", "panthor", "lima", "etnaviv", "msm_gpu",
-                          "amdgpu", "nouveau", "radeon", "i915", "xe", "mali", "rknpu", "RKNPU",
-                          "nvgpu", "NVRM", "nvidia-drm", "ttm", "pvr", "kgsl"});
+         is_driver(line,
+                   {"v3d",    "vc4",     "panfrost", "panthor",    "lima", "etnaviv", "msm_gpu",
+                    "amdgpu", "nouveau", "radeon",   "i915",       "xe",   "mali",    "rknpu",
+                    "RKNPU",  "nvgpu",   "NVRM",     "nvidia-drm", "ttm",  "pvr",     "kgsl"});
 }
 
 bool is_camera(const DriverLine& line) {
@@ -55,12 +61,12 @@ bool is_camera(const DriverLine& line) {
 }
 
 bool is_processor(const DriverLine& line) {
-  return is_driver(line, {"tegra-bpmp", "remoteproc", "tegra-dce", "nvadsp", "tegra-aon",
-                          "tegra-cam-rtcpu"});
+  return is_driver(
+      line, {"tegra-bpmp", "remoteproc", "tegra-dce", "nvadsp", "tegra-aon", "tegra-cam-rtcpu"});
 }
 
 EventKind kind_of(const DriverLine& line, const Words& words) {
-  const bool failed = fails(words);
+  const bool failed = reports_failure(words);
   if (words.has_any({"memory leak", "leaking", " leaked", "still mapped", "still allocated"})) {
     return EventKind::kBufferLeak;
   }
@@ -68,10 +74,10 @@ EventKind kind_of(const DriverLine& line, const Words& words) {
   if (failed && words.has_any({"carveout", "carve-out", "reserved mem", "reserve mem"})) {
     return EventKind::kReservedMemoryFailure;
   }
-  const bool maps = words.has_any({"dma map", "dma_map", "dma-map", "map dma", "map buf", "map sg",
-                                   "map page", "iommu map", "iommu_map", "map iova", "pin page",
-                                   "pin user", "map the buffer", "map frame", "mapping error",
-                                   "map attachment", "sg_table", "sg table"});
+  const bool maps =
+      words.has_any({"dma map", "dma_map", "dma-map", "map dma", "map buf", "map sg", "map page",
+                     "iommu map", "iommu_map", "map iova", "pin page", "pin user", "map the buffer",
+                     "map frame", "mapping error", "map attachment", "sg_table", "sg table"});
   if (failed && maps) return EventKind::kDmaMapFailure;
   if (failed && is_memory(words)) {
     if (is_gpu(line)) return EventKind::kGpuAllocFailure;
@@ -79,7 +85,8 @@ EventKind kind_of(const DriverLine& line, const Words& words) {
     const bool dma = words.has_any({"dma", "coherent", "descriptor"});
     return dma ? EventKind::kDmaAllocFailure : EventKind::kDriverAllocFailure;
   }
-  const bool late = words.has_any({"timed out", "timeout", "not responding", "no response", " hung"});
+  const bool late =
+      words.has_any({"timed out", "timeout", "not responding", "no response", " hung"});
   if (is_camera(line) && late) return EventKind::kCameraTimeout;
   if (is_camera(line) && (failed || words.has("error"))) return EventKind::kCameraError;
   if (is_gpu(line) && (late || words.has("hang"))) return EventKind::kGpuHang;
@@ -90,11 +97,10 @@ EventKind kind_of(const DriverLine& line, const Words& words) {
 }  // namespace
 
 std::optional<Guess> guess(const LogLine& line) {
-  constexpr std::uint8_t kNotice = 5;
   // Pasted text without the kernel's time may be anybody's.
   const bool kernel =
       line.voice == Voice::kKernel || (line.voice == Voice::kUnknown && line.stamp.has_value());
-  if (!kernel || line.continues || line.level.value_or(0) >= kNotice) return std::nullopt;
+  if (!kernel || line.continues || line.is_quiet()) return std::nullopt;
   const DriverLine head = driver_line(line.text);
   // "DRIVER DEVICE: ": programs and subsystems have a name of one word in front.
   if (!head.has_head || head.driver.empty() || head.dev.empty() || head.dev == head.driver ||

@@ -13,7 +13,7 @@ Decoded decode_line(std::string_view text, Voice voice, Event& event,
   text = without_vendor_prefix(text.substr(0, kMaxLine));
   Match match = catalogues.first->decode(text, voice, event);
   // What the site says of a line goes before what jetmem says of all that it has no entry for.
-  if (catalogues.second != nullptr && (!match || match.message->fallback)) {
+  if (catalogues.second != nullptr && (!match || match.message->generic)) {
     if (const Match own = catalogues.second->decode(text, voice, event)) {
       match = own;
     } else if (match) {

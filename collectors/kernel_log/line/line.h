@@ -31,6 +31,11 @@ struct LogLine {
   std::optional<std::chrono::microseconds> stamp;  // the kernel's log clock
   // Its priority as syslog(2) counts, from 0 (emergency) to 7 (debug), where that is known.
   std::optional<std::uint8_t> level;
+  // For information: below a warning.
+  bool is_quiet() const {
+    constexpr std::uint8_t kNotice = 5;
+    return level.value_or(0) >= kNotice;
+  }
   // A further line of the record that the line before it was of.
   bool continues = false;
   // Of a record: it is a piece of a line; the first that the kernel could not merge; who printed

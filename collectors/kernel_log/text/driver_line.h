@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A driver's message: who prints it, as the kernel's helpers put it in front, and which words are
-// in it. For families that know a message by its words, since drivers word one failure in a
-// hundred ways.
+// in it.
 #pragma once
 
 #include <array>
@@ -25,9 +24,9 @@ struct DriverLine {
 };
 DriverLine driver_line(std::string_view line);
 
-// The words of a message in lower case, as far as the first 200 bytes. A family looks for a hundred
-// parts, few of which are there: which pairs of characters there are excludes nearly all of them
-// without a search.
+// The words of a message in lower case, as far as the first 200 bytes. A guess looks for a
+// hundred parts, few of which are there: which pairs of characters there are excludes nearly all of
+// them without a search.
 class Words {
  public:
   explicit Words(std::string_view message);
@@ -66,6 +65,5 @@ class Words {
 bool reports_failure(const Words& words);
 // One of `names` is the driver's name, or begins it: "xe" also "xe_vm" and "xe2", not "xenbus".
 bool is_driver(const DriverLine& line, std::initializer_list<std::string_view> names);
-
 
 }  // namespace jetmem::kernel_log

@@ -48,7 +48,7 @@ bool add_field(std::string_view field, const Event& event, std::string& out) {
     add_dma_client(event, out);
     return true;
   }
-  if (name == "access") {
+  if (name == "dma_access") {
     const std::string_view rw = event.text("rw");
     out += rw == "write" ? "wrote to" : rw == "read" ? "read from" : "accessed";
     return true;

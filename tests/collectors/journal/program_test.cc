@@ -300,7 +300,6 @@ TEST_F(JournalProgramTest, ItEndsWithItsConnection) {
 
 TEST_F(JournalProgramTest, ArgumentsThatMakeNoSenseAreRefused) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
-                                                    {"--processes"},
                                                     {"--needle", "x"},
                                                     {"--kernel", "--what"},
                                                     {"--after-cursor", "x", "--kernel"},
