@@ -152,8 +152,8 @@ Result<bool> HistoryStore::Connection::drop_old(std::int64_t of_boot, Nanosecond
     }
     for (const ChunkHead& chunk : chunks) {
       if (old.size() == kChunksAtOnce) break;
-      const BootTime* const boot = times.find(chunk.boot);
-      const bool has_time = boot == nullptr || boot->trusted;
+      const BootTime* const its_boot = times.find(chunk.boot);
+      const bool has_time = its_boot == nullptr || its_boot->trusted;
       if (!is_old(chunk) && (has_time || chunk.boot >= old_before)) continue;
       if (is_rolled_up(times, chunk)) old.push_back(chunk);
     }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "report/answers/holder_names.h"
+
 namespace jetmem {
 namespace {
 
