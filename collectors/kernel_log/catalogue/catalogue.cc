@@ -64,6 +64,9 @@ std::string_view message_id(const Event& event) {
 
 Catalogue::Catalogue(std::span<const Message> messages)
     : messages_(messages), heads_(std::size_t{1} << kBits) {
+  std::size_t anchors = 0;
+  for (const Message& each : messages) anchors += each.anchors.size() + each.forms.size();
+  anchors_.reserve(2 * anchors);  // each is known by two places of it
   for (std::size_t i = 0; i < messages.size(); ++i) {
     for (const std::string_view anchor : messages[i].anchors) add_anchor(anchor, i, 0);
     for (std::size_t f = 0; f < messages[i].forms.size(); ++f) {
