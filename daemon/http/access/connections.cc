@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/access/connections.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace jetmem {
+
+bool Connection::has_unread() const {
+  int unread = 0;
+  return ::ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0;
+}
 
 Connection& Connections::open(MHD_Connection* handle, int fd, const ClientKey& client,
                               Nanoseconds now) {
@@ -64,7 +72,8 @@ Connection* Connections::oldest_idle(const ClientKey* client) const {
   for (const auto& each : all_) {
     if (each->is_cut || each->phase != Connection::Phase::kRequest) continue;
     if (client != nullptr && each->client != *client) continue;
-    if (out == nullptr || each->since < out->since) out = each.get();
+    if (out != nullptr && each->since >= out->since) continue;
+    if (!each->has_unread()) out = each.get();
   }
   return out;
 }

@@ -42,6 +42,8 @@ struct Connection {
   std::shared_ptr<const std::string> answer;
   Handshake handshake;
   bool in_handshake() const { return handshake.server != nullptr && !handshake.done; }
+  // The kernel still holds bytes of an answer that the client has not received.
+  bool has_unread() const;
   // While its request waits for the history or its password. libmicrohttpd ignores it while it is
   // suspended.
   bool is_waiting = false;
@@ -78,8 +80,8 @@ class Connections {
   std::size_t count(const ClientKey* client = nullptr) const;
   // The next deadline; kNever: none.
   Nanoseconds next_deadline() const;
-  // Of those without a complete request, of one client or all, the one that has been so for
-  // longest. Null: there is none.
+  // Of those without a complete request and with nothing unread, of one client or all, the one that
+  // has been so for longest. Null: there is none.
   Connection* oldest_idle(const ClientKey* client = nullptr) const;
 
  private:

@@ -2,12 +2,10 @@
 #include "daemon/http/server/http_port.h"
 
 #include <gnutls/abstract.h>
-#include <linux/sockios.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -366,8 +364,7 @@ void HttpPort::refuse_as_too_large(MHD_Connection* handle, Connection& connectio
 void HttpPort::cut(Connection& connection) {
   connection.is_cut = true;
   // Otherwise the kernel would keep unread bytes for minutes.
-  int unread = 0;
-  if (::ioctl(connection.fd, SIOCOUTQ, &unread) != 0 || unread > 0) {
+  if (connection.has_unread()) {
     const linger at_once{1, 0};
     ::setsockopt(connection.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }

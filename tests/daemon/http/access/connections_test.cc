@@ -5,6 +5,8 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -94,6 +96,22 @@ TEST_F(ConnectionsTest, TheOldestIdleOneOfAllOrOfAClient) {
   EXPECT_EQ(all_.count(&first), 1U);
   EXPECT_EQ(all_.count(&second), 1U);
   EXPECT_EQ(all_.count(), 2U);
+}
+
+TEST_F(ConnectionsTest, WhoseAnswerIsNotReceivedIsNotIdle) {
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  Connection& sent = all_.open(nullptr, pair[0], client("192.0.2.1"), seconds(0));
+  all_.requested(sent);
+  all_.finished(sent, seconds(0));
+  EXPECT_EQ(all_.oldest_idle(), &sent);
+  ASSERT_EQ(::send(pair[0], "answer", 6, 0), 6);
+  EXPECT_EQ(all_.oldest_idle(), nullptr);
+  char buffer[6];
+  ASSERT_EQ(::recv(pair[1], buffer, sizeof buffer, 0), 6);
+  EXPECT_EQ(all_.oldest_idle(), &sent);
+  ::close(pair[0]);
+  ::close(pair[1]);
 }
 
 }  // namespace
