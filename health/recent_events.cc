@@ -314,7 +314,7 @@ void RecentEvents::write_messages(SampleWriter& out, const KernelLogReading& rea
     if (const auto* counted = reading.log->tally().message(message.id); counted && dated) {
       count = counted->recent.sum(reading.captured_at.value_or(now));
     }
-    const auto growth = message_growth_.find(message.id);
+    const auto growth = message_growth_.find(message.id.view());
     if (!dated && growth != message_growth_.end()) count = growth->second.recent.sum(now);
     out.put(kRecentEventsMetrics[kRecentMessages], count, message.id,
             kernel_log::info_of(message.kind).name);

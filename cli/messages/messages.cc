@@ -262,27 +262,28 @@ int run_explain(const ExplainOptions& needed) {
     put("This site's own: " + printable(it->file, 1000) + ":" + std::to_string(it->line) + "\n");
   }
   if (!it->source.empty()) put(wrapped("Source: " + printable(it->source, 1000), 0));
+  const auto index = static_cast<std::size_t>(
+      &message - (it->file.empty() ? kernel_log::shipped_messages().data() : own.messages.data()));
   if (!message.forms.empty()) put("\nThe line:\n");
   // To be copied: on one line, however long.
-  for (const std::string_view form : message.forms) put("  " + printable(form, 4096) + "\n");
+  Lines forms(it->file.empty() ? kernel_log::shipped_notes()[index].forms : own.form_texts[index]);
+  for (std::string_view form; forms.next(form);) put("  " + printable(form, 4096) + "\n");
   if (message.forms.empty() && !message.anchors.empty()) {
     put("\nDecoded by a function, of lines with:\n");
     for (const std::string_view anchor : message.anchors) put("  " + printable(anchor, 200) + "\n");
   }
   std::string example;
   if (it->file.empty()) {
-    const auto index = static_cast<std::size_t>(&message - kernel_log::shipped_messages().data());
     example = kernel_log::shipped_notes()[index].example;
   } else {
-    const auto index = static_cast<std::size_t>(&message - own.messages.data());
     for (const MessageExample& each : own.examples) {
       if (each.message == index && !each.nothing && example.empty()) example = each.lines[0];
     }
   }
   put_example(message, example);
   const bool has_own = !message.cause.empty() || !message.remedy.empty();
-  put("\n" + wrapped("Cause: " + std::string(message.cause.empty() ? kind.meaning : message.cause), 0));
-  put(wrapped("Remedy: " + std::string(message.remedy.empty() ? kind.remedy : message.remedy), 0));
+  put("\n" + wrapped("Cause: " + std::string(message.cause.empty() ? kind.meaning : message.cause.view()), 0));
+  put(wrapped("Remedy: " + std::string(message.remedy.empty() ? kind.remedy : message.remedy.view()), 0));
   if (!has_own) {
     put(wrapped("That is said of the kind; `jetmem doctor` and `jetmem decode` may know more from "
                 "the event's fields and the machine.", 0));

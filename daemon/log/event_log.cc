@@ -83,7 +83,7 @@ LogEntry start_entry(const KindInfo& info, const Entry& about) {
 // What it usually means: as the site's own message says it, or its kind.
 std::string_view meaning_of(const Event& event, const KindInfo& info) {
   const bool has_own = event.message() != nullptr && !event.message()->cause.empty();
-  return has_own ? event.message()->cause : info.meaning;
+  return has_own ? event.message()->cause.view() : info.meaning;
 }
 
 }  // namespace

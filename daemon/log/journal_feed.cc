@@ -33,9 +33,7 @@ void JournalFeed::set_site_messages(const kernel_log::Catalogue* site) {
   if (site != nullptr) {
     for (const kernel_log::Message& message : site->messages()) {
       if (!message.program) continue;
-      for (const std::string_view form : message.forms) {
-        needles.emplace_back(kernel_log::anchor_of(form));
-      }
+      for (const kernel_log::Form& form : message.forms) needles.emplace_back(form.anchor());
     }
   }
   client_->set_needles(std::move(needles));

@@ -138,18 +138,17 @@ class Checker {
     kernel_log::FormMatcher matcher;
     std::size_t most = 0;
     bool has_anchor = false;
-    for (const std::string_view form : message.forms) {
-      const std::string_view anchor = kernel_log::anchor_of(form);
-      if (line.find(anchor) == std::string_view::npos) continue;
+    for (const kernel_log::Form& form : message.forms) {
+      if (line.find(form.anchor()) == std::string_view::npos) continue;
       has_anchor = true;
       for (std::size_t n = line.size() - 1; n > most; --n) {
-        if (matcher.match(form, anchor, line.substr(0, n)) == kernel_log::FormMatch::kNone) continue;
+        if (matcher.match(form, line.substr(0, n)) == kernel_log::FormMatch::kNone) continue;
         most = n;
         break;
       }
     }
     if (!has_anchor && !message.forms.empty()) {
-      return "; it lacks '" + printable(kernel_log::anchor_of(message.forms[0]), 60) + "'";
+      return "; it lacks '" + printable(message.forms[0].anchor(), 60) + "'";
     }
     if (most == 0) return "; correct the entry's line: it must be the whole line";
     return "; it fits up to '" + printable(line.substr(most > 30 ? most - 30 : 0, std::min<std::size_t>(most, 30)), 60) +
@@ -175,7 +174,7 @@ class Checker {
       const Match cut = own_.decode(std::string_view(line).substr(0, n), voice, event);
       if (!cut) continue;
       // Of jetmem's own, versions that end there are taken for meant.
-      const bool fits = !cut.cut && cut.message->hooks.decode == nullptr;
+      const bool fits = !cut.cut && cut.message->hooks().decode == nullptr;
       if (fits && form_ == MessageForm::kShipped) continue;
       for (const auto& [name, value] : fields_of(event)) {
         // Of the decoder's own: gone when the event is complete.

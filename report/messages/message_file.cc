@@ -121,9 +121,9 @@ class MessageReader {
     return word == "true";
   }
 
-  std::span<const std::string_view> list(const YamlMap& map, const char* name,
+  std::span<const kernel_log::Text> list(const YamlMap& map, const char* name,
                                          const std::string& key) {
-    std::vector<std::string_view>& kept = out_.lists.emplace_back();
+    std::vector<kernel_log::Text>& kept = out_.lists.emplace_back();
     if (const YamlNode* const node = map.get(name)) {
       for (auto& [word, at] : fields_.words(*node, key + "." + name)) kept.push_back(keep(word));
     }
@@ -151,24 +151,33 @@ class MessageReader {
     }
   }
 
-  std::span<const std::string_view> lines(const YamlMap& map, const YamlNode& entry,
-                                          const std::string& key) {
-    std::vector<std::string_view>& kept = out_.lists.emplace_back();
+  // Their texts, one a line.
+  std::string set_forms(const YamlMap& map, const YamlNode& entry, const std::string& key,
+                        Message& message) {
+    std::vector<kernel_log::Form>& forms = out_.forms.emplace_back();
+    std::string texts;
     const YamlNode* const node = map.get("line");
     if (node == nullptr) {
       if (map.get("decode") == nullptr) {
         errors_.add(entry.at, key + ".line",
                     key + " has no line: what does the message look like?");
       }
-      return kept;
+      return texts;
     }
     for (auto& [word, at] : fields_.words(*node, key + ".line")) {
-      const std::string_view line = keep(with_heads(word, at, key + ".line"));
-      const std::string error = kernel_log::form_error(line);
-      if (!error.empty()) errors_.add(at, key + ".line", key + ".line: " + error);
-      kept.push_back(line);
+      const std::string line = with_heads(word, at, key + ".line");
+      std::string error = kernel_log::form_error(line);
+      if (forms.size() == UINT8_MAX) error = "more than 255 lines: make several messages of them";
+      if (!error.empty()) {
+        errors_.add(at, key + ".line", key + ".line: " + error);
+        continue;
+      }
+      kernel_log::CompiledForm form = kernel_log::compile_form(line);
+      forms.push_back(form.as_form(keep(std::move(form.code))));
+      texts += line + "\n";
     }
-    return kept;
+    message.forms = std::span<const kernel_log::Form>(forms);
+    return texts;
   }
 
   Constant constant(std::string_view name, const YamlNode& node) {
@@ -194,7 +203,7 @@ class MessageReader {
         set.push_back(constant(keep(name), node->items[i]));
       }
     }
-    message.set = set;
+    message.set = std::span<const Constant>(set);
     std::vector<kernel_log::Exception>& unless = out_.exceptions.emplace_back();
     if (const YamlNode* const node = values_by_name(map, "unless", key + ".unless")) {
       for (std::size_t i = 0; i < node->items.size(); ++i) {
@@ -203,7 +212,7 @@ class MessageReader {
         }
       }
     }
-    message.unless = unless;
+    message.unless = std::span<const kernel_log::Exception>(unless);
   }
 
   void set_piece(const YamlMap& map, const std::string& key, Message& message) {
@@ -267,7 +276,7 @@ class MessageReader {
       errors_.add(node.at, key + ".kind", key + " has no kind");
     }
     message.program = flag(map, "program", key);
-    message.forms = lines(map, node, key);
+    std::string form_texts = set_forms(map, node, key, message);
     set_constants(map, key, message);
     message.say = text(map, "say", key);
     message.cause = text(map, "cause", key);
@@ -279,16 +288,12 @@ class MessageReader {
       message.anchors = list(map, "anchors", key);
       // Code is known by the entry that was built in.
       if (const Message* const built = Catalogue::shipped().find(message.id)) {
-        message.hooks = built->hooks;
+        message.code = built->code;
       }
       const bool needs_code = std::any_of(kHooks.begin(), kHooks.end(), [&](std::string_view hook) {
         return map.get(hook) != nullptr;
       });
-      const auto& hooks = message.hooks;
-      const bool has_code = hooks.decode != nullptr || hooks.accept != nullptr ||
-                            hooks.complete != nullptr || hooks.joins != nullptr ||
-                            hooks.add != nullptr || hooks.describe != nullptr;
-      if (needs_code && !has_code) {
+      if (needs_code && message.code == 0) {
         errors_.add(node.at, key, key + " names code that is not built in: build first");
       }
     }
@@ -309,6 +314,7 @@ class MessageReader {
     out_.files.push_back(errors_.file());
     out_.places.push_back(node.at);
     out_.sources.push_back(source);
+    out_.form_texts.push_back(std::move(form_texts));
   }
 
   void read_example(const YamlNode& node, const std::string& entry, std::size_t index) {

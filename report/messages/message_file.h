@@ -41,11 +41,13 @@ struct MessageFile {
   std::vector<std::string> files;  // of the messages
   std::vector<Position> places;    // likewise
   std::vector<std::string> sources;
+  std::vector<std::string> form_texts;  // one form a line
   std::vector<MessageExample> examples;
   std::vector<ConfigError> errors;  // an entry with one is not among the messages
 
   std::deque<std::string> texts;
-  std::deque<std::vector<std::string_view>> lists;
+  std::deque<std::vector<kernel_log::Text>> lists;
+  std::deque<std::vector<kernel_log::Form>> forms;
   std::deque<std::vector<kernel_log::Constant>> constants;
   std::deque<std::vector<kernel_log::Exception>> exceptions;
 };

@@ -37,7 +37,7 @@ std::string event_block(std::string_view head, const kernel_log::Event& event, b
   block.append(wrapped(kernel_log::describe(event), 4));
   const bool has_own = event.message() != nullptr && !event.message()->cause.empty();
   const std::string_view meaning =
-      has_own ? event.message()->cause : kernel_log::info_of(event.kind()).meaning;
+      has_own ? event.message()->cause.view() : kernel_log::info_of(event.kind()).meaning;
   // What its kind usually means is not true of one that is harmless.
   const bool is_true = kernel_log::needs_attention(event) && !event.is_guess();
   if (with_meaning && !meaning.empty() && is_true) {

@@ -15,12 +15,12 @@ namespace {
 bool has_value(const Event& event, const Exception& exception) {
   const Field* const field = event.find(exception.field);
   if (field == nullptr) return false;
-  if (field->type == FieldType::kText) return event.text_of(*field) == exception.value;
-  if (field->type == FieldType::kBool) return (field->number != 0) == (exception.value == "true");
+  const std::string_view value = exception.value;
+  if (field->type == FieldType::kText) return event.text_of(*field) == value;
+  if (field->type == FieldType::kBool) return (field->number != 0) == (value == "true");
   std::array<char, 24> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), field->number).ptr;
-  return std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())) ==
-         exception.value;
+  return std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())) == value;
 }
 
 // What the line itself has stands.
@@ -49,7 +49,8 @@ inline std::uint32_t gram_at(const char* p) {
 }
 
 constexpr unsigned kBits = 13;
-inline std::uint32_t bucket_of(std::uint32_t gram) { return (gram * 0x9e3779b1U) >> (32 - kBits); }
+inline std::uint32_t hash_of(std::uint32_t gram) { return (gram * 0x9e3779b1U) >> 16U; }
+inline std::uint32_t bucket_of(std::uint32_t gram) { return hash_of(gram) >> (16 - kBits); }
 
 std::string_view without_end_blanks(std::string_view text) {
   while (!text.empty() && (is_blank(text.back()) || text.back() == '\r')) text.remove_suffix(1);
@@ -59,7 +60,7 @@ std::string_view without_end_blanks(std::string_view text) {
 }  // namespace
 
 std::string_view message_id(const Event& event) {
-  return event.message() == nullptr ? std::string_view{} : event.message()->id;
+  return event.message() == nullptr ? std::string_view{} : event.message()->id.view();
 }
 
 Catalogue::Catalogue(std::span<const Message> messages)
@@ -68,9 +69,18 @@ Catalogue::Catalogue(std::span<const Message> messages)
   for (const Message& each : messages) anchors += each.anchors.size() + each.forms.size();
   anchors_.reserve(2 * anchors);  // each is known by two places of it
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    for (const std::string_view anchor : messages[i].anchors) add_anchor(anchor, i, 0);
-    for (std::size_t f = 0; f < messages[i].forms.size(); ++f) {
-      add_anchor(anchor_of(messages[i].forms[f]), i, f);
+    const Message& message = messages[i];
+    const std::size_t own = message.anchors.size() + message.forms.size();
+    for (std::size_t k = 0; k < own; ++k) {
+      Anchor anchor{};
+      anchor.first = static_cast<std::uint16_t>(anchors_.size());
+      anchor.message = static_cast<std::uint16_t>(i);
+      anchor.form = static_cast<std::uint8_t>(k);
+      const std::string_view text = text_of(anchor);
+      if (text.size() < kMinAnchor) continue;
+      anchor.size = static_cast<std::uint8_t>(text.size());
+      anchor.last = text.back();
+      anchors_.push_back(anchor);
     }
   }
   fill_heads();
@@ -81,10 +91,10 @@ const Catalogue& Catalogue::shipped() {
   return catalogue;
 }
 
-void Catalogue::add_anchor(std::string_view text, std::size_t message, std::size_t form) {
-  if (text.size() < kMinAnchor) return;
-  anchors_.push_back({text, 0, static_cast<std::uint16_t>(anchors_.size()),
-                      static_cast<std::uint16_t>(message), static_cast<std::uint16_t>(form), 0, 0});
+std::string_view Catalogue::text_of(const Anchor& anchor) const {
+  const Message& message = messages_[anchor.message];
+  if (!message.anchors.empty()) return message.anchors[anchor.form];
+  return message.forms[anchor.form].anchor();
 }
 
 // Every second four bytes of a line are looked up, so two places in each anchor are known by: one
@@ -93,13 +103,12 @@ void Catalogue::add_anchor(std::string_view text, std::size_t message, std::size
 void Catalogue::fill_heads() {
   std::vector<std::uint16_t> seen(heads_.size());
   for (const Anchor& anchor : anchors_) {
-    for (std::size_t i = 0; i + 4 <= anchor.text.size(); ++i) {
-      ++seen[bucket_of(gram_at(anchor.text.data() + i))];
-    }
+    const std::string_view text = text_of(anchor);
+    for (std::size_t i = 0; i + 4 <= text.size(); ++i) ++seen[bucket_of(gram_at(text.data() + i))];
   }
   size_ = anchors_.size();
   for (std::size_t a = 0; a < size_; ++a) {
-    const std::string_view text = anchors_[a].text;
+    const std::string_view text = text_of(anchors_[a]);
     std::size_t best = 0;
     unsigned fewest = UINT32_MAX;
     for (std::size_t i = 0; i + 5 <= text.size() && i < 64; ++i) {
@@ -113,6 +122,7 @@ void Catalogue::fill_heads() {
       Anchor entry = anchors_[a];
       entry.gram = gram_at(text.data() + offset);
       entry.offset = static_cast<std::uint8_t>(offset);
+      known_.set(hash_of(entry.gram));
       std::uint16_t& head = heads_[bucket_of(entry.gram)];
       entry.next = head;
       if (offset == best) {
@@ -131,14 +141,15 @@ std::size_t Catalogue::candidates(std::string_view text, std::span<std::uint16_t
   const std::uint16_t* const heads = heads_.data();
   for (std::size_t at = 0; at + 4 <= text.size(); at += 2) {
     const std::uint32_t gram = gram_at(text.data() + at);
+    if (!known_[hash_of(gram)]) continue;
     std::uint16_t next = heads[bucket_of(gram)];
     while (next != 0) {
       const Anchor& anchor = anchors_[next - 1U];
       next = anchor.next;
-      if (anchor.gram != gram || at < anchor.offset ||
-          !text.substr(at - anchor.offset).starts_with(anchor.text)) {
-        continue;
-      }
+      if (anchor.gram != gram || at < anchor.offset) continue;
+      const std::string_view there = text.substr(at - anchor.offset, anchor.size);
+      if (there.size() < anchor.size || there.back() != anchor.last) continue;
+      if (there != text_of(anchor)) continue;
       const auto end = out.begin() + static_cast<std::ptrdiff_t>(n);
       const auto place = std::lower_bound(out.begin(), end, anchor.first);
       if ((place != end && *place == anchor.first) || n == out.size()) continue;
@@ -163,14 +174,15 @@ Catalogue::Tried Catalogue::of_one_message(Tried tried) const {
 Match Catalogue::try_message(Tried tried, std::string_view text, Event& event) const {
   const Message& message = messages_[anchors_[tried[0]].message];
   Match match{&message, message.piece};
-  if (message.hooks.decode != nullptr) {
-    match.piece = message.hooks.decode(text, event);
+  const MessageHooks& hooks = message.hooks();
+  if (hooks.decode != nullptr) {
+    match.piece = hooks.decode(text, event);
   } else {
     FormMatcher matcher;
     FormMatch how = FormMatch::kNone;
     for (const std::uint16_t i : tried) {
-      const std::string_view form = message.forms[anchors_[i].form];
-      const FormMatch this_one = matcher.match(form, anchors_[i].text, text);
+      const FormMatch this_one =
+          matcher.match(message.forms[anchors_[i].form], text, message.generic);
       if (this_one == FormMatch::kNone || (this_one == FormMatch::kCut && how == this_one))
         continue;
       how = this_one;
@@ -187,7 +199,7 @@ Match Catalogue::try_message(Tried tried, std::string_view text, Event& event) c
     if (excepted) return {};
   }
   if (match.piece.role == Role::kNothing && message.kind != EventKind::kNone) return {};
-  if (message.hooks.accept != nullptr && !message.hooks.accept(event)) return {};
+  if (hooks.accept != nullptr && !hooks.accept(event)) return {};
   event.set_message(&message);
   return match;
 }

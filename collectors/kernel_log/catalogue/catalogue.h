@@ -2,6 +2,7 @@
 // Messages, and the filter that spares ordinary lines the look at each of them.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -45,17 +46,18 @@ class Catalogue {
   static constexpr std::size_t kMaxCandidates = 64;
   // An anchor of a message: that of one of its forms, or of its hook. Known by two places in it.
   struct Anchor {
-    std::string_view text;
     std::uint32_t gram;   // four of its bytes
     std::uint16_t first;  // index of its entry for the first of the two places
-    std::uint16_t message;
-    std::uint16_t form;
     std::uint16_t next;   // index + 1 of the next anchor in the same bucket
+    std::uint16_t message;
+    std::uint8_t form;    // or which of the hook's
     std::uint8_t offset;  // of the four bytes in it
+    std::uint8_t size;
+    char last;  // byte: most lines with the four bytes lack it
   };
   // Indexes of anchors, in the order of messages and their forms.
   using Tried = std::span<const std::uint16_t>;
-  void add_anchor(std::string_view text, std::size_t message, std::size_t form);
+  std::string_view text_of(const Anchor& anchor) const;
   void fill_heads();
   // Those that stand in the text, each once.
   std::size_t candidates(std::string_view text, std::span<std::uint16_t> out) const;
@@ -67,6 +69,7 @@ class Catalogue {
 
   std::span<const Message> messages_;
   std::size_t size_ = 0;              // of anchors_, without the entries for the second places
+  std::bitset<1 << 16> known_;        // hashes of the four bytes
   std::vector<std::uint16_t> heads_;  // index + 1 of an anchor, or 0
   std::vector<Anchor> anchors_;
 };

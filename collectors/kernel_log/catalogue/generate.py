@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes messages/*.yaml as C++ tables. Forms are passed on as they are; what is wrong with an entry, the test
-catalogue says (tests/report/messages), so that nothing is checked twice.
+"""Writes messages/*.yaml as C++ tables. What is wrong with an entry, the test catalogue says (tests/report/messages),
+so that nothing is checked twice; it also compares each compiled form with what form_compile.cc makes of it.
 
 generate.py FOLDER FILE...   writes shipped_messages.cc, shipped_notes.cc, kind_enum.inc and kind_table.inc
 """
@@ -32,8 +32,9 @@ def listed(value):
 
 
 def text(value):
-    """A C++ string; UTF-8 as octal escapes, which cannot swallow what follows."""
-    out = "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in str(value).encode())
+    """A C++ string; other bytes than ASCII as octal escapes, which cannot swallow what follows."""
+    raw = value if isinstance(value, bytes) else str(value).encode()
+    out = "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in raw)
     return f'"{out}"'
 
 
@@ -45,50 +46,132 @@ def with_heads(form, heads):
     return re.sub(r"\{@(\w+)\}", lambda m: heads[m[1]], form)
 
 
-def constant(name, value):
-    if value is None:
-        return f"{{{text(name)}, FieldType::kNull}}"
-    if isinstance(value, bool):
-        return f"{{{text(name)}, FieldType::kBool, {{}}, {int(value)}}}"
-    if isinstance(value, int):
-        return f"{{{text(name)}, FieldType::kNumber, {{}}, {value}}}"
-    return f"{{{text(name)}, FieldType::kText, {text(value)}}}"
+# Of FormType, in its order.
+TYPES = ("text", "int", "nat", "hex", "xnum", "size", "dev", "name", "cname", "word", "comm", "path", "one", "rest")
+TOKEN = re.compile(r"\\(?P<escaped>.)|(?P<blanks>\{ \})|\{(?P<name>\w+)(?::(?P<type>\w+)(?:\((?P<words>(?:\\.|[^)\\])*)\))?)?\}"
+                   r"|(?P<option>\[)|(?P<end>\])|(?P<anything>\.\.\.)|(?P<plain>.)", re.S)
+SMALLEST_ANCHOR, LARGEST_ANCHOR = 5, 255
+
+
+def compiled_field(name, type_name, words):
+    kept = name != "_"
+    out = b""
+    for word in re.findall(r"((?:\\.|[^|\\])*)(?:\||$)", words or "", re.S)[:-1]:
+        shown, equals, value = word.partition("=")
+        shown = re.sub(r"\\(.)", r"\1", shown, flags=re.S).encode()
+        out += bytes([len(shown), len(value.encode()) if equals else 255]) + shown + value.encode()
+    name = name.encode() if kept else b""
+    size = 5 + len(name) + len(out)
+    return bytes([1, TYPES.index(type_name or "text") | (0 if kept else 128), size & 255, size >> 8, len(name)]) + name + out
+
+
+def compiled(form):
+    """(code, anchor_at, anchor_size): see Form in form.h."""
+    code, options, begin, anchor = bytearray(), [], 0, (0, 0)
+
+    def end_text():
+        nonlocal anchor
+        size = min(len(code) - begin, LARGEST_ANCHOR)
+        if not options and size >= SMALLEST_ANCHOR and size > anchor[1]:
+            anchor = (begin, size)
+
+    for token in TOKEN.finditer(form):
+        ordinary = token["escaped"] or token["plain"]
+        if ordinary:
+            code += ordinary.encode()
+            continue
+        end_text()
+        if token["option"]:
+            options.append(len(code))
+            code += bytes([2, 0, 0])
+        elif token["end"]:
+            code.append(3)
+            size = len(code) - options[-1]
+            code[options[-1] + 1:options.pop() + 3] = bytes([size & 255, size >> 8])
+        elif token["anything"]:
+            code.append(4)
+        elif token["blanks"]:
+            code.append(5)
+        else:
+            code += compiled_field(token["name"], token["type"], token["words"])
+        begin = len(code)
+    end_text()
+    return bytes(code), *anchor
+
+
+class Tables:
+    """The texts of all entries in one string, and what consists of them in one table a type."""
+
+    def __init__(self):
+        self.bytes, self.places, self.rows = bytearray(), {}, {}
+
+    def text(self, value):
+        raw = value if isinstance(value, bytes) else str(value).encode()
+        if raw not in self.places:
+            self.places[raw] = len(self.bytes)
+            self.bytes += raw
+        return f"{{{self.places[raw]}, {len(raw)}}}"
+
+    def slice(self, kind, items):
+        rows = self.rows.setdefault(kind, [])
+        rows += items
+        return f"{{{len(rows) - len(items)}, {len(items)}}}"
+
+    def form(self, form):
+        code, at, size = compiled(form)
+        return f"{{{self.text(code)}, {at}, {size}}}"
+
+    def constant(self, name, value):
+        if value is None:
+            return f"{{{self.text(name)}, FieldType::kNull}}"
+        if isinstance(value, bool):
+            return f"{{{self.text(name)}, FieldType::kBool, {{}}, {int(value)}}}"
+        if isinstance(value, int):
+            return f"{{{self.text(name)}, FieldType::kNumber, {{}}, {value}}}"
+        return f"{{{self.text(name)}, FieldType::kText, {self.text(value)}}}"
+
+    def written(self):
+        lines = [self.bytes[i:i + 100] for i in range(0, len(self.bytes), 100)]
+        out = ["constexpr char kCharacters[] =", *("    " + text(bytes(line)) for line in lines), "    ;"]
+        for kind in ("Form", "Text", "Constant", "Exception"):
+            rows = self.rows.get(kind) or ["{}"]
+            out += [f"constexpr std::array<{kind}, {len(rows)}> k{kind}s{{{{", *(f"    {{{row[1:-1]}}}," for row in rows), "}};"]
+        return out
 
 
 def plain(value):
     return {True: "true", False: "false"}.get(value, value) if isinstance(value, bool) else value
 
 
-def generate(files):
+@functools.cache
+def heads_and_entries(files):
     heads, entries = {}, []
     for file in files:
         document = load(file)
-        heads.update(document.get("heads") or {})
+        for name, form in (document.get("heads") or {}).items():
+            if heads.setdefault(name, form) != form:
+                sys.exit(f"{file}: the head '{name}' is another one in another file")
         for entry in document.get("messages") or []:
             unknown = set(entry) - KEYS
             if unknown:
                 sys.exit(f"{file}: {entry.get('id')}: no such key: {', '.join(sorted(unknown))}")
             entries.append(entry)
-    tables, rows = [], []
+    return heads, entries
 
-    def table(kind, items):
-        if not items:
-            return None
-        name = f"k{len(tables)}"
-        tables.append(f"constexpr std::array<{kind}, {len(items)}> {name}{{{{{', '.join(items)}}}}};")
-        return name
 
+def generate(files):
+    heads, entries = heads_and_entries(files)
+    tables, rows, hooks = Tables(), [], ["{}"]
     for entry in entries:
-        row = [f".id = {text(entry['id'])}", f".kind = {kind_of(entry['kind'])}"]
+        row = [f".id = {tables.text(entry['id'])}", f".kind = {kind_of(entry['kind'])}"]
         for key in ("program", "generic"):
             if entry.get(key):
                 row.append(f".{key} = true")
-        forms = [with_heads(form, heads) for form in listed(entry.get("line"))]
-        for key, kind, items in (
-                ("forms", "std::string_view", [text(form) for form in forms]),
-                ("anchors", "std::string_view", [text(a) for a in listed(entry.get("anchors"))])):
-            if name := table(kind, items):
-                row.append(f".{key} = {name}")
+        forms = [tables.form(with_heads(form, heads)) for form in listed(entry.get("line"))]
+        for key, kind, items in (("forms", "Form", forms),
+                                 ("anchors", "Text", [tables.text(a) for a in listed(entry.get("anchors"))])):
+            if items:
+                row.append(f".{key} = {tables.slice(kind, items)}")
         role = "kNothing" if entry["kind"] == "none" else ROLES[entry.get("is", "whole")]
         piece = [f".role = Role::{role}"]
         for key in ("step",):
@@ -99,45 +182,54 @@ def generate(files):
                 piece.append(f".{key} = true")
         for key in ("join", "prefer"):
             if key in entry:
-                piece.append(f".{key} = {text(entry[key])}")
+                piece.append(f".{key} = {tables.text(entry[key])}")
         if entry.get("stands_alone"):
             piece.append(".stands_alone = true")
         if "of" in entry:
             piece.append(f".of = {{{', '.join(kind_of(kind) for kind in listed(entry['of']))}}}")
         row.append(f".piece = {{{', '.join(piece)}}}")
         for key, kind, items in (
-                ("set", "Constant", [constant(n, v) for n, v in (entry.get("set") or {}).items()]),
-                ("unless", "Exception", [f"{{{text(n)}, {text(plain(v))}}}" for n, vs in
+                ("set", "Constant", [tables.constant(n, v) for n, v in (entry.get("set") or {}).items()]),
+                ("unless", "Exception", [f"{{{tables.text(n)}, {tables.text(plain(v))}}}" for n, vs in
                                          (entry.get("unless") or {}).items() for v in listed(vs)])):
-            if name := table(kind, items):
-                row.append(f".{key} = {name}")
+            if items:
+                row.append(f".{key} = {tables.slice(kind, items)}")
         if "say" in entry:
-            row.append(f".say = {text(entry['say'])}")
-        hooks = [f".{hook} = hooks::{entry[hook]}" for hook in HOOKS if hook in entry]
-        if hooks:
-            row.append(f".hooks = {{{', '.join(hooks)}}}")
+            row.append(f".say = {tables.text(entry['say'])}")
+        code = ", ".join(f".{hook} = hooks::{entry[hook]}" for hook in HOOKS if hook in entry)
+        if code:
+            if f"{{{code}}}" not in hooks:
+                hooks.append(f"{{{code}}}")
+            row.append(f".code = {hooks.index(f'{{{code}}}')}")
         rows.append("    Message{" + ", ".join(row) + "},")
     out = [HEADER + "#include <array>", "",
            '#include "collectors/kernel_log/catalogue/hooks.h"', '#include "collectors/kernel_log/catalogue/message.h"',
-           "", "namespace jetmem::kernel_log {", "namespace {", ""]
-    out += tables
-    out += [f"constexpr std::array<Message, {len(rows)}> kMessages{{{{", *rows, "}};"] if rows else [
-        "constexpr std::array<Message, 0> kMessages{};"]
-    heads_items = ", ".join(f"Head{{{text(name)}, {text(form)}}}" for name, form in heads.items())
-    out += [f"constexpr std::array<Head, {len(heads)}> kHeads{{{{{heads_items}}}}};", "", "}  // namespace", "",
+           "", "namespace jetmem::kernel_log {", "namespace {", "", *tables.written(),
+           f"constexpr std::array<MessageHooks, {len(hooks)}> kHooks{{{{", *(f"    {each}," for each in hooks), "}};",
+           f"constexpr std::array<Message, {len(rows)}> kMessages{{{{" if rows else "constexpr std::array<Message, 0> kMessages{{{",
+           *rows, "}};",
+           f"constexpr std::array<Head, {len(heads)}> kHeads{{{{",
+           *(f"    Head{{{text(name)}, {text(form)}}}," for name, form in heads.items()), "}};", "}  // namespace", "",
+           "template <>", "const char* const Shipped<char>::first = kCharacters;"]
+    for kind in ("Form", "Text", "Constant", "Exception"):
+        out += ["template <>", f"const {kind}* const Shipped<{kind}>::first = k{kind}s.data();"]
+    out += ["std::span<const Head> shipped_heads() { return kHeads; }",
             "std::span<const Message> shipped_messages() { return kMessages; }",
-            "std::span<const Head> shipped_heads() { return kHeads; }", "",
+            "const MessageHooks& Message::hooks() const { return kHooks[code]; }", "",
             "}  // namespace jetmem::kernel_log", ""]
     return "\n".join(out)
 
 
 def notes(files):
     """What is known of each message beside what decodes it, for whoever shows it."""
+    heads, entries = heads_and_entries(files)
     rows = []
-    for entry in (entry for file in files for entry in load(file).get("messages") or []):
+    for entry in entries:
         example = next((each for each in listed(entry.get("examples")) if each.get("gives") != "nothing"), {})
         lines = listed(example.get("lines", example.get("line")))
-        rows.append(f'    MessageNote{{{text(entry.get("source", ""))}, {text(chr(10).join(map(str, lines)))}}},')
+        forms = "".join(with_heads(form, heads) + "\n" for form in listed(entry.get("line")))
+        rows.append(f'    MessageNote{{{text(entry.get("source", ""))}, {text(forms)}, '
+                    f'{text(chr(10).join(map(str, lines)))}}},')
     return "\n".join([HEADER + "#include <array>", "", '#include "collectors/kernel_log/catalogue/message_notes.h"', "",
                       "namespace jetmem::kernel_log {", "namespace {", "",
                       f"constexpr std::array<MessageNote, {len(rows)}> kNotes{{{{", *rows, "}};", "", "}  // namespace", "",
@@ -185,7 +277,7 @@ def write(path, content):
 
 def main():
     folder, *files = sys.argv[1:]
-    folder, files = pathlib.Path(folder), sorted(files)
+    folder, files = pathlib.Path(folder), tuple(sorted(files))
     kinds = kinds_of(files)
     event = folder / "collectors/kernel_log/event"
     event.mkdir(parents=True, exist_ok=True)

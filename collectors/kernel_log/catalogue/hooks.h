@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What entries of messages/*.yaml name as decode, accept, complete, joins, add and describe: each is
-// declared here, defined in families/, and named there as it is called here.
+// What entries of messages/*.yaml name as decode, accept, complete, joins, add and describe: each
+// is declared here, defined in families/, and named there as it is called here.
 #pragma once
 
 #include <string>
@@ -36,8 +36,6 @@ Piece cma_free(std::string_view text, Event& event);
 void cma_largest(Event& event, Soc soc);
 bool is_frame_buffer(const Event& open, const Event& part);
 
-
-
 // smmu and hardware
 void smmu_context_fault(Event& event, Soc soc);
 void smmu_global_fault(Event& event, Soc soc);
@@ -71,19 +69,14 @@ bool joins_mali(const Event& open, const Event& part);
 bool iova_is_addr(Event& event);
 void host1x_values(Event& event, Soc soc);
 
-
-
 // camera, nvmap, drivers
 bool is_refused_memory(Event& event);
 bool has_a_fixed_drive(Event& event);
 bool has_whole_oc_status(Event& event);
 
-
 // programs
 bool reason_of_errno(Event& event);
 bool unit_of_total(Event& event);
 bool same_library(const Event& open, const Event& part);
-
-
 
 }  // namespace jetmem::kernel_log::hooks

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "collectors/kernel_log/catalogue/form.h"
+#include "collectors/kernel_log/catalogue/table.h"
 #include "collectors/kernel_log/event/event.h"
 #include "collectors/kernel_log/event/soc.h"
 
@@ -37,9 +39,9 @@ struct Piece {
   bool last = false;
   // The field in which lines of one event agree ("dev"); empty when the format has none, and then
   // any open event of the kind will do. A line that lacks the field agrees with all.
-  std::string_view join{};
+  Text join{};
   // Of several open events without such a field, the one that agrees in this one is meant.
-  std::string_view prefer{};
+  Text prefer{};
   // Of a kFollowsOrOpens: where several events could be meant, it is one of its own. Others then
   // tell nothing, lest one fault is counted twice.
   bool stands_alone = false;
@@ -48,16 +50,16 @@ struct Piece {
 };
 
 struct Constant {
-  std::string_view name;
+  Text name;
   FieldType type = FieldType::kText;  // kText, kNumber, kBool or kNull
-  std::string_view text{};
+  Text text{};
   std::int64_t number = 0;
 };
 
 // A field that has this value: the line is none of the message's. Numbers as they are printed.
 struct Exception {
-  std::string_view field;
-  std::string_view value;
+  Text field;
+  Text value;
 };
 
 // What a form cannot say. Each may be null.
@@ -79,25 +81,27 @@ struct MessageHooks {
 };
 
 struct Message {
-  std::string_view id;  // "oom-kill": unique, never used again for another message
+  Text id;  // "oom-kill": unique, never used again for another message
   // kNone: no event, whatever its words suggest.
   EventKind kind = EventKind::kNone;
   bool program = false;  // printed by programs, not by the kernel
   // Of any driver: tried where no other message fits. The kernel's own lines below a warning are
   // none of it, because a driver that goes on without the memory says so more quietly.
   bool generic = false;
-  std::span<const std::string_view> forms{};    // newest first
-  std::span<const std::string_view> anchors{};  // of hooks.decode
+  Slice<Form> forms{};    // newest first
+  Slice<Text> anchors{};  // of decode()
   Piece piece{.role = Role::kWhole};
-  std::span<const Constant> set{};
-  std::span<const Exception> unless{};
+  Slice<Constant> set{};
+  Slice<Exception> unless{};
   // What happened: {field}, {?a part that is omitted where a field of it is absent}. Empty: as the
   // kind says it.
-  std::string_view say{};
-  MessageHooks hooks{};
+  Text say{};
+  std::uint8_t code = 0;  // of the hooks; 0: none
   // Of a user's message; empty: as jetmem judges the kind.
-  std::string_view cause{};
-  std::string_view remedy{};
+  Text cause{};
+  Text remedy{};
+
+  const MessageHooks& hooks() const;
 };
 
 // A piece that many forms begin with: "{@dev}" stands for the form of the head named dev.

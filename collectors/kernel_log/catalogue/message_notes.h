@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of each of jetmem's messages beside what decodes it. Only programs that show it hold
-// it.
+// What is known of each of jetmem's messages beside what decodes it. Only programs that show it
+// hold it.
 #pragma once
 
 #include <span>
@@ -10,6 +10,7 @@ namespace jetmem::kernel_log {
 
 struct MessageNote {
   std::string_view source;   // file, function, versions
+  std::string_view forms;    // one a line, as their author wrote them
   std::string_view example;  // a line, or several
 };
 

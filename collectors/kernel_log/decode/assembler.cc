@@ -27,7 +27,7 @@ bool Assembler::may_own(const Open& open, const Piece& piece) const {
 
 Assembler::Open* Assembler::owner_of(const Decoded& decoded, const LogLine& line, bool& several) {
   const Piece& piece = decoded.piece;
-  const auto joins = decoded.message->hooks.joins;
+  const auto joins = decoded.message->hooks().joins;
   std::size_t found = size_;
   bool newer_grew = false;
   bool interleaved = false;
@@ -98,7 +98,7 @@ bool Assembler::line(const LogLine& line) {
   bool several = false;
   Open* const found = begins ? nullptr : owner_of(decoded, line, several);
   if (found != nullptr) {
-    const auto add = decoded.message->hooks.add;
+    const auto add = decoded.message->hooks().add;
     if (add != nullptr) {
       add(found->event, scratch_);
     } else {

@@ -41,8 +41,8 @@ Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event)
 }
 
 void complete(Event& event, const Decoded& decoded, Soc soc) {
-  if (decoded.message == nullptr || decoded.message->hooks.complete == nullptr) return;
-  decoded.message->hooks.complete(event, soc);
+  if (decoded.message == nullptr || decoded.message->hooks().complete == nullptr) return;
+  decoded.message->hooks().complete(event, soc);
 }
 
 namespace {
@@ -74,7 +74,7 @@ std::string as_guess(const Event& event, const std::string& text) {
 std::string describe(const Event& event) {
   std::string text;
   if (const Message* const message = event.message()) {
-    if (message->hooks.describe != nullptr) message->hooks.describe(event, text);
+    if (message->hooks().describe != nullptr) message->hooks().describe(event, text);
     if (text.empty() && !message->say.empty()) say(message->say, event, text);
   }
   for (const std::string_view pattern : info_of(event.kind()).say) {

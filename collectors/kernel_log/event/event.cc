@@ -77,7 +77,10 @@ void Event::set_hex(std::string_view name, std::uint64_t value) {
 
 const Field* Event::find(std::string_view name) const {
   for (std::size_t i = 0; i < size_; ++i) {
-    if (fields_[i].name == name) return &fields_[i];
+    const std::string_view own = fields_[i].name;
+    // Mostly another name, or the same static text.
+    if (own.size() != name.size() || own[0] != name[0]) continue;
+    if (own.data() == name.data() || own == name) return &fields_[i];
   }
   return nullptr;
 }

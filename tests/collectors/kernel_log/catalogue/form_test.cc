@@ -8,10 +8,16 @@
 namespace jetmem::kernel_log {
 namespace {
 
+std::string anchor_of(std::string_view form) {
+  const CompiledForm compiled = compile_form(form);
+  return std::string(compiled.as_form(compiled.code).anchor());
+}
+
 // "whole a=1 b=x", "cut a=1", "none".
 std::string matched(std::string_view form, std::string_view line) {
+  const CompiledForm compiled = compile_form(form);
   FormMatcher matcher;
-  const FormMatch how = matcher.match(form, anchor_of(form), line);
+  const FormMatch how = matcher.match(compiled.as_form(compiled.code), line);
   if (how == FormMatch::kNone) return "none";
   Event event;
   matcher.write(event);
@@ -76,7 +82,8 @@ TEST(Form, TheAnchorIsInEachLine) {
   EXPECT_EQ(anchor_of("[maybe not this ]{a}: alloc failed, req-size: {n:nat} pages"),
             ": alloc failed, req-size: ");
   EXPECT_EQ(anchor_of("{op:one(a long word|another one)}-error"), "-error");
-  EXPECT_EQ(anchor_of("a\\[bc\\]defghi"), "]defghi");
+  EXPECT_EQ(anchor_of("a\\[bc\\]defghi"), "a[bc]defghi");
+  EXPECT_EQ(anchor_of("failed[ again] to go"), "failed");
   EXPECT_EQ(anchor_of("{a} to {b}"), "");
 }
 
