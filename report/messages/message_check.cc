@@ -23,8 +23,8 @@ namespace {
 std::vector<Event> events_of(const MessageExample& example, const Message& message,
                              const Catalogues& catalogues) {
   std::vector<Event> events;
-  Assembler assembler(example.soc, [&](const Event& event) { events.push_back(event); },
-                      catalogues);
+  Assembler assembler(
+      example.soc, [&](const Event& event) { events.push_back(event); }, catalogues);
   LogLine line;
   line.voice = message.program ? kernel_log::Voice::kProcess : kernel_log::Voice::kKernel;
   for (const std::string& text : example.lines) {
@@ -81,11 +81,11 @@ class Checker {
     const std::vector<Event> events = events_of(example, message, catalogues_);
     if (example.nothing) {
       if (!events.empty()) {
-        add(example, "the example gives nothing, found " + shown(fields_of(events[0])) +
-                         (events[0].message() == nullptr
-                              ? " by words"
-                              : " of " + std::string(events[0].message()->id)) +
-                         ": narrow its line, or say what it gives");
+        add(example,
+            "the example gives nothing, found " + shown(fields_of(events[0])) +
+                (events[0].message() == nullptr ? " by words"
+                                                : " of " + std::string(events[0].message()->id)) +
+                ": narrow its line, or say what it gives");
       }
       return;
     }
@@ -96,15 +96,17 @@ class Checker {
     }
     if (events.size() > 1) {
       add(example, "the example must be one event, found " + std::to_string(events.size()) + ": " +
-                       shown(fields_of(events[0])) + ", " + shown(fields_of(events[1])));
+                       shown(fields_of(events[0])) + ", " + shown(fields_of(events[1])) +
+                       ": give each an example of its own");
       return;
     }
     const Event& event = events[0];
-    const std::string_view want =
-        example.kind.empty() ? kernel_log::info_of(message.kind).name : std::string_view(example.kind);
+    const std::string_view want = example.kind.empty() ? kernel_log::info_of(message.kind).name
+                                                       : std::string_view(example.kind);
     const std::string_view kind = kernel_log::info_of(event.kind()).name;
     if (kind != want) {
-      add(example, "the example is of kind " + std::string(want) + ", found " + std::string(kind));
+      add(example, "the example is of kind " + std::string(want) + ", found " + std::string(kind) +
+                       ": correct 'kind'");
     }
     if (event.message() == nullptr) {
       add(example, form_ == MessageForm::kUser
@@ -122,7 +124,8 @@ class Checker {
     }
     if (const auto fields = fields_of(event); fields != example.fields) {
       add(example, "the example says " + shown(example.fields) + ", the line gives " +
-                       shown(fields) + ": correct 'gives' or the line's form");
+                       shown(fields) + what_is_too_large(example.fields, fields) +
+                       ": correct 'gives' or the line's form");
     }
     std::string sentence;
     Event first;
@@ -131,6 +134,18 @@ class Checker {
       add(example, "say names a field that this example does not give: put it in {?...}");
     }
     for (const std::string& line : example.lines) check_line(example, line);
+  }
+
+  // A field that a number had no room in is absent.
+  static std::string what_is_too_large(const std::map<std::string, std::string>& want,
+                                       const std::map<std::string, std::string>& found) {
+    for (const auto& [name, value] : want) {
+      const std::string_view large = too_large_number(value);
+      if (found.contains(name) || large.empty()) continue;
+      return "; " + std::string(large) + " is " + std::string(kTooLarge) + ", {" + name +
+             ":word} keeps it as text";
+    }
+    return {};
   }
 
   // What helps to see why a line does not fit.
@@ -150,8 +165,21 @@ class Checker {
     if (!has_anchor && !message.forms.empty()) {
       return "; it lacks '" + printable(message.forms[0].anchor(), 60) + "'";
     }
+    const std::string_view large = too_large_number(line);
+    if (!large.empty()) {
+      const std::string smaller =
+          std::string(line.substr(0, static_cast<std::size_t>(large.data() - line.data()))) + "1" +
+          std::string(large.data() + large.size(), line.data() + line.size());
+      for (const kernel_log::Form& form : message.forms) {
+        if (matcher.match(form, smaller) != kernel_log::FormMatch::kNone) {
+          return "; " + std::string(large) + " is " + std::string(kTooLarge) +
+                 ": {name:word} keeps it as text";
+        }
+      }
+    }
     if (most == 0) return "; correct the entry's line: it must be the whole line";
-    return "; it fits up to '" + printable(line.substr(most > 30 ? most - 30 : 0, std::min<std::size_t>(most, 30)), 60) +
+    return "; it fits up to '" +
+           printable(line.substr(most > 30 ? most - 30 : 0, std::min<std::size_t>(most, 30)), 60) +
            "', correct the entry's line behind that";
   }
 
@@ -185,9 +213,14 @@ class Checker {
         if (same == fields.end() && cut.message != whole.message) continue;
         // What ends the line may end earlier.
         if (fits && (same == fields.end() || line.ends_with(same->second))) continue;
-        add(example, "cut off behind '" + printable(line.substr(n > 30 ? n - 30 : 0, std::min<std::size_t>(n, 30))) +
-                         "' it gives " + name + "=" + printable(value, 60) + ", which the whole line " +
-                         (same == fields.end() ? "does not have" : "has as " + printable(same->second, 60)));
+        add(example,
+            "cut off behind '" +
+                printable(line.substr(n > 30 ? n - 30 : 0, std::min<std::size_t>(n, 30))) +
+                "' it gives " + name + "=" + printable(value, 60) + ", which the whole line " +
+                (same == fields.end() ? "does not have" : "has as " + printable(same->second, 60)) +
+                ": put what follows {" + name +
+                "} into the line's text, not into [...]; a line "
+                "that ends there is a second item of 'line'");
         return;
       }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds messages to their examples: each gives the fields it says, fits no second message, and where
-// it is cut off it gives no value that the whole line does not have.
+// Holds messages to their examples: each gives the fields it says, fits no second message, and
+// where it is cut off it gives no value that the whole line does not have.
 #pragma once
 
 #include <vector>

@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/catalogue.h"
+#include "collectors/kernel_log/catalogue/form_check.h"
+#include "collectors/kernel_log/line/scan.h"
+#include "collectors/kernel_log/text/line_parts.h"
+#include "collectors/kernel_log/text/sentence.h"
 #include "config/yaml_fields.h"
 
 namespace jetmem {
@@ -32,6 +37,14 @@ constexpr std::array<std::string_view, 6> kExampleKeys{"line", "lines", "gives",
                                                        "kind", "soc",   "note"};
 constexpr std::array<std::string_view, 6> kHooks{"decode", "accept", "complete",
                                                  "joins",  "add",    "describe"};
+
+// Fields that jetmem itself reads as yes or no.
+constexpr std::array<std::string_view, 2> kYesOrNo{"harmless", "fallback"};
+
+// So much of a site's line must be text that each such line has, in letters and digits: "{dev:dev}:
+// {text} failed" fits any driver's line.
+constexpr std::size_t kLeastFixed = 6;
+constexpr std::size_t kLeastFixedBehindField = 12;
 
 struct RoleName {
   std::string_view name;
@@ -91,7 +104,7 @@ class MessageReader {
                         " messages: this one and those behind it are not read");
         return;
       }
-      read_message(each);
+      read_message(each, static_cast<std::size_t>(&each - list->items.data()));
     }
   }
 
@@ -145,7 +158,7 @@ class MessageReader {
         for (const auto& each : heads_) names.push_back(each.first);
         errors_.add(at, key,
                     key + ": no piece of a line is named '" + printable(name, 40) + "'" +
-                        did_you_mean(name, names));
+                        did_you_mean(name, names, "; there are: " + join_names(names)));
       }
       line.remove_prefix(end + 1);
     }
@@ -158,20 +171,33 @@ class MessageReader {
     std::string texts;
     const YamlNode* const node = map.get("line");
     if (node == nullptr) {
-      if (map.get("decode") == nullptr) {
+      if (map.get("decode") == nullptr && map.ok()) {
         errors_.add(entry.at, key + ".line",
-                    key + " has no line: what does the message look like?");
+                    key +
+                        " has no line: add 'line:' with what the driver prints, and {name} for "
+                        "what varies");
       }
       return texts;
     }
     for (auto& [word, at] : fields_.words(*node, key + ".line")) {
       const std::string line = with_heads(word, at, key + ".line");
-      std::string error = kernel_log::form_error(line);
+      const kernel_log::FormReport report = kernel_log::examine_form(line);
+      const std::size_t least = report.begins_with_text ? kLeastFixed : kLeastFixedBehindField;
+      std::string error = report.error;
       if (forms.size() == UINT8_MAX) error = "more than 255 lines: make several messages of them";
       if (!error.empty()) {
         errors_.add(at, key + ".line", key + ".line: " + error);
         continue;
       }
+      if (form_ == MessageForm::kUser && report.fixed < least) {
+        errors_.add(at, key + ".line",
+                    key + ".line fits too much: " + std::to_string(report.fixed) +
+                        " letters and digits of it are fixed, " + std::to_string(least) +
+                        " are needed" +
+                        (report.begins_with_text ? "" : " where it begins with a field") +
+                        "; add the name of the driver or program, or more of what it prints");
+      }
+      for (const std::string& name : report.fields) known_.insert(name);
       kernel_log::CompiledForm form = kernel_log::compile_form(line);
       forms.push_back(form.as_form(keep(std::move(form.code))));
       texts += line + "\n";
@@ -180,13 +206,50 @@ class MessageReader {
     return texts;
   }
 
-  Constant constant(std::string_view name, const YamlNode& node) {
+  // `used`: "say".
+  void check_known(std::string_view name, std::string_view used, Position at,
+                   const std::string& key) {
+    if (known_.contains(name)) return;
+    const std::vector<std::string_view> names(known_.begin(), known_.end());
+    errors_.add(at, key + "." + std::string(used),
+                key + "." + std::string(used) + ": no line of the message has a field '" +
+                    printable(name, 40) + "'" +
+                    did_you_mean(name, names,
+                                 names.empty() ? "; there is none: put {name} into the line"
+                                               : "; there are: " + join_names(names)));
+  }
+
+  // The fields that an entry names must be those that its lines, or `set`, give.
+  void check_names(const YamlMap& map, const std::string& key, const Message& message) {
+    if (const YamlNode* const node = map.get("unless");
+        node != nullptr && node->kind == YamlNode::Kind::kMap) {
+      for (const YamlNode& name : node->keys) check_known(name.text, "unless", name.at, key);
+    }
+    for (const char* const name : {"join", "prefer"}) {
+      if (const YamlNode* const node = map.get(name)) check_known(node->text, name, node->at, key);
+    }
+    const YamlNode* const node = map.get("say");
+    if (node == nullptr) return;
+    const kernel_log::PatternReport report = kernel_log::examine_pattern(message.say);
+    if (!report.error.empty()) errors_.add(node->at, key + ".say", key + ".say: " + report.error);
+    // Further lines of an event have further fields.
+    if (message.piece.role != Role::kWhole) return;
+    for (const std::string_view name : report.fields) check_known(name, "say", node->at, key);
+  }
+
+  Constant constant(std::string_view name, const YamlNode& node, const std::string& key) {
     if (node.kind == YamlNode::Kind::kNull) return {name, FieldType::kNull, {}, 0};
     if (!node.quoted && (node.text == "true" || node.text == "false")) {
       return {name, FieldType::kBool, {}, node.text == "true" ? 1 : 0};
     }
     if (const auto number = parse_i64(node.text); number && !node.quoted) {
       return {name, FieldType::kNumber, {}, *number};
+    }
+    const std::string_view digits = std::string_view(node.text).substr(node.text.starts_with('-'));
+    if (!node.quoted && !digits.empty() && too_large_number(digits) == digits) {
+      errors_.add(node.at, key + ".set",
+                  key + ".set: " + printable(node.text, 40) + " is " + std::string(kTooLarge) +
+                      "; put it in quotes to keep it as text");
     }
     return {name, FieldType::kText, keep(node.text), 0};
   }
@@ -198,9 +261,17 @@ class MessageReader {
         const std::string& name = node->keys[i].text;
         if (!is_field_name(name)) {
           errors_.add(node->keys[i].at, key + ".set",
-                      key + ".set: '" + printable(name, 40) + "' cannot be the name of a field");
+                      key + ".set: '" + printable(name, 40) +
+                          "' cannot be the name of a field: letters, digits and '_', and none of "
+                          "kind, line, time, summary");
         }
-        set.push_back(constant(keep(name), node->items[i]));
+        set.push_back(constant(keep(name), node->items[i], key));
+        if (set.back().type != FieldType::kBool &&
+            std::find(kYesOrNo.begin(), kYesOrNo.end(), name) != kYesOrNo.end()) {
+          errors_.add(node->items[i].at, key + ".set",
+                      key + ".set: '" + name + "' must be true or false, without quotes");
+        }
+        known_.insert(name);
       }
     }
     message.set = std::span<const Constant>(set);
@@ -229,23 +300,23 @@ class MessageReader {
     message.piece.prefer = text(map, "prefer", key);
     std::size_t n = 0;
     for (const std::string_view kind : list(map, "of", key)) {
-      if (n < message.piece.of.size()) message.piece.of[n++] = kind_named(kind, map, key);
+      if (n < message.piece.of.size())
+        message.piece.of[n++] = kind_named(kind, *map.get("of"), key);
     }
   }
 
-  EventKind kind_named(std::string_view name, const YamlMap& map, const std::string& key) {
+  EventKind kind_named(std::string_view name, const YamlNode& node, const std::string& key) {
     if (const auto kind = kernel_log::kind_named(name)) return *kind;
     std::vector<std::string_view> names;
     for (const auto& info : kernel_log::all_kinds()) names.push_back(info.name);
-    const YamlNode* const node = map.get("kind");
-    errors_.add(node == nullptr ? Position{} : node->at, key + ".kind",
+    errors_.add(node.at, key + ".kind",
                 key + ".kind: there is no kind '" + printable(name, 60) + "'" +
                     did_you_mean(name, names, "; `jetmem messages list --kinds` shows them"));
     return EventKind::kNone;
   }
 
-  void read_message(const YamlNode& node) {
-    std::string key = "messages[" + std::to_string(out_.messages.size()) + "]";
+  void read_message(const YamlNode& node, std::size_t position) {
+    std::string key = "messages[" + std::to_string(position) + "]";
     const std::size_t before = errors_.count();
     const bool user = form_ == MessageForm::kUser;
     const YamlMap map(errors_, node, key,
@@ -253,30 +324,48 @@ class MessageReader {
                            : std::span<const std::string_view>(kShippedKeys),
                       "a message");
     if (!map.ok() && !map.is_map()) return;
+    known_.clear();
     Message message;
+    const YamlNode* const id = map.get("id");
     message.id = text(map, "id", key);
-    if (message.id.empty()) {
-      errors_.add(node.at, key + ".id", key + " has no id: '- id: my-driver-timeout'");
-    } else if (!is_id(message.id)) {
-      errors_.add(node.at, key + ".id", key + ".id must be lower-case letters, digits and '-'");
-    } else {
+    if (id == nullptr) {
+      if (map.ok())
+        errors_.add(node.at, key + ".id", key + " has no id: '- id: my-driver-timeout'");
+    } else if (is_id(message.id)) {
       key = message.id;
+    } else if (id->kind == YamlNode::Kind::kScalar) {
+      errors_.add(id->at, key + ".id",
+                  key + ".id must be at most " + std::to_string(kMaxConfigName) +
+                      " lower-case letters, digits and '-': 'my-driver-timeout', not '" +
+                      printable(message.id, kMaxConfigName) + "'");
     }
     const bool twice = std::any_of(out_.messages.begin(), out_.messages.end(),
                                    [&](const Message& each) { return each.id == message.id; }) ||
                        (user && Catalogue::shipped().find(message.id) != nullptr);
     if (twice)
-      errors_.add(node.at, key + ".id", "'" + key + "' is there already: choose another id");
+      errors_.add(id == nullptr ? node.at : id->at, key + ".id",
+                  "'" + key + "' is there already: choose another id");
     message.kind = EventKind::kCustom;
     if (const YamlNode* const kind = map.get("kind")) {
-      const std::string name = fields_.word(*kind, key + ".kind").value_or("");
-      message.kind = name == "none" ? EventKind::kNone : kind_named(name, map, key);
+      const auto name = fields_.word(*kind, key + ".kind");
+      if (user && name == "none") {
+        errors_.add(kind->at, key + ".kind",
+                    key +
+                        ".kind: 'none' is for jetmem's own messages; 'set: {harmless: true}' "
+                        "records a line that is no reason for an alert");
+      } else if (name && name != "none") {
+        message.kind = kind_named(*name, *kind, key);
+      } else {
+        message.kind = EventKind::kNone;
+      }
       if (message.kind == EventKind::kNone) message.piece.role = Role::kNothing;
     } else if (!user) {
       errors_.add(node.at, key + ".kind", key + " has no kind");
     }
     message.program = flag(map, "program", key);
+    const std::size_t before_lines = errors_.count();
     std::string form_texts = set_forms(map, node, key, message);
+    bool knows_fields = map.ok() && errors_.count() == before_lines;
     set_constants(map, key, message);
     message.say = text(map, "say", key);
     message.cause = text(map, "cause", key);
@@ -297,12 +386,18 @@ class MessageReader {
         errors_.add(node.at, key, key + " names code that is not built in: build first");
       }
     }
+    // What code adds is not known here.
+    knows_fields = knows_fields && message.hooks.decode == nullptr &&
+                   message.hooks.accept == nullptr && message.hooks.complete == nullptr;
+    if (knows_fields) check_names(map, key, message);
     const std::size_t index = out_.messages.size();
     const std::size_t examples = out_.examples.size();
     const YamlNode* const list = map.get("examples");
     if (list == nullptr || list->kind != YamlNode::Kind::kList || list->items.empty()) {
-      errors_.add(node.at, key + ".examples",
-                  key + " has no example: add a line as the log has it, and the fields it gives");
+      if (map.ok()) {
+        errors_.add(node.at, key + ".examples",
+                    key + " has no example: add a line as the log has it, and the fields it gives");
+      }
     } else {
       for (const YamlNode& each : list->items) read_example(each, key, index);
     }
@@ -330,8 +425,13 @@ class MessageReader {
       for (auto& [line, at] : fields_.words(*lines, key + "." + name))
         example.lines.push_back(line);
     }
-    if (example.lines.empty()) errors_.add(node.at, key, key + ": an example has no line");
-    if (const YamlNode* const kind = map.get("kind")) example.kind = kind->text;
+    if (example.lines.empty() && map.ok()) {
+      errors_.add(node.at, key, key + ": an example has no line: add 'line:' as the log has it");
+    }
+    if (const YamlNode* const kind = map.get("kind")) {
+      kind_named(kind->text, *kind, key);
+      example.kind = kind->text;
+    }
     if (const YamlNode* const soc = map.get("soc")) {
       example.soc = kernel_log::soc_named(soc->text).value_or(kernel_log::Soc::kUnknown);
     }
@@ -351,7 +451,7 @@ class MessageReader {
       }
     } else if (gives != nullptr && gives->text == "nothing") {
       example.nothing = true;
-    } else {
+    } else if (map.ok()) {
       errors_.add(node.at, key,
                   key + ": an example needs what it gives: 'gives: {field: value}', or 'nothing'");
     }
@@ -363,6 +463,7 @@ class MessageReader {
   MessageForm form_;
   MessageFile& out_;
   std::map<std::string, std::string_view, std::less<>> heads_;
+  std::set<std::string, std::less<>> known_;  // fields of the entry that is read
 };
 
 }  // namespace
@@ -392,6 +493,25 @@ std::string field_as_text(const kernel_log::Event& event, std::string_view name)
     }
   }
   return list.empty() ? list : list + "]";
+}
+
+std::string_view too_large_number(std::string_view text) {
+  using kernel_log::is_name_char;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    while (at < text.size() && is_name_char(text[at])) ++at;
+    const std::string_view word = text.substr(begin, at - begin);
+    const bool hex = word.starts_with("0x") && word.size() > 2;
+    const std::string_view digits = word.substr(hex ? 2 : 0);
+    const bool is_number = std::all_of(digits.begin(), digits.end(), [&](char c) {
+      return hex ? kernel_log::Scan::is_hex_digit(c) : is_digit(c);
+    });
+    const bool fits = hex ? kernel_log::parse_hex(word).value_or(UINT64_MAX) <= INT64_MAX
+                          : parse_i64(word).has_value();
+    if (is_number && !word.empty() && !fits) return word;
+    if (at == begin) ++at;
+  }
+  return {};
 }
 
 }  // namespace jetmem

@@ -59,4 +59,9 @@ void read_messages(MessageForm form, std::string_view name, std::string_view tex
 // "12", "true", "null", a text as it is, "[a,b]": a field of an event as examples write it.
 std::string field_as_text(const kernel_log::Event& event, std::string_view name);
 
+// The first number in the text that no field can hold; empty: there is none.
+std::string_view too_large_number(std::string_view text);
+inline constexpr std::string_view kTooLarge =
+    "larger than 9223372036854775807, the largest number of a field";
+
 }  // namespace jetmem

@@ -87,10 +87,8 @@ struct CompiledForm {
   }
 };
 inline constexpr std::size_t kMinAnchor = 5;
-// Of a form without error.
+// Of a form that examine_form() finds nothing wrong with.
 CompiledForm compile_form(std::string_view form);
-// What is wrong with a form, for its author; empty: nothing.
-std::string form_error(std::string_view form);
 
 // The name under which the text of a size is kept that was printed with a fraction. Empty: no size
 // has the name.

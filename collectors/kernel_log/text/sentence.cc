@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/text/sentence.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/text/text.h"
 #include "collectors/kernel_log/text/sentence_parts.h"
 
@@ -98,7 +101,50 @@ std::size_t end_of(std::string_view pattern, std::size_t at) {
   return pattern.size();
 }
 
+// Parts of a sentence that are made of several fields, as they are there.
+constexpr std::array<std::string_view, 4> kParts{"process", "dma_client", "dma_access", "message"};
+constexpr std::array<std::string_view, 4> kFormats{"bytes", "kib", "order", "words"};
+
+template <class List>
+bool has_name(const List& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void examine(std::string_view pattern, PatternReport& out) {
+  for (std::size_t at = 0; at < pattern.size() && out.error.empty();) {
+    if (pattern[at] == '}') out.error = "'}' without '{': remove it";
+    if (pattern[at] != '{') {
+      ++at;
+      continue;
+    }
+    const std::size_t end = end_of(pattern, at);
+    const std::string_view inside = pattern.substr(at + 1, end - at - 1);
+    const std::string name(inside.substr(0, inside.find_first_of("{:")));
+    if (end == pattern.size()) {
+      out.error = "'{' of '{" + printable(inside, 40) + "' without '}': write '}' where it ends";
+    } else if (inside.starts_with('?')) {
+      examine(inside.substr(1), out);
+    } else if (name.empty() || inside.find('{') != std::string_view::npos) {
+      out.error =
+          "'{" + printable(inside, 40) + "}' is no field: {name}, or {? a part with a {name}}";
+    } else {
+      if (name.size() < inside.size() && !has_name(kFormats, inside.substr(name.size() + 1))) {
+        out.error =
+            "'{" + printable(inside, 40) + "}': behind ':' stands bytes, kib, order or words";
+      }
+      if (!has_name(kParts, name)) out.fields.push_back(inside.substr(0, name.size()));
+    }
+    at = end + 1;
+  }
+}
+
 }  // namespace
+
+PatternReport examine_pattern(std::string_view pattern) {
+  PatternReport out;
+  examine(pattern, out);
+  return out;
+}
 
 bool say(std::string_view pattern, const Event& event, std::string& out) {
   const std::size_t before = out.size();

@@ -2,7 +2,8 @@
 // A sentence about an event, from a pattern of the catalogue.
 //
 //   {dev}            a field: a number, or a text as one word; in quotation marks as it was printed
-//   {size:bytes} {anon_rss_kb:kib} {order:order}   "2.1 GiB", "order 3: 8 contiguous pages"; of bytes
+//   {size:bytes} {anon_rss_kb:kib} {order:order}   "2.1 GiB", "order 3: 8 contiguous pages"; of
+//   bytes
 //                    that the program rounded, size_text as printed
 //   {process}        "python3 (PID 2700)", of the fields comm and pid
 //   {dma_client}     "vic (stream ID 0x34)", of the fields client, sid and cbfrsynra
@@ -13,6 +14,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "collectors/kernel_log/event/event.h"
 
@@ -20,5 +22,11 @@ namespace jetmem::kernel_log {
 
 // Appends the sentence. False, and nothing appended, where a field that is not in a {?} is absent.
 bool say(std::string_view pattern, const Event& event, std::string& out);
+
+struct PatternReport {
+  std::string error;                     // and how to correct it; empty: nothing is wrong
+  std::vector<std::string_view> fields;  // that it names
+};
+PatternReport examine_pattern(std::string_view pattern);
 
 }  // namespace jetmem::kernel_log

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "collectors/kernel_log/decode/assembler.h"
@@ -19,6 +20,7 @@ namespace {
 
 using kernel_log::Event;
 using kernel_log::EventKind;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -80,8 +82,9 @@ TEST_F(SiteMessagesTest, AnEventHasItsMessageAndFields) {
 TEST_F(SiteMessagesTest, ItsCauseReachesWhoExplainsTheRecord) {
   put("50-acme.yaml", kTimeout);
   const auto messages = load();
-  const EventRecord record = kernel_event_record(
-      events_of("acme 2-1a: gave up after 12 ms", *messages).at(0), kernel_log::Origin::kSystem, {});
+  const EventRecord record =
+      kernel_event_record(events_of("acme 2-1a: gave up after 12 ms", *messages).at(0),
+                          kernel_log::Origin::kSystem, {});
   EXPECT_EQ(record.what, EventWhat::kKernel);
   EXPECT_EQ(record.kind, "custom");
   EXPECT_EQ(record.subject, "acme-timeout 2-1a");
@@ -125,8 +128,8 @@ TEST_F(SiteMessagesTest, MessagesAndBytesAreBounded) {
   std::string text = "messages:\n";
   for (int i = 0; i < 600; ++i) {
     const std::string n = std::to_string(i);
-    text += "  - id: m-" + n + "\n    line: \"acme number " + n + " failed\"\n    examples: [{line: \"acme number " +
-            n + " failed\", gives: {}}]\n";
+    text += "  - id: m-" + n + "\n    line: \"acme number " + n +
+            " failed\"\n    examples: [{line: \"acme number " + n + " failed\", gives: {}}]\n";
   }
   put("10.yaml", text);
   put("20.yaml", "# " + std::string(kMaxSiteMessageBytes - 10, 'x') + "\n");
@@ -147,7 +150,8 @@ TEST_F(SiteMessagesTest, TheSameTextIsKnown) {
 
 TEST(MessageCheck, NamesEachMistakeWithItsPlaceAndFix) {
   EXPECT_THAT(errors_of(kTimeout), IsEmpty());
-  EXPECT_THAT(errors_of(R"(messages:
+  EXPECT_THAT(
+      errors_of(R"(messages:
   - id: one
     kind: camera_timeot
     line: "acme one: gave up"
@@ -168,24 +172,29 @@ TEST(MessageCheck, NamesEachMistakeWithItsPlaceAndFix) {
   - id: five
     line: "acme five: lost {n:nat} frames"
 )"),
-              ElementsAre(AllOf(HasSubstr("site.yaml:3:11"), HasSubstr("did you mean 'camera_timeout'?")),
-                          AllOf(HasSubstr("site.yaml:7:11"), HasSubstr("no type of field is named 'numbr': int nat")),
-                          AllOf(HasSubstr("site.yaml:19:5"), HasSubstr("add a line as the log has it")),
-                          AllOf(HasSubstr("site.yaml:12:9"), HasSubstr("fits up to 'acme three: lost 5 '")),
-                          AllOf(HasSubstr("site.yaml:17:9"), HasSubstr("says {n: 6}, the line gives {n: 5}"))));
+      ElementsAre(
+          AllOf(HasSubstr("site.yaml:3:11"), HasSubstr("did you mean 'camera_timeout'?")),
+          AllOf(HasSubstr("site.yaml:7:11"),
+                HasSubstr("no type of field is named 'numbr': int nat")),
+          AllOf(HasSubstr("site.yaml:19:5"), HasSubstr("add a line as the log has it")),
+          AllOf(HasSubstr("site.yaml:12:9"), HasSubstr("fits up to 'acme three: lost 5 '")),
+          AllOf(HasSubstr("site.yaml:17:9"), HasSubstr("says {n: 6}, the line gives {n: 5}"))));
 }
 
 TEST(MessageCheck, EachKeyHasItsForm) {
-  for (const char* key : {"set: [a]", "set: a", "unless: [a, b]", "unless: {a: {b: c}}", "program: maybe",
-                          "line: {a: b}", "id: [a]", "id: Upper", "say: [a, b]", "kind: [a]", "examples: {a: b}",
-                          "examples: [a]", "examples: [{line: x, gives: [a]}]", "examples: [{line: {a: b}, gives: {}}]",
-                          "set: {kind: x}", "cause: \"\\e[31m\""}) {
-    EXPECT_THAT(errors_of("messages:\n  - id: one\n    line: acme one gave up\n    " + std::string(key) + "\n"),
+  for (const char* key :
+       {"set: [a]", "set: a", "unless: [a, b]", "unless: {a: {b: c}}", "program: maybe",
+        "line: {a: b}", "id: [a]", "id: Upper", "say: [a, b]", "kind: [a]", "examples: {a: b}",
+        "examples: [a]", "examples: [{line: x, gives: [a]}]",
+        "examples: [{line: {a: b}, gives: {}}]", "set: {kind: x}", "cause: \"\\e[31m\""}) {
+    EXPECT_THAT(errors_of("messages:\n  - id: one\n    line: acme one gave up\n    " +
+                          std::string(key) + "\n"),
                 testing::Not(IsEmpty()))
         << key;
   }
-  for (const char* file : {"", "a", "- a", "messages: a", "messages: {a: b}", "messages: [a, [b], {c: d}]", "heads: [a]",
-                           "messages: []\nmessages: []", "\xff", "messages: &a [*a]"}) {
+  for (const char* file :
+       {"", "a", "- a", "messages: a", "messages: {a: b}", "messages: [a, [b], {c: d}]",
+        "heads: [a]", "messages: []\nmessages: []", "\xff", "messages: &a [*a]"}) {
     EXPECT_THAT(errors_of(file), testing::Not(IsEmpty())) << file;
   }
 }
@@ -209,11 +218,142 @@ TEST(MessageCheck, RefusesWhatIsWrongOnlyBesideOthers) {
               testing::Contains(HasSubstr("cut off behind")));
   EXPECT_THAT(errors_of(R"(messages:
   - id: says
-    say: "{nothing} gave up"
-    line: "acme {dev:dev}: gave up now"
+    say: "{port} gave up"
+    line: "acme {dev:dev}: gave up now[ on {port}]"
     examples: [{line: "acme a: gave up now", gives: {dev: a}}]
 )"),
               testing::Contains(HasSubstr("put it in {?...}")));
+}
+
+// An entry with this key, and the line and the example of kTimeout where it has none of its own.
+std::string entry(const std::string& keys) {
+  std::string out = "messages:\n  - id: acme-timeout\n" + keys;
+  if (keys.find("    line:") == std::string::npos) {
+    out += "    line: \"acme {dev:dev}: gave up after {timeout_ms:nat} ms\"\n";
+  }
+  if (keys.find("examples:") == std::string::npos) {
+    out +=
+        "    examples: [{line: \"acme 2-1a: gave up after 12 ms\", gives: {dev: 2-1a, timeout_ms: "
+        "12}}]\n";
+  }
+  return out;
+}
+
+TEST(MessageCheck, SoMuchOfALineMustBeText) {
+  for (const char* line : {"{text}failed{x}", "{text}rocess{x}", "{dev:dev}: {text} failed",
+                           "...failed to{x}", "{x:word} {y:nat} errors", "usb 1-{x}",
+                           "{@dev}timed out", "[acme ]{dev:dev}: lost {n:nat}"}) {
+    EXPECT_THAT(errors_of(entry("    line: \"" + std::string(line) + "\"\n")),
+                ElementsAre(AnyOf(HasSubstr("fits too much"), HasSubstr("no text of 5 bytes"))))
+        << line;
+  }
+  for (const char* line :
+       {"acme {dev:dev}: gave up", "{@dev}frame grabber stopped", "{what:one(sensor|grabber)} lost",
+        "{x:word} acme_grabber lost {n:nat}"}) {
+    EXPECT_THAT(errors_of(entry("    line: \"" + std::string(line) + "\"\n")),
+                testing::Each(testing::Not(HasSubstr("fits too much"))))
+        << line;
+  }
+}
+
+TEST(MessageCheck, NamesOnlyFieldsThatALineHas) {
+  EXPECT_THAT(errors_of(entry("    unless: {devi: a}\n")),
+              ElementsAre(AllOf(HasSubstr("site.yaml:3:14"), HasSubstr("did you mean 'dev'?"))));
+  EXPECT_THAT(errors_of(entry("    say: \"{dev}{?, {port} of {timeout_m:words}}\"\n")),
+              ElementsAre(AllOf(HasSubstr("site.yaml:3:10"),
+                                HasSubstr("'port'; there are: dev, timeout_ms")),
+                          HasSubstr("did you mean 'timeout_ms'?")));
+  for (const char* known :
+       {"{process} of {dev}", "{dma_client} {message}", "{? for {timeout_ms} ms}"}) {
+    EXPECT_THAT(errors_of(entry("    say: \"" + std::string(known) + "\"\n")), IsEmpty()) << known;
+  }
+  MessageFile file;
+  read_messages(MessageForm::kShipped, "own.yaml",
+                entry("    kind: camera_error\n    join: devi\n    prefer: port\n"), file);
+  ASSERT_EQ(file.errors.size(), 2U);
+  EXPECT_EQ(file.errors[0].line, 4);
+  EXPECT_EQ(file.errors[1].line, 5);
+}
+
+TEST(MessageCheck, ASentenceClosesItsBrackets) {
+  for (const char* say : {"{dev", "{dev {timeout_ms}", "{dev}{? {timeout_ms}", "dev} lost", "{}",
+                          "{dev {timeout_ms}}", "{timeout_ms:seconds}"}) {
+    EXPECT_THAT(errors_of(entry("    say: \"" + std::string(say) + "\"\n")),
+                ElementsAre(AllOf(HasSubstr("site.yaml:3:10"), HasSubstr("acme-timeout.say: "))))
+        << say;
+  }
+}
+
+TEST(MessageCheck, AFieldHasOneMeaning) {
+  EXPECT_THAT(
+      errors_of(entry("    line: \"acme {dev:dev}: gave up after {n:nat} of {n:nat} ms\"\n")),
+      ElementsAre(AllOf(HasSubstr("site.yaml:3:11"), HasSubstr("give it another name, or {_}"))));
+  for (const char* value : {"maybe", "\"true\"", "1", "null"}) {
+    EXPECT_THAT(errors_of(entry("    set: {harmless: " + std::string(value) + "}\n")),
+                ElementsAre(AllOf(HasSubstr("site.yaml:3:21"), HasSubstr("true or false"))))
+        << value;
+  }
+}
+
+TEST(MessageCheck, NamesANumberThatIsTooLarge) {
+  constexpr const char* kLarge = "99999999999999999999";
+  EXPECT_THAT(errors_of(entry("    examples: [{line: \"acme 2-1a: gave up after "
+                              "99999999999999999999 ms\", gives: {}}]\n")),
+              ElementsAre(AllOf(HasSubstr(kLarge), HasSubstr("{name:word}"))));
+  EXPECT_THAT(errors_of(entry("    set: {limit: -99999999999999999999}\n")),
+              ElementsAre(AllOf(HasSubstr(kLarge), HasSubstr("in quotes"))));
+  EXPECT_THAT(errors_of(entry("    line: \"acme gave up at {at:xnum} of\"\n"
+                              "    examples: [{line: acme gave up at 0xfffffffffffffff0 of, gives: "
+                              "{at: 18446744073709551600}}]\n")),
+              ElementsAre(HasSubstr("18446744073709551600 is larger than")));
+  EXPECT_EQ(too_large_number("at 0x7fffffffffffffff of 9223372036854775807, x99999999999999999999"),
+            "");
+}
+
+TEST(MessageCheck, ACutValueIsReportedWithWhatToWrite) {
+  EXPECT_THAT(
+      errors_of(entry("    line: \"acme {dev:dev}: gave up after {timeout_ms:nat}[ ms]\"\n")),
+      ElementsAre(HasSubstr("put what follows {timeout_ms} into the line's text")));
+}
+
+// What else lacks is lacking because of it.
+TEST(MessageCheck, AMisspelledKeyIsOneError) {
+  for (const auto& [wrong, right] : std::map<std::string, std::string>{{"idd", "id"},
+                                                                       {"linne", "line"},
+                                                                       {"lines", "line"},
+                                                                       {"exampels", "examples"},
+                                                                       {"gievs", "gives"}}) {
+    std::string text(kTimeout);
+    const std::string key = (right == "id" ? "- " : right == "gives" ? "  " : "    ") + right + ":";
+    text.replace(text.find(key) + key.size() - right.size() - 1, right.size(), wrong);
+    EXPECT_THAT(errors_of(text),
+                ElementsAre(HasSubstr("'" + wrong + "'; did you mean '" + right + "'?")))
+        << text;
+  }
+}
+
+TEST(MessageCheck, AnEntryIsNamedByItsPlace) {
+  EXPECT_THAT(
+      errors_of(
+          std::string(kTimeout) +
+          "  - {id: Bad Id, line: acme lost it, examples: [{line: acme lost it, gives: {}}]}\n"
+          "  - {line: acme lost it, examples: [{line: acme lost it, gives: {}}]}\n"
+          "  - {id: acme-timeout, line: acme lost it, examples: [{line: acme lost it, gives: "
+          "{}}]}\n"),
+      ElementsAre(AllOf(HasSubstr("site.yaml:9:10"), HasSubstr("messages[1].id"),
+                        HasSubstr("'my-driver-timeout'")),
+                  AllOf(HasSubstr("site.yaml:10:5"), HasSubstr("messages[2] has no id")),
+                  AllOf(HasSubstr("site.yaml:11:10"), HasSubstr("choose another id"))));
+}
+
+TEST(MessageCheck, ALineWithoutAnEventIsOnlyForJetmemsOwn) {
+  EXPECT_THAT(errors_of(entry("    kind: none\n    examples: [{line: \"acme 2-1a: gave up after 12 "
+                              "ms\", gives: nothing}]\n")),
+              ElementsAre(AllOf(HasSubstr("site.yaml:3:11"), HasSubstr("harmless: true"))));
+  EXPECT_THAT(
+      errors_of(entry(
+          "    examples: [{line: \"acme 2-1a: gave up after 12 ms\", kind: custm, gives: {}}]\n")),
+      ElementsAre(HasSubstr("did you mean 'custom'?")));
 }
 
 TEST(Guesses, AreNoEventsOfTheirKind) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/catalogue/form.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "collectors/kernel_log/catalogue/form_check.h"
 #include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
@@ -93,14 +97,44 @@ TEST(Form, StepsAreBounded) {
   EXPECT_EQ(matched("...a...a...a...a...a...a... in the end", line), "none");
 }
 
-TEST(Form, ErrorsSayWhatToWrite) {
-  EXPECT_EQ(form_error("failed to allocate {size:size} bytes"), "");
-  EXPECT_NE(form_error("no [end").find("write '\\['"), std::string::npos);
-  EXPECT_NE(form_error("a ] alone").find("write '\\]'"), std::string::npos);
-  EXPECT_NE(form_error("field {name:number} here").find("'number'"), std::string::npos);
-  EXPECT_NE(form_error("field {name").find("no '}'"), std::string::npos);
-  EXPECT_NE(form_error("{a} {b}").find("5 bytes"), std::string::npos);
-  EXPECT_NE(form_error("size of {bytes:size} failed").find("size, free"), std::string::npos);
+TEST(FormReport, ErrorsSayWhatToWrite) {
+  const auto error = [](std::string_view form) { return examine_form(form).error; };
+  for (const char* right : {"failed to allocate {size:size} bytes", "lost [of {a}][by {a}] again",
+                            "ring {size:size} of {size:nat}"}) {
+    EXPECT_EQ(error(right), "");
+  }
+  for (const auto& [form, part] : std::map<const char*, const char*>{
+           {"no [end", "write '\\['"},
+           {"a ] alone", "write '\\]'"},
+           {"a } alone", "write '\\}'"},
+           {"field {name:number} here", "'number'"},
+           {"field {name", "no '}'"},
+           {"{a} {b}", "5 bytes"},
+           {"size of {bytes:size} failed", "size, free"},
+           {"lost it {how:one(now|)}", "one(|A|B)"},
+           {"lost {a} again {a}", "'a' is the name of two fields"},
+           {"lost {a} again[ {a:nat}]", "'a' is the name of two fields"}}) {
+    EXPECT_NE(error(form).find(part), std::string::npos) << form << ": " << error(form);
+  }
+}
+
+TEST(FormReport, BoundsWhatIsMatched) {
+  std::string many = "gave up";
+  for (int i = 0; i < 65; ++i) many += " a{_}";
+  EXPECT_NE(examine_form(many).error.find("more than 64"), std::string::npos);
+  EXPECT_NE(examine_form("gave up " + std::string(70'000, 'x') + " {a} {b}").error.find("4096"),
+            std::string::npos);
+}
+
+TEST(FormReport, TellsWhatEachLineHas) {
+  const FormReport report =
+      examine_form("[acme ]{dev:dev}: {what:one(lost=l|gone)} {_} \\[{size:size}\\] bytes[ again]");
+  EXPECT_EQ(report.error, "");
+  EXPECT_THAT(report.fields, testing::ElementsAre("dev", "what", "size", "size_text"));
+  EXPECT_EQ(report.fixed, std::string_view("gonebytes").size());
+  EXPECT_FALSE(report.begins_with_text);
+  EXPECT_TRUE(examine_form("[a ]{what:one(lost|gone)} again").begins_with_text);
+  EXPECT_FALSE(examine_form("...once again").begins_with_text);
 }
 
 }  // namespace
