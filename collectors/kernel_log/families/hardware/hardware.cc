@@ -7,6 +7,7 @@
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/hooks.h"
+#include "collectors/kernel_log/event/attention.h"
 
 namespace jetmem::kernel_log::hooks {
 
@@ -57,6 +58,14 @@ bool machine_check_status(Event& event) {
 
 // "AXI2APB_1@0x2390000" is a bridge.
 bool machine_check_source(Event& event) { return !contains(event.text("source"), "@"); }
+
+// Links retry: the kernel's own reports of corrected link errors are no events.
+void corrected_link_error(Event& event, Soc /*soc*/) {
+  if (error_severity(event.text("severity")) == ErrorSeverity::kCorrected &&
+      event.text("section_type").starts_with("PCIe")) {
+    event.set_bool("harmless", true);
+  }
+}
 
 // "my:app:99": a task's name may have colons.
 bool lock_owner(Event& event) {
