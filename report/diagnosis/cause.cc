@@ -303,11 +303,12 @@ void add_cause(Cause cause, std::uint64_t count, std::vector<Cause>& out) {
 
 // What others of the list say better.
 void drop_what_is_told(std::vector<Cause>& out) {
-  // A line that was cut says no more than its kind; the others of that kind say what it is.
+  // A line that was cut says no more than its kind; the others of that kind, of no other device,
+  // say what it is.
   for (std::size_t i = 0; i < out.size();) {
     const auto special = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
       return each.kind == out[i].kind && !each.of_kind && each.link.empty() &&
-             each.id != "not-known";
+             each.id != "not-known" && (out[i].device.empty() || out[i].device == each.device);
     });
     if (!out[i].of_kind || special == out.end()) {
       ++i;

@@ -134,6 +134,13 @@ TEST(Incidents, OfDifferentThingsAreNotOne) {
   EXPECT_NE(most[7].cause.find("The kernel killed p7"), std::string::npos);
   EXPECT_EQ(most[7].events, 86U);
 
+  const auto refused = causes_of(
+      "[  1.000001] __vm_enough_memory: pid: 42, comm: a, no enough memory for the allocation\n"
+      "[  2.000001] foo 1a00000.bar: failed to allocate memory\n",
+      kernel_log::Soc::kUnknown);
+  ASSERT_EQ(refused.size(), 2U);
+  EXPECT_EQ(refused[0].id + " " + refused[1].id, "overcommit-limit driver-alloc-failure");
+
   const auto suppressed = causes_of(
       "[  1.000001] arm_smmu_context_fault: 41 callbacks suppressed\n"
       "[  2.000001] cma_alloc: 24 callbacks suppressed\n",
