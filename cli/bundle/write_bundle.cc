@@ -247,11 +247,24 @@ class Bundler {
       const std::string text = redact_text(show_settings(*loaded), redacted_, /*ids=*/false);
       if (auto ok = bundle_->add("/jetmem/config/jetmem.yaml", text); !ok) return ok;
     }
-    const YamlFiles rules = read_yaml_files(settings_.rules.directory);
-    for (std::size_t i = 0; i < rules.names.size(); ++i) {
-      const std::string name = std::filesystem::path(rules.names[i]).filename().string();
-      const std::string text = redact_text(rules.texts[i], redacted_, /*ids=*/false);
-      if (auto ok = bundle_->add("/jetmem/rules/shipped/" + name, text); !ok) return ok;
+    if (auto ok = site_files(settings_.rules.directory, "/jetmem/config/rules"); !ok) return ok;
+    return site_files(settings_.messages.directory, "/jetmem/config/messages");
+  }
+
+  Result<void> site_files(const std::string& directory, const std::string& folder) {
+    const YamlFiles files = read_yaml_files(directory);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < files.names.size(); ++i) {
+      const std::string path =
+          folder + "/" + std::filesystem::path(files.names[i]).filename().string();
+      const std::string text = redact_text(files.texts[i], redacted_, /*ids=*/false);
+      bytes += text.size();
+      if (bytes > kMaxTexts) {
+        omit(path,
+             "the files there have more than " + std::to_string(kMaxTexts >> 10) + " KiB together");
+        return {};
+      }
+      if (auto ok = bundle_->add(path, text); !ok) return ok;
     }
     return {};
   }
@@ -262,7 +275,7 @@ class Bundler {
     if (root_.list(folder, 256, names, cut) != 0) return {};
     for (const std::string& name : names) {
       const std::string path = folder + "/" + name;
-      if (name == "rules" && folder == "/jetmem/config") {
+      if ((name == "rules" || name == "messages") && folder == "/jetmem/config") {
         if (auto ok = config_of_tree(path); !ok) return ok;
       } else if (const auto text = from_tree(path); text && bundle_->is_free(path)) {
         if (auto ok = bundle_->add(path, *text); !ok) return ok;

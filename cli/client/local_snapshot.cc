@@ -180,7 +180,7 @@ void LocalSnapshot::read_kernel_log(std::size_t i, UniqueFd fd) {
         events_.push_back(kernel_event_record(event, occurrence.entry->origin, occurrence.time));
         if (events_.size() > kMaxEvents) events_.pop_front();
       });
-  messages_ = site_messages_for(options_.config);
+  messages_ = site_messages_for(options_.config, root_);
   kernel_log_->set_site_messages(messages_->catalogue());
   if (!root_.is_live()) kernel_log_->set_captured();
   kernel_log::KmsgReader kmsg(*kernel_log_);

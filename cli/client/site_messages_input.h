@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/root/root.h"
 #include "report/messages/site_messages.h"
 
 namespace jetmem {
@@ -13,7 +14,9 @@ namespace jetmem {
 // messages.directory of the named settings files, or of those in force; where they have an error,
 // its default.
 std::string messages_directory(const std::vector<std::string>& config);
-// Those of it. That there are errors is said on standard error.
-std::unique_ptr<const SiteMessages> site_messages_for(const std::vector<std::string>& config);
+// Those of it; for a bundle, where no settings file is named, those that the bundle has. That there
+// are errors is reported on standard error.
+std::unique_ptr<const SiteMessages> site_messages_for(const std::vector<std::string>& config,
+                                                      const Root& root);
 
 }  // namespace jetmem

@@ -169,10 +169,12 @@ int run_decode_kernel_log(const KernelLogOptions& options) {
     soc = *given;
   }
   // Without --root the text is from some other machine: what this one is says nothing of it.
-  if (!options.root.empty() && !options.soc) {
-    const auto root = Root::at(options.root);
-    if (!root) return failed("decode kernel-log", Error(root.error()).within("--root"));
-    soc = kernel_log::soc_of(*root);
+  Root root = Root::live();
+  if (!options.root.empty()) {
+    auto tree = Root::at(options.root);
+    if (!tree) return failed("decode kernel-log", Error(tree.error()).within("--root"));
+    root = std::move(*tree);
+    if (!options.soc) soc = kernel_log::soc_of(root);
   }
   const auto input = open_input(options.root, options.file, "/dev/kmsg", "kernel-log");
   if (!input) return failed("decode kernel-log", input.error());
@@ -180,7 +182,7 @@ int run_decode_kernel_log(const KernelLogOptions& options) {
     const auto settings = settings_for("decode kernel-log", options.config);
     if (!settings) return exit_code(settings.error().code);
   }
-  const auto messages = site_messages_for(options.config);
+  const auto messages = site_messages_for(options.config, root);
   KernelLogExplainer explainer(soc, options.json, options.causes);
   const auto log = std::make_unique<TextLog>(
       soc, [&](const Event& event, std::string_view time) { explainer.event(event, time); },
@@ -210,9 +212,11 @@ void add_decode_kernel_log(const Command& decode) {
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
       "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
-      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. Logs are treated as from another machine, whose SoC only --soc gives. --root DIR "
+      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. Logs are "
+      "treated as from another machine, whose SoC only --soc gives. --root DIR "
       "reads DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines "
-      "that a process wrote into the kernel log are counted and ignored. Messages of the site's own "
+      "that a process wrote into the kernel log are counted and ignored. Messages of the site's "
+      "own "
       "(messages.directory) are known, too. A line that is no message that jetmem knows and whose "
       "words suggest trouble is a guess (--json: \"known\": false): it is shown and counts for "
       "nothing.\n\nAt the end: why it "

@@ -189,7 +189,7 @@ int run_live(const RingQuery& options) {
   const UniqueFd ring(::open(kRing, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (!ring.valid()) return failed_past(options.command, ring_error("open", errno));
   EventPrinter printer(options, boot, *span);
-  const auto messages = site_messages_for(options.config);
+  const auto messages = site_messages_for(options.config, Root::live());
   const auto log = std::make_unique<TextLog>(
       kernel_log::soc_of(Root::live()),
       [&](const Event& event, std::string_view) { printer.event(event); }, messages->catalogues());
@@ -231,7 +231,7 @@ int run_captured(const std::string& directory, const RingQuery& options) {
   auto file = open_captured(*root, directory);
   if (!file) return failed_past(options.command, file.error());
   EventPrinter printer(options, boot, *span);
-  const auto messages = site_messages_for(options.config);
+  const auto messages = site_messages_for(options.config, *root);
   const auto log = std::make_unique<TextLog>(
       kernel_log::soc_of(*root),
       [&](const Event& event, std::string_view) { printer.event(event); }, messages->catalogues());

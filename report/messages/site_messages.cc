@@ -24,9 +24,8 @@ MessageFile read_site_messages(const YamlFiles& files) {
   return out;
 }
 
-std::unique_ptr<const SiteMessages> SiteMessages::load(const std::string& directory) {
+std::unique_ptr<const SiteMessages> SiteMessages::load(YamlFiles files) {
   auto out = std::make_unique<SiteMessages>();
-  YamlFiles files = read_yaml_files(directory);
   out->file_ = read_site_messages(files);
   // They are for whoever checks them.
   out->file_.examples = {};

@@ -21,7 +21,10 @@ MessageFile read_site_messages(const YamlFiles& files);
 // Must outlive every event that it decoded.
 class SiteMessages {
  public:
-  static std::unique_ptr<const SiteMessages> load(const std::string& directory);
+  static std::unique_ptr<const SiteMessages> load(YamlFiles files);
+  static std::unique_ptr<const SiteMessages> load(const std::string& directory) {
+    return load(read_yaml_files(directory));
+  }
 
   // Null where there is no message: nothing is to be looked for.
   const kernel_log::Catalogue* catalogue() const { return catalogue_.get(); }

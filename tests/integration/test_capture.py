@@ -661,7 +661,7 @@ class AlertsBundle(Bundles):
         self.assertRegex(bundle.name, r"-SiteAlwaysCritical-n1\.tar\.zst$")
         files = read_tar(bundle)
         self.assertIn("jetmem/history.db", files)
-        self.assertIn(b"SiteAlwaysCritical", files["jetmem/rules/shipped/site.yaml"])
+        self.assertIn(b"SiteAlwaysCritical", files["jetmem/config/rules/site.yaml"])
         self.assertIn(str(rules).encode(), files["jetmem/config/jetmem.yaml"])
         self.assertNotIn(b"192.168.7.8", files["jetmem/alerts.json"])
         answer = json.loads(files["jetmem/alerts.json"])

@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import tarfile
 import unittest
 
 import jetmem_testing as jt
@@ -149,6 +150,9 @@ class SiteMessages(Feeding):
                                input="[   12.5] " + LINE.format(1) + "\n", text=True, capture_output=True, check=True)
         event = json.loads(found.stdout)
         self.assertEqual((event["kind"], event["message"], event["timeout_ms"]), ("custom", "acme-frame-timeout", 2500))
+        found = subprocess.run([jt.JETMEM, "messages", "explain", "acme-frame-timeout", "--config", settings],
+                               text=True, capture_output=True, check=True)
+        self.assertIn("Cause: the sensor's cable is loose\nRemedy: check the connector\n", found.stdout)
         tree = jt.temp_directory(self)
         (tree / "dev").mkdir()
         (tree / "dev/kmsg").write_text("3,1,12500000,-;" + LINE.format(1) + "\n")
@@ -158,6 +162,46 @@ class SiteMessages(Feeding):
         found = subprocess.run([jt.JETMEM, "--root", tree, "doctor", "--config", settings],
                                text=True, capture_output=True, check=False)
         self.assertIn("The sensor's cable is loose", found.stdout)
+
+    def test_a_bundle_has_them(self):
+        self.put_messages(MESSAGES)
+        self.put_messages("# " + 1000 * (125 * "x" + "\n# "), "10-large.yaml")
+        for i in range(7):
+            self.put_messages(1000 * ("#" + 125 * "x" + "\n"), f"6{i}-large.yaml")
+        self.put_messages(1000 * ("#" + 125 * "x" + "\n"), "70-omitted.yaml")
+        folder = jt.temp_directory(self)
+        (folder / "jetmem.yaml").write_text(self.settings)
+        out = folder / "b.tar"
+        subprocess.run([jt.JETMEM, "capture", "--no-history", "--config", folder / "jetmem.yaml", "-o", out],
+                       check=True, capture_output=True)
+        with tarfile.open(out) as tar:
+            names = [name.split("/", 1)[1] for name in tar.getnames()]
+            tar.extractall(folder)
+        self.assertIn("jetmem/config/messages/50-acme.yaml", names)
+        self.assertIn("jetmem/config/rules/site.yaml", names)
+        self.assertNotIn("jetmem/config/messages/70-omitted.yaml", names)
+        tree = next(path for path in folder.iterdir() if path.is_dir())
+        manifest = json.loads((tree / "jetmem/manifest.json").read_text())
+        self.assertIn("jetmem/config/messages/70-omitted.yaml", json.dumps(manifest))
+        (tree / "dev").mkdir(exist_ok=True)
+        (tree / "dev/kmsg").write_text("3,1,12500000,-;" + LINE.format(1) + "\n")
+        for command in (["events", "--json"], ["decode", "kernel-log", "--json"]):
+            found = subprocess.run([jt.JETMEM, "--root", tree, *command], text=True, capture_output=True, check=True)
+            self.assertIn('"acme-frame-timeout"', found.stdout, command)
+        found = subprocess.run([jt.JETMEM, "--root", tree, "doctor"], text=True, capture_output=True, check=False)
+        self.assertIn("The sensor's cable is loose", found.stdout)
+        # Not a file elsewhere, to which a bundle of somebody else's may point.
+        own = tree / "jetmem/config/messages/50-acme.yaml"
+        own.unlink()
+        own.symlink_to(self.messages / "50-acme.yaml")
+        found = subprocess.run([jt.JETMEM, "--root", tree, "events", "--json"], text=True, capture_output=True, check=True)
+        self.assertEqual(found.stdout, "")
+        # And a bundle of a bundle.
+        own.unlink()
+        own.write_text(MESSAGES)
+        subprocess.run([jt.JETMEM, "--root", tree, "capture", "--no-history", "-o", folder / "c.tar"], check=True, capture_output=True)
+        with tarfile.open(folder / "c.tar") as tar:
+            self.assertTrue(any(name.endswith("config/messages/50-acme.yaml") for name in tar.getnames()))
 
 
 class Guesses(Feeding):
