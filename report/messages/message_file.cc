@@ -365,7 +365,7 @@ class MessageReader {
     message.program = flag(map, "program", key);
     const std::size_t before_lines = errors_.count();
     std::string form_texts = set_forms(map, node, key, message);
-    bool knows_fields = map.ok() && errors_.count() == before_lines;
+    const bool knows_fields = map.ok() && errors_.count() == before_lines;
     set_constants(map, key, message);
     message.say = text(map, "say", key);
     message.cause = text(map, "cause", key);
@@ -387,9 +387,7 @@ class MessageReader {
       }
     }
     // What code adds is not known here.
-    knows_fields = knows_fields && message.hooks.decode == nullptr &&
-                   message.hooks.accept == nullptr && message.hooks.complete == nullptr;
-    if (knows_fields) check_names(map, key, message);
+    if (knows_fields && message.code == 0) check_names(map, key, message);
     const std::size_t index = out_.messages.size();
     const std::size_t examples = out_.examples.size();
     const YamlNode* const list = map.get("examples");
