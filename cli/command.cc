@@ -79,7 +79,8 @@ std::string probably_meant(const CLI::App& program) {
   }
   if (!is_option) {
     names.clear();
-    for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+    const auto listed = [](const CLI::App* command) { return !command->get_group().empty(); };
+    for (const CLI::App* command : app->get_subcommands(listed)) {
       names.push_back(command->get_name());
     }
   }
@@ -156,7 +157,7 @@ CommandOption& CommandOption::check(std::function<std::string(const std::string&
 bool CommandOption::given() const { return option_->count() > 0; }
 
 Command Command::add(const char* name, const char* help) const {
-  return {*app_->add_subcommand(name, help), *context_};
+  return {*app_->add_subcommand(name, help)->group(group_), *context_};
 }
 
 void Command::alias(const char* name) const { app_->alias(name); }

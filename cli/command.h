@@ -65,9 +65,14 @@ class CommandOption {
 
 class Command {
  public:
-  Command(CLI::App& app, CommandContext& context) : app_(&app), context_(&context) {}
+  Command(CLI::App& app, CommandContext& context, const char* group = "Commands")
+      : app_(&app), context_(&context), group_(group) {}
 
+  // Commands that are added to the result stand under this heading in the help.
+  Command group(const char* heading) const { return {*app_, *context_, heading}; }
   Command add(const char* name, const char* help) const;
+  // An earlier name of a command with an option: it works, and no help lists it.
+  Command add_hidden(const char* name, const char* help) const { return group("").add(name, help); }
   void alias(const char* name) const;
   void require_command() const;
 
@@ -101,6 +106,7 @@ class Command {
  private:
   CLI::App* app_;
   CommandContext* context_;
+  const char* group_;  // of commands that are added
 };
 
 // "jetmem COMMAND: TEXT" on standard error.

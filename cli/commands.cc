@@ -4,28 +4,33 @@
 namespace jetmem {
 
 void add_all_commands(const Command& program) {
-  add_status_command(program);
-  add_doctor_command(program);
-  add_watch_command(program);
-  add_alerts_command(program);
-  add_events_commands(program);
-  add_history_command(program);
-  add_view_commands(program);
-  add_nvmap_command(program);
-  add_boots_command(program);
-  add_capture_command(program);
-  add_diff_command(program);
-  add_plan_command(program);
-  add_probe_command(program);
-  add_sources_command(program);
-  add_metrics_command(program);
-  add_mark_command(program);
-  add_compact_command(program);
-  add_rules_command(program);
-  add_messages_command(program);
-  add_config_command(program);
-  add_hash_password_command(program);
-  add_decode_command(program);
+  const Command now = program.group("Now");
+  add_status_command(program, now);
+  add_doctor_command(now);
+  add_watch_command(now);
+  add_alerts_command(now);
+  add_sources_command(now);
+  add_metrics_command(now);
+  const Command past = program.group("What happened");
+  add_events_command(past);
+  add_history_command(past);
+  add_boots_command(past);
+  add_diff_command(past);
+  add_capture_command(past);
+  const Command holders = program.group("Who holds memory");
+  add_view_commands(now, holders);
+  add_nvmap_command(holders);
+  const Command check = program.group("Check and change");
+  add_plan_command(check);
+  add_probe_command(check);
+  add_rules_command(check);
+  add_messages_command(check);
+  add_config_command(check);
+  const Command tools = program.group("Tools");
+  add_mark_command(tools);
+  add_compact_command(tools);
+  add_decode_command(tools);
+  add_hash_password_command(tools);
 }
 
 }  // namespace jetmem

@@ -14,7 +14,7 @@ void add_config_command(const Command& program);
 void add_decode_command(const Command& program);
 void add_diff_command(const Command& program);
 void add_doctor_command(const Command& program);
-void add_events_commands(const Command& program);  // events, faults
+void add_events_command(const Command& program);
 void add_hash_password_command(const Command& program);
 void add_history_command(const Command& program);
 void add_mark_command(const Command& program);
@@ -25,8 +25,10 @@ void add_probe_command(const Command& program);
 void add_messages_command(const Command& program);
 void add_rules_command(const Command& program);
 void add_sources_command(const Command& program);
-void add_status_command(const Command& program);  // and what `jetmem` alone does
-void add_view_commands(const Command& program);   // top, cma, fragmentation, map, thermal
+// `program`: for what `jetmem` alone does.
+void add_status_command(const Command& program, const Command& group);
+// cma, fragmentation, thermal; top, map.
+void add_view_commands(const Command& now, const Command& holders);
 void add_watch_command(const Command& program);
 
 // In the order of `jetmem --help`.

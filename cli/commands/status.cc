@@ -165,10 +165,10 @@ void add_options(const Command& command, StatusOptions& options, bool alone) {
 
 }  // namespace
 
-void add_status_command(const Command& program) {
+void add_status_command(const Command& program, const Command& group) {
   add_options(program, program.runs(run_status), true);
   const Command command =
-      program.add("status", "The device on one screen (the same as jetmem alone)");
+      group.add("status", "The device on one screen (the same as jetmem alone)");
   add_options(command, command.runs(run_status), false);
   command.footer(
       std::string(kAsksDaemon) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jetmem top, cma, fragmentation, map, thermal: one part of a device as text or JSON.
+// jetmem cma, fragmentation, thermal, top, map: one part of a device as text or JSON.
 
 #include <cstdio>
 
@@ -67,12 +67,6 @@ struct View {
 };
 
 constexpr View kViews[] = {
-    {"top", "Who holds the memory: processes, GPU and camera buffers, DMA-BUFs, the kernel",
-     "As JSON (docs/views.md)",
-     "jetmemd reports the 20 largest groups of processes; the rest is \"other\". The last line of "
-     "the memory is an estimate of what no counter explains: usually memory that drivers "
-     "allocated. GROWTH covers the last hours where a straight line fits, else the last minutes.",
-     show_top},
     {"cma", "Contiguous memory (CMA): used, largest free block, refused requests",
      "As JSON (docs/status.md)",
      "Areas, largest block and pages come from debugfs and sysfs (source cma), refusals from the "
@@ -83,11 +77,6 @@ constexpr View kViews[] = {
      "Reads /proc/buddyinfo, zoneinfo and vmstat. Mobility types come from /proc/pagetypeinfo, "
      "which is read rarely because it takes a lock.",
      show_fragmentation},
-    {"map", "Where the module's memory went: carve-outs, kernel, CMA, zones, holders of the rest",
-     "As JSON (docs/views.md)",
-     "Reads the device tree, /proc/iomem, memblock, zoneinfo, meminfo and the files of CMA and "
-     "nvmap. The module's size is inferred, as no file states it, and omitted on a PC.",
-     show_map},
     {"thermal",
      "Temperatures and limits, clocks, load of GPU and engines, rails: what slows the device now",
      "As JSON (docs/status.md)",
@@ -95,6 +84,17 @@ constexpr View kViews[] = {
      "are marked. A zone without a temperature is "
      "usually powered off.",
      show_thermal},
+    {"top", "Who holds the memory: processes, GPU and camera buffers, DMA-BUFs, the kernel",
+     "As JSON (docs/views.md)",
+     "jetmemd reports the 20 largest groups of processes; the rest is \"other\". The last line of "
+     "the memory is an estimate of what no counter explains: usually memory that drivers "
+     "allocated. GROWTH covers the last hours where a straight line fits, else the last minutes.",
+     show_top},
+    {"map", "Where the module's memory went: carve-outs, kernel, CMA, zones, holders of the rest",
+     "As JSON (docs/views.md)",
+     "Reads the device tree, /proc/iomem, memblock, zoneinfo, meminfo and the files of CMA and "
+     "nvmap. The module's size is inferred, as no file states it, and omitted on a PC.",
+     show_map},
 };
 
 int run_view(const ViewOptions& options) {
@@ -107,9 +107,10 @@ int run_view(const ViewOptions& options) {
 
 }  // namespace
 
-void add_view_commands(const Command& program) {
+void add_view_commands(const Command& now, const Command& holders) {
   for (const View& view : kViews) {
-    const Command command = program.add(view.name, view.help);
+    const bool is_of_holders = view.show == show_top || view.show == show_map;
+    const Command command = (is_of_holders ? holders : now).add(view.name, view.help);
     ViewOptions& options = command.runs(run_view);
     options.view = &view;
     command.flag("--json", options.json, view.json_help);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jetmem events, jetmem faults: what happened.
+// jetmem events: what happened.
 
 #include <algorithm>
 #include <chrono>
@@ -57,9 +57,9 @@ class EventsCommand {
   }
 
  private:
-  int fail_with(const Error& error) const { return failed_past(options_.ring.command, error); }
+  static int fail_with(const Error& error) { return failed_past("events", error); }
 
-  void note(const std::string& text) const { warn(options_.ring.command, text); }
+  static void note(const std::string& text) { warn("events", text); }
 
   Result<void> check() {
     for (const std::string& name : options_.what) {
@@ -77,9 +77,8 @@ class EventsCommand {
     }
     needed_.kinds = options_.ring.kinds;
     needed_.limit = options_.limit;
-    const bool other_than_kernel =
-        std::any_of(needed_.what.begin(), needed_.what.end(),
-                    [](EventWhat what) { return !is_of_log(what); });
+    const bool other_than_kernel = std::any_of(needed_.what.begin(), needed_.what.end(),
+                                               [](EventWhat what) { return !is_of_log(what); });
     if (options_.only_ring && other_than_kernel) {
       return fail(Errc::kInvalid, "--ring has kernel events only");
     }
@@ -347,21 +346,22 @@ int run_events(const EventsOptions& given) {
   return EventsCommand(options).run();
 }
 
-void add_command(const Command& program, const char* name, const char* help, bool faults_only) {
-  const Command command = program.add(name, help);
+EventsOptions& add_options(const Command& command) {
   auto& options = command.runs(run_events);
-  options.ring.command = name;
-  options.faults_only = faults_only;
   command.option("--since", options.ring.since, "WHEN",
                  "Start: 10m, 1h30m, 2w, yesterday, 02:00 (today), '2026-11-20 02:00', "
                  "@1790000000");
   command.option("--until", options.ring.until, "WHEN", "End");
-  if (!faults_only) {
-    command.option("--category", options.what, "WHAT", "Only kernel, alert, daemon, mark or guess")
-        .separated_by_commas();
-    command.option("--kind", options.ring.kinds, "KIND", "Only these kinds: oom_kill,firing")
-        .separated_by_commas();
-  }
+  const auto category = command.option("--category", options.what, "WHAT",
+                                       "Only kernel, alert, daemon, mark or guess");
+  CommandOption(category).separated_by_commas();
+  const auto kind =
+      command.option("--kind", options.ring.kinds, "KIND", "Only these kinds: oom_kill,firing");
+  CommandOption(kind).separated_by_commas();
+  command
+      .flag("--faults", options.faults_only,
+            "Only DMA faults: of the SMMU, the memory controller, the GPU's MMU")
+      .excludes({category, kind});
   command.option("--limit", options.limit, "COUNT", "At most COUNT, the newest (default: 200)")
       .range(1, 100000);
   command.flag("--follow", options.follow,
@@ -383,15 +383,15 @@ void add_command(const Command& program, const char* name, const char* help, boo
       "marks a clock that was never synchronised. A guess is a line that is no message that jetmem "
       "knows: what its words suggest, and the line; --category guess has those alone.");
   command.exit_status("0 if it was read, with or without events; 3 if there is nothing to read");
+  return options;
 }
 
 }  // namespace
 
-void add_events_commands(const Command& program) {
-  add_command(program, "events",
-              "What happened: kernel events, alerts, starts and marks, oldest first", false);
-  add_command(program, "faults",
-              "DMA faults only: of the SMMU, the memory controller, the GPU's MMU", true);
+void add_events_command(const Command& program) {
+  add_options(program.add("events",
+                          "What happened: kernel events, alerts, starts and marks, oldest first"));
+  add_options(program.add_hidden("faults", "jetmem events --faults")).faults_only = true;
 }
 
 }  // namespace jetmem

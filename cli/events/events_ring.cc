@@ -104,7 +104,7 @@ class EventPrinter {
     if (!json_) {
       put(wrapped(text + ".", 0));
     } else if (!losses.empty()) {
-      warn(needed_.command, losses);
+      warn("events", losses);
     }
   }
 
@@ -185,9 +185,9 @@ int run_live(const RingQuery& options) {
   // The log's clock stands still in suspend, as the monotonic one does.
   const std::optional<Nanoseconds> boot = now - mono;
   const auto span = span_of(options, boot, now);
-  if (!span) return failed_past(options.command, span.error());
+  if (!span) return failed_past("events", span.error());
   const UniqueFd ring(::open(kRing, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-  if (!ring.valid()) return failed_past(options.command, ring_error("open", errno));
+  if (!ring.valid()) return failed_past("events", ring_error("open", errno));
   EventPrinter printer(options, boot, *span);
   const auto messages = site_messages_for(options.config, Root::live());
   const auto log = std::make_unique<TextLog>(
@@ -195,7 +195,7 @@ int run_live(const RingQuery& options) {
       [&](const Event& event, std::string_view) { printer.event(event); }, messages->catalogues());
   const auto until = std::chrono::duration_cast<std::chrono::microseconds>(mono);
   if (auto read = feed_ring(ring.get(), until + std::chrono::seconds(1), *log); !read) {
-    return failed_past(options.command, read.error());
+    return failed_past("events", read.error());
   }
   printer.summary(log->counts(), clock.boot() - clock.mono());
   return kExitOk;
@@ -216,20 +216,20 @@ Result<std::optional<Nanoseconds>> last_stamp(const Root& root, const std::strin
 
 int run_captured(const std::string& directory, const RingQuery& options) {
   auto root = Root::at(directory);
-  if (!root) return failed_past(options.command, std::move(root.error()).within("--root"));
+  if (!root) return failed_past("events", std::move(root.error()).within("--root"));
   std::optional<Nanoseconds> boot;
   if (root->facts().boot_time) boot = std::chrono::seconds(*root->facts().boot_time);
   std::optional<Nanoseconds> now;  // on the clock that times are shown in
   if (options.since || options.until) {
     const auto last = last_stamp(*root, directory);
-    if (!last) return failed_past(options.command, last.error());
+    if (!last) return failed_past("events", last.error());
     if (boot && root->facts().captured_at) now = std::chrono::seconds(*root->facts().captured_at);
     if (!now && *last) now = boot.value_or(Nanoseconds(0)) + **last;
   }
   const auto span = span_of(options, boot, now);
-  if (!span) return failed_past(options.command, span.error());
+  if (!span) return failed_past("events", span.error());
   auto file = open_captured(*root, directory);
-  if (!file) return failed_past(options.command, file.error());
+  if (!file) return failed_past("events", file.error());
   EventPrinter printer(options, boot, *span);
   const auto messages = site_messages_for(options.config, *root);
   const auto log = std::make_unique<TextLog>(
@@ -237,8 +237,8 @@ int run_captured(const std::string& directory, const RingQuery& options) {
       [&](const Event& event, std::string_view) { printer.event(event); }, messages->catalogues());
   const std::string path = printable(directory, 300) + kRing;
   const auto read = feed_from(file->get(), path, *log);
-  if (!read) return failed_past(options.command, read.error());
-  if (!read->empty()) warn(options.command, path + ": " + *read);
+  if (!read) return failed_past("events", read.error());
+  if (!read->empty()) warn("events", path + ": " + *read);
   printer.summary(log->counts(), Nanoseconds(0));
   return kExitOk;
 }

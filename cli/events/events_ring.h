@@ -12,7 +12,6 @@
 namespace jetmem {
 
 struct RingQuery {
-  std::string command = "events";  // for messages
   std::string root;
   std::optional<std::string> since;
   std::optional<std::string> until;

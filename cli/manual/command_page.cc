@@ -52,10 +52,11 @@ void add(const CLI::App& app, std::vector<std::string> path, std::vector<Command
     page.options.push_back(option_of(*option));
   }
   const std::vector<const CLI::App*> below =
-      app.get_subcommands([](const CLI::App* each) { return !each->get_name().empty(); });
+      app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); });
   for (const CLI::App* each : below) {
     page.commands.push_back(each->get_name());
     page.command_texts.push_back(each->get_description());
+    page.command_groups.push_back(each->get_group());
   }
   out.push_back(std::move(page));
   for (const CLI::App* each : below) add(*each, path, out);
@@ -167,6 +168,10 @@ std::string man_page(const CommandPage& page, std::span<const CommandPage> all) 
   if (!page.commands.empty()) {
     out += ".SH COMMANDS\n";
     for (std::size_t i = 0; i < page.commands.size(); ++i) {
+      const std::string& group = page.command_groups[i];
+      if (i == 0 ? group != page.command_groups.back() : group != page.command_groups[i - 1]) {
+        out += ".SS " + escaped(group) + "\n";
+      }
       out += ".TP\n\\fB" + escaped(page.commands[i]) + "\\fR\n" + filled(page.command_texts[i]);
     }
   }

@@ -29,6 +29,7 @@ struct CommandPage {
   std::vector<Option> options;
   std::vector<std::string> commands;  // below it
   std::vector<std::string> command_texts;
+  std::vector<std::string> command_groups;  // their headings
 
   std::string name() const;  // "jetmem-rules-check"
 };

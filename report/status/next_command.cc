@@ -8,9 +8,11 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 13> kLooking{
-    "alerts", "boots", "cma",   "doctor",  "events",  "faults", "fragmentation",
+constexpr std::array<std::string_view, 12> kLooking{
+    "alerts", "boots", "cma",   "doctor",  "events",  "fragmentation",
     "map",    "nvmap", "rules", "sources", "thermal", "top"};
+// Options of theirs without a value.
+constexpr std::array<std::string_view, 2> kFlags{"--faults", "--gpu"};
 
 constexpr std::string_view kEndOfCommand = ",;:.)";
 
@@ -55,12 +57,18 @@ std::string command_in(std::string_view remedy) {
     if (std::find(kLooking.begin(), kLooking.end(), words[i + 1].text) == kLooking.end()) continue;
     std::string out = i > 0 && words[i - 1].text == "sudo" && !words[i - 1].ends ? "sudo " : "";
     out.append("jetmem ").append(words[i + 1].text);
-    // All options that remedies name have a value.
-    for (std::size_t at = i + 1;
-         !words[at].ends && at + 2 < words.size() && words[at + 1].text.starts_with("--") &&
-         !words[at + 1].ends && is_plain(words[at + 1].text) && is_plain(words[at + 2].text);
-         at += 2) {
-      out.append(" ").append(words[at + 1].text).append(" ").append(words[at + 2].text);
+    for (std::size_t at = i + 1; !words[at].ends && at + 1 < words.size(); ++at) {
+      const Word& option = words[at + 1];
+      if (std::find(kFlags.begin(), kFlags.end(), option.text) != kFlags.end()) {
+        out.append(" ").append(option.text);
+        continue;
+      }
+      if (!option.text.starts_with("--") || option.ends || !is_plain(option.text) ||
+          at + 2 >= words.size() || !is_plain(words[at + 2].text)) {
+        break;
+      }
+      out.append(" ").append(option.text).append(" ").append(words[at + 2].text);
+      ++at;
     }
     return out;
   }

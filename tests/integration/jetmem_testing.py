@@ -163,6 +163,12 @@ def run(arguments, seconds=PATIENCE, **options):
 
 # ------------------------------------------------------------------------------- mount namespace
 
+def commands_in(help_text):
+    """The commands that a help lists, of all headings."""
+    headings = "Now|What happened|Who holds memory|Check and change|Tools|Commands"
+    return re.findall(r"(?m)^  ([a-z-]+)", "".join(re.findall(rf"(?ms)^(?:{headings}):\n(.*?)(?=^\S|\Z)", help_text)))
+
+
 def mount(source, target, kind, flags=0, options=""):
     if _LIBC.mount(source.encode(), str(target).encode(), kind.encode(), ctypes.c_ulong(flags),
                    options.encode()) != 0:

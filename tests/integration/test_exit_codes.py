@@ -39,8 +39,7 @@ TERMINAL = {"watch"}
 def below(path):
     """The commands below one, as its help lists them."""
     shown = jt.run([jt.JETMEM, *path, "--help"]).stdout
-    listed = re.search(r"(?ms)^Subcommands:\n(.*?)(^\S|\Z)", shown)
-    names = re.findall(r"(?m)^  ([a-z-]+)", listed[1]) if listed else []
+    names = jt.commands_in(shown)
     out = []
     for name in names:
         deeper = below([*path, name])

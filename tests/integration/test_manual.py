@@ -12,14 +12,14 @@ import shutil
 import subprocess
 import unittest
 
+import jetmem_testing as jt
+
 MANUAL = pathlib.Path(os.environ["JETMEM_MANUAL"])
 CLI = os.environ["JETMEM_CLI"]
 
 
 def commands_of_help():
-    text = subprocess.run([CLI, "--help"], capture_output=True, text=True, check=True).stdout
-    return [line.split()[0].rstrip(",") for line in text.split("Subcommands:")[1].split("Exit status:")[0].splitlines()
-            if line.startswith("  ") and not line.startswith("   ")]
+    return jt.commands_in(subprocess.run([CLI, "--help"], capture_output=True, text=True, check=True).stdout)
 
 
 def completed(words):

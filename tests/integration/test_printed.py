@@ -59,16 +59,12 @@ class Printed(unittest.TestCase):
         def help_of(*command):
             return subprocess.run([jt.JETMEM, *command, "--help"], capture_output=True, text=True, check=True).stdout
 
-        def subcommands(text):
-            part = re.search(r"(?ms)^(?:Sub)?commands:\n(.*?)(?:^\S|\Z)", text, re.I)
-            return re.findall(r"(?m)^  ([a-z][a-z-]*)\b", part[1]) if part else []
-
         runs = [[jt.JETMEM, POISON], [jt.JETMEM, b"--" + POISON], [jt.JETMEM, b"--json=" + POISON],
                 [jt.JETMEM, "--root", POISON, "status"]]
-        commands = subcommands(help_of())
+        commands = jt.commands_in(help_of())
         self.assertGreater(len(commands), 20)
         for name in commands:
-            for command in [[name]] + [[name, each] for each in subcommands(help_of(name))]:
+            for command in [[name]] + [[name, each] for each in jt.commands_in(help_of(name))]:
                 runs += [[jt.JETMEM, *command, POISON, POISON], [jt.JETMEM, *command, b"-" + POISON]]
                 if name in ONLY_REFUSED:
                     continue

@@ -67,7 +67,7 @@ void check_losses(const DeviceView& view, Step& step) {
     found(step, Verdict::kWarning,
           "Kernel messages were overwritten before jetmem read them: events are missing.",
           {"A storm of messages, or a machine too busy to read them.",
-           "Find the source with jetmem faults. For a larger log set log_buf_len= on the kernel "
+           "Find the source with jetmem events --faults. For a larger log set log_buf_len= on the kernel "
            "command line.",
            "kernel-log-lost"});
   }

@@ -32,7 +32,7 @@ Counted count_faults(const DeviceView& view) {
 }  // namespace
 
 void examine_smmu(const DeviceView& view, Step& step) {
-  step.confirm = "jetmem faults; sudo dmesg | grep -iE 'smmu|mc-err|tegra-mc|AMD-Vi|DMAR'";
+  step.confirm = "jetmem events --faults; sudo dmesg | grep -iE 'smmu|mc-err|tegra-mc|AMD-Vi|DMAR'";
   const Seeing log = see(view, step, "kernel_log");
   take_alerts(view, step,
               {"JetmemSmmuStorm", "JetmemSmmuSuppressed", "JetmemSmmuFault",

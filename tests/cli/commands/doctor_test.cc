@@ -113,7 +113,7 @@ TEST(DoctorCommand, ConfirmsWhereItLooked) {
   const CommandRun smmu = run_command({"--root", root, "doctor", "--step", "smmu", "--all"});
   std::string one_line = smmu.out;
   std::replace(one_line.begin(), one_line.end(), '\n', ' ');
-  EXPECT_THAT(one_line, HasSubstr("Confirm: jetmem --root " + root + " faults"));
+  EXPECT_THAT(one_line, HasSubstr("Confirm: jetmem --root " + root + " events"));
   EXPECT_THAT(smmu.out, Not(HasSubstr("dmesg")));
 }
 

@@ -243,6 +243,16 @@ TEST_F(CapturedEvents, AnUnknownKindIsRefused) {
   EXPECT_EQ(run({"--kind", "firing"}).status, kExitOk);
 }
 
+TEST_F(CapturedEvents, FaultsIsAnOption) {
+  EXPECT_EQ(run({"--faults", "--json"}).out, "");
+  const CommandRun earlier = run_command({"faults", "--root", "/nowhere"});
+  const CommandRun now = events({"--faults", "--root", "/nowhere"});
+  EXPECT_EQ(earlier.status, now.status);
+  EXPECT_EQ(earlier.err, now.err);
+  EXPECT_EQ(run({"--faults", "--kind", "oom_kill"}).status, kExitUsage);
+  EXPECT_THAT(run_command({"--help"}).out, Not(HasSubstr("faults ")));
+}
+
 TEST_F(CapturedEvents, ATreeWithoutALog) {
   const TempDir empty;
   const CommandRun shown = events({"--root", empty.path()});

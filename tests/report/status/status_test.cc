@@ -225,6 +225,8 @@ TEST(NextCommand, IsTheFirstThatLooks) {
       {"Stop the largest program (sudo jetmem top); soon", "sudo jetmem top"},
       {"sudo jetmem events --since 15m shows the size.", "sudo jetmem events --since 15m"},
       {"jetmem doctor --step gpu names it", "jetmem doctor --step gpu"},
+      {"sudo jetmem events --faults names it", "sudo jetmem events --faults"},
+      {"jetmem events --faults --since 1h: see", "jetmem events --faults --since 1h"},
       {"see jetmem events --kind bus_error --since 15m.",
        "jetmem events --kind bus_error --since 15m"},
       {"sudo jetmem capture, then reboot; jetmem doctor --step stalls names it",
