@@ -17,9 +17,7 @@ void add_all_commands(const Command& program) {
   add_boots_command(past);
   add_diff_command(past);
   add_capture_command(past);
-  const Command holders = program.group("Who holds memory");
-  add_view_commands(now, holders);
-  add_nvmap_command(holders);
+  add_view_commands(now, program.group("Who holds memory"));
   const Command check = program.group("Check and change");
   add_plan_command(check);
   add_probe_command(check);

@@ -19,7 +19,6 @@ void add_hash_password_command(const Command& program);
 void add_history_command(const Command& program);
 void add_mark_command(const Command& program);
 void add_metrics_command(const Command& program);
-void add_nvmap_command(const Command& program);
 void add_plan_command(const Command& program);
 void add_probe_command(const Command& program);
 void add_messages_command(const Command& program);

@@ -131,7 +131,7 @@ std::string folder_in(const std::string& file, const std::string& name) {
   std::string base = std::filesystem::path(file).filename().string();
   for (const char* ending : {".tar.zst", ".tar.gz", ".tar"}) {
     if (base.size() <= std::strlen(ending) || !base.ends_with(ending)) continue;
-    base.resize(base.size() - std::strlen(ending));
+    base.erase(base.size() - std::strlen(ending));
     break;
   }
   return base.front() == '.' || base.front() == '-' ? name : base;

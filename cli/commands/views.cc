@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem cma, fragmentation, thermal, top, map: one part of a device as text or JSON.
 
-#include <cstdio>
+#include <algorithm>
 
 #include "cli/client/device_client.h"
+#include "cli/client/nvmap_tables.h"
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
@@ -17,6 +18,7 @@ struct View;
 struct ViewOptions : DeviceClientOptions {
   const View* view = nullptr;
   TopQuery top;
+  bool maps = false;
   std::string sort = "total";
   bool json = false;
 };
@@ -26,36 +28,70 @@ struct Shown {
   bool is_known = false;  // the view's own figures could be read
 };
 
-Shown show_top(const DeviceNow& now, const ViewOptions& options) {
+// With nvmap's large tables of this machine or the root.
+Result<std::string> gpu_with_maps(TopAnswer& answer, const ViewOptions& options) {
+  if (!options.daemon.empty() ||
+      (!options.root.empty() && captured_text(options.root, kCapturedNow))) {
+    return fail(Errc::kInvalid, "--maps reads files of the device: " +
+                                    (options.daemon.empty() ? options.root_name : options.daemon) +
+                                    " has only answers of jetmemd");
+  }
+  std::vector<std::string> heaps;
+  for (const TopAnswer::Heap& heap : answer.heaps) heaps.push_back(heap.name);
+  warn("top",
+       "reading maps and procrank now: processes that use cameras, codecs or the GPU may stall for "
+       "that moment");
+  NvmapTables tables;
+  if (auto ok = tables.read(options.root, heaps); !ok) return tl::unexpected(ok.error());
+  if (!options.json) return gpu_text(answer, terminal_style()) + tables.text();
+  return json::write_document(1, [&](json::Fields& v) {
+    describe(v, answer);
+    tables.describe(v);
+  });
+}
+
+Result<Shown> show_top(const DeviceNow& now, const ViewOptions& options) {
   TopQuery query = options.top;
   query.sort = top_sort_named(options.sort).value_or(TopSort::kTotal);
-  const TopAnswer answer = top_answer(now, query);
-  return {options.json ? top_json(answer) : top_text(answer, terminal_style()),
-          !answer.groups.empty() && answer.memory.has_basics()};
+  TopAnswer answer = top_answer(now, query);
+  const bool has_gpu =
+      !answer.heaps.empty() || std::any_of(answer.groups.begin(), answer.groups.end(),
+                                           [](const auto& group) { return group.gpu.has_value(); });
+  const bool is_known =
+      query.gpu_only ? has_gpu : !answer.groups.empty() && answer.memory.has_basics();
+  if (options.maps && !query.gpu_only) return fail(Errc::kInvalid, "--maps needs --gpu");
+  if (options.maps) {
+    auto text = gpu_with_maps(answer, options);
+    if (!text) return tl::unexpected(std::move(text.error()));
+    return Shown{std::move(*text), is_known};
+  }
+  const auto text = query.gpu_only ? gpu_text : top_text;
+  return Shown{options.json ? top_json(answer) : text(answer, terminal_style()), is_known};
 }
 
-Shown show_cma(const DeviceNow& now, const ViewOptions& options) {
+Result<Shown> show_cma(const DeviceNow& now, const ViewOptions& options) {
   const CmaAnswer answer = cma_answer(now);
-  return {options.json ? cma_json(answer) : cma_text(answer, terminal_style()),
-          answer.has_cma.has_value()};
+  return Shown{options.json ? cma_json(answer) : cma_text(answer, terminal_style()),
+               answer.has_cma.has_value()};
 }
 
-Shown show_fragmentation(const DeviceNow& now, const ViewOptions& options) {
+Result<Shown> show_fragmentation(const DeviceNow& now, const ViewOptions& options) {
   const FragmentationAnswer answer = fragmentation_answer(now);
-  return {options.json ? fragmentation_json(answer) : fragmentation_text(answer, terminal_style()),
-          !answer.zones.empty()};
+  return Shown{
+      options.json ? fragmentation_json(answer) : fragmentation_text(answer, terminal_style()),
+      !answer.zones.empty()};
 }
 
-Shown show_map(const DeviceNow& now, const ViewOptions& options) {
+Result<Shown> show_map(const DeviceNow& now, const ViewOptions& options) {
   const MapAnswer answer = map_answer(now);
-  return {options.json ? map_json(answer) : map_text(answer, terminal_style()),
-          !answer.parts.empty() && answer.memory.has_basics()};
+  return Shown{options.json ? map_json(answer) : map_text(answer, terminal_style()),
+               !answer.parts.empty() && answer.memory.has_basics()};
 }
 
-Shown show_thermal(const DeviceNow& now, const ViewOptions& options) {
+Result<Shown> show_thermal(const DeviceNow& now, const ViewOptions& options) {
   const ThermalAnswer answer = thermal_answer(now);
-  return {options.json ? thermal_json(answer) : thermal_text(answer, terminal_style()),
-          !answer.zones.empty() || !answer.clocks.empty() || answer.throttling};
+  return Shown{options.json ? thermal_json(answer) : thermal_text(answer, terminal_style()),
+               !answer.zones.empty() || !answer.clocks.empty() || answer.throttling};
 }
 
 struct View {
@@ -63,7 +99,7 @@ struct View {
   const char* help;
   const char* json_help;
   const char* footer;
-  Shown (*show)(const DeviceNow& now, const ViewOptions& options);
+  Result<Shown> (*show)(const DeviceNow& now, const ViewOptions& options);
 };
 
 constexpr View kViews[] = {
@@ -100,9 +136,34 @@ constexpr View kViews[] = {
 int run_view(const ViewOptions& options) {
   const auto now = query_device_for(options.view->name, options);
   if (!now) return failed(options.view->name, now.error());
-  const Shown shown = options.view->show(*now, options);
-  put(shown.text);
-  return shown.is_known ? kExitOk : kExitUnknown;
+  const auto shown = options.view->show(*now, options);
+  if (!shown) return failed(options.view->name, shown.error());
+  put(shown->text);
+  return shown->is_known ? kExitOk : kExitUnknown;
+}
+
+ViewOptions& add_options(const Command& command, const View& view) {
+  ViewOptions& options = command.runs(run_view);
+  options.view = &view;
+  command.flag("--json", options.json, view.json_help);
+  if (view.show == show_top) {
+    const std::vector<std::string> orders{"total", "resident", "gpu", "dmabuf", "growth"};
+    command
+        .option("--sort", options.sort, "BY",
+                "Processes by: total (default), resident, gpu, dmabuf or growth")
+        .one_of(orders);
+    command.option("--limit", options.top.limit, "N", "At most N rows of each kind (default: 20)")
+        .range(1, 1000);
+    command.flag("--gpu", options.top.gpu_only,
+                 "Only the memory of GPU and cameras: who holds it, by heap, and what is orphaned");
+    command.flag("--maps", options.maps,
+                 "With --gpu: also every buffer (maps, procrank; needs root); allocations wait "
+                 "meanwhile");
+  }
+  add_device_options(command, options);
+  command.footer(std::string(kAsksDaemon) + view.footer);
+  command.exit_status("0, whatever the figures are; 3 if they could not be read");
+  return options;
 }
 
 }  // namespace
@@ -110,22 +171,10 @@ int run_view(const ViewOptions& options) {
 void add_view_commands(const Command& now, const Command& holders) {
   for (const View& view : kViews) {
     const bool is_of_holders = view.show == show_top || view.show == show_map;
-    const Command command = (is_of_holders ? holders : now).add(view.name, view.help);
-    ViewOptions& options = command.runs(run_view);
-    options.view = &view;
-    command.flag("--json", options.json, view.json_help);
+    add_options((is_of_holders ? holders : now).add(view.name, view.help), view);
     if (view.show == show_top) {
-      const std::vector<std::string> orders{"total", "resident", "gpu", "dmabuf", "growth"};
-      command
-          .option("--sort", options.sort, "BY",
-                  "Processes by: total (default), resident, gpu, dmabuf or growth")
-          .one_of(orders);
-      command.option("--limit", options.top.limit, "N", "At most N rows of each kind (default: 20)")
-          .range(1, 1000);
+      add_options(holders.add_hidden("nvmap", "jetmem top --gpu"), view).top.gpu_only = true;
     }
-    add_device_options(command, options);
-    command.footer(std::string(kAsksDaemon) + view.footer);
-    command.exit_status("0, whatever the figures are; 3 if they could not be read");
   }
 }
 

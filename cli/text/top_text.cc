@@ -199,6 +199,19 @@ std::string clientless_text(const TopAnswer& answer, const ScreenStyle& style) {
   return paragraph(style, out);
 }
 
+std::string heap_note(const TopAnswer::Heap& heap) {
+  std::string out;
+  if (heap.with_memory) {
+    join(out, counted(static_cast<std::uint64_t>(std::max(*heap.with_memory, 0.0)), "client"));
+  }
+  if (!heap.orphans && heap.unattributed) join(out, bytes_text(heap.unattributed) + " of none");
+  if (heap.carveout) {
+    join(out, (heap.free ? bytes_text(heap.free) + " free of " : "carve-out of ") +
+                  bytes_text(heap.carveout));
+  }
+  return out;
+}
+
 std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
   std::string out =
       "\n" + paragraph(style, "GPU AND CAMERA MEMORY (nvmap), by heap and process", 0);
@@ -207,8 +220,7 @@ std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
   }
   Table table{{"HEAP"}, {"HELD BY"}, {"BYTES", Align::kRight}, {"", Align::kLeft, Narrow::kWrap}};
   for (const auto& heap : answer.heaps) {
-    table.row({heap.name, "(all)", bytes_text(heap.bytes),
-               heap.carveout ? "of a carve-out of " + bytes_text(*heap.carveout) : ""});
+    table.row({heap.name, "(all)", bytes_text(heap.bytes), heap_note(heap)});
     for (const auto& client : heap.clients) {
       table.row({"", shortened(client.process, 20), bytes_text(client.bytes),
                  ended_text(answer, client.process)});
@@ -223,7 +235,17 @@ std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
       table.row({"", "(no client)", bytes_text(heap.orphans), how + "see below"}, "\x1b[33m");
     }
   }
-  return out + table.text(style, 2) + clientless_text(answer, style);
+  out += table.text(style, 2);
+  std::string totals;
+  if (answer.nvmap_total) join(totals, "All heaps: " + bytes_text(*answer.nvmap_total));
+  if (answer.nvmap_allocatable) {
+    join(totals, "allocatable, as the driver reports it: " + bytes_text(*answer.nvmap_allocatable) +
+                     " (jetmem doctor --all shows how this L4T release treats larger requests)");
+  }
+  const std::string omitted = absence_reason(answer.absent, "nvmap.values");
+  if (!omitted.empty()) join(totals, "omitted: " + omitted);
+  if (!totals.empty()) out += paragraph(style, totals + ".");
+  return out + clientless_text(answer, style);
 }
 
 void add_buffers(Table& table, const std::vector<TopAnswer::Buffers>& all, const char* what) {
@@ -336,6 +358,10 @@ std::string read_by_text(const AnswerFrom& from, const ScreenStyle& style) {
   }
   for (const std::string& note : from.notes) out += paragraph(style, "Note: " + note, 0);
   return out;
+}
+
+std::string gpu_text(const TopAnswer& answer, const ScreenStyle& style) {
+  return groups_text(answer, style) + heaps_text(answer, style) + read_by_text(answer.from, style);
 }
 
 std::string top_text(const TopAnswer& answer, const ScreenStyle& style) {

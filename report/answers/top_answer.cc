@@ -98,6 +98,8 @@ std::vector<TopAnswer::Heap> heaps_of(const SampleSet& samples, std::size_t limi
     heap.orphan_handles = ask("jetmem_nvmap_orphan_handles");
     heap.unattributed = ask("jetmem_nvmap_heap_unattributed_bytes");
     heap.carveout = ask("jetmem_nvmap_carveout_bytes");
+    heap.free = ask("jetmem_nvmap_carveout_free_bytes");
+    heap.with_memory = ask("jetmem_nvmap_heap_clients");
     for (const Sample& client : samples.family("jetmem_nvmap_process_bytes")) {
       if (client.label("heap") != heap.name || client.value <= 0) continue;
       heap.clients.push_back({std::string(client.label("process")), client.value});
@@ -159,12 +161,18 @@ TopAnswer::Dmabuf dmabuf_of(const SampleSet& samples, std::size_t limit) {
   return out;
 }
 
-void append_absences(const DeviceNow& now, TopAnswer& out) {
+void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
   const auto add = [&](const char* key, bool there, const char* source, const char* otherwise) {
     if (!there) out.absent.emplace_back(key, now.absence_reason(source, otherwise));
   };
-  add("groups", !out.groups.empty(), "processes", "no process was found");
+  add("groups", !out.groups.empty(), "processes",
+      gpu_only ? "no process is known to hold GPU memory or DMA-BUFs" : "no process was found");
   add("nvmap", !out.heaps.empty(), "nvmap", "nvmap reports no heap");
+  if (const SourceNow* source = now.source("nvmap"); source != nullptr) {
+    for (const auto& [reason, count] : source->absent_values) {
+      out.absent.emplace_back("nvmap.values", std::to_string(count) + " " + reason);
+    }
+  }
   if (!out.heaps.empty()) {
     add("nvmap_clientless.held_bytes", out.clientless.held.has_value(), "dmabuf",
         "descriptors and mappings of processes could not be examined");
@@ -219,21 +227,26 @@ TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
   TopAnswer out;
   const SampleSet& samples = now.samples;
   out.from = answer_from(now);
-  out.sort = needed.sort;
+  out.sort = needed.gpu_only ? TopSort::kGpu : needed.sort;
   out.groups = groups_of(samples);
+  if (needed.gpu_only) {
+    std::erase_if(out.groups, [](const Group& g) { return !(g.gpu > 0.0 || g.dmabuf > 0.0); });
+  }
   out.groups_omitted = sort_and_cut(
       out.groups, needed.limit,
       [](const Group& g) { return is_rest(g.command, g.unit, g.container); },
-      [&](const Group& g) { return key_of(g, needed.sort); });
+      [&](const Group& g) { return key_of(g, out.sort); });
   out.processes = samples.value("jetmem_processes");
   out.processes_omitted = samples.sum("jetmem_processes_omitted");
   out.heaps = heaps_of(samples, needed.limit);
+  out.nvmap_total = samples.value("jetmem_nvmap_total_bytes");
+  out.nvmap_allocatable = samples.value("jetmem_nvmap_allocatable_bytes");
   out.clientless = clientless_of(samples, needed.limit);
   out.ended = ended_of(samples);
   out.dmabuf = dmabuf_of(samples, needed.limit);
   out.zram = {samples.sum("jetmem_zram_used_bytes"), samples.sum("jetmem_zram_original_bytes")};
   out.memory = linux_budget(now);
-  append_absences(now, out);
+  append_absences(now, needed.gpu_only, out);
   return out;
 }
 
@@ -265,6 +278,8 @@ static void describe(json::Fields& v, TopAnswer::Heap& heap) {
   v("orphan_handles", heap.orphan_handles);
   v("unattributed_bytes", heap.unattributed);
   v("carveout_bytes", heap.carveout);
+  v("carveout_free_bytes", heap.free);
+  v("clients", heap.with_memory);
   v("processes", heap.clients);
 }
 
@@ -301,7 +316,7 @@ static void describe(json::Fields& v, TopAnswer::Dmabuf& dmabuf) {
   buffers("exporters", dmabuf.exporters, "exporter");
 }
 
-static void describe(json::Fields& v, TopAnswer& answer) {
+void describe(json::Fields& v, TopAnswer& answer) {
   describe_head(v, TopAnswer::kSchema, answer.from);
   v.word("sort", answer.sort, top_sort_name, top_sort_named);
   v.output("overlap", std::string("resident memory counts shared pages in each process, and a "
@@ -311,6 +326,8 @@ static void describe(json::Fields& v, TopAnswer& answer) {
   v("groups", answer.groups);
   v("groups_omitted", answer.groups_omitted);
   v("nvmap", answer.heaps);
+  v("nvmap_total_bytes", answer.nvmap_total);
+  v("nvmap_allocatable_bytes", answer.nvmap_allocatable);
   v("nvmap_clientless", answer.clientless);
   v("nvmap_ended", answer.ended);
   v("dmabuf", answer.dmabuf);

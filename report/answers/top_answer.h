@@ -50,8 +50,10 @@ struct TopAnswer {
     std::optional<double> orphans;  // bytes that no client of nvmap has
     std::optional<double> orphan_handles;
     std::optional<double> unattributed;
-    std::optional<double> carveout;  // its own memory, outside of MemTotal
-    std::vector<Client> clients;     // largest first
+    std::optional<double> carveout;     // its own memory, outside of MemTotal
+    std::optional<double> free;         // of the carve-out
+    std::optional<double> with_memory;  // clients that have memory in it
+    std::vector<Client> clients;        // largest first
   };
   // Of all heaps: what no client of nvmap has.
   struct Clientless {
@@ -97,6 +99,8 @@ struct TopAnswer {
   std::optional<double> processes;
   std::optional<double> processes_omitted;
   std::vector<Heap> heaps;
+  std::optional<double> nvmap_total;        // of all heaps, as the driver counts it
+  std::optional<double> nvmap_allocatable;  // as the driver reports it
   Clientless clientless;
   std::vector<Ended> ended;  // largest first
   Dmabuf dmabuf;
@@ -108,11 +112,13 @@ struct TopAnswer {
 struct TopQuery {
   TopSort sort = TopSort::kTotal;
   std::size_t limit = 20;  // groups, clients of a heap, holders
+  bool gpu_only = false;   // only groups with GPU memory or DMA-BUFs, sorted by GPU memory
 };
 
 // Holders beyond `limit` are omitted.
 TopAnswer::Clientless clientless_of(const SampleSet& samples, std::size_t limit);
 TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed);
+void describe(json::Fields& v, TopAnswer& answer);
 std::string top_json(const TopAnswer& answer);
 
 }  // namespace jetmem

@@ -137,12 +137,12 @@ TEST_F(NvmapClients, EachObjectOfTheClientIsWhereItBelongs) {
       EXPECT_LT(group["total_bytes"], 8 * kMib);
     }
   }
-  const json nvmap = json_of(kFixture, "nvmap");
-  EXPECT_EQ(nvmap["total_bytes"], 183504 * kKib);
+  EXPECT_EQ(top["nvmap_total_bytes"], 183504 * kKib);
   std::map<std::string, double> clients;
-  for (const json& client : nvmap["clients"]) {
-    clients[client["process"]] += client["bytes"].get<double>();
-    EXPECT_EQ(client.contains("ended"), client["process"] == "daemonized") << client;
+  for (const json& heap : top["nvmap"]) {
+    for (const json& client : heap["processes"]) {
+      clients[client["process"]] += client["bytes"].get<double>();
+    }
   }
   EXPECT_EQ(clients["a?b"], kMib) << "a line break in its name";
   EXPECT_EQ(clients["t?ab"], kMib);
@@ -151,20 +151,21 @@ TEST_F(NvmapClients, EachObjectOfTheClientIsWhereItBelongs) {
   EXPECT_EQ(clients["other"], kMib);
   EXPECT_EQ(clients["two words"], kMib);
   EXPECT_EQ(clients.count("unalloc"), 0U) << "a handle without memory";
-  EXPECT_EQ(nvmap["ended_held_by"][0]["process"], "worker");
+  ASSERT_EQ(top["nvmap_ended"].size(), 1U);
+  EXPECT_EQ(top["nvmap_ended"][0]["process"], "daemonized");
+  EXPECT_EQ(top["nvmap_ended"][0]["holder"], "worker");
 }
 
 TEST_F(NvmapClients, WhatHasNoClientHasItsHolders) {
-  const json nvmap = json_of(kFixture, "nvmap");
+  const json top = json_of(kFixture, "top")["nvmap_clientless"];
   std::map<std::string, double> holders;
-  for (const json& holder : nvmap["clientless_holders"]) {
+  for (const json& holder : top["holders"]) {
     holders[holder["process"]] = holder["bytes"].get<double>();
   }
   const std::map<std::string, double> expected{
       {"fdholder", 6 * kMib}, {"cofdholder", 2 * kMib}, {"mapper", 7 * kMib}, {"part", 8 * kMib}};
   EXPECT_EQ(holders, expected);
-  EXPECT_EQ(nvmap["clientless_held_bytes"], 23 * kMib);
-  const json top = json_of(kFixture, "top")["nvmap_clientless"];
+  EXPECT_EQ(top["held_bytes"], 23 * kMib);
   EXPECT_EQ(top["bytes"], 23 * kMib);
   EXPECT_EQ(top["orphaned_bytes"], 0);
   for (const char* command : {"nvmap", "top", "doctor"}) {
@@ -194,11 +195,11 @@ TEST_F(NvmapCaptures, NvmapsOwnCountBelowZeroMisleadsNobody) {
   for (const auto& [name, bytes] : heaps) {
     SCOPED_TRACE(name);
     EXPECT_EQ(metrics_of(name)["jetmem_nvmap_total_bytes"], bytes);
-    const json nvmap = json_of(name, "nvmap");
+    const json top = json_of(name, "top");
     double sum = 0;
-    for (const json& heap : nvmap["heaps"]) sum += heap["bytes"].get<double>();
+    for (const json& heap : top["nvmap"]) sum += heap["bytes"].get<double>();
     EXPECT_EQ(sum, bytes);
-    EXPECT_EQ(nvmap["total_bytes"], bytes);
+    EXPECT_EQ(top["nvmap_total_bytes"], bytes);
     const std::string doctor = text_of(name, "doctor", "--all");
     EXPECT_THAT(doctor, HasSubstr(bytes > 0 ? "hold 179 MiB" : "hold 0 B")) << doctor;
     EXPECT_THAT(doctor, Not(HasSubstr("not a Jetson")));

@@ -3,6 +3,7 @@
 
 #include "cli/exit_codes.h"
 #include "tests/cli/command_run.h"
+#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
@@ -47,6 +48,64 @@ TEST(TopCommand, DeniedIsNotZero) {
   EXPECT_TRUE(json["nvmap"].empty());
   EXPECT_NE(json["absent"]["nvmap"].get<std::string>().find("denied"), std::string::npos);
   EXPECT_EQ(json["memory"]["unaccounted_includes_unknown"], true);
+}
+
+TEST(TopGpu, TheLargestFirstWithItsPid) {
+  const auto json =
+      nlohmann::json::parse(run_command({"top", "--gpu", "--root", kBoard, "--json"}).out);
+  EXPECT_EQ(json["sort"], "gpu");
+  EXPECT_EQ(json["groups"][0]["command"], "llama-server");
+  EXPECT_EQ(json["groups"][0]["pid"], 2460);
+  EXPECT_EQ(json["groups"].size(), 5U) << "those without GPU memory and DMA-BUFs are omitted";
+  EXPECT_EQ(json["nvmap"][0]["processes"][0]["bytes"], 2228224LL * 1024);
+  EXPECT_EQ(json["nvmap"][0]["orphan_handles"], 3);
+  EXPECT_EQ(json["nvmap"][0]["clients"], 5);
+  EXPECT_FALSE(json["nvmap"][0].contains("carveout_bytes")) << "unknown values are omitted";
+  EXPECT_EQ(json["nvmap"][1]["carveout_free_bytes"], 64 << 20);
+  EXPECT_EQ(json["nvmap_allocatable_bytes"], 1587323216);
+  EXPECT_FALSE(json.contains("tables")) << "only with --maps";
+  const CommandRun text = run_command({"top", "--gpu", "--root", kBoard});
+  EXPECT_EQ(text.status, kExitOk);
+  EXPECT_EQ(run_command({"nvmap", "--root", kBoard}).out, text.out);
+  EXPECT_EQ(text.out.find("MEMORY OF LINUX"), std::string::npos);
+  expect_narrow(text.out);
+}
+
+TEST(TopGpu, MapsNeedAnOptionAndWarn) {
+  TempDir dir;
+  const std::string folder = "sys/kernel/debug/nvmap/iovmm/";
+  dir.write(folder + "clients",
+            "CLIENT                        PROCESS      PID        SIZE\n"
+            "user                         gpu_burn     7979        100K\n"
+            "total                                             100K\n"
+            "total                                                 100K\n");
+  dir.write(folder + "maps", "a buffer of \033[2Jgpu_burn\n");
+  const auto gpu = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"top", "--root", dir.path()});
+    return run_command(options);
+  };
+  EXPECT_EQ(gpu({"--gpu"}).out.find("a buffer"), std::string::npos);
+  EXPECT_EQ(gpu({"--maps"}).status, kExitUsage);
+  const CommandRun run = gpu({"--gpu", "--maps"});
+  EXPECT_EQ(run.status, kExitOk);
+  EXPECT_NE(run.err.find("may stall"), std::string::npos);
+  EXPECT_NE(run.out.find("1 malformed"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("/sys/kernel/debug/nvmap/iovmm/maps"), std::string::npos);
+  EXPECT_EQ(run.out.find("procrank"), std::string::npos);
+  const auto json = nlohmann::json::parse(gpu({"--gpu", "--maps", "--json"}).out);
+  EXPECT_EQ(json["tables"][0]["lines"][0], "a buffer of ?[2Jgpu_burn");
+  EXPECT_EQ(json["nvmap"][0]["heap"], "iovmm");
+}
+
+TEST(TopGpu, UnknownHasAReason) {
+  for (const auto& [board, why] :
+       {std::pair("agx-orin", "denied"), std::pair("x86-pc", "absent")}) {
+    const CommandRun run = run_command(
+        {"top", "--gpu", "--root", std::string(JETMEM_FIXTURES) + "/" + board, "--json"});
+    EXPECT_EQ(run.status, kExitUnknown) << board;
+    const auto json = nlohmann::json::parse(run.out);
+    EXPECT_NE(json["absent"]["nvmap"].get<std::string>().find(why), std::string::npos) << board;
+  }
 }
 
 TEST(MapCommand, AddsUpToTheModule) {

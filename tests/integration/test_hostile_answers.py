@@ -17,8 +17,8 @@ import servers
 POISON = "\x1b]0;x\x07\x1b[31m\u009b2J\u202e\r\nX"
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 COMMANDS = (["status"], ["status", "--brief"], ["doctor"], ["alerts"], ["top"], ["map"], ["cma"],
-            ["fragmentation"], ["thermal"], ["faults"], ["events", "--since", "30d"], ["history"],
-            ["history", "jetmem_meminfo_MemFree_bytes"], ["sources"], ["nvmap"], ["boots"])
+            ["fragmentation"], ["thermal"], ["events", "--faults"], ["events", "--since", "30d"], ["history"],
+            ["history", "jetmem_meminfo_MemFree_bytes"], ["sources"], ["top", "--gpu"], ["boots"])
 
 
 def fields(value):
@@ -188,7 +188,7 @@ class HostileAnswers(unittest.TestCase):
         for name, path in (("jetmem/now.json", "/api/v1/now"), ("jetmem/doctor.json", "/api/v1/doctor")):
             file = self.root / name
             good = json.loads(self.daemon.request("GET", path)[2])
-            self.poison(file, good, (["status"], ["doctor"], ["sources"], ["nvmap"]))
+            self.poison(file, good, (["status"], ["doctor"], ["sources"], ["top", "--gpu"]))
             file.unlink()
         for name in ("jetmem/probe", "jetmem/tegrastats", "var/lib/jetmem/marks.jsonl", "proc/meminfo",
                      "proc/device-tree/model", "proc/2215/comm", "proc/2215/cgroup", "dev/kmsg",
@@ -196,7 +196,7 @@ class HostileAnswers(unittest.TestCase):
             file = self.root / name
             good = file.read_bytes()
             file.write_bytes(re.sub(rb"([A-Za-z]{3,})", lambda m: m[1] + POISON[:-3].encode(), good))
-            for command in (["status"], ["doctor"], ["top"], ["thermal"], ["faults"], ["nvmap"], ["probe"],
+            for command in (["status"], ["doctor"], ["top"], ["thermal"], ["events", "--faults"], ["top", "--gpu"], ["probe"],
                             ["boots"], ["mark", "--list"], ["sources"], ["events"]):
                 with self.subTest(file=name, command=command):
                     self.check(command, "--root", self.root)

@@ -85,7 +85,7 @@ class Printed(unittest.TestCase):
         with open(poisoned + b"/jetmem/history.db", "wb") as file:
             file.write(b"SQLite format 3\0" + b"x" * 5000)
         runs = [[jt.JETMEM, "--root", poisoned, command] for command in
-                ("status", "doctor", "events", "history", "sources", "alerts", "boots", "nvmap")]
+                ("status", "doctor", "events", "history", "sources", "alerts", "boots", "nvmap", "faults")]
         runs += [[jt.JETMEM, "--root", poisoned, "diff", "1h"],
                  [jt.JETMEM, "--root", poisoned + b"/bundle", "status"],
                  [jt.JETMEM, "--root", poisoned + b"/none", "status"],

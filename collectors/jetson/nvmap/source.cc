@@ -58,8 +58,8 @@ constexpr std::array kMetrics{
     gauge("jetmem_nvmap_process_bytes",
           "Memory that processes of this name hold in the heap, all of them together; a buffer "
           "shared by several is charged in parts. Of each heap the 32 largest names; all others "
-          "are the process \"other\". Steady growth is a leak of CUDA or camera buffers. `jetmem "
-          "nvmap` lists them by pid.",
+          "are the process \"other\". Steady growth is a leak of CUDA or camera buffers. `jetmem top "
+          "--gpu` shows their PIDs.",
           {"heap", "process"}, nvmap::kMaxHeaps*(nvmap::kMaxNames + 1)),
     gauge("jetmem_nvmap_total_bytes",
           "All memory that nvmap has allocated: the sum of its heaps, including carve-outs, which "

@@ -30,7 +30,7 @@
 // for the total, as orphan_handles does, the spinlock that each allocation takes, while it walks
 // all handles (a few words each; not measured on a board). So it is read once a minute, and
 // more seldom where it takes long. maps, procrank, allocations and all_allocations hold the same
-// locks while they print every handle and walk page tables: never read but by `jetmem nvmap
+// locks while they print every handle and walk page tables: never read but by `jetmem top --gpu
 // --maps`.
 //
 // Omitted and counted, by reason:

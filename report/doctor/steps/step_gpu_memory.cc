@@ -102,14 +102,14 @@ void examine_clientless(const DeviceView& view, Step& step) {
                      : "") +
             ".",
         {cause,
-         "Restart the holder, or the camera and codec services one by one, and watch: jetmem nvmap",
+         "Restart the holder, or the camera and codec services one by one, and watch: jetmem top --gpu",
          "nvmap-orphans-growing"});
 }
 
 }  // namespace
 
 void examine_gpu_memory(const DeviceView& view, Step& step) {
-  step.confirm = "jetmem top; sudo jetmem nvmap";
+  step.confirm = "jetmem top; sudo jetmem top --gpu";
   const Seeing nvmap = see(view, step, "nvmap");
   const Seeing nvml = see(view, step, "nvml");
   const Seeing dmabuf = see(view, step, "dmabuf");

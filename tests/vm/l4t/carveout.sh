@@ -8,5 +8,5 @@ tail -n 3 /tmp/carver; cat /sys/kernel/debug/nvmap/generic-0/free_size
 after=$(alert_after "$begin" JetmemNvmapCarveoutFull 200) && good "$after" "the carve-out generic-0 is full: JetmemNvmapCarveoutFull" || bad "JetmemNvmapCarveoutFull does not fire: $(metric 'jetmem_nvmap_carveout_free_ratio{heap="generic-0"}')"
 jetmem alerts >/tmp/alerts 2>&1; grep -A 8 JetmemNvmapCarveoutFull /tmp/alerts
 grep -q '^FIRING .*JetmemNvmapCarveoutFull.*generic-0' /tmp/alerts && good - "jetmem alerts names the heap" || bad "jetmem alerts does not name the heap generic-0"
-jetmem nvmap | grep -q '^ *61 MiB .* generic-0  *carver' && good - "jetmem nvmap: carver has 61 MiB of generic-0" || { bad "jetmem nvmap does not name carver"; jetmem nvmap; }
+jetmem top --gpu | sed -n '/ generic-0 /,/ gpu /p' | grep -q ' carver  *61 MiB' && good - "jetmem top --gpu: carver has 61 MiB of generic-0" || { bad "jetmem top --gpu does not name carver"; jetmem top --gpu; }
 systemctl stop carver

@@ -11,8 +11,8 @@ after=$(alert_after "$began" JetmemMemoryLeak 10) && good "$after" "a leak of GP
 page; grep -E '^jetmem_(process_group_|)trend_' /tmp/page
 awk '/^jetmem_process_group_trend_bytes_per_second\{command="leaker"/ && $NF > 30000 && $NF < 140000 {found = 1} END {exit !found}' /tmp/page &&
   good - "its trend is $(awk '/^jetmem_process_group_trend_bytes_per_second\{command="leaker"/ {printf "%.0f", $NF / 1024}' /tmp/page) KiB/s, 68 were leaked" || bad "leaker has no trend of its own"
-jetmem nvmap >/tmp/nvmap 2>&1; jetmem top >/tmp/top 2>&1; jetmem doctor >/tmp/doctor 2>&1; cat /tmp/nvmap /tmp/doctor; sed -n 1,12p /tmp/top
-grep -q 'argus-like (PID [0-9]*) [0-9.]* MiB' /tmp/nvmap && good - "jetmem nvmap: $(tr -s ' \n' ' ' </tmp/nvmap | grep -o 'argus-like (PID [0-9]*) [0-9.]* MiB') without a client" || bad "jetmem nvmap does not name argus-like"
+jetmem top --gpu >/tmp/nvmap 2>&1; jetmem top >/tmp/top 2>&1; jetmem doctor >/tmp/doctor 2>&1; cat /tmp/nvmap /tmp/doctor; sed -n 1,12p /tmp/top
+words=$(tr -s ' \n' ' ' </tmp/nvmap | grep -o 'mappings of argus-like [0-9.]* MiB') && good - "jetmem top --gpu: $words without a client" || bad "jetmem top --gpu does not name argus-like"
 tr -s ' \n' ' ' </tmp/doctor >/tmp/words
 for name in leaker argus-like; do grep -q "$name" /tmp/words && good - "jetmem doctor names $name" || bad "jetmem doctor does not name $name"; done
 systemctl stop leaker argus-like

@@ -60,7 +60,7 @@ def nvmap(k, w=12, h=9):
     return k.panels.timeseries(
         "GPU and camera memory (nvmap)",
         "By heap, and the part without an nvmap client. Growth of that part is a leak that nvmap charges to no process: "
-        "sudo jetmem nvmap names the holder.",
+        "sudo jetmem top --gpu names the holder.",
         [
             query(s("jetmem_nvmap_heap_bytes"), "{{heap}}"),
             query(s("jetmem_nvmap_orphan_bytes"), "{{heap}}: without a client"),
