@@ -187,6 +187,22 @@ template CommandOption Command::option(const char*, int&, const char*, const cha
 template CommandOption Command::option(const char*, std::uint32_t&, const char*, const char*) const;
 template CommandOption Command::option(const char*, std::size_t&, const char*, const char*) const;
 
+void Command::json(const char* help) const { flag("--json", context_->json, help); }
+
+void Command::daemon() const {
+  option("--daemon", context_->daemon, "ADDRESS",
+         "Ask only the jetmemd at this address (127.0.0.1:10743, unix:/path, https://HOST:PORT)");
+}
+
+void Command::config(const char* help) const {
+  option("--config", context_->config_after, "FILE", help);
+}
+
+void Command::device() const {
+  daemon();
+  config("Settings file, for http.listen and the rules (default: those of jetmemd)");
+}
+
 void Command::footer(const std::string& text) const { app_->footer(broken(text)); }
 
 void Command::exit_status(const std::string& meaning) const {
@@ -234,11 +250,13 @@ CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
   app_->require_subcommand(0, 1);
   app_->fallthrough();
   const Command program(*app_, context_);
-  context_.root_option =
-      app_->add_option("--root", context_.root,
-                       help_column("Read below this directory, or from this bundle of "
-                                   "`jetmem capture`, instead of /"))
-          ->type_name("DIR|FILE");
+  program.option(
+      "--root", context_.root, "DIR|FILE",
+      "Read below this directory, or from this bundle of `jetmem capture`, instead of /");
+  program.daemon();
+  program.option("--config", context_.config, "FILE",
+                 "Settings file, for http.listen and the rules (default: those of jetmemd)");
+  program.json("As JSON, for programs");
   add_access_options(program, context_.access);
   add_all_commands(program);
   program.footer(
@@ -250,16 +268,40 @@ CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
 
 CommandProgram::~CommandProgram() = default;
 
+void CommandProgram::settle() {
+  context_.root_name = context_.root;
+  auto& config = context_.config;
+  config.insert(config.end(), context_.config_after.begin(), context_.config_after.end());
+  if (!context_.root.empty() && !context_.daemon.empty()) {
+    throw CLI::ValidationError("--daemon", "--root and --daemon exclude each other");
+  }
+  if (app_->get_subcommands().empty()) return;
+  for (const CLI::Option* option : context_.only_alone) {
+    if (option->count() == 0) continue;
+    misplaced_ = "--" + option->get_lnames().front();
+    throw CLI::ExtrasError(app_->get_subcommands().front()->get_name(), {misplaced_});
+  }
+  const CLI::App* command = app_.get();
+  std::string words = command->get_name();
+  for (auto given = command->get_subcommands(); !given.empty();
+       given = command->get_subcommands()) {
+    command = given.front();
+    words += " " + command->get_name();
+  }
+  for (const char* name : {"--root", "--daemon", "--config", "--json"}) {
+    const bool applies = name == std::string_view("--root")
+                             ? !context_.without_root.contains(command)
+                             : command->get_option_no_throw(name) != nullptr;
+    if (!applies && app_->get_option(name)->count() > 0) {
+      throw CLI::ValidationError(name, "does not apply to " + words);
+    }
+  }
+}
+
 int CommandProgram::run(const std::vector<std::string>& arguments,
                         const std::function<int(CommandContext&)>& before) {
-  std::string misplaced;
   app_->parse_complete_callback([&] {
-    context_.root_name = context_.root;
-    for (const CLI::Option* option : context_.only_alone) {
-      if (option->count() == 0 || app_->get_subcommands().empty()) continue;
-      misplaced = "--" + option->get_lnames().front();
-      throw CLI::ExtrasError(app_->get_subcommands().front()->get_name(), {misplaced});
-    }
+    settle();
     const int status = before ? before(context_) : kExitOk;
     if (status != kExitOk) throw CLI::RuntimeError(status);
   });
@@ -280,8 +322,8 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
     if (const std::string meant = probably_meant(*app_); !meant.empty()) {
       print_error("jetmem: did you mean '" + meant + "'?");
     }
-    if (const std::string where = place_for(*app_, misplaced); !where.empty()) {
-      print_error("jetmem: put " + misplaced + " after the command: " + where);
+    if (const std::string where = place_for(*app_, misplaced_); !where.empty()) {
+      print_error("jetmem: put " + misplaced_ + " after the command: " + where);
     }
     return kExitUsage;
   }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -23,17 +24,22 @@ class Option;
 
 namespace jetmem {
 
-// What a command looks at, by the options of `jetmem` itself.
+// What a command looks at, by the options of `jetmem` itself. They mean the same before and after
+// the command; one that does not apply to the command is refused.
 struct Target {
   std::string root;       // --root; empty: the live machine. A bundle: the folder it is unpacked in
   std::string root_name;  // --root as given, for messages
+  std::string daemon;     // only this one is queried; empty: the usual addresses
   ClientAccess access;    // to the daemon that --daemon names
+  std::vector<std::string> config;  // settings files
+  bool json = false;
 };
 
 struct CommandContext : Target {
   int status = 0;
-  CLI::Option* root_option = nullptr;
+  std::vector<std::string> config_after;  // the command
   std::vector<CLI::Option*> only_alone;
+  std::set<const CLI::App*> without_root;
 };
 
 class CommandOption {
@@ -82,8 +88,13 @@ class Command {
   template <class Value>
   CommandOption option(const char* name, Value& target, const char* type,
                        const char* help = "") const;
-  // --root of `jetmem` itself.
-  CommandOption root() const { return CommandOption(context_->root_option); }
+  // The options of Target that apply to the command, with what they do there.
+  void json(const char* help) const;
+  void daemon() const;
+  void config(const char* help = "Settings file (default: those of jetmemd)") const;
+  void device() const;  // --daemon and --config
+  // --root does not apply.
+  void without_root() const { context_->without_root.insert(app_); }
   // Paragraphs end with a newline; the layer breaks lines, except those that begin with blanks.
   void footer(const std::string& text) const;
   // Below the footer: what 0 to 3 of exit_codes.h mean here; what is above is added.
@@ -133,8 +144,12 @@ class CommandProgram {
   const CLI::App& app() const { return *app_; }
 
  private:
+  // Completes the target, and refuses options that do not apply to the command.
+  void settle();
+
   CommandContext context_;
   std::unique_ptr<CLI::App> app_;
+  std::string misplaced_;  // an option of `jetmem` alone that stood before a command
 };
 
 }  // namespace jetmem

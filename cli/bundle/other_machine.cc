@@ -45,7 +45,7 @@ std::vector<Manifest::SourceRemark> sources_of(const DeviceNow& now) {
 
 }  // namespace
 
-Result<std::optional<OtherMachine>> ask_other_machine(const DeviceClientOptions& requested,
+Result<std::optional<OtherMachine>> ask_other_machine(const Target& requested,
                                                       const HttpSettings& http) {
   auto reply = ask_daemon(requested, http, "/api/v1/now", kDeadline);
   if (!reply) return tl::unexpected(std::move(reply.error()));

@@ -19,7 +19,7 @@
 namespace jetmem {
 
 // `root` is of a captured tree.
-struct BundleOptions : DeviceClientOptions {
+struct BundleOptions : Target {
   std::string file;    // "-": stdout
   std::string folder;  // the one inside that all of it lies in
   std::string reason;

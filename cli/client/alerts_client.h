@@ -18,7 +18,7 @@
 namespace jetmem {
 
 // Below a root: as evaluated at its capture, else now.
-struct AlertsRequest : DeviceClientOptions {
+struct AlertsRequest : Target {
   NamedRules rules;  // evaluated now, where there are paths
 };
 

@@ -57,6 +57,23 @@ Result<std::optional<DeviceNow>> captured_now(const std::string& root) {
   return std::optional<DeviceNow>(std::move(*now));
 }
 
+SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
+                     const AbsentValues& absent) {
+  SourceNow out;
+  out.name = std::string(info.name);
+  out.what = std::string(info.what);
+  out.state = std::string(state_name(status.state));
+  out.reason = printable(status.reason, 500);
+  if (status.state == SourceState::kDenied) out.grant = std::string(info.grant);
+  out.skipped = printable(status.skipped, 500);
+  out.stale = status.stale;
+  out.interval_seconds = static_cast<double>(info.interval.count()) / 1000;
+  for (const AbsentValues::Count& count : absent.counts()) {
+    if (count.count > 0) out.absent_values.emplace_back(count.reason, count.count);
+  }
+  return out;
+}
+
 Result<DeviceNow> local_snapshot(const std::string& root, const std::vector<std::string>& config,
                                  const Settings& settings) {
   if (!root.empty()) {
@@ -97,42 +114,7 @@ Result<DeviceNow> local_snapshot(const std::string& root, const std::vector<std:
 
 }  // namespace
 
-SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
-                     const AbsentValues& absent) {
-  SourceNow out;
-  out.name = std::string(info.name);
-  out.what = std::string(info.what);
-  out.state = std::string(state_name(status.state));
-  out.reason = printable(status.reason, 500);
-  if (status.state == SourceState::kDenied) out.grant = std::string(info.grant);
-  out.skipped = printable(status.skipped, 500);
-  out.stale = status.stale;
-  out.interval_seconds = static_cast<double>(info.interval.count()) / 1000;
-  for (const AbsentValues::Count& count : absent.counts()) {
-    if (count.count > 0) out.absent_values.emplace_back(count.reason, count.count);
-  }
-  return out;
-}
-
-CommandOption add_daemon_option(const Command& command, DeviceClientOptions& options) {
-  return command
-      .option("--daemon", options.daemon, "ADDRESS",
-              "Ask only the jetmemd at this address (127.0.0.1:10743, unix:/path, "
-              "https://HOST:PORT)")
-      .check([root = command.root()](const std::string&) {
-        return std::string(root.given() ? "--root and --daemon exclude each other" : "");
-      });
-}
-
-std::vector<CommandOption> add_device_options(const Command& command,
-                                              DeviceClientOptions& options) {
-  return {
-      add_daemon_option(command, options),
-      command.option("--config", options.config, "FILE",
-                     "Settings file, for http.listen and the rules (default: those of jetmemd)")};
-}
-
-Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpSettings& http,
+Result<DaemonReply> ask_daemon(const Target& requested, const HttpSettings& http,
                                const std::string& path, std::chrono::milliseconds deadline,
                                bool* is_silent) {
   auto addresses = daemon_addresses(requested.daemon, http, requested.access);
@@ -140,7 +122,7 @@ Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpS
   return query_daemon(*addresses, path, deadline, is_silent);
 }
 
-std::string commands_for(const DeviceClientOptions& options, std::string_view commands) {
+std::string commands_for(const Target& options, std::string_view commands) {
   if (options.root.empty() && options.daemon.empty()) return std::string(commands);
   std::string out;
   for (bool more = true; more;) {
@@ -176,21 +158,25 @@ std::string silent_daemon_note(const std::string& problem) {
          "): this is one reading without it; alerts that fire there are not shown";
 }
 
-Result<DeviceNow> query_device_for(std::string_view command, const DeviceClientOptions& requested) {
+Result<DeviceNow> query_device_for(std::string_view command, const Target& requested) {
   std::string silent;
   auto now = query_device(requested, &silent);
   if (now && !silent.empty()) warn(command, silent);
   return now;
 }
 
-Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string* silent) {
+Result<DeviceNow> read_device(const Target& requested) {
   const auto settings = settings_for("", requested.config);
   if (!settings) return tl::unexpected(settings.error());
-  if (!requested.root.empty()) {
-    auto seen = local_snapshot(requested.root, requested.config, *settings);
-    if (seen && !requested.root_name.empty()) seen->from = requested.root_name;
-    return seen;
-  }
+  auto seen = local_snapshot(requested.root, requested.config, *settings);
+  if (seen && !requested.root_name.empty()) seen->from = requested.root_name;
+  return seen;
+}
+
+Result<DeviceNow> query_device(const Target& requested, std::string* silent) {
+  if (!requested.root.empty()) return read_device(requested);
+  const auto settings = settings_for("", requested.config);
+  if (!settings) return tl::unexpected(settings.error());
   bool is_silent = false;
   auto reply =
       ask_daemon(requested, settings->http, "/api/v1/now", std::chrono::seconds(3), &is_silent);
@@ -214,7 +200,7 @@ Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string
   return seen;
 }
 
-int exit_unknown(const DeviceClientOptions& requested, const Error& error) {
+int exit_unknown(const Target& requested, const Error& error) {
   switch (error.code) {
     case Errc::kInvalid:
     case Errc::kMalformed:
@@ -229,7 +215,7 @@ int exit_unknown(const DeviceClientOptions& requested, const Error& error) {
   }
 }
 
-int undecided(std::string_view command, const DeviceClientOptions& requested, const Error& error) {
+int undecided(std::string_view command, const Target& requested, const Error& error) {
   failed(command, error);
   return exit_unknown(requested, error);
 }
@@ -244,14 +230,14 @@ std::optional<std::string> captured_text(const std::string& root, const std::str
   return std::string(bytes.view());
 }
 
-std::string displayed_path(const DeviceClientOptions& requested, const std::string& location) {
+std::string displayed_path(const Target& requested, const std::string& location) {
   if (requested.root_name.empty() || requested.root.empty() ||
       !location.starts_with(requested.root))
     return location;
   return requested.root_name + location.substr(requested.root.size());
 }
 
-Result<std::unique_ptr<History>> open_device_history(const DeviceClientOptions& requested) {
+Result<std::unique_ptr<History>> open_device_history(const Target& requested) {
   if (!requested.root.empty()) {
     const std::string file = requested.root + kCapturedHistory;
     return history_in(file, displayed_path(requested, file));

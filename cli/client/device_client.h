@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of a command: from the daemon, from one reading, or from a captured tree.
+// The data of a command: from the daemon, from one reading, or from a captured tree. Without a root
+// jetmemd is queried; below one the device is read once.
 #pragma once
 
 #include <chrono>
@@ -18,24 +19,9 @@
 
 namespace jetmem {
 
-class AbsentValues;
-struct SourceInfo;
-struct SourceStatus;
-
-// Without a root jetmemd is queried; below one the device is read once.
-struct DeviceClientOptions : Target {
-  std::string daemon;               // only this one is queried; empty: the usual addresses
-  std::vector<std::string> config;  // settings files
-};
-
-// --daemon alone, for commands that read this machine themselves unless told whom to ask.
-CommandOption add_daemon_option(const Command& command, DeviceClientOptions& options);
-// --daemon and --config, which are returned.
-std::vector<CommandOption> add_device_options(const Command& command, DeviceClientOptions& options);
-
 // Commands to type, parted by "; ", where another device is looked at: the same of that one.
 // Without those that can only look at this one; so it may become empty.
-std::string commands_for(const DeviceClientOptions& options, std::string_view commands);
+std::string commands_for(const Target& options, std::string_view commands);
 
 // The first paragraph of their help.
 inline constexpr const char* kAsksDaemon =
@@ -44,7 +30,7 @@ inline constexpr const char* kAsksDaemon =
     "are shown as unknown with the reason, never as 0.\n";
 
 // GET of `path` from the daemon that is named, else from the one at the usual addresses.
-Result<DaemonReply> ask_daemon(const DeviceClientOptions& requested, const HttpSettings& http,
+Result<DaemonReply> ask_daemon(const Target& requested, const HttpSettings& http,
                                const std::string& path,
                                std::chrono::milliseconds deadline = std::chrono::seconds(3),
                                bool* is_silent = nullptr);
@@ -56,19 +42,17 @@ std::string silent_daemon_note(const std::string& problem);
 // that was captured from afar, the answer in it). Errors: the named daemon does not answer; the
 // root cannot be read; invalid settings (settings_error()).
 // `silent` is that note where it is so; it is among the notes of the answer too.
-Result<DeviceNow> query_device(const DeviceClientOptions& requested, std::string* silent = nullptr);
-// The same, and the note also goes to stderr.
-Result<DeviceNow> query_device_for(std::string_view command, const DeviceClientOptions& requested);
+Result<DeviceNow> query_device(const Target& requested, std::string* silent = nullptr);
+// One reading by this program, of this machine or below the root.
+Result<DeviceNow> read_device(const Target& requested);
+// As query_device(), and the note also goes to stderr.
+Result<DeviceNow> query_device_for(std::string_view command, const Target& requested);
 
 // The exit status of a command that judges the device: what could not be asked is unknown. A
 // mistake in the command line or in a file that it names is none of the device's.
-int exit_unknown(const DeviceClientOptions& requested, const Error& error);
+int exit_unknown(const Target& requested, const Error& error);
 // As failed(), with that exit status.
-int undecided(std::string_view command, const DeviceClientOptions& requested, const Error& error);
-
-// A source as one reading found it.
-SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
-                     const AbsentValues& absent);
+int undecided(std::string_view command, const Target& requested, const Error& error);
 
 // What a bundle of another machine holds in place of its files: the answers of its jetmemd.
 inline constexpr const char* kCapturedNow = "/jetmem/now.json";
@@ -78,10 +62,10 @@ inline constexpr const char* kCapturedMetrics = "/jetmem/metrics.txt";
 std::optional<std::string> captured_text(const std::string& root, const std::string& path);
 
 // A path below the root, as the person named that: an unpacked bundle's folder is gone in a moment.
-std::string displayed_path(const DeviceClientOptions& requested, const std::string& location);
+std::string displayed_path(const Target& requested, const std::string& location);
 
 // The past: of the daemon (/api/v1/history, /api/v1/events), of the recorder's file where none
 // answers, under a root of ROOT/jetmem/history.db. Errors: there is none, and why.
-Result<std::unique_ptr<History>> open_device_history(const DeviceClientOptions& requested);
+Result<std::unique_ptr<History>> open_device_history(const Target& requested);
 
 }  // namespace jetmem

@@ -15,7 +15,6 @@ namespace jetmem {
 namespace {
 
 struct AlertsOptions : AlertsRequest {
-  bool json = false;
   bool all = false;
 };
 
@@ -37,9 +36,9 @@ void add_alerts_command(const Command& program) {
   const Command command =
       program.add("alerts", "Firing, pending and unknown alerts, and what to do about them");
   auto& options = command.runs(run_alerts);
-  command.flag("--json", options.json, "As JSON (docs/api.md), all rules");
+  command.json("As JSON (docs/api.md), all rules");
   command.flag("--all", options.all, "Also inactive rules, with the value of each condition");
-  add_device_options(command, options);
+  command.device();
   command.footer(
       "Asks jetmemd: at /run/jetmem/api.socket, then at the addresses of http.listen. If none "
       "answers, or with --root DIR, the rules are evaluated on one reading; rules that need "

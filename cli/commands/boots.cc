@@ -84,9 +84,8 @@ constexpr std::size_t kMaxHistory = 256U << 10;
 constexpr std::size_t kMaxTrouble = 300;
 constexpr std::chrono::minutes kSignOfLife{15};  // of jetmemd's history
 
-struct BootsOptions : DeviceClientOptions {
+struct BootsOptions : Target {
   std::string state_directory;
-  bool json = false;
 };
 
 // What is known, from wherever.
@@ -344,10 +343,10 @@ void add_boots_command(const Command& program) {
   const Command command =
       program.add("boots", "Why the device restarted, its boots, and what changed");
   auto& options = command.runs(run_boots);
-  command.flag("--json", options.json, "As JSON, newest first");
+  command.json("As JSON, newest first");
   command.option("--state-dir", options.state_directory, "DIR",
                  "jetmemd's state directory (default: /var/lib/jetmem)");
-  add_daemon_option(command, options);
+  command.daemon();
   command.footer(
       "Newest first: when each boot was first seen, how long it ran and how it ended, with the "
       "changes (kernel, L4T, power mode, settings) and marks of jetmem mark. Clean: a shutdown "

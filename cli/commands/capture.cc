@@ -35,13 +35,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct CaptureOptions : DeviceClientOptions {
+struct CaptureOptions : Target {
   std::string file;
   std::string history;
   std::string max_size;
   std::string deadline = "2m";
   bool no_history = false;
-  bool json = false;
   // As jetmemd starts it.
   bool automatic = false;
   std::string alert;
@@ -228,7 +227,7 @@ int run_capture(const CaptureOptions& options) {
     settings = default_settings(known_sources());
   }
   BundleOptions needed;
-  static_cast<DeviceClientOptions&>(needed) = options;
+  static_cast<Target&>(needed) = options;
   needed.history_file = options.history_file;
   needed.reason = options.automatic ? "alert" : "on request";
   needed.alert = options.alert;
@@ -318,8 +317,8 @@ void add_capture_command(const Command& program) {
                  "Largest size of the bundle (default: capture.max_size, 64MiB)");
   command.option("--deadline", options.deadline, "DURATION",
                  "Give up after this long (default: 2m)");
-  command.flag("--json", options.json, "Report what was written as JSON");
-  add_device_options(command, options);
+  command.json("Report what was written as JSON");
+  command.device();
   // For jetmemd.
   command.flag("--automatic", options.automatic).hidden();
   command.option("--alert", options.alert, "").hidden();

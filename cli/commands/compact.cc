@@ -23,10 +23,6 @@
 namespace jetmem {
 namespace {
 
-struct CompactOptions : Target {
-  bool json = false;
-};
-
 Result<std::vector<ZoneFree>> read_zones(const CompactFiles& files) {
   Buddyinfo buddyinfo;
   Zoneinfo zoneinfo;
@@ -77,10 +73,7 @@ void print_text(const CompactionReport& report) {
               unknown ? " -: nothing is free, or unknown without them." : "");
 }
 
-int run_compact(const CompactOptions& options) {
-  if (!options.root.empty()) {
-    return failed("compact", {Errc::kInvalid, "--root is not possible: it compacts this machine"});
-  }
+int run_compact(const Target& options) {
   const auto report = compact_memory({}, SystemClock());
   if (!report) {
     // A reader of the JSON may not see stderr.
@@ -125,8 +118,9 @@ Result<CompactionReport> compact_memory(const CompactFiles& files, const Clock& 
 void add_compact_command(const Command& program) {
   const Command command =
       program.add("compact", "Compact memory now and show the effect (needs root)");
-  auto& options = command.runs(run_compact);
-  command.flag("--json", options.json, "As JSON on one line");
+  command.runs(run_compact);
+  command.json("As JSON on one line");
+  command.without_root();
   command.footer(
       "Compaction moves pages so that free ones become contiguous. While it runs, allocations may "
       "wait and cameras may drop frames. Drivers' memory cannot be moved, so it may change "

@@ -73,10 +73,8 @@ bool check_web_config(const LoadedSettings& loaded) {
   return true;
 }
 
-struct ConfigOptions {
+struct ConfigOptions : Target {
   std::vector<std::string> files;
-  std::vector<std::string> config;  // the same, as jetmemd and the other commands take them
-  bool json = false;
 };
 
 std::string settings_json(const LoadedSettings& loaded) {
@@ -110,6 +108,9 @@ int run_show(const ConfigOptions& options, const LoadedSettings& loaded) {
 
 template <int (*kRun)(const ConfigOptions&, const LoadedSettings&)>
 int run_config(const ConfigOptions& options) {
+  if (!options.config.empty() && !options.files.empty()) {
+    return failed("config", {Errc::kInvalid, "FILE and --config are the same: give one of them"});
+  }
   const std::vector<std::string>& named = options.config.empty() ? options.files : options.config;
   const auto loaded = load_named_or_default(named, known_sources());
   if (loaded) return kRun(options, *loaded);
@@ -119,11 +120,11 @@ int run_config(const ConfigOptions& options) {
 
 ConfigOptions& add_config(const Command& command, int (*run)(const ConfigOptions&)) {
   auto& options = command.runs(run);
-  const auto files = command.option("FILE", options.files, "",
-                                    "Settings files, later ones override earlier ones (default: "
-                                    "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
-  command.option("--config", options.config, "FILE", "Same as FILE; jetmemd's name for it")
-      .excludes({files});
+  command.option("FILE", options.files, "",
+                 "Settings files, later ones override earlier ones (default: "
+                 "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
+  command.config("Same as FILE; jetmemd's name for it");
+  command.without_root();
   command.exit_status("0 if the settings are valid");
   return options;
 }
@@ -135,8 +136,8 @@ void add_config_command(const Command& program) {
   command.require_command();
   add_config(command.add("check", "Check the settings and show each error"), run_config<run_check>);
   const Command show = command.add("show", "Print the settings in force and the origin of each");
-  auto& options = add_config(show, run_config<run_show>);
-  show.flag("--json", options.json, "As JSON; values are text, as in a settings file");
+  add_config(show, run_config<run_show>);
+  show.json("As JSON; values are text, as in a settings file");
 }
 
 }  // namespace jetmem

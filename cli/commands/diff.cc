@@ -24,11 +24,10 @@ namespace {
 
 constexpr std::size_t kMostEvents = 100;
 
-struct DiffOptions : DeviceClientOptions {
+struct DiffOptions : Target {
   std::string before;
   std::string after = "now";
   bool all = false;
-  bool json = false;
 };
 
 class SnapshotPair {
@@ -116,7 +115,7 @@ class SnapshotPair {
  private:
   Result<DeviceNow> captured(const std::string& root, const std::string& name) {
     ++captures_;
-    DeviceClientOptions requested = options_;
+    Target requested = options_;
     requested.root = root;
     requested.root_name = name;
     requested.daemon.clear();
@@ -186,8 +185,8 @@ void add_diff_command(const Command& program) {
       .required();
   command.option("AFTER", options.after, "", "Likewise (default: now)");
   command.flag("--all", options.all, "Small changes too");
-  command.flag("--json", options.json, "As JSON (docs/views.md)");
-  add_device_options(command, options);
+  command.json("As JSON (docs/views.md)");
+  command.device();
   command.footer(
       "Moments come from jetmemd's history, or from its file if jetmemd does not answer; with "
       "--root DIR from DIR/jetmem/history.db. Lists bytes that changed by 1 MiB and 5% or more, "

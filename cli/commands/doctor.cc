@@ -16,14 +16,13 @@
 namespace jetmem {
 namespace {
 
-struct DoctorOptions : DeviceClientOptions {
-  bool json = false;
+struct DoctorOptions : Target {
   bool all = false;
   std::string step;
 };
 
 // Absent where the daemon has no such page (an older one), or none answers.
-Result<DoctorAnswer> from_daemon(const DeviceClientOptions& requested, const HttpSettings& http) {
+Result<DoctorAnswer> from_daemon(const Target& requested, const HttpSettings& http) {
   auto reply = ask_daemon(requested, http, "/api/v1/doctor", std::chrono::seconds(10));
   if (!reply) return tl::unexpected(std::move(reply.error()));
   auto answer = parse_doctor(reply->body);
@@ -32,7 +31,7 @@ Result<DoctorAnswer> from_daemon(const DeviceClientOptions& requested, const Htt
   return answer;
 }
 
-Result<DoctorAnswer> ask(const DeviceClientOptions& requested) {
+Result<DoctorAnswer> ask(const Target& requested) {
   std::string failed;
   if (!requested.root.empty()) {
     // Of a machine that was captured from afar: its jetmemd had the history.
@@ -96,11 +95,11 @@ void add_doctor_command(const Command& program) {
   const Command command = program.add(
       "doctor", "What is wrong with this device, since when, the culprit, and what to do");
   auto& options = command.runs(run_doctor);
-  command.flag("--json", options.json, "As JSON (docs/doctor.md), all steps");
+  command.json("As JSON (docs/doctor.md), all steps");
   command.flag("--all", options.all, "Every step in full, also those that are ok");
   command.option("--step", options.step, "NAME",
                  "Only this step, in full; the exit status is its own");
-  add_device_options(command, options);
+  command.device();
   command.footer(
       std::string(kAsksDaemon) +
       "Without jetmemd the history is read from the recorder's file (DIR/jetmem/history.db below "

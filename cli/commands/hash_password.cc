@@ -126,6 +126,7 @@ void add_hash_password_command(const Command& program) {
   const Command command =
       program.add("hash-password", "Hash a password for the users of a web configuration (bcrypt)");
   auto& options = command.runs(run_hash_password);
+  command.without_root();
   command
       .option("--cost", options.cost, "N", "Cost factor; +1 doubles the time; 8 to 14, default 10")
       .range(kLeastCost, WebConfig::kMaxCost);

@@ -26,7 +26,6 @@ struct MarkOptions : Target {
   std::optional<std::string> text;
   std::string state_directory{boot::kStateDirectory};
   bool list = false;
-  bool json = false;
 };
 
 int run_list(const std::string& directory, bool as_json) {
@@ -99,7 +98,7 @@ void add_mark_command(const Command& program) {
   auto& options = command.runs(run_mark);
   command.option("TEXT", options.text, "", "What was done, at most 200 bytes");
   command.flag("--list", options.list, "List the marks, oldest first");
-  command.flag("--json", options.json, "With --list: one JSON object per line");
+  command.json("With --list: one JSON object per line");
   command.option("--state-dir", options.state_directory, "DIR", "jetmemd's state directory")
       .show_default();
   command.footer(

@@ -31,8 +31,7 @@ std::string samples_json(const SampleSet& set) {
 
 struct MetricsOptions : Target {
   std::vector<std::string> only;
-  bool json = false;
-  std::optional<std::string> daemon;  // empty: the usual addresses
+  bool local = false;
   std::string output;
 };
 
@@ -42,23 +41,6 @@ struct MetricsText {
 };
 
 void report(std::string_view message) { warn("metrics", printable(message, 1000)); }
-
-Result<MetricsText> daemon_metrics(const MetricsOptions& options) {
-  if (!options.root.empty()) {
-    return fail(Errc::kInvalid, "--root and --daemon exclude each other");
-  }
-  HttpSettings http;
-  if (options.daemon->empty()) {
-    auto settings = settings_for("metrics", {});
-    if (!settings) return tl::unexpected(settings.error());
-    http = std::move(settings->http);
-  }
-  const auto addresses = daemon_addresses(*options.daemon, http, options.access);
-  if (!addresses) return tl::unexpected(addresses.error());
-  auto reply = query_daemon(*addresses, "/metrics");
-  if (!reply) return tl::unexpected(std::move(reply.error()));
-  return MetricsText{std::move(reply->body)};
-}
 
 Result<MetricsText> local_metrics(const MetricsOptions& options) {
   auto shot = LocalSnapshot::read(options.root, options.only);
@@ -104,8 +86,24 @@ std::optional<MetricsText> captured_metrics(const MetricsOptions& options) {
 }
 
 Result<MetricsText> metrics_of(const MetricsOptions& options) {
-  if (options.daemon) return daemon_metrics(options);
   if (auto captured = captured_metrics(options)) return std::move(*captured);
+  const bool is_local = options.local || !options.only.empty();
+  if (is_local && !options.daemon.empty()) {
+    return fail(Errc::kInvalid, "--only and --local read this machine: not with --daemon");
+  }
+  if (is_local || !options.root.empty()) return local_metrics(options);
+  const auto settings = settings_for("", options.config);
+  if (!settings) return tl::unexpected(settings.error());
+  bool is_silent = false;
+  const auto reply = ask_daemon(options, settings->http, options.json ? "/api/v1/now" : "/metrics",
+                                std::chrono::seconds(3), &is_silent);
+  if (reply && !options.json) return MetricsText{reply->body};
+  Result<DeviceNow> now = reply ? parse_device_now(reply->body) : tl::unexpected(reply.error());
+  if (now) return MetricsText{samples_json(now->samples)};
+  if (!options.daemon.empty() || now.error().code == Errc::kInvalid) {
+    return tl::unexpected(std::move(now.error()));
+  }
+  if (is_silent || reply) report(silent_daemon_note(now.error().message));
   return local_metrics(options);
 }
 
@@ -135,26 +133,24 @@ int run_metrics(const MetricsOptions& options) {
 
 void add_metrics_command(const Command& program) {
   const Command command =
-      program.add("metrics", "Read every source once and print its samples as Prometheus text");
+      program.add("metrics", "Every sample of every source, as Prometheus text");
   auto& options = command.runs(run_metrics);
-  const auto only =
-      command
-          .option("--only", options.only, "NAME[,NAME]", "Only these sources, separated by commas")
-          .separated_by_commas();
-  const auto json = command.flag("--json", options.json, "As JSON: {\"samples\": {SERIES: VALUE}}");
   command
-      .option("--daemon", options.daemon, "[ADDRESS]",
-              "Print what /metrics of the running jetmemd serves (default: at its usual addresses)")
-      .optional_value()
-      .excludes({only, json});
+      .option("--only", options.only, "NAME[,NAME]",
+              "Read only these sources, separated by commas; implies --local")
+      .separated_by_commas();
+  command.flag("--local", options.local, "Read this machine with your own rights");
+  command.json("As JSON: {\"samples\": {SERIES: VALUE}}");
+  command.device();
   command.option("-o,--output", options.output, "FILE",
                  "Replace this file, completely or not at all; mode 0644");
   command.footer(
-      "Needs no daemon unless --daemon is given. A source that could not be read is omitted and "
-      "reported on standard error; missing values of a source are counted in "
-      "jetmem_source_absent_values. --root DIR reads below DIR; of a bundle of another machine, "
-      "prints what its "
-      "jetmemd served.\n"
+      std::string(kAsksDaemon) +
+      "A source that could not be read is omitted and reported on standard error; missing values "
+      "of "
+      "a source are counted in jetmem_source_absent_values. --root DIR reads below DIR; of a "
+      "bundle "
+      "of another machine, prints what its jetmemd served.\n"
       "-o is for node_exporter's textfile collector (jetmem-textfile.timer): FILE is written as "
       "FILE.part and renamed. If there are no metrics or they cannot be written, an old FILE is "
       "removed, as its values are no longer current.");

@@ -20,14 +20,13 @@
 namespace jetmem {
 namespace {
 
-struct PlanOptions : DeviceClientOptions {
+struct PlanOptions : Target {
   std::string file;
   std::vector<std::string> models;
   std::string context;
   std::string kv_type;
   int sequences = 1;
   std::string device;
-  bool json = false;
   bool list = false;
   bool on_top = false;
 };
@@ -181,8 +180,8 @@ void add_plan_command(const Command& program) {
   command.flag("--on-top", options.on_top,
                "Everything that runs now keeps running; the plan is added to it");
   command.flag("--list-devices", options.list, "List the known kinds of devices");
-  command.flag("--json", options.json, "As JSON");
-  add_device_options(command, options);
+  command.json("As JSON");
+  command.device();
   command.footer(
       "Compares the plan with this device as it is now (with --root, a captured one), or with a "
       "kind of device by its data sheet. Assumptions and unknown values are listed; nothing is "

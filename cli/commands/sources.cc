@@ -9,10 +9,10 @@
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "cli/client/device_client.h"
-#include "cli/client/local_snapshot.h"
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "cli/text/answer_text.h"
 #include "collectors/sampler/registry.h"
 #include "rules/model/metric_catalog.h"
 
@@ -92,28 +92,13 @@ void print_json(const std::vector<SourceRow>& rows) {
   put(list.dump(2) + "\n");
 }
 
-struct SourcesOptions : DeviceClientOptions {
-  bool json = false;
+struct SourcesOptions : Target {
+  bool local = false;
 };
 
-Result<std::vector<SourceRow>> read_rows(const std::string& root) {
-  auto shot = LocalSnapshot::read(root, {});
-  if (!shot) return tl::unexpected(std::move(shot.error()));
-  const Sampler& sampler = (*shot)->sampler();
-  std::vector<SourceRow> rows;
-  for (const std::size_t i : (*shot)->chosen()) {
-    rows.push_back({source_now(sampler.info(i), sampler.status(i), sampler.absent(i)),
-                    source_info(sampler.info(i).name), (*shot)->series_of(i)});
-  }
-  return rows;
-}
-
-// As jetmemd has them.
-Result<std::vector<SourceRow>> ask_rows(const SourcesOptions& options) {
-  const auto now = query_device_for("sources", options);
-  if (!now) return tl::unexpected(now.error());
+std::vector<SourceRow> rows_of(const DeviceNow& now) {
   std::map<std::string_view, std::size_t> series;
-  for (const Sample& sample : now->samples.all()) {
+  for (const Sample& sample : now.samples.all()) {
     const auto metric = MetricCatalog::of_jetmem().find(sample.name.family);
     if (!metric || metric->sources.size() != 1) continue;
     const SourceInfo* const info = source_info(metric->sources.front());
@@ -124,24 +109,26 @@ Result<std::vector<SourceRow>> ask_rows(const SourcesOptions& options) {
     ++series[info->name];
   }
   std::vector<SourceRow> rows;
-  for (const SourceNow& source : now->sources) {
+  for (const SourceNow& source : now.sources) {
     rows.push_back({source, source_info(source.name), series[source.name]});
   }
   return rows;
 }
 
 int run_sources(const SourcesOptions& options) {
-  const bool has_answers =
-      !options.daemon.empty() ||
-      (!options.root.empty() && captured_text(options.root, kCapturedNow).has_value());
-  const auto rows = has_answers ? ask_rows(options) : read_rows(options.root);
-  if (!rows) return failed("sources", rows.error());
-  if (options.json) {
-    print_json(*rows);
-  } else {
-    print_table(*rows);
+  if (options.local && !options.daemon.empty()) {
+    return failed("sources", {Errc::kInvalid, "--daemon and --local exclude each other"});
   }
-  const bool one_failed = std::any_of(rows->begin(), rows->end(), [](const SourceRow& row) {
+  const auto now = options.local ? read_device(options) : query_device_for("sources", options);
+  if (!now) return failed("sources", now.error());
+  const std::vector<SourceRow> rows = rows_of(*now);
+  if (options.json) {
+    print_json(rows);
+  } else {
+    print_table(rows);
+    put(read_by_text(answer_from(*now), terminal_style()));
+  }
+  const bool one_failed = std::any_of(rows.begin(), rows.end(), [](const SourceRow& row) {
     return row.now.state == state_name(SourceState::kFailed);
   });
   return one_failed ? kExitWarning : kExitOk;
@@ -153,15 +140,16 @@ void add_sources_command(const Command& program) {
   const Command command =
       program.add("sources", "Each source: its state and the reason, its series, its interval");
   auto& options = command.runs(run_sources);
-  command.flag("--json", options.json, "As JSON, with the paths that each source reads");
-  add_daemon_option(command, options);
+  command.flag("--local", options.local,
+               "Read this machine with your own rights: what a command without jetmemd can read");
+  command.json("As JSON, with the paths that each source reads");
+  command.device();
   command.footer(
+      std::string(kAsksDaemon) +
       "States: ok; absent (this kernel or board has none); denied (it exists and needs a "
       "privilege, which is named); failed (it exists and could not be read or parsed); pending "
       "(skipped, to spare the device). 'absent: N reason' counts values that are missing although "
-      "their source is ok. Reads with your privileges, not the daemon's; --daemon shows what "
-      "jetmemd "
-      "reads. --root DIR reads below DIR.");
+      "their source is ok.");
   command.exit_status("0 unless a source failed, then 1");
 }
 

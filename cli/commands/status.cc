@@ -30,8 +30,7 @@ namespace {
 constexpr auto kFollowPause = std::chrono::seconds(2);
 constexpr auto kLocalPause = std::chrono::seconds(10);
 
-struct StatusOptions : DeviceClientOptions {
-  bool json = false;
+struct StatusOptions : Target {
   bool brief = false;
   bool all = false;
   bool follow = false;
@@ -148,9 +147,6 @@ void add_options(const Command& command, StatusOptions& options, bool alone) {
   added.push_back(command.flag("--all", options.all,
                                "All that is known: budget, fragmentation, faults, alerts, probes, "
                                "jetmem's own health"));
-  added.push_back(command.flag(
-      "--json", options.json,
-      "As JSON (docs/status.md); with --brief or --follow on one line, with the host's name"));
   added.push_back(command.flag("--brief", options.brief,
                                "One line and the exit status, for loops over a fleet"));
   added.push_back(command.flag("--follow", options.follow,
@@ -158,8 +154,12 @@ void add_options(const Command& command, StatusOptions& options, bool alone) {
                                "every --interval, until Ctrl-C"));
   added.push_back(command.option("--interval", options.interval, "DURATION",
                                  "With --follow: a line at least this often (default: 1m)"));
-  for (const CommandOption& each : add_device_options(command, options)) added.push_back(each);
-  if (!alone) return;
+  if (!alone) {
+    command.json(
+        "As JSON (docs/status.md); with --brief or --follow on one line, with the host's name");
+    command.device();
+    return;
+  }
   for (CommandOption& each : added) each.hidden().only_alone();
 }
 

@@ -15,12 +15,11 @@ namespace {
 
 struct View;
 
-struct ViewOptions : DeviceClientOptions {
+struct ViewOptions : Target {
   const View* view = nullptr;
   TopQuery top;
   bool maps = false;
   std::string sort = "total";
-  bool json = false;
 };
 
 struct Shown {
@@ -145,7 +144,7 @@ int run_view(const ViewOptions& options) {
 ViewOptions& add_options(const Command& command, const View& view) {
   ViewOptions& options = command.runs(run_view);
   options.view = &view;
-  command.flag("--json", options.json, view.json_help);
+  command.json(view.json_help);
   if (view.show == show_top) {
     const std::vector<std::string> orders{"total", "resident", "gpu", "dmabuf", "growth"};
     command
@@ -160,7 +159,7 @@ ViewOptions& add_options(const Command& command, const View& view) {
                  "With --gpu: also every buffer (maps, procrank; needs root); allocations wait "
                  "meanwhile");
   }
-  add_device_options(command, options);
+  command.device();
   command.footer(std::string(kAsksDaemon) + view.footer);
   command.exit_status("0, whatever the figures are; 3 if they could not be read");
   return options;

@@ -24,7 +24,7 @@ namespace {
 // How long a read in progress may still take at the end.
 constexpr double kStopTimeout = 0.5;
 
-struct WatchOptions : DeviceClientOptions {
+struct WatchOptions : Target {
   std::string interval = "2s";
   std::string at = "now";
 };
@@ -117,7 +117,7 @@ void add_watch_command(const Command& program) {
   command.option("--at", options.at, "WHEN",
                  "Start at a recorded moment: 03:12, '2026-11-20 03:12', 30m (ago), yesterday, "
                  "@1790000000");
-  add_device_options(command, options);
+  command.device();
   command.footer(
       "Keys: 1-6 views, Tab next; Up, Down, PgUp and PgDn scroll; / filter, s sort, Space pause, "
       "+ - interval, h help, q quit; F1, F4, F6 and F10 as in htop. Left and Right step through "

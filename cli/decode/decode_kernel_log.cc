@@ -33,9 +33,7 @@ using kernel_log::TextLog;
 struct KernelLogOptions : Target {
   std::string file;
   std::optional<std::string> soc;
-  bool json = false;
   bool causes = false;
-  std::vector<std::string> config;
 };
 
 std::string time_of(const Event& event, std::string_view printed) {
@@ -204,11 +202,10 @@ void add_decode_kernel_log(const Command& decode) {
   command.option("FILE", options.file, "", "The log; - or nothing: standard input");
   command.option("--soc", options.soc, "NAME",
                  "The SoC of the log, e.g. tegra234: names the device behind an SMMU stream ID");
-  command.flag("--json", options.json, "One JSON object per line for each event, nothing else");
+  command.json("One JSON object per line for each event, nothing else");
   command.flag("--causes", options.causes,
                "With --json: an object for each cause behind the events");
-  command.option("--config", options.config, "FILE",
-                 "Settings file that names the site's own messages (default: those of jetmemd)");
+  command.config("Settings file that names the site's own messages (default: those of jetmemd)");
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
       "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "

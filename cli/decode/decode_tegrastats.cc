@@ -26,7 +26,6 @@ constexpr std::size_t kMaxLine = 64U << 10;
 
 struct TegrastatsOptions : Target {
   std::string file;
-  bool json = false;
 };
 
 void log_message(const std::string& text) { warn("decode tegrastats", text); }
@@ -187,7 +186,7 @@ void add_decode_tegrastats(const Command& decode) {
       "tegrastats", "Explain lines of NVIDIA's tegrastats, from TK1 to Thor, as they come");
   auto& options = command.runs(run_decode_tegrastats);
   command.option("FILE", options.file, "", "Its output; - or nothing: standard input");
-  command.flag("--json", options.json, "One JSON object for each line, nothing else");
+  command.json("One JSON object for each line, nothing else");
   command.footer(
       "Live: sudo tegrastats | jetmem decode tegrastats\n"
       "Takes lines of any release, with or without root; unknown words are shown unchanged. --root "

@@ -30,7 +30,7 @@ constexpr auto kFollowPause = std::chrono::seconds(2);
 constexpr std::size_t kFewFollowed = 50;
 constexpr std::size_t kFollowed = 500;
 
-struct EventsOptions : DeviceClientOptions {
+struct EventsOptions : Target {
   RingQuery ring;
   std::vector<std::string> what;
   std::size_t limit = 200;
@@ -197,7 +197,7 @@ class EventsCommand {
       note("older events exist: raise --limit");
     }
     if (!options_.follow) return kExitOk;
-    DeviceClientOptions source = options_;
+    Target source = options_;
     // Its file would have the news half an hour late.
     if (options_.root.empty() && !is_file) source.daemon = facts.location;
     return follow(std::move(history), source, is_file, seen);
@@ -288,7 +288,7 @@ class EventsCommand {
 
   // Waits for a daemon that ends. A file is reopened each time, as a daemon that answers by then
   // knows more.
-  int follow(std::unique_ptr<History> history, const DeviceClientOptions& source, bool is_file,
+  int follow(std::unique_ptr<History> history, const Target& source, bool is_file,
              EventsSeen& seen) {
     std::string outage;
     while (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
@@ -336,6 +336,7 @@ int run_events(const EventsOptions& given) {
   EventsOptions options = given;
   options.ring.root = options.root;
   options.ring.config = options.config;
+  options.ring.json = options.json;
   if (options.faults_only) {
     options.ring.kinds = fault_kinds();
     options.what = {"kernel"};
@@ -367,10 +368,10 @@ EventsOptions& add_options(const Command& command) {
   command.flag("--follow", options.follow,
                "Continue with new events until Ctrl-C; waits for a daemon that restarts");
   command.flag("--ring", options.only_ring, "Only the kernel's ring buffer, not the history");
-  command.flag("--json", options.ring.json,
-               "One JSON object per line for each event; lost records are reported on standard "
-               "error");
-  add_device_options(command, options);
+  command.json(
+      "One JSON object per line for each event; lost records are reported on standard "
+      "error");
+  command.device();
   command.footer(
       "Asks jetmemd, or reads its file if none answers: kernel events, alert changes, starts of "
       "jetmemd, clock steps and marks of the last 60 days. Without a history, and with --ring, "

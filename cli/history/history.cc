@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kMostPlotted = 8;
 constexpr Nanoseconds kDefaultSpan = std::chrono::hours(6);
 
-struct HistoryOptions : DeviceClientOptions {
+struct HistoryOptions : Target {
   std::string metric;
   std::string since;
   std::string until;
@@ -37,7 +37,6 @@ struct HistoryOptions : DeviceClientOptions {
   std::string output;
   std::vector<std::string> labels;
   bool list = false;
-  bool json = false;
   bool csv = false;
   bool openmetrics = false;
   bool table = false;
@@ -290,6 +289,10 @@ class HistoryCommand {
 };
 
 int run_history(const HistoryOptions& options) {
+  if (options.json && (options.csv || options.openmetrics || options.table)) {
+    return failed("history",
+                  {Errc::kInvalid, "--json, --csv, --openmetrics and --table exclude each other"});
+  }
   if (!options.resolution.empty() && !resolution_named(options.resolution)) {
     return fail_with({Errc::kInvalid, "--resolution: raw, 1m or 15m"});
   }
@@ -315,12 +318,11 @@ void add_history_command(const Command& program) {
                  "raw, 1m or 15m (default: the finest that reaches back to --since)");
   const auto list = command.flag("--list", options.list,
                                  "List recorded series with METRIC in their name, and their start");
-  auto json = command.flag("--json", options.json, "As JSON (docs/api.md), one line per series");
+  command.json("As JSON (docs/api.md), one line per series");
   auto csv = command.flag("--csv", options.csv, "As CSV; without METRIC everything");
   auto metrics = command.flag("--openmetrics", options.openmetrics,
                               "As OpenMetrics, for promtool; without METRIC everything");
   auto table = command.flag("--table", options.table, "Every point, one per line");
-  json.excludes({csv, metrics, table});
   csv.excludes({metrics, table});
   metrics.excludes({table, list});
   csv.excludes({list});
@@ -334,7 +336,7 @@ void add_history_command(const Command& program) {
                  "OpenMetrics: add this label, e.g. instance=orin-7");
   command.flag("--untrusted-times", options.untrusted,
                "OpenMetrics: also samples with a clock that was never synchronised");
-  add_device_options(command, options);
+  command.device();
   command.footer(
       "Asks jetmemd, or reads its file if none answers; --root DIR reads DIR/jetmem/history.db. "
       "Gaps stay gaps: nothing is drawn where nothing was recorded. R marks a restart of the "

@@ -62,9 +62,8 @@ std::string fields_text(const Event& event) {
 
 // --- check
 
-struct CheckOptions {
+struct CheckOptions : Target {
   std::vector<std::string> paths;
-  std::vector<std::string> config;
   bool shipped = false;
 };
 
@@ -96,25 +95,26 @@ int run_check(const CheckOptions& needed) {
 }
 
 void add_check(const Command& messages) {
-  const Command command = messages.add("check", "Check messages and their examples, show each error");
+  const Command command =
+      messages.add("check", "Check messages and their examples, show each error");
+  command.without_root();
   auto& options = command.runs(run_check);
   command.option("PATH", options.paths, "",
                  "Files of messages, or directories of *.yaml (default: messages.directory)");
-  command.option("--config", options.config, "FILE", "Settings file (default: those of jetmemd)");
+  command.config();
   command.flag("--shipped", options.shipped,
                "They are jetmem's own, checked in place of those that are built in");
   command.footer(
-      "Each example must give the fields that it says, fit no other message, and give no wrong value "
+      "Each example must give the fields that it says, fit no other message, and give no wrong "
+      "value "
       "where it is cut off. docs/write-a-message.md describes the files.");
   command.exit_status("0 if they are valid");
 }
 
 // --- list
 
-struct ListOptions {
-  std::vector<std::string> config;
+struct ListOptions : Target {
   bool kinds = false;
-  bool json = false;
 };
 
 struct Listed {
@@ -206,20 +206,22 @@ int run_list(const ListOptions& needed) {
 }
 
 void add_list(const Command& messages) {
-  const Command command = messages.add("list", "List the messages that jetmem knows, and the site's own");
+  const Command command =
+      messages.add("list", "List the messages that jetmem knows, and the site's own");
+  command.without_root();
   auto& options = command.runs(run_list);
   command.flag("--kinds", options.kinds, "The kinds of events that a message may have, instead");
-  command.option("--config", options.config, "FILE", "Settings file (default: those of jetmemd)");
-  command.flag("--json", options.json, "As JSON");
-  command.footer("The site's own, of messages.directory, come first. Errors are on standard error.");
+  command.config();
+  command.json("As JSON");
+  command.footer(
+      "The site's own, of messages.directory, come first. Errors are on standard error.");
   command.exit_status("0 if there are no errors");
 }
 
 // --- explain
 
-struct ExplainOptions {
+struct ExplainOptions : Target {
   std::string id;
-  std::vector<std::string> config;
 };
 
 int no_such_message(const std::string& id, const std::vector<Listed>& all) {
@@ -247,9 +249,8 @@ int run_explain(const ExplainOptions& needed) {
   if (!files) return exit_code(files.error().code);
   const MessageFile own = read_site_messages(*files);
   const std::vector<Listed> all = all_messages(own);
-  const auto it = std::find_if(all.begin(), all.end(), [&](const Listed& each) {
-    return each.message->id == needed.id;
-  });
+  const auto it = std::find_if(all.begin(), all.end(),
+                               [&](const Listed& each) { return each.message->id == needed.id; });
   if (it == all.end()) {
     print_errors(own.errors);
     return no_such_message(needed.id, all);
@@ -282,11 +283,16 @@ int run_explain(const ExplainOptions& needed) {
   }
   put_example(message, example);
   const bool has_own = !message.cause.empty() || !message.remedy.empty();
-  put("\n" + wrapped("Cause: " + std::string(message.cause.empty() ? kind.meaning : message.cause.view()), 0));
-  put(wrapped("Remedy: " + std::string(message.remedy.empty() ? kind.remedy : message.remedy.view()), 0));
+  put("\n" +
+      wrapped("Cause: " + std::string(message.cause.empty() ? kind.meaning : message.cause.view()),
+              0));
+  put(wrapped(
+      "Remedy: " + std::string(message.remedy.empty() ? kind.remedy : message.remedy.view()), 0));
   if (!has_own) {
-    put(wrapped("That is said of the kind; `jetmem doctor` and `jetmem decode` may know more from "
-                "the event's fields and the machine.", 0));
+    put(
+        wrapped("That is said of the kind; `jetmem doctor` and `jetmem decode` may know more from "
+                "the event's fields and the machine.",
+                0));
   }
   return kExitOk;
 }
@@ -294,9 +300,10 @@ int run_explain(const ExplainOptions& needed) {
 void add_explain(const Command& messages) {
   const Command command =
       messages.add("explain", "What a message looks like, what it means and what to do");
+  command.without_root();
   auto& options = command.runs(run_explain);
   command.option("ID", options.id, "", "The message").required();
-  command.option("--config", options.config, "FILE", "Settings file (default: those of jetmemd)");
+  command.config();
   command.exit_status("0 if it is known");
 }
 
@@ -305,7 +312,6 @@ void add_explain(const Command& messages) {
 struct TestOptions : Target {
   std::string file;
   std::string log;
-  bool json = false;
 };
 
 class LineTester {
@@ -381,15 +387,17 @@ int run_test(const TestOptions& needed) {
 }
 
 void add_test(const Command& messages) {
-  const Command command =
-      messages.add("test", "Show which lines of a log fit the messages of a file, and their fields");
+  const Command command = messages.add(
+      "test", "Show which lines of a log fit the messages of a file, and their fields");
   auto& options = command.runs(run_test);
-  command.option("FILE", options.file, "", "A file of messages, or a directory of *.yaml").required();
+  command.option("FILE", options.file, "", "A file of messages, or a directory of *.yaml")
+      .required();
   command.option("LOG", options.log, "", "The log; - or nothing: standard input");
-  command.flag("--json", options.json, "One JSON object per line for each event, nothing else");
+  command.json("One JSON object per line for each event, nothing else");
   command.footer(
       "The log may have any form that `jetmem decode kernel-log` reads. A line that jetmem itself "
-      "knows is an event of jetmem's, whatever the file says: `jetmem messages check` reports that.");
+      "knows is an event of jetmem's, whatever the file says: `jetmem messages check` reports "
+      "that.");
   command.exit_status("0 if the file is valid and the log was read, whatever fits");
 }
 

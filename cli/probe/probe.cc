@@ -231,7 +231,7 @@ void add_probe_command(const Command& program) {
           .show_default(),
       command.option("--program", options.program, "PATH", "Another jetmem-probe"),
   };
-  command.flag("--json", options.json, "As JSON: each run in full, and what was skipped");
+  command.json("As JSON: each run in full, and what was skipped");
   command.footer(
       "Kinds: host (pageable memory), dmabuf (every DMA heap, udmabuf); with CUDA: pinned, "
       "managed, device, registered, pool, dmabuf_export, dmabuf_import, nvbufsurface, eglstream.\n"

@@ -23,7 +23,6 @@ struct ProbeOptions {
   std::string program{};
   bool bisect = false;
   bool force = false;
-  bool json = false;
 };
 
 struct ProbeSelection {

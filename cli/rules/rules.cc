@@ -30,13 +30,11 @@ struct RulesCommand;
 // prometheus_texts().
 constexpr std::string_view kDeviceRules = "jetmem";
 
-struct Selection {
+struct Selection : Target {
   const RulesCommand* command = nullptr;
   NamedRules named;
-  std::vector<std::string> config;
   std::string runbooks{kDefaultRunbooks};
   std::string file{kDeviceRules};
-  bool json = false;
 };
 
 // What each of these commands starts from.
@@ -299,7 +297,7 @@ void add_rules_explain(const Command& rules) {
   auto& options = command.runs(run_rules_explain);
   command.option("NAME", options.name, "", "The alert").required();
   add_rule_paths(command, options.rules);
-  add_device_options(command, options);
+  command.device();
   command.footer(
       "The values come from jetmemd, or from one reading if none answers (like jetmem alerts). For "
       "rules in PATH they come from one reading, as no daemon has loaded them.");
@@ -315,9 +313,10 @@ void add_rules_command(const Command& program) {
     const Command command = rules.add(each.name, each.help);
     auto& options = command.runs(run_rules);
     options.command = &each;
+    command.without_root();
     add_rule_paths(command, options.named);
-    command.option("--config", options.config, "FILE", "Settings file (default: those of jetmemd)");
-    if (each.run == run_list) command.flag("--json", options.json, "As JSON");
+    command.config();
+    if (each.run == run_list) command.json("As JSON");
     if (each.run == run_export) {
       command
           .option("--runbooks", options.runbooks, "URL",

@@ -19,7 +19,7 @@ struct Request {
 
 class Reader {
  public:
-  explicit Reader(DeviceClientOptions options) : options_(std::move(options)) {}
+  explicit Reader(Target options) : options_(std::move(options)) {}
 
   Result<Look> read(const Request& request);
   // A moment as people give it ("03:12", "-6h"); nothing for "now".
@@ -30,7 +30,7 @@ class Reader {
   Result<Look> recorded(Nanoseconds wall);
   Result<Look> live(bool with_past);
 
-  DeviceClientOptions options_;
+  Target options_;
   std::unique_ptr<History> history_;
 };
 

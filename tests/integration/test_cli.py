@@ -100,7 +100,7 @@ class Sources(unittest.TestCase):
         for board, special in jt.BOARD_STATES.items():
             shown = jt.run([jt.JETMEM, "sources", "--root", jt.FIXTURES / board])
             self.assertEqual((shown.returncode, shown.stderr), (0, ""))
-            states = dict(line.split()[:2] for line in shown.stdout.splitlines()[1:])
+            states = dict(line.split()[:2] for line in shown.stdout.split("\n\n")[0].splitlines()[1:])
             self.assertEqual(states, {s: special.get(s, "ok") for s in jt.BOARD_SOURCES})
 
     def test_json(self):

@@ -116,9 +116,9 @@ class Command(unittest.TestCase):
         self.assertEqual(self.write().returncode, 0)
 
     def test_wrong_command_lines(self):
-        for arguments in (["--json"], ["--only", "meminfo"], ["--root", jt.FIXTURES / "orin"]):
+        for arguments in (["--local"], ["--only", "meminfo"], ["--root", jt.FIXTURES / "orin"]):
             self.file.write_text("old")
-            shown = jt.run([jt.JETMEM, "metrics", "--daemon", "-o", self.file, *arguments])
+            shown = jt.run([jt.JETMEM, "metrics", "--daemon", "127.0.0.1:9", "-o", self.file, *arguments])
             self.assertEqual((shown.returncode, self.file.read_text()), (64, "old"), arguments)
 
 

@@ -223,7 +223,7 @@ TEST(HistoryOfDevice, OnlyTheNamedDaemonIsQueried) {
   HistoryList list;
   list.facts.series = 7;
   Daemon daemon([&](const std::string&) { return CapturedLog{200, history_list_json({}, list)}; });
-  DeviceClientOptions requested;
+  Target requested;
   requested.daemon = daemon.address().text();
   const auto history = open_device_history(requested);
   ASSERT_TRUE(history) << history.error().message;
@@ -247,7 +247,7 @@ TEST(HistoryOfDevice, WithoutDaemonAndFileBothAreNamed) {
   const TempDir directory;
   directory.write("settings.yaml",
                   "http: {listen: []}\nhistory: {directory: " + directory.path() + "/none}\n");
-  DeviceClientOptions requested;
+  Target requested;
   requested.config = {directory.path() + "/settings.yaml"};
   const auto history = open_device_history(requested);
   ASSERT_FALSE(history);
@@ -258,7 +258,7 @@ TEST(HistoryOfDevice, WithoutDaemonAndFileBothAreNamed) {
 
 TEST(HistoryOfDevice, OfACapturedTree) {
   const TempDir directory;
-  DeviceClientOptions requested;
+  Target requested;
   requested.root = directory.path();
   EXPECT_THAT(open_device_history(requested).error().message,
               HasSubstr(directory.path() + "/jetmem/history.db"));

@@ -114,7 +114,7 @@ TEST_F(SilentDaemonTest, WhoFindsItsQueueFullWaitsForATurn) {
         }
       },
       milliseconds(200));
-  DeviceClientOptions options;
+  Target options;
   options.daemon = "unix:" + path_;
   const auto reply = ask_daemon(options, {}, "/healthz", std::chrono::seconds(10));
   ASSERT_TRUE(reply) << reply.error().message;

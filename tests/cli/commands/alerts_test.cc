@@ -38,8 +38,11 @@ class Alerts : public ::testing::Test {
                          "    remedy: the remedy\n    runbook: test\n");
   }
   CommandRun run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), {"--root", directory_.file("root"), "--config",
-                                       directory_.file("settings.yaml")});
+    arguments.insert(arguments.end(), {"--root", directory_.file("root")});
+    return run_here(std::move(arguments));
+  }
+  CommandRun run_here(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--config", directory_.file("settings.yaml")});
     return run_command(arguments);
   }
   // What one look says of the rule.
@@ -138,18 +141,18 @@ TEST_F(Alerts, NoRulesAreUnknown) {
 
 TEST_F(Alerts, CheckCountsConfigErrors) {
   rule("{metric: jetmem_presure_stall_ratio, above: 1}");
-  const CommandRun wrong = run({"rules", "check"});
+  const CommandRun wrong = run_here({"rules", "check"});
   EXPECT_EQ(wrong.status, kExitData);
   EXPECT_EQ(wrong.out, "");
   EXPECT_THAT(wrong.err, HasSubstr("rules/test.yaml:4:"));
   EXPECT_THAT(wrong.err, HasSubstr("0 rules in 1 file\n"));
   // A part must not pass for all.
-  const CommandRun refused = run({"rules", "export"});
+  const CommandRun refused = run_here({"rules", "export"});
   EXPECT_EQ(refused.status, kExitData);
   EXPECT_EQ(refused.out, "");
   rule(kHolds);
-  EXPECT_EQ(run({"rules", "check"}).out, "ok: 1 rule in 1 file\n");
-  const CommandRun nowhere = run({"rules", "check", directory_.file("nowhere")});
+  EXPECT_EQ(run_here({"rules", "check"}).out, "ok: 1 rule in 1 file\n");
+  const CommandRun nowhere = run_here({"rules", "check", directory_.file("nowhere")});
   EXPECT_EQ(nowhere.status, kExitNoInput);
   EXPECT_THAT(nowhere.err, HasSubstr("there is no such file"));
 }

@@ -37,6 +37,42 @@ TEST(ConfigOption, TakesOneFileEachTime) {
   EXPECT_EQ(run_command({"config", "show", "--config", settings, other}).status, kExitUsage);
 }
 
+TEST(SharedOptions, MeanTheSameBeforeAndAfterTheCommand) {
+  const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
+  const CommandRun after = run_command({"cma", "--root", root, "--json"});
+  EXPECT_EQ(after.status, kExitOk);
+  EXPECT_EQ(after.out.front(), '{');
+  EXPECT_EQ(run_command({"--json", "--root", root, "cma"}).out, after.out);
+  const CommandRun rules = run_command({"rules", "list", "--json"});
+  EXPECT_EQ(run_command({"rules", "--json", "list"}).out, rules.out);
+  EXPECT_EQ(run_command({"--json", "rules", "list"}).out, rules.out);
+  const TempDir files;
+  const std::string first = files.write("a.yaml", "log: {level: debug}\n");
+  const std::string second = files.write("b.yaml", "http: {listen: []}\n");
+  const std::string both =
+      run_command({"config", "show", "--config", first, "--config", second}).out;
+  EXPECT_THAT(both, HasSubstr("level: debug"));
+  EXPECT_EQ(run_command({"--config", first, "config", "show", "--config", second}).out, both);
+  for (const char* command : {"status", "doctor", "sources", "metrics", "boots"}) {
+    const CommandRun silent = run_command({"--daemon", "127.0.0.1:9", command});
+    EXPECT_EQ(run_command({command, "--daemon", "127.0.0.1:9"}).err, silent.err) << command;
+    EXPECT_THAT(silent.err, HasSubstr("127.0.0.1:9")) << command;
+    EXPECT_EQ(run_command({"--daemon", "127.0.0.1:9", command, "--root", root}).status, kExitUsage);
+  }
+}
+
+TEST(SharedOptions, ThatDoNotApplyAreRefused) {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"--json", "watch"},
+                                                  {"--daemon", "127.0.0.1:9", "probe"},
+                                                  {"--config", "/x.yaml", "compact"},
+                                                  {"--root", "/", "config", "show"},
+                                                  {"hash-password", "--json"}}) {
+    const CommandRun run = run_command(command);
+    EXPECT_EQ(run.status, kExitUsage) << command.front();
+    EXPECT_THAT(run.err, HasSubstr("does not apply to jetmem ")) << command.front();
+  }
+}
+
 TEST(ConfigCheck, NamesTheSettingOfAFileThatIsMissing) {
   const TempDir files;
   const std::string pager = files.write("a.yaml", "alerts:\n  program: /nope/pager\n");

@@ -248,7 +248,7 @@ class Hostile {
       SourceNow& source = now.sources.emplace_back();
       source.name = chance(20) ? "kernel_log" : name(60);
       source.state = pick({"ok", "denied", "failed", "pending", "absent"});
-      // As source_now() and parse_device_now() make it.
+      // As a local reading and parse_device_now() make it.
       source.reason = printable(sentence(30), 500);
     }
     if (chance(90)) add_alerts(now);
@@ -540,9 +540,9 @@ TEST(StatusCommand, AloneTakesItsOptions) {
   EXPECT_NE(mark.status, 0);
   EXPECT_THAT(mark.err, HasSubstr("--brief"));
   EXPECT_THAT(mark.err, Not(HasSubstr("put --brief")));
-  const CommandRun before = run_command({"--json", "--root", root, "status"});
+  const CommandRun before = run_command({"--all", "--root", root, "status"});
   EXPECT_NE(before.status, 0);
-  EXPECT_THAT(before.err, HasSubstr("put --json after the command: jetmem status --json"));
+  EXPECT_THAT(before.err, HasSubstr("put --all after the command: jetmem status --all"));
 }
 
 TEST(StatusCommand, NextCommandLooksAtTheSameDevice) {

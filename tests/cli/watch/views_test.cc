@@ -26,7 +26,7 @@ struct Utf8Locale {
 };
 
 DeviceNow fixture(const std::string& board) {
-  DeviceClientOptions requested;
+  Target requested;
   requested.root = std::string(JETMEM_FIXTURES) + "/" + board;
   auto now = query_device(requested);
   EXPECT_TRUE(now) << now.error().message;
