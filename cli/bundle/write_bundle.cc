@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/root/snapshot.h"
 #include "base/text/text.h"
@@ -31,7 +30,6 @@
 namespace jetmem {
 namespace {
 
-constexpr std::size_t kMaxTexts = 1U << 20;
 constexpr std::size_t kMaxCopied = 4U << 20;
 // For what comes behind the history: the manifest and the archive's end.
 constexpr std::uint64_t kReserve = 256U << 10;
@@ -112,13 +110,11 @@ class Bundler {
     const auto reply = ask_daemon(needed_, settings_.http, "/api/v1/texts");
     std::string why = reply ? std::string() : reply.error().message;
     if (reply) {
-      const auto json = nlohmann::json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
-      if (!json.is_object()) why = "jetmemd's answer is invalid";
-      for (const auto& [path, text] : json.items()) {
-        if (json.is_object() && text.is_string() &&
-            text.get_ref<const std::string&>().size() <= kMaxTexts) {
-          out.emplace(path, text.get<std::string>());
-        }
+      auto found = parse_texts(reply->body);
+      if (found) {
+        out = std::move(*found);
+      } else {
+        why = std::move(found.error().message);
       }
       if (const auto now = ask_daemon(needed_, settings_.http, "/api/v1/now")) {
         if (auto seen = parse_device_now(now->body)) daemon_.sources = std::move(seen->sources);

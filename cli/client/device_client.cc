@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/root/root.h"
@@ -228,6 +229,19 @@ std::optional<std::string> captured_text(const std::string& root, const std::str
   ByteBuffer bytes;
   if (!fd.valid() || read_to_end(fd.get(), 2 * kMaxDeviceNowJson, bytes) != 0) return std::nullopt;
   return std::string(bytes.view());
+}
+
+Result<std::map<std::string, std::string>> parse_texts(std::string_view json) {
+  constexpr std::size_t kMaxText = 4U << 20;
+  const auto parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return fail(Errc::kUnavailable, "jetmemd's answer is invalid");
+  std::map<std::string, std::string> out;
+  for (const auto& [path, text] : parsed.items()) {
+    if (text.is_string() && text.get_ref<const std::string&>().size() <= kMaxText) {
+      out.emplace(path, text.get<std::string>());
+    }
+  }
+  return out;
 }
 
 std::string displayed_path(const Target& requested, const std::string& location) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,9 @@ inline constexpr const char* kCapturedDoctor = "/jetmem/doctor.json";
 inline constexpr const char* kCapturedMetrics = "/jetmem/metrics.txt";
 // A file of a captured tree; nothing: there is none, or it cannot be read.
 std::optional<std::string> captured_text(const std::string& root, const std::string& path);
+
+// The answer of /api/v1/texts by path.
+Result<std::map<std::string, std::string>> parse_texts(std::string_view json);
 
 // A path below the root, as the person named that: an unpacked bundle's folder is gone in a moment.
 std::string displayed_path(const Target& requested, const std::string& location);

@@ -14,7 +14,7 @@ import unittest
 
 import jetmem_testing as jt
 
-PAGES = ("now", "status", "doctor", "history", "events", "texts", "alerts")
+PAGES = ("now", "status", "doctor", "history", "events", "boots", "texts", "alerts")
 LIMIT = 4 << 20
 
 
@@ -58,6 +58,13 @@ class Api(unittest.TestCase):
         boot_id = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         self.assertEqual(now["boot_id"], boot_id)
 
+    def test_boots(self):
+        jt.wait_for("its history", lambda: self.ask("boots")["boots"])
+        answer = self.ask("boots")
+        self.assertEqual((answer["schema"], answer["from"]["by"]), ("jetmem-boots/1", "daemon"))
+        self.assertEqual(answer["boots"][0]["boot_id"], answer["from"]["boot_id"])
+        self.assertIn("pstore_records", answer["absent"])
+
     def test_hostile_bytes(self):
         for target in (b"/api/v1/now?\xff\xfe\x80=%", b"/api/v1/events?from=%zz&&&=&;",
                        b"/api/v1/history?series=%1b%5b2J%00", b"/api/v1/history?at=%00",
@@ -100,7 +107,7 @@ class Api(unittest.TestCase):
         self.assertLess(jt.resident_bytes(self.daemon.pid) - before, 16 << 20)
         page = self.daemon.scrape()
         self.assertGreaterEqual(page.value("jetmem_http_requests_total", path="/api/v1/now",
-                                           code="200"), 140)
+                                           code="200"), 1000 // len(PAGES))
 
 
 class HangingHistory(unittest.TestCase):

@@ -158,6 +158,7 @@ class Api {
 Nanoseconds pause_after(Nanoseconds cost, Nanoseconds least);
 
 // The pages, one file each.
+ApiAnswer api_boots(Api& api, const Parameters& parameters);
 ApiAnswer api_doctor(Api& api, const Parameters& parameters);
 ApiAnswer api_history(Api& api, const Parameters& parameters);
 ApiAnswer api_events(Api& api, const Parameters& parameters);

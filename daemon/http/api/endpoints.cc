@@ -43,6 +43,7 @@ constexpr std::array kEndpoints{
     Api::Endpoint{
         .path = "/api/v1/history", .parameters = kHistoryParameters, .answer = api_history},
     Api::Endpoint{.path = "/api/v1/events", .parameters = kEventsParameters, .answer = api_events},
+    Api::Endpoint{.path = "/api/v1/boots", .answer = api_boots},
     Api::Endpoint{.path = "/api/v1/texts", .is_of_now = true, .answer = api_texts},
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // /api/v1/texts: {"path": "text"}, the last raw text of what only the daemon has: output of
-// programs, for `jetmem capture`, and the history of boots, for `jetmem boots --daemon`.
+// programs, for `jetmem capture`, and the history of boots, for `jetmem boots`.
 
 #include <nlohmann/json.hpp>
 
