@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as a machine printed it, from what a web page, a chat, a mail or a terminal made of it.
+// Text as a machine printed it, from what a terminal, a chat or Markdown made of it.
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 namespace jetmem {
 
 // Undoes: escape sequences of terminals, also as "^[[0m" or without the escape itself; blanks,
-// quotes and dashes of typesetting, invisible characters; HTML's entities and its tags for text, of
-// which <br> becomes a newline; Markdown's backslash before a punctuation mark; "=3D" of
-// quoted-printable mail. False, and `out` untouched, when the text is plain already.
+// quotes and dashes of typesetting, invisible characters; Markdown's backslash before a punctuation
+// mark. False, and `out` untouched, when the text is plain already.
 bool make_plain(std::string_view raw, std::string& out);
 
 }  // namespace jetmem

@@ -207,9 +207,10 @@ void add_decode_kernel_log(const Command& decode) {
                "With --json: an object for each cause behind the events");
   command.config("Settings file that names the site's own messages (default: those of jetmemd)");
   command.footer(
-      "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, quoted or "
-      "pasted too, or the output of journalctl -o json, export or verbose, or dmesg --json. Marks "
-      "of Markdown, HTML, quoted mail and terminals are removed, and broken lines joined. Logs are "
+      "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, or the "
+      "output "
+      "of journalctl -o json, export or verbose, or dmesg --json. Time stamps of other loggers, "
+      "marks of Markdown and colours are removed, and broken lines joined. Logs are "
       "treated as from another machine, whose SoC only --soc gives. --root DIR "
       "reads DIR/dev/kmsg, unless a FILE is given, and takes the SoC from DIR's device tree. Lines "
       "that a process wrote into the kernel log are counted and ignored. Messages of the site's "

@@ -19,21 +19,6 @@ constexpr std::size_t kBareWidth = 60;
 // Nor of fewer within a number.
 constexpr std::size_t kNumberWidth = 72;
 
-// Mail breaks lines of 76 bytes with a "=" (quoted-printable), wherever that is. A key or a setting
-// may end so too, but is not quoted and has a "=" that is not written "=3D".
-bool has_soft_break(std::string_view raw) {
-  constexpr std::size_t kShortest = 70;
-  constexpr std::size_t kLongest = 76;
-  while (raw.ends_with('\r')) raw.remove_suffix(1);
-  if (raw.size() < kShortest || raw.size() > kLongest || !raw.ends_with('=')) return false;
-  return raw.starts_with('>') || raw.find("=3D") != std::string_view::npos;
-}
-
-// What a soft break cannot be followed by: the beginning of another line.
-bool begins_a_line(std::string_view raw) {
-  return !raw.empty() && (raw[0] == '>' || raw[0] == '[' || raw[0] == '<');
-}
-
 // Digits, and then no word of a sentence: "12 more lines" is a line of its own.
 bool goes_on_a_number(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789");
@@ -43,12 +28,13 @@ bool goes_on_a_number(std::string_view text) {
 }  // namespace
 
 TextLog::TextLog(Soc soc, Emit emit, const Catalogues& catalogues)
-    : feed_(soc,
-            [this](const Event& event) {
-              ++counts_.events;
-              emit_(event, time_of(event.line));
-            },
-            catalogues),
+    : feed_(
+          soc,
+          [this](const Event& event) {
+            ++counts_.events;
+            emit_(event, time_of(event.line));
+          },
+          catalogues),
       emit_(std::move(emit)) {}
 
 std::size_t TextLog::line_size(std::string_view text) const {
@@ -118,14 +104,6 @@ void TextLog::flush() {
 void TextLog::take_line(std::string_view raw) {
   if (counts_.lines == 0 && raw.substr(0, 3) == "\xef\xbb\xbf") raw.remove_prefix(3);
   if (held_.lines > 0) {
-    if (held_.soft_break && !begins_a_line(raw)) {
-      held_.raw.resize(held_.raw.find_last_of('='));
-      held_.raw.append(raw);
-      held_.soft_break = has_soft_break(raw) && held_.raw.size() < kMaxLine;
-      ++held_.lines;
-      ++counts_.lines;
-      return;
-    }
     if (join_held(raw)) {
       ++counts_.lines;
       return;
@@ -138,7 +116,6 @@ void TextLog::take_line(std::string_view raw) {
     held_.raw.assign(raw);
     held_.number = counts_.lines;
     held_.lines = 1;
-    held_.soft_break = has_soft_break(raw);
     return;
   }
   take_whole(raw, counts_.lines, 1);
@@ -155,8 +132,6 @@ bool TextLog::join_held(std::string_view raw) {
   if (held_.raw.size() + raw.size() >= kMaxLine) return false;
   if (!joining_[1].strip(raw, next) || !next.bare || next.line.text.empty()) return false;
   if (!joining_[0].strip(held_.raw, first) || first.line.seq) return false;
-  // A web page's line breaks are where lines end, and no width breaks them.
-  if (joining_[0].has_lines() || joining_[1].has_lines()) return false;
   if (first.bare && held_.raw.size() < kBareWidth) return false;
   // A message of its own goes on with nothing.
   if (decode_line(next.line.text, Voice::kUnknown, joined_event_).piece.role != Role::kNothing) {
@@ -219,10 +194,6 @@ std::string_view TextLog::take_record(std::string_view raw, std::uint64_t number
                                       std::uint64_t lines) {
   if (!pasted_.strip(raw, stripped_)) return {};
   const bool foreign = stripped_.line.voice == Voice::kForeign;
-  if (pasted_.has_lines() && !foreign) {
-    take_page_lines(number);
-    return {};
-  }
   stripped_.line.number = number;
   const bool bare = stripped_.bare;
   // A line that lost the ends of those it was made of: "kernel: A kernel: B". Messages quote names
@@ -249,13 +220,8 @@ std::string_view TextLog::take_record(std::string_view raw, std::uint64_t number
       line.text = first;
     }
   }
-  bool reported = take_stripped();
+  const bool reported = take_stripped();
   if (foreign && !reported) return {};
-  while (bare && !reported && pasted_.next_part(stripped_)) {
-    if (stripped_.line.text.empty() || stripped_.line.voice == Voice::kForeign) continue;
-    stripped_.line.number = number;
-    reported = take_stripped();
-  }
   if (reported) {
     counts_.sending += lines;
     return rest;
@@ -267,26 +233,6 @@ std::string_view TextLog::take_record(std::string_view raw, std::uint64_t number
   unknown_(stripped_.line, stripped_.time_text);
   stripped_.line.number = 0;
   return rest;
-}
-
-void TextLog::take_page_lines(std::uint64_t number) {
-  for (;;) {
-    const std::string_view text = stripped_.line.text;
-    const Voice voice = stripped_.line.voice;
-    if (!text.empty() && voice != Voice::kForeign) {
-      stripped_.line.number = number;
-      if (take_stripped()) {
-        ++counts_.sending;
-      } else if (unknown_ && !is_process(voice)) {
-        stripped_.line.text = text;
-        stripped_.line.number = number;
-        unknown_(stripped_.line, stripped_.time_text);
-        stripped_.line.number = 0;
-      }
-    }
-    if (!pasted_.next_part(stripped_)) return;
-    number = ++counts_.lines;
-  }
 }
 
 void TextLog::message(const LogLine& line, std::string_view time_text) {

@@ -68,7 +68,6 @@ class TextLog {
     std::string raw;
     std::uint64_t number = 0;
     std::uint64_t lines = 0;  // that it was; 0: there is none
-    bool soft_break = false;  // its end is no end, as in mail
   };
 
   // The length of the line at the front of the text; npos when its end has not come.
@@ -81,9 +80,6 @@ class TextLog {
   void take_whole(std::string_view raw, std::uint64_t number, std::uint64_t lines);
   // Returns what stands behind it: further records, of a text that lost its line ends.
   std::string_view take_record(std::string_view raw, std::uint64_t number, std::uint64_t lines);
-  // The last line that was stripped and those behind it, which a web page's line breaks end: each
-  // counts as a line, as the reader of the page saw them.
-  void take_page_lines(std::uint64_t number);
   // Whether the line is what the held one goes on with; then it is part of that.
   bool join_held(std::string_view raw);
   void release_held();

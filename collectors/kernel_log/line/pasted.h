@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands around a message in a pasted log, taken off: the stamps of dmesg in all its ways of
-// printing, of journalctl and syslog, of Android's logcat, of consoles; quote marks, lists, colours
-// and Markdown; records of /dev/kmsg.
+// printing, of journalctl, syslog and other loggers; colours, quote marks and Markdown; records of
+// /dev/kmsg.
 //
 // Only what is certainly not the kernel's own text is taken: a message may begin with a bracket, a
 // time or "kernel:" itself.
@@ -29,27 +29,16 @@ class Pasted {
   // One line, without its newline. False when it holds no message: a key of the record before it.
   // The texts in `out` stay valid as long as `raw`, and until the next call.
   bool strip(std::string_view raw, PastedLine& out);
-  // A further message in the last line: behind a web page's line break, in a column of a table, or
-  // between back quotes in a sentence. False when there is none. The texts stay valid as above.
-  bool next_part(PastedLine& out);
   // How long the message at the front of `text` is if "kernel: " stands further on: perhaps a
   // further record, which lost the line end between them. npos: it does not.
   static std::size_t size_of_first(std::string_view text);
-  // Whether its further parts are lines of their own.
-  bool has_lines() const { return whole_lines_; }
 
  private:
   void strip_prefixes(std::string_view text, PastedLine& out);
-  // A line of logcat, made one of dmesg or of a program. False for any other.
-  bool strip_logcat(std::string_view text, PastedLine& out);
 
   Record record_;
   bool after_record_ = false;
-  std::string plain_;         // a line freed of colours and hard blanks
-  std::string logcat_;        // of which the tag is padded
-  std::string_view rest_;     // of the last line, what next_part() looks at
-  bool whole_lines_ = false;  // of it, what follows are lines of their own
-  std::size_t parts_ = 0;     // taken of it
+  std::string plain_;  // a line freed of colours and hard blanks
 };
 
 }  // namespace jetmem::kernel_log

@@ -505,6 +505,11 @@ bool Prefix::take_date() {
       std::size_t end = at + word.size();
       rest = start.substr(end);
       skip_blanks(rest);
+      rest_ = rest;
+      if (take_columns()) {
+        timed(start.substr(0, end));
+        return true;
+      }
       // A zone, and in some formats the year.
       for (int i = 0; i < 2; ++i) {
         const std::string_view next = word_at(rest);
@@ -539,6 +544,25 @@ bool Prefix::take_date() {
     while (at < start.size() && is_blank(start[at])) ++at;
   }
   return false;
+}
+
+// "    0     0 W ": process, thread and level, as Android's loggers print them.
+bool Prefix::take_columns() {
+  std::string_view rest = rest_;
+  const std::string_view process = take_word(rest);
+  const std::string_view thread = take_word(rest);
+  const std::string_view level = take_word(rest);
+  const auto is_number = [](std::string_view word) {
+    return !word.empty() && std::all_of(word.begin(), word.end(), is_digit);
+  };
+  if (!is_number(process) || !is_number(thread) || level.size() != 1 ||
+      std::string_view("VDIWEF").find(level) == std::string_view::npos) {
+    return false;
+  }
+  received(process == "0" ? Voice::kKernel : Voice::kProcess);
+  rest_ = rest;
+  end_of_prefix();
+  return true;
 }
 
 bool Prefix::take_host_of_monotonic() {

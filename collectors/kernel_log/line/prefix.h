@@ -29,14 +29,15 @@ class Prefix {
 
  private:
   // Each takes one prefix off the front or leaves everything as it is.
-  bool take_priority();           // "<4>", of dmesg -r and consoles
-  bool take_facility();           // "kern  :warn  : ", of dmesg -x
-  bool take_bracket();            // all that dmesg puts into brackets
-  bool take_trace();              // "0x00000000027bbfa0 |   1263.468579:   "
-  bool take_level();              // "ERR kernel: "
-  bool take_vendor_cpu();         // "-(2)[123:kworker/2:1]" behind "[12.345678]"
-  bool take_bare_ident();         // "kernel: "
-  bool take_date();               // "Jul 10 16:36:36 host kernel: " and what else journals write
+  bool take_priority();    // "<4>", of dmesg -r and consoles
+  bool take_facility();    // "kern  :warn  : ", of dmesg -x
+  bool take_bracket();     // all that dmesg puts into brackets
+  bool take_trace();       // "0x00000000027bbfa0 |   1263.468579:   "
+  bool take_level();       // "ERR kernel: "
+  bool take_vendor_cpu();  // "-(2)[123:kworker/2:1]" behind "[12.345678]"
+  bool take_bare_ident();  // "kernel: "
+  bool take_date();        // "Jul 10 16:36:36 host kernel: " and what else journals write
+  bool take_columns();
   bool take_host_of_monotonic();  // "host kernel: " behind "[12.345678] "
   bool take_line_number();        // "17:" before "[12.345678]", of grep -n
   bool take_cut_bracket();        // "0.125464] "
