@@ -12,10 +12,10 @@
 #include "cli/exit_codes.h"
 #include "cli/text/answer_text.h"
 #include "config/yaml_fields.h"
-#include "health/plan/model/header_reader.h"
-#include "health/plan/model/model_file.h"
-#include "health/plan/model/ollama.h"
 #include "report/answers/plan_answer.h"
+#include "report/plan/model/header_reader.h"
+#include "report/plan/model/model_file.h"
+#include "report/plan/model/ollama.h"
 
 namespace jetmem {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "health/plan/budget.h"
 #include "report/device/device_now.h"
+#include "report/plan/budget.h"
 
 namespace jetmem {
 

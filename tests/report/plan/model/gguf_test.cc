@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/plan/model/gguf.h"
+#include "report/plan/model/gguf.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/health/plan/model/gguf_bytes.h"
+#include "tests/report/plan/model/gguf_bytes.h"
 
 namespace jetmem::plan {
 namespace {

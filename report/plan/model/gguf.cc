@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/plan/model/gguf.h"
+#include "report/plan/model/gguf.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/text/text.h"
-#include "health/plan/model/gguf_keys.h"
+#include "report/plan/model/gguf_keys.h"
 
 namespace jetmem::plan {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/plan/devices.h"
+#include "report/plan/devices.h"
 
 #include <array>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/plan/model/hugging_face.h"
+#include "report/plan/model/hugging_face.h"
 
 #include <algorithm>
 #include <array>

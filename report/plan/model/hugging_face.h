@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "health/plan/model/header_reader.h"
-#include "health/plan/model/model_file.h"
+#include "report/plan/model/header_reader.h"
+#include "report/plan/model/model_file.h"
 
 namespace jetmem::plan {
 

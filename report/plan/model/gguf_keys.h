@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "health/plan/model/model_file.h"
+#include "report/plan/model/model_file.h"
 
 namespace jetmem::plan {
 

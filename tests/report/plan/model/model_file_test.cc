@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/plan/model/model_file.h"
+#include "report/plan/model/model_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 
-#include "health/plan/budget.h"
-#include "health/plan/model/ollama.h"
-#include "tests/health/plan/model/gguf_bytes.h"
+#include "report/plan/budget.h"
+#include "report/plan/model/ollama.h"
+#include "tests/report/plan/model/gguf_bytes.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem::plan {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/files.h"
-#include "health/plan/pixel_format.h"
+#include "report/plan/pixel_format.h"
 
 namespace jetmem::plan {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "health/plan/devices.h"
-#include "health/plan/plan.h"
+#include "report/plan/devices.h"
+#include "report/plan/plan.h"
 
 namespace jetmem::plan {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/plan/model/model_file.h"
+#include "report/plan/model/model_file.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "health/plan/model/gguf.h"
-#include "health/plan/model/hugging_face.h"
-#include "health/plan/model/ollama.h"
+#include "report/plan/model/gguf.h"
+#include "report/plan/model/hugging_face.h"
+#include "report/plan/model/ollama.h"
 
 namespace jetmem::plan {
 namespace {

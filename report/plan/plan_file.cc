@@ -9,7 +9,7 @@
 #include "config/number.h"
 #include "config/yaml_document.h"
 #include "config/yaml_fields.h"
-#include "health/plan/plan.h"
+#include "report/plan/plan.h"
 
 namespace jetmem::plan {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/plan/budget.h"
+#include "report/plan/budget.h"
 
 #include <algorithm>
 #include <cmath>

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "health/plan/plan.h"
+#include "report/plan/plan.h"
 
 namespace jetmem::plan {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/plan/model/gguf_keys.h"
+#include "report/plan/model/gguf_keys.h"
 
 #include <algorithm>
 #include <array>

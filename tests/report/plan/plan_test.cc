@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "health/plan/plan.h"
+#include "report/plan/plan.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "health/plan/budget.h"
+#include "report/plan/budget.h"
 
 namespace jetmem::plan {
 namespace {
