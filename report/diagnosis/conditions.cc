@@ -432,15 +432,8 @@ bool stuck_in_reclaim(const Case& it) {
   return it.facts.stuck_tasks == 1 && !it.facts.stuck_in_reclaim.empty();
 }
 
-// An optical or floppy drive, a loop device: no disk of the machine.
 bool of_removable_or_image(const Case& it) {
-  const std::string dev = it.event.device();
-  for (const std::string_view prefix : {"sr", "fd", "loop"}) {
-    if (dev.starts_with(prefix) && dev.size() > prefix.size() && is_digit(dev[prefix.size()])) {
-      return true;
-    }
-  }
-  return false;
+  return kernel_log::is_removable_or_image(it.event.device());
 }
 
 bool storage_dma_error(const Case& it) { return has_part(it, "error", {"adma", "dma error"}); }

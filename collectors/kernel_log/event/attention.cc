@@ -51,6 +51,15 @@ bool is_gpu_library(std::string_view library) {
                              "hailo", "vulkan", "opengl"});
 }
 
+bool is_removable_or_image(std::string_view device) {
+  for (const std::string_view kind : {"sr", "fd", "loop"}) {
+    if (device.starts_with(kind) && device.size() > kind.size() && is_digit(device[kind.size()])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool needs_attention(const Event& event) {
   if (event.boolean("harmless").value_or(false) || event.boolean("fallback").value_or(false)) {
     return false;
@@ -66,15 +75,9 @@ bool needs_attention(const Event& event) {
       return is_gpu_library(event.text("library"));
     case EventKind::kSwapError:
       return event.text("op") != "swapon";
-    case EventKind::kStorageError: {
-      if (event.text("error") == "completion polled") return false;
-      for (const std::string_view prefix : {"sr", "fd", "loop"}) {
-        const std::string_view dev = event.text("dev");
-        const bool named = dev.substr(0, prefix.size()) == prefix && dev.size() > prefix.size();
-        if (named && is_digit(dev[prefix.size()])) return false;
-      }
-      return true;
-    }
+    case EventKind::kStorageError:
+      return event.text("error") != "completion polled" &&
+             !is_removable_or_image(event.text("dev"));
     default:
       return true;
   }

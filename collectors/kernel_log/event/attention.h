@@ -23,6 +23,9 @@ ErrorSeverity error_severity(std::string_view severity, std::string_view outcome
 // Libraries whose refused memory is the GPU's, or a multimedia buffer.
 bool is_gpu_library(std::string_view library);
 
+// An optical or floppy drive, or a loop device: no disk of the machine.
+bool is_removable_or_image(std::string_view device);
+
 // False: it is counted, but jetmem_kernel_recent_events, on which alerts fire, omits it.
 //  - it is harmless, or the driver or program goes on with other memory;
 //  - of nvmap: the program may not open it, or used a buffer wrongly; nothing was refused;

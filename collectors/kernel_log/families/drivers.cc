@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the forms of drivers' messages cannot say (messages/driver-memory.yaml, storage.yaml, thermal.yaml).
+// What the forms of drivers' messages cannot say (messages/driver-memory.yaml, storage.yaml,
+// thermal.yaml).
 #include <algorithm>
 #include <array>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/hooks.h"
+#include "collectors/kernel_log/event/attention.h"
 #include "collectors/kernel_log/text/line_parts.h"
 
 namespace jetmem::kernel_log::hooks {
@@ -16,21 +18,15 @@ bool is_refused_memory(Event& event) {
   constexpr std::array<std::string_view, 7> kErrors{"ail",   "rror",     "nable",  "annot",
                                                     "can't", "ould not", "ouldn't"};
   constexpr std::array<std::string_view, 15> kOthers{
-      "map",        "egister",  "esource", "egion", "IRQ",       "irq",            "nterrupt",
-      "set config", "ndpoint",  "BAR",     "[drm",  "Product: ", "Manufacturer: ", "SerialNumber: ",
-      "req-size: "};
+      "map",  "egister",   "esource",        "egion",          "IRQ",
+      "irq",  "nterrupt",  "set config",     "ndpoint",        "BAR",
+      "[drm", "Product: ", "Manufacturer: ", "SerialNumber: ", "req-size: "};
   const std::string_view text = event.text("text");
   return contains_any(text, kErrors) && !contains_any(text, kOthers);
 }
 
 // Not a drive without a medium in it, or a file that is gone: nothing is stored there.
-bool has_a_fixed_drive(Event& event) {
-  const std::string_view dev = event.text("dev");
-  constexpr std::array<std::string_view, 3> kRemovable{"sr", "fd", "loop"};
-  return std::none_of(kRemovable.begin(), kRemovable.end(), [&](std::string_view name) {
-    return dev.starts_with(name) && dev.size() > name.size() && is_digit(dev[name.size()]);
-  });
-}
+bool has_a_fixed_drive(Event& event) { return !is_removable_or_image(event.text("dev")); }
 
 // The register has eight digits; of a line that was cut off it is absent.
 bool has_whole_oc_status(Event& event) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/root/manifest.h"
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/hooks.h"
 #include "collectors/kernel_log/text/line_parts.h"
@@ -14,26 +15,6 @@ namespace {
 // Of each range of an area, until the event is complete.
 constexpr std::string_view kRangeLargest = "_range_largest";
 constexpr std::string_view kRangeFree = "_range_free";
-
-// Of the numbers that allocators and the drivers below them return.
-std::string_view errno_name(std::int64_t ret) {
-  struct Name {
-    int number;
-    std::string_view name;
-  };
-  constexpr std::array kNames{
-      Name{1, "EPERM"},       Name{2, "ENOENT"},     Name{4, "EINTR"},       Name{5, "EIO"},
-      Name{6, "ENXIO"},       Name{7, "E2BIG"},      Name{11, "EAGAIN"},     Name{12, "ENOMEM"},
-      Name{13, "EACCES"},     Name{14, "EFAULT"},    Name{16, "EBUSY"},      Name{17, "EEXIST"},
-      Name{19, "ENODEV"},     Name{22, "EINVAL"},    Name{27, "EFBIG"},      Name{28, "ENOSPC"},
-      Name{33, "EDOM"},       Name{34, "ERANGE"},    Name{38, "ENOSYS"},     Name{62, "ETIME"},
-      Name{71, "EPROTO"},     Name{75, "EOVERFLOW"}, Name{95, "EOPNOTSUPP"}, Name{105, "ENOBUFS"},
-      Name{110, "ETIMEDOUT"}, Name{125, "ECANCELED"}};
-  for (const Name& known : kNames) {
-    if (known.number == -ret) return known.name;
-  }
-  return {};
-}
 
 struct Runs {
   std::int64_t largest = 0;
@@ -68,7 +49,8 @@ bool cma_refused(Event& event) {
   if (!ret) return true;
   // No allocator returns these: they are "-12", "-16" or "-110", cut off.
   if (*ret == -1 || *ret == -2 || *ret == -11) event.remove("ret");
-  const std::string_view name = event.has("ret") ? errno_name(*ret) : std::string_view();
+  const std::string_view name =
+      event.has("ret") ? errno_name(-static_cast<int>(*ret)) : std::string_view();
   if (!name.empty()) event.set_text("errno", name);
   return true;
 }
