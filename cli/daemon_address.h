@@ -47,8 +47,8 @@ struct DaemonAddress {
   bool is_https() const { return base.starts_with("https:"); }
 };
 
-// Of the daemon that is named; where none is, those of this machine: the socket above, then those
-// that the settings name and that want neither TLS nor a password.
+// The address of the daemon that is named. Without a name, those of this machine: the socket, then
+// the addresses of the settings that require neither TLS nor a password.
 Result<std::vector<DaemonAddress>> daemon_addresses(const std::string& named,
                                                     const HttpSettings& http,
                                                     const ClientAccess& access);

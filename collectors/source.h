@@ -41,7 +41,7 @@ constexpr std::string_view access_name(Access access) {
 
 struct SourceInfo {
   std::string_view name;
-  // For `jetmem sources` and docs: what the source tells, in a few words.
+  // For `jetmem sources` and docs: what the source measures, in a few words.
   std::string_view what{};
   // Absolute paths; '*' stands for any run of characters within one component.
   std::span<const std::string_view> paths{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loop tells about itself, for the web thread to answer /healthz and /readyz with even
+// The loop's state, for the web thread to answer /healthz and /readyz with even
 // when the loop hangs.
 #pragma once
 

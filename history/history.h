@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was: questions to the recorder's database, whoever answers them (the file itself, the daemon
+// The past: queries of the recorder's database, whoever answers them (the file itself, the daemon
 // over its API, what still waits in memory).
 //
 // Time here is the wall clock in nanoseconds since 1970, as it is known now: what was recorded

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that is started for what it prints or answers: its pipes or its socket, its end, and
 // how much of the loop it may take. All programs that jetmem starts or connects to are one of
-// these; each user adds only what is said between the two.
+// these; each user adds only its protocol.
 //
 // A program may be missing, print nothing, print without end, or hang in the kernel beyond SIGKILL.
 // Reads are bounded, and a program whose output wakes the loop more than a few times a second is

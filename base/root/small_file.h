@@ -22,8 +22,8 @@ std::string_view read_once(const char* path, std::span<char> buffer);
 // forced to disk: for what need not outlive a power cut.
 Result<void> replace_small_file(const std::string& path, std::string_view text,
                                 std::string_view more = {});
-// The same, and on the disk when it returns: for what tells of a power cut. May take as long as the
-// disk does, so never on the daemon's loop.
+// The same, and on the disk when it returns: for records that a power cut must not lose. It may
+// take as long as the disk does, so never on the daemon's loop.
 Result<void> replace_small_file_durably(const std::string& path, std::string_view text);
 
 }  // namespace jetmem

@@ -26,7 +26,7 @@ class SourceRecords {
   void take_kernel_log(const SourceInfo& info, int fd);
 
   bool has(std::string_view source) const { return taken_.contains(std::string(source)); }
-  // Of paths that could not be read and that nothing was read below.
+  // Remarks on paths that could not be read and below which nothing was read.
   std::vector<Manifest::RecordedError> errors() const;
   const std::vector<Manifest::Omitted>& omitted() const { return omitted_; }
   // Why the bundle cannot be written; kept from the first time on.

@@ -36,7 +36,7 @@ Result<DaemonReply> ask_daemon(const Target& requested, const HttpSettings& http
                                std::chrono::milliseconds deadline = std::chrono::seconds(3),
                                bool* is_silent = nullptr);
 
-// What a person must know where a jetmemd listens but gave no usable answer.
+// The warning where a jetmemd listens but gave no usable answer.
 std::string silent_daemon_note(const std::string& problem);
 
 // The daemon's answer of /api/v1/now; if none answers, or below a root, one reading (of a bundle

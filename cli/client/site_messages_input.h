@@ -14,8 +14,8 @@ namespace jetmem {
 // messages.directory of the named settings files, or of those in force; where they have an error,
 // its default.
 std::string messages_directory(const std::vector<std::string>& config);
-// Those of it; for a bundle, where no settings file is named, those that the bundle has. That there
-// are errors is reported on standard error.
+// The messages in that directory. For a bundle, and where no settings file is named, those that the
+// bundle has. Errors are reported on standard error.
 std::unique_ptr<const SiteMessages> site_messages_for(const std::vector<std::string>& config,
                                                       const Root& root);
 

@@ -15,7 +15,7 @@ namespace jetmem {
 class Table {
  public:
   enum class Align { kLeft, kRight };
-  // What becomes of a column when the table is wider than the terminal.
+  // How a column shrinks when the table is wider than the terminal.
   enum class Narrow { kKeep, kCut, kWrap };
 
   struct Column {

@@ -30,7 +30,7 @@ namespace jetmem {
 struct Dmabuf {
   using Holder = DmabufHolder;
 
-  // All there are; absent when neither place tells.
+  // All of the machine; absent when neither file reports them.
   std::optional<std::uint64_t> buffers;
   std::optional<std::uint64_t> bytes;
   std::string_view origin;  // of both: "bufinfo", "sysfs" or empty

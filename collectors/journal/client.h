@@ -81,7 +81,7 @@ struct Callbacks {
 
 struct ClientCounters {
   std::uint64_t lines = 0;
-  std::uint64_t lost = 0;  // times that lines were lost, each told by `lost`
+  std::uint64_t lost = 0;  // times that lines were lost; each is reported to `lost`
   std::uint64_t starts = 0;
   std::uint64_t restarts = 0;  // of `starts`, those after the first
   std::uint64_t silent = 0;    // given up because they did not answer

@@ -82,7 +82,7 @@ void KernelLog::on_event(const Event& event) {
 
 std::optional<Nanoseconds> KernelLog::time_of(const Event& event) const {
   if (captured_) return event.stamp;
-  // What is news happened a moment ago. The log's own clock is not slewed, and days of it drift.
+  // A new event happened a moment ago. The log's own clock is not slewed, and days of it drift.
   if (!event.from_before && !event.late) return clock_.boot();
   if (!event.stamp) return std::nullopt;
   // It stops in suspend, as the monotonic one does.

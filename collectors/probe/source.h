@@ -152,8 +152,8 @@ struct ProbeRun {
   std::uint64_t frame_bytes = 0;
   Conditions before;
   Conditions after;
-  // Whether the line tells of a GPU: a run with CUDA. `gpu` is missing nevertheless where its state
-  // is not known here.
+  // Whether the line is of a run with CUDA. `gpu` is absent all the same where the state of the GPU
+  // is unknown.
   bool has_gpu = false;
   std::string_view group() const { return has_gpu ? "cuda" : "memory"; }
   std::optional<Gpu> gpu;

@@ -14,10 +14,10 @@
 // A client whose process has ended is charged to who inherited its /dev/nvmap: the processes that
 // have it open and are no client themselves, where they are all of one group.
 //
-// Those readings may be a minute old, and a pid may be another program's by now: what nvmap and
-// DMA-BUFs tell counts for a process only when it still has the name it had then. NVML tells no
-// name. Without the lists of all processes there is no GPU memory: nobody's is 0 for not being
-// listed in a table that could not be read.
+// Those readings may be a minute old, and a pid may be another program's by now: values of nvmap
+// and DMA-BUFs count for a process only while it has the name it had then. NVML reports no
+// name. Without the lists of all processes GPU memory is absent: a table that could not be read
+// makes no process's memory 0.
 #pragma once
 
 #include <string>

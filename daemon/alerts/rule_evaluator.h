@@ -57,7 +57,7 @@ class RuleEvaluator final : private SourceVisibility {
 
   // Whether the last step was long enough ago for one before its time, and in this grid.
   bool may_evaluate_early() const;
-  // Why a source that is ok has not told a series with these labels, which it should have; empty:
+  // Why a source that is ok has not reported a series with these labels; empty:
   // it has. An alert about a series that is gone is then unknown, not resolved.
   using Missing =
       std::function<std::string_view(std::string_view source, const Labels& of_the_series)>;

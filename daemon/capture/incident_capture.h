@@ -50,7 +50,7 @@ class IncidentCapture {
   IncidentCapture(const IncidentCapture&) = delete;
   IncidentCapture& operator=(const IncidentCapture&) = delete;
 
-  // To be called once. What is told before is done then.
+  // To be called once. Transitions that came before are handled then.
   Result<void> start(EventLoop& loop);
   void apply(const Settings& settings);
   // Every change of every alert; what fired already before a restart is not one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources that a program tells (Access::kProgram), on a live machine: who starts it, watches it and
-// takes what it prints. Under another root their text is a file and nothing is started.
+// Sources that a program reports (Access::kProgram), on a live machine: who starts it, watches it
+// and takes what it prints. Under another root their text is a file and nothing is started.
 #pragma once
 
 #include <sys/types.h>
@@ -35,20 +35,20 @@ class Program {
                                   Nanoseconds elapsed)>;
 
   virtual ~Program() = default;
-  // The source that it tells.
+  // The source that it reports.
   virtual std::string_view source() const = 0;
   // To be called once, before due().
   virtual Result<void> start(EventLoop& loop) = 0;
   virtual void apply(const Settings& settings) = 0;
-  // The source is due: starts the program if need be and tells, now or later, what it printed.
+  // The source is due: starts the program if needed and passes on, now or later, what it printed.
   virtual void due() = 0;
   // The source was switched off: the program is ended. due() starts it again.
   virtual void stop() = 0;
   // The process running now, or -1; and what it is called in jetmem's own figures.
   virtual pid_t pid() const = 0;
   virtual std::string_view name() const = 0;
-  // Why it has not told a series with these labels, which it should have, since the start or
-  // because that became too old: "source probe has no result of cuda"; empty: it has. Static text.
+  // Why a series with these labels is missing, which the program should report: not since the
+  // start, or too old: "source probe has no result of cuda"; empty: it has. Static text.
   virtual std::string_view missing(const Labels&) const { return {}; }
   // What the program does to the machine, as series of jetmem's own.
   virtual void write(SampleWriter& out) const = 0;

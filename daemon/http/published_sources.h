@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loop tells the web thread beside pages and alerts: the sources' states, and the last raw
-// text of programs that only the daemon runs. Handed over when something changed, into storage that
-// is used again: no lock, and no allocation while nothing grows.
+// What the loop passes to the web thread beside pages and alerts: the sources' states, and the last
+// raw text of programs that only the daemon runs. Handed over when something changed, into storage
+// that is used again: no lock, and no allocation while nothing grows.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class SourceStatesBuffer {
   TripleBuffer<PublishedSources> buffer_;
 };
 
-// The files of one source that a program tells.
+// The files of one source that a program reports.
 struct PublishedText {
   struct File {
     std::string path;
@@ -51,8 +51,8 @@ class ProgramTextsBuffer {
   // All sources together, and so each of a few: three copies are kept of what changes.
   static constexpr std::size_t kMaxBytes = 1U << 20;
 
-  // Before there are threads: one box for each source that a program tells, and one for the history
-  // of boots, which only jetmemd and root can read.
+  // Before there are threads: one buffer for each source that a program reports, and one for the
+  // history of boots, which only jetmemd and root can read.
   explicit ProgramTextsBuffer(const Sampler& sampler);
 
   // For the loop. Null: there is none now. Of another kind of source it is ignored.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon tells systemd, by the protocol of sd_notify(3). Without systemd every call does
-// nothing.
+// The daemon's notifications to systemd, by the protocol of sd_notify(3). Without systemd every
+// call does nothing.
 //
 // Not through sd_notify() itself: that waits when the socket is full, and so a PID 1 that hangs
 // would stop the sampling. Here what cannot be sent waits for the next round.

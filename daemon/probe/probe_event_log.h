@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the journal is told of probes: each kind's change of state with the evidence of the moment,
-// and one line that sums up the first results.
+// The journal's entries on probes: each kind's change of state with the evidence of the moment, and
+// one line that sums up the first results.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class ProbeEventLog {
 
   // A run that succeeded: the first of its group since the daemon's start is logged.
   void succeeded(ProbeGroup group, const ProbeRun& run);
-  // Tells what is news. `run`: what it is part of; null when the program did not come back.
+  // Logs a change. `run`: what the result is part of; null when the program did not return.
   void result(const ProbeRun::Probe& probe, const ProbeStats::Change& change,
               const GateInputs& memory, const ProbeRun* run);
   std::uint64_t suppressed() const { return log_.suppressed(); }

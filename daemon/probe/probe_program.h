@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has jetmem-probe take memory of each kind now and then, where the machine can bear it, and tells
-// the source `probe` what it found. The daemon itself never takes such memory nor loads CUDA.
+// Runs jetmem-probe, which allocates memory of each kind now and then where the machine has room,
+// and passes its results to the source `probe`. The daemon itself never allocates such memory nor
+// loads CUDA.
 //
 // Host memory and DMA-BUFs ("memory") are probed at the source's interval, the kinds that need CUDA
 // ("cuda") at a longer one, after them and in a process of their own: one that hangs in the GPU's
 // driver costs no other result. Never two at a time, and none while an earlier one has not gone.
-// Before each run the gates are asked (probes/gates.h); what is left out is counted, by reason.
+// Before each run the gates are checked (probes/gates.h); skipped kinds are counted by reason.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ namespace jetmem {
 
 struct ProbeProgramOptions {
   ProbeScheduleOptions schedule;
-  // Between the run without CUDA and the one with it, so that the kernel's log tells them apart,
-  // and before that log is asked what it had to say.
+  // Between the run without CUDA and the one with it, so that the kernel log
+  // distinguishes them, and before that log is read for either.
   Nanoseconds settle = std::chrono::seconds(3);
   // One that was killed and does not go no longer answers for what the kernel says.
   Nanoseconds window_timeout = std::chrono::minutes(1);

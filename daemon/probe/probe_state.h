@@ -18,7 +18,7 @@
 
 namespace jetmem {
 
-// A process, told from a later one of the same number.
+// A process, distinct from a later one with the same PID.
 struct ProbeProcess {
   pid_t pid = 0;
   std::uint64_t start_ticks = 0;  // of /proc/<pid>/stat

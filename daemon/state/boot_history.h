@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the history of boots (collectors/device/boot/history.h) over restarts of jetmemd and of the
-// device, watches what is compared from boot to boot, and tells the journal why the device
-// restarted.
+// device, watches what is compared from boot to boot, and logs why the device restarted.
 //
 // Written at a start, at a clean stop, once a minute at most when something changed, and every 15
 // minutes as a sign of life: half a kilobyte each on a new device, 24 KB once the lists are full,

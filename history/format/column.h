@@ -40,7 +40,7 @@ struct RollUp {
 void encode_roll_up(const RollUp& roll_up, std::string& out);
 Result<RollUp> decode_roll_up(std::string_view bytes, std::size_t steps);
 
-// Of a blob without its last two bytes, which hold it. For the fuzz target.
+// Of a blob without its last two bytes, which hold the checksum. For the fuzz target.
 std::uint16_t column_checksum(std::string_view bytes);
 
 }  // namespace jetmem

@@ -64,9 +64,8 @@ class Recorder {
   void start();
   // Whether cycle() would take a step now: the table is to have everything then.
   bool is_step_due();
-  // After each cycle: takes a step when one is due, writes when enough wait, tells what went wrong.
-  // Of a table that does not have everything, it takes no step: is_step_due() is true in the next
-  // cycle then.
+  // After each cycle: takes a step when one is due, writes when enough wait, and logs failures.
+  // It takes no step from an incomplete table; is_step_due() is then true in the next cycle.
   void cycle(const SampleTable& table, bool is_whole = true);
   // Gives its number: again() counts one more onto it; 0 where it was not kept. `may_be_recorded`:
   // it was in the kernel's log before we came, and may have been recorded then.

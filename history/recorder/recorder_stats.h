@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recorder tells of itself.
+// The recorder's own metrics.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened and is not yet written. Alike ones of the kernel's log are one record with a count,
+// Events that are not yet written. Equal ones of the kernel log are one record with a count,
 // so that a storm of faults takes neither memory nor disk.
 #pragma once
 

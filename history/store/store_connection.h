@@ -126,7 +126,7 @@ struct HistoryStore::Connection {
   Result<void> prepare(bool is_new);
   Result<void> begin_boot_again();
   Identity identity_;
-  std::string lost_;  // how the last database was lost: told once one is open again
+  std::string lost_;  // how the last database was lost; reported once one is open again
   bool immutable_ = false;
   bool damaged_ = false;
   std::uint64_t cut_mappings_ = 0;  // when it was opened

@@ -55,7 +55,7 @@ struct AlertsAnswer {
     std::vector<std::string> unless;
     std::string blind;          // why its state is unknown; empty: it is known
     std::string needs_history;  // what one look cannot tell; empty: nothing
-    // Of an inactive one: what its conditions look at and has no series now
+    // For an inactive one, what its conditions query and has no series now
     // (Condition::expression), so that it cannot fire. Usually the device has no such hardware.
     std::vector<std::string> no_series;
     double hold_seconds = 0;
@@ -94,7 +94,7 @@ struct AlertsAnswer {
   std::uint64_t count_without_series() const;         // of the inactive ones
 };
 
-// What a client accepts at most: the last rules are omitted and counted.
+// The most that a client accepts: further rules are omitted and counted.
 constexpr std::size_t kMaxAlertsJson = 4U << 20;
 
 void describe(json::Fields& v, AlertsAnswer& answer);

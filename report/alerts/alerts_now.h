@@ -24,7 +24,7 @@ struct AlertsTexts {
 };
 
 struct AlertsNow {
-  // Of all rules together; further ones are counted.
+  // For all rules together; further ones are counted.
   static constexpr std::size_t kMaxAlerts = 256;
 
   struct Rule {

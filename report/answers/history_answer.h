@@ -55,7 +55,7 @@ Result<HistoryMoment> parse_history_moment(std::string_view json);
 inline constexpr std::string_view kEventsSchema = "jetmem-events/1";
 constexpr std::size_t kMaxEventsJson = 4U << 20;
 
-// What does not fit is on the next page; `more` is true then.
+// The rest is on the next page; `more` is then true.
 std::string events_json(const AnswerFrom& from, const EventsPast& past);
 Result<EventsPast> parse_events(std::string_view json);
 

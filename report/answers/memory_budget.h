@@ -13,7 +13,7 @@
 namespace jetmem {
 
 struct MemoryBudget {
-  // What a part is made of. Those together are the part, as far as the kernel tells them.
+  // A component of a part. The components add up to the part as far as the kernel reports them.
   struct Piece {
     std::string name;  // "anonymous", "page_tables", ...
     double bytes = 0;
@@ -25,7 +25,7 @@ struct MemoryBudget {
     std::string what;  // for people
     std::optional<double> bytes;
     std::string why;  // why it is not known, or not counted; with bytes: what is missing in them
-    // What a source tells although it overlaps with other parts, so that it is none of the sum.
+    // A source's value that overlaps with other parts and is therefore not in the sum.
     std::optional<double> reported_bytes;
     bool none = false;     // the device has no such thing: no gap
     bool outside = false;  // no part of what the parts are held against, known or not
@@ -39,7 +39,7 @@ struct MemoryBudget {
   // Size less all known parts: drivers' memory that nothing counts, and parts that are not known.
   // Never below zero.
   std::optional<double> unaccounted_bytes;
-  // What the parts are more than the size; 0: they are not. They overlap (a program's own memory
+  // By how much the parts exceed the size; 0: they do not. They overlap (a program's own memory
   // that it gave to nvmap is in both, as are two nvmap handles of the same pages), or were read at
   // different moments.
   double overlap_bytes = 0;

@@ -21,7 +21,7 @@ struct ThermalAnswer {
   struct Trip {
     std::string kind;
     double celsius = 0;
-    // Of passive and active ones: whether reaching it slows the chip, or starts a fan.
+    // Whether reaching a passive or active trip slows the chip or starts a fan.
     std::optional<bool> bound;
   };
   struct Zone {

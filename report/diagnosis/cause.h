@@ -38,17 +38,17 @@ struct Cause {
   std::string remedy;
   std::string runbook;  // a page of docs/runbooks
   std::string link;     // of a known issue: where it is described
-  // Of the first event that it explains.
+  // The kind and device of the first event that it explains.
   std::string kind;
   std::string device;
-  // What else tells causes of one id apart: whom the OOM killer killed, what was suppressed.
+  // What distinguishes causes of one id: whom the OOM killer killed, what was suppressed.
   std::string about;
   std::uint64_t events = 0;
   bool of_kind = false;  // the general words of the kind: no cause was found
   bool follows = false;  // from another event of the log, which is ranked before it
 };
 
-// What the log has, the event that is explained too. Guesses are no evidence.
+// The log's events, with the one that is explained. Guesses are not evidence.
 struct LogContent {
   std::set<std::string, std::less<>> kinds;
   std::set<std::string, std::less<>> gpu_refusals;  // messages of kind gpu_alloc_failure
@@ -59,12 +59,12 @@ struct LogContent {
   // The largest request for contiguous memory, and the area, in bytes: all remedies name one size.
   double cma_request = 0;
   std::optional<double> cma_area;
-  // Of the last fault or Xid of the same GPU shortly before the event: its cause, its number.
+  // Cause and number of the last fault or Xid of the same GPU shortly before the event.
   std::string gpu_fault;
   std::optional<double> gpu_fault_xid;
   // Storage errors of a device, those that need no attention not counted.
   std::map<std::string, std::uint64_t, std::less<>> storage_errors;
-  // Of the OOM killer's call that the event is of: for whom, whom it killed, its report of memory.
+  // The OOM killer's call that the event belongs to: for whom, whom it killed, its memory report.
   struct OomCall {
     std::string asker, victim;
     bool for_nvmap = false;

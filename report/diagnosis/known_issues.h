@@ -10,10 +10,11 @@
 
 namespace jetmem::diagnosis {
 
-// Of this event: release and board match, or are not known while something else tells.
+// The known issues behind this event: release and board match, or they are unknown and other
+// evidence matches.
 std::vector<Cause> known_issues_of(const Case& it);
 bool is_known_issue(std::string_view id);
-// Of this release as such, whatever happened so far.
+// The known issues of this release, whatever happened so far.
 std::vector<const KnownIssue*> known_issues_of_release(std::string_view l4t);
 // "36.4.7" is one of these: exact, or "36.4.x".
 bool is_release_of(Names releases, std::string_view l4t);

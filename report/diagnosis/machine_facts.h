@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the machine beside its events: from one reading, or from the text of a log.
-// What is not known is absent.
+// Facts about the machine, from one reading or from the text of a log. An unknown fact is absent.
 #pragma once
 
 #include <cstdint>

@@ -17,10 +17,10 @@ std::optional<std::string> value_of(std::string_view name, const Case& it);
 std::optional<std::string> formatted(std::string_view field, std::string_view format,
                                      const Case& it);
 
-// Of the event, in bytes: of pages, a number, or as a program rounds it.
+// The size in the event, in bytes: from pages, a number, or as a program rounds it.
 std::optional<double> requested_bytes(const Case& it);
 std::optional<double> free_when_refused(const Case& it);
-// What is known of the contiguous area: in bytes.
+// The contiguous area's values, in bytes.
 std::optional<double> cma_area(const Case& it);
 // Free memory and watermarks of the zones that ordinary allocations use.
 struct ZoneTotals {

@@ -72,18 +72,18 @@ struct Heat {
 };
 
 struct Restart {
-  double died = 0;          // the last that anything tells of the boot before
-  double booted = 0;        // when this one began; 0: not known, or not after it
+  double died = 0;          // the last sign of life of the boot before
+  double booted = 0;        // when this boot began; 0: unknown, or not later than `died`
   std::string last_events;  // "oom_kill 40 s before"; empty: none
 };
 
 struct Findings {
   double now = 0;  // seconds since 1970; 0: not known
   bool clock_doubt = false;
-  bool of_other_day = false;          // the history goes on long after the capture says it was made
+  bool of_other_day = false;          // the history is much newer than the capture
   std::vector<EventRecord> recorded;  // owns what events point to
   std::vector<EventRecord> alerts;    // that fire, in a look that cannot know itself for how long
-  bool alerts_recorded = false;       // such a look, and the recorder tells what was judged
+  bool alerts_recorded = false;       // such a look, and the recorder has the alerts
   std::vector<Seen> events;           // of the last day, oldest first
   std::vector<Seen> longer;           // of two days: what ended today may have begun yesterday
   const EventRecord* kill = nullptr;  // the last system-wide OOM kill

@@ -46,9 +46,9 @@ struct StepInfo {
 };
 std::span<const StepInfo> steps();
 
-// Of what is so now.
+// About the present.
 void raise(Step& step, Verdict verdict);
-// Of what happened.
+// About the past.
 void raise_past(Step& step, Verdict verdict);
 // One sentence; beyond the bound they are counted. `time` in seconds since 1970.
 void note(Step& step, std::string text, std::optional<double> time = std::nullopt);

@@ -28,7 +28,7 @@ struct Urgency {
   auto operator<=>(const Urgency&) const = default;
 };
 Urgency urgency(const DoctorAnswer::Step& step);
-// What a look may call its own time: absent where the clock was never set.
+// The time of a look; absent where the clock was never set.
 std::optional<double> today(const Findings& found);
 
 }  // namespace jetmem::doctor

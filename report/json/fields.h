@@ -32,7 +32,7 @@
 namespace jetmem::json {
 
 constexpr std::size_t kMaxText = 4096;
-// Of any answer, as a client accepts it.
+// The largest answer that a client accepts.
 constexpr std::size_t kMaxAnswer = 4U << 20;
 
 class Fields;
@@ -84,7 +84,7 @@ class Fields {
     if (reading() && has_object(key)) value.emplace();
     return value && (*this)(key, *value);
   }
-  // What is not an object, and what describe() skips, is not read.
+  // Anything that is not an object, or that describe() skips, is not read.
   template <Described T>
   bool operator()(Key key, std::vector<T>& value) {
     return list(key, value, [](Fields& v, T& item) {
@@ -103,7 +103,7 @@ class Fields {
     return there;
   }
 
-  // What is made for the document and not read back.
+  // A value that is written and never read back.
   template <class T>
   void output(Key key, T value) {
     if (!reading()) (*this)(key, value);
@@ -127,7 +127,7 @@ class Fields {
     required(key, value);
     if (reading() && value.empty()) missing(key);
   }
-  // Not made printable: it is sent back by the same letters.
+  // Not made printable, because it is sent back unchanged.
   bool exact(Key key, std::string& value);
   // An enumeration by its names; a writer always writes it.
   template <class E>

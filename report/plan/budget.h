@@ -13,7 +13,7 @@
 
 namespace jetmem::plan {
 
-// What is known of the device; absent is not known.
+// The device's values; absent means unknown.
 struct DeviceMemory {
   std::string title;  // for people
   const KnownDevice* known = nullptr;

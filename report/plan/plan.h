@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is meant to run on a device, as a file says it (docs/plan.md): cameras, models, language
+// What is to run on a device, as a file describes it (docs/plan.md): cameras, models, language
 // models, services, copies. Sizes in bytes, rates per second.
 #pragma once
 
@@ -37,7 +37,7 @@ struct Camera {
 
 enum class Engine : std::uint8_t { kGpu, kDla };
 
-// What TensorRT takes of memory, in its own four parts.
+// The memory of TensorRT, in its own four parts.
 struct Model {
   std::string name;
   std::uint64_t count = 1;

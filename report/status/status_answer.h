@@ -53,7 +53,7 @@ struct StatusAnswer {
     std::optional<double> since_boot;        // with those that the kernel only counted
     std::optional<double> suppressed;        // these
     std::optional<double> last_wall;         // seconds since 1970
-    std::optional<double> last_age_seconds;  // by the boot clock where that tells
+    std::optional<double> last_age_seconds;  // by the boot clock where that is known
     bool before_this_boot = false;           // the last one that is known
     std::string last;                        // one sentence, of the last one that is known
     std::string severity;

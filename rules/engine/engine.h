@@ -31,7 +31,7 @@ namespace jetmem {
 class SourceVisibility {
  public:
   virtual ~SourceVisibility() = default;
-  // Of the sources that this metric needs: why it is blind ("source thermal is denied"); empty when
+  // Why a source that this metric needs cannot be read ("source thermal is denied"); empty when
   // it is not.
   virtual std::string_view blind(std::string_view metric) const = 0;
   // The same of one series that is gone: also where its source is seen, and only this is missing.
@@ -98,7 +98,8 @@ class RuleEngine {
     Labels labels;
     AlertState from = AlertState::kFiring;
     double value = 0;
-    // It fired, and is pending again: who was told that it fired is owed its end.
+    // It fired and is pending again: whoever was notified of the firing must be notified of its
+    // end.
     bool is_pending_again = false;
   };
   // What the last step found of a condition.

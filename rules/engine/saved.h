@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a restart of the daemon must not forget of its alerts, as JSON.
+// The state of alerts that must survive a restart of the daemon, as JSON.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ struct ClosedLabel {
 
 std::span<const ClosedLabel> closed_labels();
 
-// Of a declared metric, not of a companion's name. Empty: any value may come.
+// For a declared metric, not for a companion's name. Empty: any value is possible.
 std::vector<std::string_view> closed_label_values(std::string_view metric, std::string_view label);
 
 }  // namespace jetmem

@@ -12,7 +12,7 @@
 
 namespace jetmem {
 
-// What the daemon tells of the history that it keeps itself.
+// The history that the daemon itself keeps.
 struct BootHistoryView {
   const boot::History* history = nullptr;
   // When this boot began, by the clock as it is now.

@@ -2,10 +2,10 @@
 // GPU memory by process where the GPU's driver is nvidia.ko: Jetson Thor (L4T 38 and later), PCs,
 // other boards with an NVIDIA GPU. Elsewhere on Jetson nvmap has it (source nvmap).
 //
-// NVML tells it, NVIDIA's management library. It is never in the daemon: it maps tens of megabytes,
-// talks to a driver that may hang beyond SIGKILL, and does not work without the GPU's device nodes.
-// The program jetmem-nvml loads it, prints what it says and ends; no CUDA context is made. A
-// captured tree holds that text as /jetmem/nvml.
+// NVML, NVIDIA's management library, reports it. The daemon never loads it: it maps tens of
+// megabytes, talks to a driver that may hang beyond SIGKILL, and does not work without the GPU's
+// device nodes. The program jetmem-nvml loads it, prints its values and exits; no CUDA context is
+// created. A captured tree holds that text as /jetmem/nvml.
 //
 // Format, our own (collectors/jetson/nvml/main.cc prints it), one thing each line, in this order:
 //   jetmem-nvml 1                       the version of the format

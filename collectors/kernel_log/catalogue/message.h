@@ -24,7 +24,7 @@ enum class Role : std::uint8_t {
   kNothing,         // no message, or harmless
   kWhole,           // an event by itself
   kOpens,           // the first line of an event that may go on
-  kFollows,         // a further line; by itself it tells nothing
+  kFollows,         // a further line that means nothing by itself
   kFollowsOrOpens,  // a further line that also stands by itself when the first was lost
 };
 
@@ -37,13 +37,13 @@ struct Piece {
   bool repeats = false;
   // Nothing can come behind it.
   bool last = false;
-  // The field in which lines of one event agree ("dev"); empty when the format has none, and then
-  // any open event of the kind will do. A line that lacks the field agrees with all.
+  // The field in which the lines of one event agree ("dev"). When the format has none, it is empty
+  // and the line joins any open event of the kind. A line that lacks the field agrees with all.
   Text join{};
-  // Of several open events without such a field, the one that agrees in this one is meant.
+  // When several open events have no such field, the line joins the one that agrees in this field.
   Text prefer{};
-  // Of a kFollowsOrOpens: where several events could be meant, it is one of its own. Others then
-  // tell nothing, lest one fault is counted twice.
+  // A kFollowsOrOpens line that could belong to several events becomes an event of its own. Other
+  // lines are dropped then, so that one fault is not counted twice.
   bool stands_alone = false;
   // A further line may also belong to an open event of these kinds.
   std::array<EventKind, 4> of{};
@@ -56,7 +56,7 @@ struct Constant {
   std::int64_t number = 0;
 };
 
-// A field that has this value: the line is none of the message's. Numbers as they are printed.
+// If the field has this value, the line is not the message. Numbers as they are printed.
 struct Exception {
   Text field;
   Text value;

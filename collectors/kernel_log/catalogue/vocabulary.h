@@ -18,7 +18,7 @@ struct Guess {
   std::string_view dev;
 };
 
-// Of a line that is no message of the catalogue: what it may be about. Nothing for what a program
+// What a line that is not in the catalogue may be about. Nothing for what a program
 // printed or the kernel prints for information, nor where no driver stands in front.
 std::optional<Guess> guess(const LogLine& line);
 

@@ -22,11 +22,11 @@ struct Decoded {
   Piece piece;
 };
 
-// The message that the line is. Role kNothing for a line that tells of nothing.
+// Finds the message that the line is. The role is kNothing for a line without one.
 Decoded decode_line(std::string_view text, Voice voice, Event& event,
                     const Catalogues& catalogues = {});
-// Of a line that is no message: what its words suggest (catalogue/vocabulary.h), as an event that is
-// marked as a guess.
+// Of a line that is no message: what its words suggest (catalogue/vocabulary.h), as an event that
+// is marked as a guess.
 Decoded guess_line(const LogLine& line, Event& event);
 // The same without the filter, for tests: slower, never different.
 Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event);

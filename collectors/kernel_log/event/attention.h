@@ -11,13 +11,13 @@
 
 namespace jetmem::kernel_log {
 
-// Of an error of memory: as EDAC, APEI, Tegra's RAS and GPU drivers name it.
+// The severity of a memory error, as EDAC, APEI, Tegra's RAS and GPU drivers name it.
 enum class ErrorSeverity : std::uint8_t { kUnknown, kCorrected, kUncorrected };
 std::string_view error_severity_name(ErrorSeverity severity);
 inline constexpr std::size_t kErrorSeverities = 3;
 ErrorSeverity error_severity(std::string_view severity);
-// Of a memory error. The kernel tries to take a page out of use, and has an outcome, after an error
-// that was not corrected.
+// An outcome means that the error was not corrected: only then the kernel tries to take the page
+// out of use.
 ErrorSeverity error_severity(std::string_view severity, std::string_view outcome);
 
 // Libraries whose refused memory is the GPU's, or a multimedia buffer.

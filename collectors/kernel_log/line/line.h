@@ -36,10 +36,10 @@ struct LogLine {
     constexpr std::uint8_t kNotice = 5;
     return level.value_or(0) >= kNotice;
   }
-  // A further line of the record that the line before it was of.
+  // It continues the record of the line before it.
   bool continues = false;
-  // Of a record: it is a piece of a line; the first that the kernel could not merge; who printed
-  // it, where the kernel tells.
+  // The record is a piece of a line (`fragment`), perhaps the first that the kernel could not merge
+  // (`first_fragment`). `caller` printed it, where the kernel reports that.
   bool fragment = false;
   bool first_fragment = false;
   std::string_view caller;

@@ -28,7 +28,7 @@
 
 namespace jetmem {
 
-// What the loop tells; all of it must outlive the web thread.
+// What the loop publishes; all of it must outlive the web thread.
 struct ApiInputs {
   SourceStatesBuffer* sources = nullptr;
   ProgramTextsBuffer* texts = nullptr;
