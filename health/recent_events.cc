@@ -46,7 +46,14 @@ constexpr std::array kRecentEventsMetrics{
           "device (a camera, say) does not start without it.",
           {"device"}, RecentCulprits::kMost + 2),
 };
-enum EventsMetric : std::size_t { kFaults, kRecentEvents, kRecentMessages, kMemoryErrors, kEvidence, kRefusals };
+enum EventsMetric : std::size_t {
+  kFaults,
+  kRecentEvents,
+  kRecentMessages,
+  kMemoryErrors,
+  kEvidence,
+  kRefusals
+};
 
 constexpr std::array<std::string_view, 2> kRecentEventsSources{"kernel_log", "vmstat"};
 
@@ -83,13 +90,14 @@ FailedAllocations failed_allocations(const Tally& tally) {
   return all;
 }
 
-// allocstall is printed for each zone since 4.8.
+// allocstall is printed for each zone since 4.8. Without one zone's there is no sum.
 std::optional<std::uint64_t> stalls(const Vmstat& vmstat) {
   std::optional<std::uint64_t> sum;
   for (const Vmstat::Field& field : vmstat.fields) {
     const std::string_view name = field.name;
     if (name == "allocstall" || name.substr(0, 11) == "allocstall_") {
-      sum = sum.value_or(0) + field.value;
+      if (!field.value) return std::nullopt;
+      sum = sum.value_or(0) + *field.value;
     }
   }
   return sum;

@@ -2,6 +2,7 @@
 #include "collectors/proc/buddyinfo.h"
 
 #include "base/text/text.h"
+#include "collectors/fields.h"
 #include "collectors/storage.h"
 
 namespace jetmem {
@@ -26,66 +27,41 @@ constexpr std::array kBuddyinfoMetrics{
 };
 enum BuddyinfoMetric { kFreeBlocks, kFreeBytes, kLargestFreeOrder };
 
-// The counts of one line; the rest of the line is consumed up to its newline.
-Result<void> take_counts(const Lines& lines, std::string_view rest, Buddyinfo::Zone& zone) {
-  std::size_t order = 0;
+// The counts of one line. What is lost of them is all of the zone: each derived figure takes all.
+bool take_counts(std::string_view rest, Fields& fields, Buddyinfo::Zone& zone) {
   std::uint64_t pages = 0;
-  while (true) {
-    const auto count = take_u64(rest);
-    if (!count) break;
-    if (order == kMaxOrders) return lines.malformed("more than 32 orders");
-    if (*count > (kMaxPages >> order)) {
-      return lines.malformed(std::to_string(*count) + " free blocks of order " +
-                             std::to_string(order) + " are more than any machine has");
+  for (std::string_view word = take_word(rest); !word.empty(); word = take_word(rest)) {
+    if (zone.orders == kMaxOrders) {
+      fields.lost(kBeyondBound);
+      return false;
     }
-    pages += *count << order;
-    zone.blocks[order++] = *count;
+    const auto count = fields.number(word, (kMaxPages - pages) >> zone.orders);
+    if (!count) return false;
+    pages += *count << zone.orders;
+    zone.blocks[zone.orders++] = *count;
   }
-  skip_blanks(rest);
-  if (!rest.empty()) {
-    return lines.malformed("expected a number that fits 64 bits, found '" + printable(rest, 30) +
-                           "'");
-  }
-  if (order == 0) return lines.malformed("no counts behind the zone's name");
-  if (pages > kMaxPages) return lines.malformed("more free pages than any machine has");
-  zone.orders = order;
-  return {};
+  return true;
 }
 
-Result<void> parse_lines(std::string_view text, std::vector<Buddyinfo::Zone>& zones) {
-  Lines lines(text);
-  std::string_view line;
-  std::size_t count = 0;
-  bool same_zones = true;  // as in the reading before: then none is there twice
-  while (lines.next(line)) {
-    const auto zone = take_zone(line);
-    if (!zone) {
-      return lines.malformed("expected 'Node N, zone NAME', found '" + printable(line, 60) + "'");
-    }
-    if (count == kMaxZones) return lines.malformed("more than 256 zones");
-    if (count == zones.size()) zones.emplace_back();
-    Buddyinfo::Zone& out = zones[count];
-    if (!(out.id == *zone)) {
-      out.id = *zone;
-      same_zones = false;
-    }
-    if (auto ok = take_counts(lines, line, out); !ok) return ok;
-    if (out.orders != zones[0].orders) {
-      return lines.malformed(std::to_string(out.orders) + " orders, expected " +
-                             std::to_string(zones[0].orders));
-    }
-    ++count;
+// "Node N, zone NAME" and its counts.
+bool take_line(std::string_view line, Fields& fields, Refill<Buddyinfo::Zone>& zones) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  const auto id = take_zone(line);
+  const bool is_new = id && zones.find(&Buddyinfo::Zone::id, *id) == nullptr;
+  Buddyinfo::Zone zone;
+  if (is_new && !take_counts(line, fields, zone)) return false;
+  // All have the same orders.
+  if (zone.orders == 0 || (zones.size() > 0 && zone.orders != zones.first().orders)) {
+    fields.lost();
+    return false;
   }
-  if (count == 0) return fail(Errc::kMalformed, "empty");
-  if (!ends_complete(text)) return lines.malformed("cut off: no newline at its end");
-  zones.resize(count);
-  if (same_zones) return {};
-  if (const auto twin = find_twin(zones, &Buddyinfo::Zone::id)) {
-    const ZoneId& id = zones[*twin].id;
-    return fail(Errc::kMalformed, "line " + std::to_string(*twin + 1) + ": zone " + id.name +
-                                      " of node " + std::to_string(id.node) + " twice");
+  if (zones.size() == kMaxZones) {
+    fields.lost(kBeyondBound);
+    return false;
   }
-  return {};
+  zone.id = *id;
+  zones.add() = std::move(zone);
+  return true;
 }
 
 }  // namespace
@@ -114,13 +90,19 @@ std::uint64_t Buddyinfo::total_blocks() const {
 }
 
 Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out) {
-  auto ok = parse_lines(text, out.zones);
-  // What a refused text left behind must not be taken for checked zones next time.
-  if (!ok) out.zones.clear();
-  return ok;
+  out.absent.reset();
+  out.whole = true;
+  Fields fields(out.absent);
+  Refill<Buddyinfo::Zone> zones(out.zones);
+  Lines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    if (!trim(line).empty()) out.whole &= take_line(line, fields, zones);
+  }
+  return fields.finish(text, "Node N, zone NAME, numbers");
 }
 
 void BuddyinfoSource::write(SampleWriter& out, WriteContext& context) const {
+  context.absent.add(reading_.absent);
   const auto page_size = context.facts.page_size;
   for (const Buddyinfo::Zone& zone : reading_.zones) {
     const std::string_view name = zone.id.name;

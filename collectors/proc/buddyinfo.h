@@ -33,17 +33,18 @@ struct Buddyinfo {
     std::span<const std::uint64_t> counts() const { return {blocks.data(), orders}; }
     // Absent when the zone has no free block.
     std::optional<unsigned> largest_free_order() const;
+    void clear() { *this = {}; }
   };
   std::vector<Zone> zones;
+  bool whole = true;  // whether these are all that the text has
+  AbsentValues absent;
 
   // Free blocks of all zones and orders.
   std::uint64_t total_blocks() const;
 };
 
-// Errors: no line at all, a line that does not begin with "Node N, zone NAME", something other
-// than numbers behind it, lines with different numbers of columns or with more than 32, a zone
-// given twice, more than 256 zones or 2^52 pages, a text that does not end with a newline. `out` is
-// reused: its storage, not its content.
+// An odd count costs its zone (collectors/fields.h), as does another number of columns than the
+// first line's. `out` is reused: its storage, not its content.
 Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out);
 
 class BuddyinfoSource final : public ParsedSource<BuddyinfoSource, Buddyinfo, parse_buddyinfo> {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/proc/meminfo.h"
 
-#include <algorithm>
 #include <array>
 
 #include "base/text/text.h"
+#include "collectors/fields.h"
 #include "collectors/storage.h"
 
 namespace jetmem {
@@ -64,99 +64,90 @@ const Descriptor* descriptor_of(const Meminfo::Field& field) {
   return &kAnyBytes;
 }
 
-// What a value cannot be: the kernel's numbers are of 64 bits, and one below 0 wraps.
-constexpr std::uint64_t kWrapped = std::uint64_t{1} << 63;
+// No part exceeds its whole.
+struct Part {
+  std::string_view name;
+  std::string_view whole;
+};
+constexpr std::string_view kTotal = "MemTotal";
+constexpr std::array kParts{
+    Part{"MemFree", kTotal},
+    Part{"MemAvailable", kTotal},
+    Part{"Buffers", kTotal},
+    Part{"Cached", kTotal},
+    Part{"Active", kTotal},
+    Part{"Inactive", kTotal},
+    Part{"AnonPages", kTotal},
+    Part{"Mapped", kTotal},
+    Part{"Shmem", kTotal},
+    Part{"Slab", kTotal},
+    Part{"SReclaimable", kTotal},
+    Part{"SUnreclaim", kTotal},
+    Part{"CmaTotal", kTotal},
+    Part{"CmaFree", "CmaTotal"},
+    Part{"SwapFree", "SwapTotal"},
+    Part{"SwapCached", "SwapTotal"},
+    Part{"HugePages_Free", "HugePages_Total"},
+};
 
-enum class Line { kField, kEmpty, kMalformed, kImpossible };
-
-// "Name: number[ kB]"; sizes in bytes.
-Line parse_line(std::string_view line, std::string_view& name, std::uint64_t& value,
-                bool& is_bytes) {
-  if (trim(line).empty()) return Line::kEmpty;
-  const std::size_t colon = line.find(':');
-  name = line.substr(0, colon);
-  if (colon == std::string_view::npos || name.empty() || is_blank(name.front())) {
-    return Line::kMalformed;
-  }
-  std::string_view rest = line.substr(colon + 1);
-  skip_blanks(rest);
-  const auto number = take_u64(rest);
-  if (!number) {
-    const std::string_view digits = rest.substr(rest.starts_with('-') ? 1 : 0);
-    const bool is_number = !digits.empty() && is_digit(digits.front());
-    return is_number ? Line::kImpossible : Line::kMalformed;
-  }
-  if (rest.ends_with('\r')) rest.remove_suffix(1);
-  is_bytes = rest == " kB";
-  if (!is_bytes && !rest.empty()) return Line::kMalformed;
-  if (*number >= (is_bytes ? kWrapped / 1024 : kWrapped)) return Line::kImpossible;
-  value = is_bytes ? *number * 1024 : *number;
-  return Line::kField;
-}
-
-// More free than there is: by the names of both.
-void drop_impossible(Meminfo& out) {
-  struct Part {
-    std::string_view name;
-    std::string_view whole;
-  };
-  constexpr std::array kParts{Part{"MemFree", "MemTotal"}, Part{"MemAvailable", "MemTotal"},
-                              Part{"SwapFree", "SwapTotal"}, Part{"CmaFree", "CmaTotal"},
-                              Part{"HugePages_Free", "HugePages_Total"}};
-  for (const Part& part : kParts) {
-    const auto whole = out.find(part.whole);
-    const auto found = std::find_if(out.fields.begin(), out.fields.end(),
-                                    [&](const auto& field) { return field.name == part.name; });
-    if (!whole || found == out.fields.end() || found->value <= *whole) continue;
-    out.fields.erase(found);
-    out.absent.add("impossible");
+void find_wholes(std::vector<Meminfo::Field>& fields) {
+  for (Meminfo::Field& field : fields) {
+    field.whole.reset();
+    for (const Part& part : kParts) {
+      if (field.name != part.name) continue;
+      for (std::size_t i = 0; i < fields.size(); ++i) {
+        if (fields[i].name == part.whole) field.whole = i;
+      }
+    }
   }
 }
 
 Result<void> parse_lines(std::string_view text, Meminfo& out) {
-  std::vector<Meminfo::Field>& fields = out.fields;
+  std::vector<Meminfo::Field>& all = out.fields;
+  Fields fields(out.absent);
   Lines lines(text);
   std::size_t count = 0;
-  std::size_t malformed = 0;
   bool same_names = true;  // as in the reading before: then none is there twice
   for (std::string_view line; lines.next(line);) {
-    std::string_view name;
-    std::uint64_t value = 0;
-    bool is_bytes = false;
-    const Line what = parse_line(line, name, value, is_bytes);
-    if (what == Line::kMalformed) ++malformed;
-    if (what == Line::kImpossible) out.absent.add("impossible");
-    if (what != Line::kField) continue;
-    if (count == kMaxMeminfoFields) {
-      out.absent.add("beyond_bound");
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (trim(line).empty()) continue;
+    const std::size_t colon = line.find(':');
+    const std::string_view name = line.substr(0, colon);
+    if (colon == std::string_view::npos || name.empty() || is_blank(name.front())) {
+      fields.lost();
       continue;
     }
-    if (count == fields.size()) fields.emplace_back();
-    Meminfo::Field& field = fields[count++];
-    field.value = value;
+    if (count == kMaxMeminfoFields) {
+      fields.lost(kBeyondBound);
+      continue;
+    }
+    std::string_view number = line.substr(colon + 1);
+    const bool is_bytes = number.ends_with(" kB");
+    if (is_bytes) number.remove_suffix(3);
+    if (count == all.size()) all.emplace_back();
+    Meminfo::Field& field = all[count++];
+    field.value = fields.number(number, is_bytes ? kMostNumber / 1024 : kMostNumber);
+    if (field.value && is_bytes) *field.value *= 1024;
     if (field.name == name && field.is_bytes == is_bytes) continue;
     same_names = false;
     field.name = name;
     field.is_bytes = is_bytes;
     field.descriptor = descriptor_of(field);
   }
-  if (count == 0) return fail(Errc::kMalformed, "no line of the form 'Name: number'");
-  if (malformed > count) {
-    return fail(Errc::kMalformed, std::to_string(malformed) +
-                                      " lines are not 'Name: number', only " +
-                                      std::to_string(count) + " are");
-  }
-  // A number at the end of a text that was cut may have lost digits, or its unit.
-  if (text.back() != '\n') return lines.malformed("cut off: no newline at its end");
-  fields.resize(count);
-  if (!same_names) {
-    while (const auto twin = find_twin(fields, &Meminfo::Field::name)) {
-      fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(*twin));
-      ++malformed;
+  if (auto ok = fields.finish(text, "Name: number"); !ok) return ok;
+  if (!same_names || count != all.size()) {
+    all.resize(count);
+    while (const auto twin = find_twin(all, &Meminfo::Field::name)) {
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(*twin));
+      fields.lost();
     }
+    find_wholes(all);
   }
-  if (malformed > 0) out.absent.add("malformed", malformed);
-  drop_impossible(out);
+  for (Meminfo::Field& field : all) {
+    if (!field.whole) continue;
+    const auto& whole = all[*field.whole].value;
+    fields.bound(field.value, whole, whole.value_or(0) / 64);
+  }
   return {};
 }
 
@@ -187,11 +178,10 @@ Result<void> parse_meminfo(std::string_view text, Meminfo& out) {
 void MeminfoSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   for (const Meminfo::Field& field : reading_.fields) {
-    const auto value = static_cast<double>(field.value);
     if (field.descriptor->is_pattern()) {
-      out.put(*field.descriptor, value, field.name);
+      out.put(*field.descriptor, field.value, field.name);
     } else {
-      out.put(*field.descriptor, value);
+      out.put(*field.descriptor, field.value);
     }
   }
 }

@@ -21,10 +21,11 @@ namespace jetmem {
 
 struct Meminfo {
   struct Field {
-    std::string name;         // as printed: "Active(anon)"
-    std::uint64_t value = 0;  // bytes where `is_bytes`, else a count
+    std::string name;                    // as printed: "Active(anon)"
+    std::optional<std::uint64_t> value;  // bytes where `is_bytes`, else a count
     bool is_bytes = false;
     const Descriptor* descriptor = nullptr;
+    std::optional<std::size_t> whole;  // the field that it is a part of
   };
   std::vector<Field> fields;
   AbsentValues absent;
@@ -33,10 +34,8 @@ struct Meminfo {
   std::optional<std::uint64_t> find(std::string_view name) const;
 };
 
-// A line is absent as "malformed" where it is no "Name: number[ kB]", or its name was there before,
-// as "impossible" where the number is negative, wrapped below 0, or more is free than there is, as
-// "beyond_bound" after 256 fields. Errors: no field at all, more malformed lines than fields, no
-// newline at the end. `out` is reused: its storage, not its content.
+// Odd lines cost their field (collectors/fields.h): "impossible" is also a part that exceeds its
+// whole, "beyond_bound" what follows 256 fields. `out` is reused: its storage, not its content.
 Result<void> parse_meminfo(std::string_view text, Meminfo& out);
 
 class MeminfoSource final : public ParsedSource<MeminfoSource, Meminfo, parse_meminfo> {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/proc/pressure.h"
 
+#include <algorithm>
+#include <string>
+
 #include "base/text/text.h"
+#include "collectors/fields.h"
 
 namespace jetmem {
 namespace {
@@ -27,18 +31,14 @@ constexpr const Descriptor& kRatio = kPressureMetrics[0];
 constexpr const Descriptor& kSeconds = kPressureMetrics[1];
 
 // "12.34" -> 0.1234. The kernel always prints two decimals.
-std::optional<double> take_percent(std::string_view& text) {
-  if (text.empty() || !is_digit(text.front())) return std::nullopt;
-  std::string_view rest = text;
-  const auto whole = take_u64(rest);
-  if (!whole || rest.size() < 3 || rest[0] != '.' || !is_digit(rest[1]) || !is_digit(rest[2])) {
-    return std::nullopt;
-  }
-  const auto hundredths =
-      static_cast<std::uint64_t>(rest[1] - '0') * 10 + static_cast<std::uint64_t>(rest[2] - '0');
-  if (*whole > 100 || (*whole == 100 && hundredths > 0)) return std::nullopt;
-  text = rest.substr(3);
-  return static_cast<double>(*whole * 100 + hundredths) / 10000;
+std::optional<double> ratio(std::string_view word, Fields& fields) {
+  const std::size_t point = word.find('.');
+  std::string digits(word.substr(0, point));
+  digits += point == std::string_view::npos ? "" : word.substr(point + 1);
+  if (word.size() - std::min(point, word.size()) != 3) digits.clear();
+  const auto hundredths = fields.number(digits, 100 * 100);
+  if (!hundredths) return std::nullopt;
+  return static_cast<double>(*hundredths) / 10000;
 }
 
 std::string_view reason_of(const Error& error) {
@@ -64,56 +64,45 @@ const SourceInfo PressureSource::kInfo{
     .metrics = kPressureMetrics,
 };
 
-Result<void> parse_stall(std::string_view text, Stall& out) {
+Result<void> parse_stall(std::string_view text, Stall& out, AbsentValues& absent) {
   out = {};
+  Fields fields(absent);
   Lines lines(text);
-  std::string_view line;
-  while (lines.next(line)) {
-    std::string_view rest = line;
-    const bool is_some = take_prefix(rest, "some ");
-    if (!is_some && !take_prefix(rest, "full ")) {
-      return lines.malformed("expected 'some ' or 'full ', found '" + printable(line, 60) + "'");
+  for (std::string_view line; lines.next(line);) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string_view kind = take_word(line);
+    if (kind.empty()) continue;
+    std::optional<StallLine>* const slot = kind == "some"   ? &out.some
+                                           : kind == "full" ? &out.full
+                                                            : nullptr;
+    // Of two the first stands.
+    if (slot == nullptr || *slot) {
+      fields.lost();
+      continue;
     }
-    std::optional<StallLine>& slot = is_some ? out.some : out.full;
-    if (slot) return lines.malformed(is_some ? "'some' twice" : "'full' twice");
-    StallLine& parsed = slot.emplace();
-    for (std::size_t i = 0; i < kAverages.size(); ++i) {
-      const auto percent =
-          take_prefix(rest, kAverages[i]) ? take_percent(rest) : std::optional<double>();
-      if (!percent || !take_prefix(rest, " ")) {
-        return lines.malformed("expected '" + std::string(kAverages[i]) +
-                               "N.NN ' of at most 100.00, found '" + printable(line, 60) + "'");
+    StallLine& parsed = slot->emplace();
+    for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
+      for (std::size_t i = 0; i < kAverages.size(); ++i) {
+        if (take_prefix(word, kAverages[i])) parsed.average[i] = ratio(word, fields);
       }
-      parsed.average[i] = *percent;
+      if (take_prefix(word, "total=")) parsed.total_us = fields.number(word);
     }
-    const bool has_total = take_prefix(rest, "total=") && !rest.empty() && is_digit(rest.front());
-    const auto total = has_total ? take_u64(rest) : std::optional<std::uint64_t>();
-    if (!total) return lines.malformed("no 'total=' with a number that fits 64 bits");
-    if (!rest.empty()) {
-      return lines.malformed("'" + printable(rest, 20) + "' behind the total");
-    }
-    // A number at the end of a text that was cut may have lost digits.
-    if (line.data() + line.size() == text.data() + text.size()) {
-      return lines.malformed("cut off: no newline at its end");
-    }
-    parsed.total_us = *total;
   }
-  if (lines.number() == 0) return fail(Errc::kMalformed, "empty");
-  if (!out.some) return fail(Errc::kMalformed, "no 'some' line");
-  return {};
+  return fields.finish(text, "some avg10=N.NN avg60=N.NN avg300=N.NN total=N");
 }
 
 Result<void> parse_pressure(const Snapshot& snapshot, Pressure& out) {
   const std::array<std::optional<Stall>*, 3> slots{&out.memory, &out.io, &out.cpu};
   out.absent_reason = {};
+  out.absent.reset();
   std::optional<Error> first_error;
   bool all_absent = true;
   bool any = false;
   for (std::size_t i = 0; i < kPressurePaths.size(); ++i) {
     slots[i]->reset();
     const auto text = snapshot.text_of(kPressurePaths[i]);
-    Result<void> ok =
-        text ? parse_stall(*text, slots[i]->emplace()) : Result<void>(tl::unexpected(text.error()));
+    Result<void> ok = text ? parse_stall(*text, slots[i]->emplace(), out.absent)
+                           : Result<void>(tl::unexpected(text.error()));
     if (ok) {
       any = true;
       continue;
@@ -136,6 +125,7 @@ Result<void> parse_pressure(const Snapshot& snapshot, Pressure& out) {
 }
 
 void PressureSource::write(SampleWriter& out, WriteContext& context) const {
+  context.absent.add(reading_.absent);
   const std::array<const std::optional<Stall>*, 3> stalls{&reading_.memory, &reading_.io,
                                                           &reading_.cpu};
   const auto put_line = [&](const StallLine& line, std::string_view resource,
@@ -143,7 +133,9 @@ void PressureSource::write(SampleWriter& out, WriteContext& context) const {
     for (std::size_t w = 0; w < kWindows.size(); ++w) {
       out.put(kRatio, line.average[w], resource, kind, kWindows[w]);
     }
-    out.put(kSeconds, static_cast<double>(line.total_us) / 1e6, resource, kind);
+    if (line.total_us) {
+      out.put(kSeconds, static_cast<double>(*line.total_us) / 1e6, resource, kind);
+    }
   };
   for (std::size_t i = 0; i < stalls.size(); ++i) {
     if (!*stalls[i]) {

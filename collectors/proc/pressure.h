@@ -23,8 +23,8 @@
 namespace jetmem {
 
 struct StallLine {
-  std::array<double, 3> average{};  // of 10, 60 and 300 s; 0..1
-  std::uint64_t total_us = 0;       // since boot
+  std::array<std::optional<double>, 3> average{};  // of 10, 60 and 300 s; 0..1
+  std::optional<std::uint64_t> total_us;           // since boot
 };
 
 struct Stall {
@@ -39,11 +39,12 @@ struct Pressure {
   std::optional<Stall> cpu;
   // For each resource that is unset, in this order: why. Static text.
   std::array<std::string_view, 3> absent_reason{};
+  AbsentValues absent;  // fields of those that are set
 };
 
-// One resource's file. Errors: no "some" line, a line twice, a line that is not in the format
-// above, an average above 100 %.
-Result<void> parse_stall(std::string_view text, Stall& out);
+// One resource's file. An odd field costs that field (collectors/fields.h); an average above 100 %
+// is impossible.
+Result<void> parse_stall(std::string_view text, Stall& out, AbsentValues& absent);
 
 // All three files. An unavailable resource leaves the others alone. Errors: none of them is
 // available.

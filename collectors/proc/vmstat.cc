@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text/text.h"
+#include "collectors/fields.h"
 #include "collectors/storage.h"
 
 namespace jetmem {
@@ -193,40 +194,34 @@ bool is_name(std::string_view name) {
 }
 
 Result<void> parse_lines(std::string_view text, Vmstat& out) {
+  Fields fields(out.absent);
   Lines lines(text);
   std::size_t count = 0;
   bool same_names = true;  // as in the reading before: then nothing needs to be looked up
   for (std::string_view line; lines.next(line);) {
+    if (trim(line).empty()) continue;
     const std::string_view name = line.substr(0, line.find(' '));
     if (!is_name(name) || name.size() == line.size()) {
-      return lines.malformed("expected 'name number', found '" + printable(line, 60) + "'");
+      fields.lost();
+      continue;
     }
     if (count == kMaxVmstatFields) {
-      return lines.malformed("more than " + std::to_string(kMaxVmstatFields) + " names");
-    }
-    std::string_view rest = line.substr(name.size() + 1);
-    const auto value = take_u64(rest);
-    if (!value) {
-      return lines.malformed("no number that fits 64 bits behind '" + printable(name, 60) + "'");
-    }
-    if (!rest.empty()) {
-      return lines.malformed("'" + printable(rest, 20) + "' behind the number of '" +
-                             printable(name, 60) + "'");
+      fields.lost(kBeyondBound);
+      continue;
     }
     if (count == out.fields.size()) out.fields.emplace_back();
     Vmstat::Field& field = out.fields[count++];
-    field.value = *value;
+    field.value = fields.number(line.substr(name.size()));
     if (field.name == name) continue;
     same_names = false;
     field.name = name;
   }
-  if (count == 0) return fail(Errc::kMalformed, "empty");
-  if (text.back() != '\n') return lines.malformed("cut off: no newline at its end");
+  if (auto ok = fields.finish(text, "name number"); !ok) return ok;
   if (same_names && count == out.fields.size()) return {};
   out.fields.resize(count);
-  if (const auto twin = find_twin(out.fields, &Vmstat::Field::name)) {
-    return fail(Errc::kMalformed, "line " + std::to_string(*twin + 1) + ": name '" +
-                                      printable(out.fields[*twin].name, 60) + "' twice");
+  while (const auto twin = find_twin(out.fields, &Vmstat::Field::name)) {
+    out.fields.erase(out.fields.begin() + static_cast<std::ptrdiff_t>(*twin));
+    fields.lost();
   }
   find_parts(out);
   return {};
@@ -250,18 +245,22 @@ std::optional<std::uint64_t> Vmstat::find(std::string_view name) const {
 }
 
 Result<void> parse_vmstat(std::string_view text, Vmstat& out) {
+  out.absent.reset();
   auto ok = parse_lines(text, out);
   // What a refused text left behind must not be taken for checked names next time.
   if (!ok) out.fields.clear();
   return ok;
 }
 
-void VmstatSource::write(SampleWriter& out, WriteContext& /*context*/) const {
+void VmstatSource::write(SampleWriter& out, WriteContext& context) const {
+  context.absent.add(reading_.absent);
   for (std::size_t i = 0; i < reading_.parts.size();) {
     const std::size_t metric = reading_.parts[i].counter;
-    double sum = 0;
+    std::optional<double> sum = 0;
     for (; i < reading_.parts.size() && reading_.parts[i].counter == metric; ++i) {
-      sum += static_cast<double>(reading_.fields[reading_.parts[i].field].value);
+      const auto& value = reading_.fields[reading_.parts[i].field].value;
+      // Without one zone's share there is no sum.
+      sum = sum && value ? std::optional(*sum + static_cast<double>(*value)) : std::nullopt;
     }
     out.put(kVmstatMetrics[metric], sum);
   }

@@ -25,7 +25,7 @@ namespace jetmem {
 struct Vmstat {
   struct Field {
     std::string name;  // as printed
-    std::uint64_t value = 0;
+    std::optional<std::uint64_t> value;
   };
   std::vector<Field> fields;
 
@@ -35,13 +35,14 @@ struct Vmstat {
     std::uint16_t field = 0;    // index into fields
   };
   std::vector<Part> parts;
+  AbsentValues absent;
 
   // By the whole name as printed; pgscan_direct is not found in pgscan_direct_throttle.
   std::optional<std::uint64_t> find(std::string_view name) const;
 };
 
-// Errors: a line that is not "name number", a number beyond 64 bits, text behind the number, a
-// name given twice, no line at all. `out` is reused: its storage, not its content.
+// Odd lines cost their name, and the sum that it is a part of (collectors/fields.h). `out` is
+// reused: its storage, not its content.
 Result<void> parse_vmstat(std::string_view text, Vmstat& out);
 
 class VmstatSource final : public ParsedSource<VmstatSource, Vmstat, parse_vmstat> {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "base/text/text.h"
+#include "collectors/fields.h"
 #include "collectors/storage.h"
 
 namespace jetmem {
@@ -49,250 +49,129 @@ consteval const Descriptor& metric(std::string_view name) {
 }
 
 // In the order in which the kernel prints them.
-enum Field : unsigned {
-  kIsFree,
-  kIsBoost,
-  kIsMin,
-  kIsLow,
-  kIsHigh,
-  kIsPromo,
-  kIsSpanned,
-  kIsPresent,
-  kIsManaged,
-  kIsCma,
-  kIsFreeCma,
-  kFieldCount
+struct ZoneField {
+  std::string_view name;
+  std::optional<std::uint64_t> Zoneinfo::Zone::*value;
 };
-constexpr std::array<std::string_view, kFieldCount> kFieldNames{
-    "pages free", "boost",   "min",     "low", "high",        "promo",
-    "spanned",    "present", "managed", "cma", "nr_free_cma",
+constexpr std::array kZoneFields{
+    ZoneField{"pages free", &Zoneinfo::Zone::free},
+    ZoneField{"boost", &Zoneinfo::Zone::boost},
+    ZoneField{"min", &Zoneinfo::Zone::min},
+    ZoneField{"low", &Zoneinfo::Zone::low},
+    ZoneField{"high", &Zoneinfo::Zone::high},
+    ZoneField{"promo", &Zoneinfo::Zone::promo},
+    ZoneField{"spanned", &Zoneinfo::Zone::spanned},
+    ZoneField{"present", &Zoneinfo::Zone::present},
+    ZoneField{"managed", &Zoneinfo::Zone::managed},
+    ZoneField{"cma", &Zoneinfo::Zone::cma},
+    ZoneField{"nr_free_cma", &Zoneinfo::Zone::free_cma},
 };
-constexpr unsigned bit(Field field) { return 1U << field; }
-constexpr unsigned kRequired = bit(kIsFree) | bit(kIsMin) | bit(kIsLow) | bit(kIsHigh) |
-                               bit(kIsSpanned) | bit(kIsPresent) | bit(kIsManaged);
 
-constexpr std::string_view kNodeStats = "\n  per-node stats\n";
-constexpr std::string_view kFirstField = "\n  pages free ";
-constexpr std::string_view kPagesets = "pagesets";
-constexpr std::string_view kProtection = "protection: (";
+// Pages that CPUs have freed or taken and not yet handed in: 125 each.
+constexpr std::uint64_t kUncounted = 1U << 15;
 
-bool begins(const char* p, const char* end, std::string_view prefix) {
-  return static_cast<std::size_t>(end - p) >= prefix.size() &&
-         std::memcmp(p, prefix.data(), prefix.size()) == 0;
+// The field that a line begins with and a blank ends.
+const ZoneField* field_of(std::string_view line) {
+  for (const ZoneField& field : kZoneFields) {
+    const std::size_t size = field.name.size();
+    if (line.size() > size && line[size] == ' ' && line.starts_with(field.name)) return &field;
+  }
+  return nullptr;
 }
 
-// What was found in one zone's paragraph.
-struct Fields {
-  std::array<std::uint64_t, kFieldCount> values{};
-  unsigned seen = 0;
-  std::optional<std::uint64_t> protection;
+// The largest of "0, 0, 5673, 5673)"; nothing for anything else.
+std::optional<std::uint64_t> most_of_list(std::string_view rest) {
+  std::uint64_t most = 0;
+  do {
+    const auto value = take_u64(rest);
+    if (!value || *value > kMaxPages) return std::nullopt;
+    most = std::max(most, *value);
+  } while (take_prefix(rest, ", "));
+  return rest == ")" ? std::optional(most) : std::nullopt;
+}
 
-  std::optional<std::uint64_t> get(Field field) const {
-    return (seen & bit(field)) != 0 ? std::optional(values[field]) : std::nullopt;
-  }
-};
-
-// Goes through the file once. Most of its lines are counters that nobody needs here, so they are
-// stepped over and only counted when an error has to say where it is.
 class ZoneinfoParser {
  public:
-  ZoneinfoParser(std::string_view text, std::vector<Zoneinfo::Zone>& zones)
-      : text_(text), end_(text.data() + text.size()), zones_(zones) {}
+  explicit ZoneinfoParser(Zoneinfo& out) : out_(out), zones_(out.zones), fields_(out.absent) {}
 
-  Result<void> run() {
-    if (text_.empty()) return fail(Errc::kMalformed, "empty");
-    if (!ends_complete(text_)) {
-      return malformed_at(text_, text_.size(), "cut off: no newline at its end");
+  Result<void> run(std::string_view text) {
+    Lines lines(text);
+    for (std::string_view line; lines.next(line);) {
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      line.starts_with("Node ") ? begin_zone(line) : take_line(line);
     }
-    const char* p = text_.data();
-    while (p != end_) {
-      const char* const next = paragraph_end(p);
-      if (auto ok = paragraph(p, next); !ok) return ok;
-      p = next;
-    }
-    if (count_ == 0) return fail(Errc::kMalformed, "no zone");
-    zones_.resize(count_);
-    return same_zones_ ? Result<void>() : refuse_twins();
+    if (zone_ != nullptr) finish_zone();
+    return fields_.finish(text, "Node N, zone NAME");
   }
 
  private:
-  tl::unexpected<Error> malformed(const char* at, std::string_view what) const {
-    return malformed_at(text_, static_cast<std::size_t>(at - text_.data()), what);
-  }
-  std::string line_at(const char* p) const {
-    const auto* newline =
-        static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end_ - p)));
-    return printable({p, static_cast<std::size_t>(newline - p)}, 60);
-  }
-
-  // Where the next line that begins with "Node " stands. Capital N is so rare in this file that
-  // looking for it takes the CPU's widest steps.
-  const char* paragraph_end(const char* p) const {
-    while (true) {
-      ++p;
-      p = static_cast<const char*>(std::memchr(p, 'N', static_cast<std::size_t>(end_ - p)));
-      if (p == nullptr) return end_;
-      if (p[-1] == '\n' && begins(p, end_, "Node ")) return p;
+  void begin_zone(std::string_view line) {
+    if (zone_ != nullptr) finish_zone();
+    if (line.ends_with(", per-node stats")) return;
+    const auto id = take_zone(line);
+    if (id && trim(line).empty() && zones_.find(&Zoneinfo::Zone::id, *id) == nullptr &&
+        zones_.size() < kMaxZones) {
+      zone_ = &zones_.add();
+      zone_->id = *id;
+      return;
     }
+    out_.whole = false;
+    fields_.lost(zones_.size() == kMaxZones ? kBeyondBound : kMalformed);
   }
 
-  Result<void> paragraph(const char* p, const char* end) {
-    std::string_view rest(p, static_cast<std::size_t>(end - p));
-    const auto zone = take_zone(rest);
-    if (!zone) {
-      if (is_node_paragraph(rest)) return {};
-      return malformed(p, "expected 'Node N, zone NAME', found '" + line_at(p) + "'");
+  void take_line(std::string_view line) {
+    skip_blanks(line);
+    if (zone_ == nullptr) {
+      if (zones_.size() == 0 && !line.empty() && out_.whole) fields_.lost();
+      return;
     }
-    if (rest.front() != '\n') {
-      return malformed(p, "unexpected text behind the zone's name: '" + line_at(p) + "'");
+    if (line.starts_with("pagesets")) return finish_zone();
+    if (take_prefix(line, "protection: (")) {
+      zone_->protection = most_of_list(line);
+      if (!zone_->protection) fields_.lost();
+      return;
     }
-    if (count_ == kMaxZones) return malformed(p, "more than 256 zones");
-
-    Fields fields;
-    if (auto ok = body(rest.data(), end, fields); !ok) return ok;
-    for (unsigned i = 0; i < kFieldCount; ++i) {
-      const auto field = static_cast<Field>(i);
-      if ((kRequired & ~fields.seen & bit(field)) == 0) continue;
-      return malformed(p, "zone " + std::string(zone->name) + " has no '" +
-                              std::string(kFieldNames[field]) + "'");
-    }
-    store(*zone, fields);
-    return {};
+    const ZoneField* const field = field_of(line);
+    if (field == nullptr) return;
+    auto& value = zone_->*field->value;
+    // The first stands.
+    if (value) return fields_.lost();
+    value = fields_.number(line.substr(field->name.size()), kMaxPages);
   }
 
-  static bool is_node_paragraph(std::string_view text) {
-    return take_prefix(text, "Node ") && take_u64(text) && take_prefix(text, ", per-node stats\n");
-  }
-
-  // From the newline behind the zone's name to "pagesets" or the end of the paragraph.
-  Result<void> body(const char* p, const char* end, Fields& fields) {
-    if (begins(p, end, kNodeStats)) {
-      const void* first =
-          memmem(p, static_cast<std::size_t>(end - p), kFirstField.data(), kFirstField.size());
-      if (first != nullptr) p = static_cast<const char*>(first);
+  // What follows is no zone's. No part exceeds its whole.
+  void finish_zone() {
+    fields_.bound(zone_->present, zone_->spanned);
+    for (auto* part : {&zone_->managed, &zone_->cma}) fields_.bound(*part, zone_->present);
+    for (auto* part : {&zone_->free, &zone_->free_cma}) {
+      fields_.bound(*part, zone_->present, kUncounted);
     }
-    unsigned expected = kIsFree;
-    while (++p < end) {  // over the newline
-      while (*p == ' ') ++p;
-      // Most lines are nr_* counters and numa_*: one comparison each.
-      if (const auto field = *p == 'n' ? field_at(p, end, kIsFreeCma, 1)
-                                       : field_at(p, end, expected, kFieldCount)) {
-        if (auto ok = number(p + kFieldNames[*field].size(), *field, p, fields); !ok) return ok;
-        expected = *field + 1U;
-      } else if (begins(p, end, kPagesets)) {
-        return {};
-      } else if (begins(p, end, kProtection)) {
-        const char* const list = p + kProtection.size();
-        fields.protection = most_of_list({list, static_cast<std::size_t>(end - list)});
-      }
-      p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
-    }
-    return {};
+    zone_ = nullptr;
   }
 
-  // Which of `tries` fields begins at `p`, from `first` on: what the kernel prints next.
-  static std::optional<Field> field_at(const char* p, const char* end, unsigned first,
-                                       unsigned tries) {
-    for (unsigned i = 0; i < tries; ++i, ++first) {
-      if (first >= kFieldCount) first = 0;
-      const std::string_view name = kFieldNames[first];
-      if (*p != name[0] || !begins(p, end, name) || p[name.size()] != ' ') continue;
-      return static_cast<Field>(first);
-    }
-    return std::nullopt;
-  }
-
-  // The largest of "0, 0, 5673, 5673)\n"; nothing for anything else.
-  static std::optional<std::uint64_t> most_of_list(std::string_view rest) {
-    std::uint64_t most = 0;
-    do {
-      const auto value = take_u64(rest);
-      if (!value || *value > kMaxPages) return std::nullopt;
-      most = std::max(most, *value);
-    } while (take_prefix(rest, ", "));
-    return take_prefix(rest, ")\n") ? std::optional(most) : std::nullopt;
-  }
-
-  Result<void> number(const char* p, Field field, const char* line, Fields& fields) const {
-    const auto name = [&] { return "'" + std::string(kFieldNames[field]) + "'"; };
-    if ((fields.seen & bit(field)) != 0) return malformed(line, name() + " twice in one zone");
-    std::string_view rest(p, static_cast<std::size_t>(end_ - p));
-    const auto value = take_u64(rest);
-    // The text ends with a newline, so that something is always left.
-    if (!value || rest.front() != '\n') {
-      return malformed(line, "expected one number that fits 64 bits behind " + name() +
-                                 ", found '" + line_at(line) + "'");
-    }
-    if (*value > kMaxPages) {
-      return malformed(
-          line, name() + ": " + std::to_string(*value) + " pages are more than any machine has");
-    }
-    fields.values[field] = *value;
-    fields.seen |= bit(field);
-    return {};
-  }
-
-  void store(const ZoneText& id, const Fields& fields) {
-    if (count_ == zones_.size()) zones_.emplace_back();
-    Zoneinfo::Zone& zone = zones_[count_++];
-    if (!(zone.id == id)) {
-      zone.id = id;
-      same_zones_ = false;
-    }
-    zone.free = fields.values[kIsFree];
-    zone.min = fields.values[kIsMin];
-    zone.low = fields.values[kIsLow];
-    zone.high = fields.values[kIsHigh];
-    zone.spanned = fields.values[kIsSpanned];
-    zone.present = fields.values[kIsPresent];
-    zone.managed = fields.values[kIsManaged];
-    zone.boost = fields.get(kIsBoost);
-    zone.promo = fields.get(kIsPromo);
-    zone.cma = fields.get(kIsCma);
-    zone.free_cma = fields.get(kIsFreeCma);
-    zone.protection = fields.protection;
-  }
-
-  Result<void> refuse_twins() const {
-    const auto twin = find_twin(zones_, &Zoneinfo::Zone::id);
-    if (!twin) return {};
-    const ZoneId& id = zones_[*twin].id;
-    return malformed(paragraph_of(*twin),
-                     "zone " + id.name + " of node " + std::to_string(id.node) + " twice");
-  }
-
-  // Where the paragraph of this zone begins.
-  const char* paragraph_of(std::size_t zone) const {
-    for (const char* p = text_.data(); p != end_; p = paragraph_end(p)) {
-      std::string_view rest(p, static_cast<std::size_t>(end_ - p));
-      if (take_zone(rest) && zone-- == 0) return p;
-    }
-    return end_;
-  }
-
-  std::string_view text_;
-  const char* end_;
-  std::vector<Zoneinfo::Zone>& zones_;
-  std::size_t count_ = 0;
-  bool same_zones_ = true;  // as in the reading before: then none is there twice
+  Zoneinfo& out_;
+  Refill<Zoneinfo::Zone> zones_;
+  Fields fields_;
+  Zoneinfo::Zone* zone_ = nullptr;  // whose lines these are
 };
 
-// How many samples write_zone() writes.
-std::uint64_t samples_of(const Zoneinfo::Zone& zone) {
-  return 9U + (zone.cma ? 1U : 0U) + (zone.boost ? 1U : 0U) + (zone.free_cma ? 4U : 0U);
+std::optional<double> difference(const std::optional<std::uint64_t>& from,
+                                 const std::optional<std::uint64_t>& less) {
+  if (!from || !less) return std::nullopt;
+  return static_cast<double>(*from) - static_cast<double>(*less);
 }
 
-void write_zone(SampleWriter& out, const Zoneinfo::Zone& zone, double page_size) {
-  const std::uint32_t node = zone.id.node;
-  const std::string_view name = zone.id.name;
-  const auto bytes = [&](std::uint64_t pages) { return static_cast<double>(pages) * page_size; };
-  const auto put = [&](const Descriptor& descriptor, const std::optional<std::uint64_t>& pages,
-                       const auto&... labels) {
-    if (pages) out.put(descriptor, bytes(*pages), node, name, labels...);
+void write_zone(SampleWriter& out, const Zoneinfo::Zone& zone, WriteContext& context) {
+  const auto put = [&](const Descriptor& descriptor, const auto& pages, const auto&... labels) {
+    if (!pages) return;
+    if (!context.facts.page_size) return context.absent.add("page_size_unknown");
+    const auto page_size = static_cast<double>(*context.facts.page_size);
+    out.put(descriptor, static_cast<double>(*pages) * page_size, zone.id.node, zone.id.name,
+            labels...);
   };
   struct Watermark {
     std::string_view name;
-    std::uint64_t pages;
+    const std::optional<std::uint64_t>& pages;
   };
   const std::array<Watermark, 3> watermarks{
       {{"min", zone.min}, {"low", zone.low}, {"high", zone.high}}};
@@ -306,15 +185,16 @@ void write_zone(SampleWriter& out, const Zoneinfo::Zone& zone, double page_size)
     put(metric("jetmem_zone_watermark_bytes"), mark.pages, mark.name);
   }
   put(metric("jetmem_zone_watermark_boost_bytes"), zone.boost);
-
-  const auto put_distances = [&](double available, std::string_view request) {
-    for (const Watermark& mark : watermarks) {
-      out.put(metric("jetmem_zone_watermark_distance_bytes"), available - bytes(mark.pages), node,
-              name, mark.name, request);
-    }
-  };
-  put_distances(bytes(zone.free), "movable");
-  if (zone.free_cma) put_distances(bytes(zone.free) - bytes(*zone.free_cma), "unmovable");
+  for (const Watermark& mark : watermarks) {
+    put(metric("jetmem_zone_watermark_distance_bytes"), difference(zone.free, mark.pages),
+        mark.name, "movable");
+  }
+  for (const Watermark& mark : watermarks) {
+    auto distance = difference(zone.free, mark.pages);
+    if (!zone.free_cma || !distance) continue;
+    *distance -= static_cast<double>(*zone.free_cma);
+    put(metric("jetmem_zone_watermark_distance_bytes"), distance, mark.name, "unmovable");
+  }
 }
 
 }  // namespace
@@ -335,21 +215,15 @@ const Zoneinfo::Zone* Zoneinfo::find(const ZoneId& id) const {
 }
 
 Result<void> parse_zoneinfo(std::string_view text, Zoneinfo& out) {
-  auto ok = ZoneinfoParser(text, out.zones).run();
-  // What a refused text left behind must not be taken for checked zones next time.
-  if (!ok) out.zones.clear();
-  return ok;
+  out.absent.reset();
+  out.whole = true;
+  return ZoneinfoParser(out).run(text);
 }
 
 void ZoneinfoSource::write(SampleWriter& out, WriteContext& context) const {
-  const auto page_size = context.facts.page_size;
+  context.absent.add(reading_.absent);
   for (const Zoneinfo::Zone& zone : reading_.zones) {
-    if (!zone.is_populated()) continue;
-    if (page_size) {
-      write_zone(out, zone, static_cast<double>(*page_size));
-    } else {
-      context.absent.add("page_size_unknown", samples_of(zone));
-    }
+    if (zone.is_populated()) write_zone(out, zone, context);
   }
 }
 

@@ -25,7 +25,6 @@
 // memory are printed from 4.12 on and end with the protection line. Fields are taken by name
 // wherever they stand between the zone's first line and "pagesets"; unknown lines are passed over,
 // and so is a paragraph "Node 0, per-node stats" (proposed upstream in place of the lines above).
-// A protection line that is not in this format is passed over too.
 //
 // Since 5.0 the kernel adds the boost to what it prints as min, low and high (min_wmark_pages and
 // its kin in include/linux/mmzone.h), and its own checks use these sums: a boost of 6463 pages on
@@ -47,13 +46,14 @@ namespace jetmem {
 struct Zoneinfo {
   struct Zone {
     ZoneId id;
-    std::uint64_t free = 0;  // free CMA pages included
-    std::uint64_t min = 0;   // watermarks in force, the boost included
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
-    std::uint64_t spanned = 0;  // holes included
-    std::uint64_t present = 0;
-    std::uint64_t managed = 0;  // what the page allocator owns
+    // Absent where it is not printed, or odd.
+    std::optional<std::uint64_t> free;  // free CMA pages included
+    std::optional<std::uint64_t> min;   // watermarks in force, the boost included
+    std::optional<std::uint64_t> low;
+    std::optional<std::uint64_t> high;
+    std::optional<std::uint64_t> spanned;  // holes included
+    std::optional<std::uint64_t> present;
+    std::optional<std::uint64_t> managed;  // what the page allocator owns
     std::optional<std::uint64_t> boost;
     std::optional<std::uint64_t> promo;
     std::optional<std::uint64_t> cma;
@@ -61,18 +61,19 @@ struct Zoneinfo {
     // The most of its protection line: kept here from requests that may use higher zones.
     std::optional<std::uint64_t> protection;
 
-    bool is_populated() const { return managed > 0; }
+    bool is_populated() const { return managed != 0U; }
+    void clear() { *this = {}; }
     bool operator==(const Zone&) const = default;
   };
   std::vector<Zone> zones;  // those without memory too
+  bool whole = true;        // whether these are all that the text has
+  AbsentValues absent;
 
   const Zone* find(const ZoneId& id) const;
 };
 
-// Errors: no zone at all, a text that does not begin with "Node N, zone NAME", a zone twice or
-// without one of its plain fields, a field twice or without a number, a number beyond 2^52 pages,
-// more than 256 zones, a text that does not end with a newline. `out` is reused: its storage, not
-// its content.
+// An odd field costs that field (collectors/fields.h), an odd "Node N, zone NAME" its zone. `out`
+// is reused: its storage, not its content.
 Result<void> parse_zoneinfo(std::string_view text, Zoneinfo& out);
 
 class ZoneinfoSource final : public ParsedSource<ZoneinfoSource, Zoneinfo, parse_zoneinfo> {

@@ -266,8 +266,8 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
     extras_.dmabuf[process->group] += bytes;
     extras_.beside[at] += bytes;
     if (extras_.has_mapped) {
-      const std::uint64_t mapped =
-          std::min(holder.mapped_bytes, process->shared_pages * *context.facts.page_size);
+      const std::uint64_t pages = process->shared_pages.value_or(process->resident_pages);
+      const std::uint64_t mapped = std::min(holder.mapped_bytes, pages * *context.facts.page_size);
       extras_.mapped[process->group] += mapped;
       extras_.beside[at] -= mapped;
     }
@@ -316,7 +316,7 @@ void ProcessesSource::find_newcomers(std::uint64_t page) const {
     newcomer.pid = extras_.largest[i].pid;
     newcomer.processes = group.processes;
     newcomer.resident = group.resident_pages * page;
-    newcomer.shared = group.shared_pages * page;
+    if (group.shared_unknown == 0) newcomer.shared = group.shared_pages * page;
     if (extras_.has_gpu) newcomer.gpu = extras_.gpu[i];
     if (extras_.has_dmabuf) newcomer.dmabuf = extras_.dmabuf[i];
     if (extras_.has_mapped) newcomer.mapped = extras_.mapped[i];
@@ -329,6 +329,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   out.put(metric("jetmem_processes_omitted"), reading_.denied, "denied");
   out.put(metric("jetmem_processes_omitted"), reading_.left_out, "bound");
   out.put(metric("jetmem_processes_omitted"), reading_.malformed, "malformed");
+  context.absent.add(reading_.absent);
   if (reading_.hidden) context.absent.add("processes_hidden");
   if (!context.facts.page_size) {
     context.absent.add("page_size_unknown");
@@ -350,6 +351,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     std::uint64_t processes = 0;
     std::uint64_t resident = 0;
     std::uint64_t shared = 0;
+    std::uint64_t shared_unknown = 0;
     std::uint64_t gpu = 0;
     std::uint64_t dmabuf = 0;
     std::uint64_t mapped = 0;
@@ -360,6 +362,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
       processes += group.processes;
       resident += group.resident_pages;
       shared += group.shared_pages;
+      shared_unknown += group.shared_unknown;
       gpu += gpu_bytes;
       dmabuf += dmabuf_bytes;
     }
@@ -370,8 +373,10 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     out.put(metric("jetmem_process_group_processes"), sums.processes, command, unit, container);
     out.put(metric("jetmem_process_group_resident_bytes"), sums.resident * page, command, unit,
             container);
-    out.put(metric("jetmem_process_group_shared_bytes"), sums.shared * page, command, unit,
-            container);
+    if (sums.shared_unknown == 0) {
+      out.put(metric("jetmem_process_group_shared_bytes"), sums.shared * page, command, unit,
+              container);
+    }
     if (extras_.has_gpu) {
       out.put(metric("jetmem_process_group_gpu_bytes"), sums.gpu, command, unit, container);
     }
@@ -396,6 +401,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     rest.processes -= sums.processes;
     rest.resident -= sums.resident;
     rest.shared -= sums.shared;
+    rest.shared_unknown -= sums.shared_unknown;
     rest.gpu -= sums.gpu;
     rest.dmabuf -= sums.dmabuf;
     rest.mapped -= sums.mapped;

@@ -281,11 +281,12 @@ class PowerFiles {
       text->remove_suffix(behind.size());
     }
     const auto value = text ? parse_i64(*text) : std::nullopt;
-    const double number = value ? static_cast<double>(*value) * unit : kMost;
-    if (number > -kMost && number < kMost) {
+    if (!value) return bad(record);
+    const double number = static_cast<double>(*value) * unit;
+    if (std::abs(number) < kMost) {
       into = number;
     } else {
-      bad(record);
+      out_.absent.add(kImpossible);
     }
   }
 

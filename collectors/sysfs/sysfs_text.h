@@ -12,6 +12,7 @@
 
 #include "base/root/snapshot.h"
 #include "base/text/text.h"
+#include "collectors/fields.h"
 
 namespace jetmem {
 
@@ -46,10 +47,6 @@ inline std::string_view reason_of_errno(int error) {
   if (error == EAGAIN || error == ENODEV || error == ENXIO) return "powered_off";
   return error == EBUSY ? "offline" : "unreadable";
 }
-
-// Reasons of what is there and cannot be used.
-inline constexpr std::string_view kMalformed = "malformed";
-inline constexpr std::string_view kBeyondBound = "beyond_bound";
 
 inline std::string_view reason_of_denied(int error) {
   return is_denied(error) ? "denied" : "unreadable";

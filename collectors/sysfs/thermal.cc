@@ -124,10 +124,15 @@ std::optional<Thermal::Kind> kind_of(std::string_view text) {
   return std::nullopt;
 }
 
-bool is_placeholder(std::string_view type, std::int64_t millidegrees) {
+bool is_whole_degrees(std::int64_t millidegrees) { return millidegrees > 0 && millidegrees <= 200; }
+
+// Old vendor kernels print whole degrees: 48 is 0.048 C only where a sensor has such steps, or
+// where another zone is as cold.
+bool is_placeholder(std::string_view type, std::int64_t millidegrees, bool is_cold) {
   if (millidegrees < -200'000 || millidegrees > 1'000'000) return true;
-  // Old vendor kernels print whole degrees: no chip that runs is so near to 0 C.
-  if (millidegrees > 0 && millidegrees <= 200) return true;
+  if (is_whole_degrees(millidegrees)) {
+    return millidegrees % 100 != 0 && millidegrees % 125 != 0 && !is_cold;
+  }
   return type == "PMIC-Die" && (millidegrees == 50'000 || millidegrees == 100'000);
 }
 
@@ -304,11 +309,21 @@ class ThermalFiles {
     const auto millidegrees = one_i64(*text);
     if (!millidegrees) {
       add_absent(kMalformed);
-    } else if (is_placeholder(zone.type, *millidegrees)) {
+    } else if (is_placeholder(zone.type, *millidegrees, is_cold())) {
       add_absent(kPlaceholder);
     } else {
       zone.celsius = static_cast<double>(*millidegrees) / 1000;
     }
+  }
+
+  // Whether a zone is near 0 C that surely counts in millidegrees.
+  bool is_cold() const {
+    return std::any_of(zones_.begin(), zones_.end(), [&](const RawZone& zone) {
+      if (zone.temp == kNoRecord || !file(zone.temp).ok()) return false;
+      const auto millidegrees = one_i64(file(zone.temp).text);
+      return millidegrees && !is_whole_degrees(*millidegrees) && *millidegrees > -60'000 &&
+             *millidegrees != 0 && *millidegrees < 20'000;
+    });
   }
 
   void finish_mode(Record record, Thermal::Zone& zone) {

@@ -26,7 +26,8 @@
 //   placeholder  below -200 C (-256000 is one driver's "off") or above 1000 C. Also the zone
 //                PMIC-Die at exactly 50 or 100 C: its chip has no thermometer, only two alarms; the
 //                driver says 100 (some 50) for "no alarm", 120 and 140 for the alarms, which stay.
-//                And a cooling state of -1, the kernel's "no state" (intel_powerclamp at rest).
+//                And 1 to 200 thousandths where they are whole degrees of an old kernel. And a
+//                cooling state of -1, the kernel's "no state" (intel_powerclamp at rest).
 //   trip_unset   a limit that says "none": at or below -273 C (-2147483648, -274000), above 1000 C,
 //                and 0 C or less for all but active trips (fans may well start at 0).
 //   binding_unknown  whether a trip does something is not known, as what is bound to its zone could

@@ -90,7 +90,7 @@ consteval const Descriptor& zram_metric(std::string_view name) {
 
 constexpr std::string_view kBlock = "/sys/block/";
 constexpr std::size_t kMaxPath = 4096;
-constexpr std::uint64_t kMostKib = UINT64_MAX >> 10;
+constexpr std::uint64_t kMostKib = kMostNumber >> 10;
 
 struct RawDevice {
   std::string_view name;
@@ -124,21 +124,6 @@ void unescape(std::string_view text, std::string& out) {
       out += text[i];
     }
   }
-}
-
-// Up to N numbers of one line. How many; nothing when the text is not numbers to its end.
-template <std::size_t N>
-std::optional<std::size_t> numbers(std::string_view text, std::array<std::uint64_t, N>& out) {
-  const auto line = one_value(text);
-  if (!line) return std::nullopt;
-  std::string_view rest = *line;
-  std::size_t count = 0;
-  while (!rest.empty()) {
-    const auto value = take_u64(rest);
-    if (!value || (!rest.empty() && !is_blank(rest.front()))) return std::nullopt;
-    if (count < N) out[count++] = *value;  // newer kernels may add columns
-  }
-  return count;
 }
 
 class ZramFiles {
@@ -234,37 +219,43 @@ class ZramFiles {
     device.algorithm = text.substr(open + 1, close - open - 1);
   }
 
-  void finish_mm_stat(Record record, Zram::Device& device) {
-    std::array<std::uint64_t, 8> value{};
-    const auto count = numbers(file(record).text, value);
-    if (!count || *count < 5) {
-      bad(record);
-      return;
+  using Column = std::optional<std::uint64_t> Zram::Device::*;
+
+  // The columns of a file of one line, as far as the kernel prints them; the first `least` it does.
+  template <std::size_t N>
+  void finish_columns(Record record, Zram::Device& device, const std::array<Column, N>& columns,
+                      std::size_t least) {
+    std::string_view line = one_value(file(record).text).value_or(std::string_view());
+    std::array<std::string_view, N> words;
+    for (std::string_view& word : words) word = take_word(line);
+    if (words[least - 1].empty()) return bad(record);
+    Fields fields(out_.absent);
+    for (std::size_t i = 0; i < N && !words[i].empty(); ++i) {
+      if (columns[i] == nullptr) continue;
+      device.*columns[i] = fields.number(words[i], kMostMemory);
+      if (device.*columns[i]) figure();
     }
-    figure();
-    device.original_bytes = value[0];
-    device.compressed_bytes = value[1];
-    device.used_bytes = value[2];
-    device.limit_bytes = value[3];
-    device.max_used_bytes = value[4];
-    if (*count > 5) device.same_pages = value[5];
-    if (*count > 7) device.huge_pages = value[7];
+  }
+
+  void finish_mm_stat(Record record, Zram::Device& device) {
+    static constexpr std::array<Column, 8> kColumns{&Zram::Device::original_bytes,
+                                                    &Zram::Device::compressed_bytes,
+                                                    &Zram::Device::used_bytes,
+                                                    &Zram::Device::limit_bytes,
+                                                    &Zram::Device::max_used_bytes,
+                                                    &Zram::Device::same_pages,
+                                                    nullptr,
+                                                    &Zram::Device::huge_pages};
+    finish_columns(record, device, kColumns, 5);
   }
 
   void finish_io_stat(Record record, Zram::Device& device) {
-    std::array<std::uint64_t, 4> value{};
-    const auto count = numbers(file(record).text, value);
-    if (!count || *count < 2) {
-      bad(record);
-      return;
-    }
-    figure();
-    device.failed_reads = value[0];
-    device.failed_writes = value[1];
+    static constexpr std::array<Column, 2> kColumns{&Zram::Device::failed_reads,
+                                                    &Zram::Device::failed_writes};
+    finish_columns(record, device, kColumns, kColumns.size());
   }
 
-  // A line that cannot be understood leaves out its area; a table without its header or its last
-  // newline is none.
+  // A table without its header or its last newline is none.
   Result<void> finish_areas() {
     Refill<Zram::Area> areas(out_.areas);
     if (swaps_ == kNoRecord) return fail(Errc::kAbsent, "no /proc/swaps");
@@ -286,6 +277,7 @@ class ZramFiles {
         out_.areas_known = false;
         continue;
       }
+      if (trim(line).empty()) continue;
       if (!take_area(line, areas)) {
         out_.absent.add(kMalformed);
         out_.areas_known = false;
@@ -294,21 +286,26 @@ class ZramFiles {
     return {};
   }
 
-  static bool take_area(std::string_view line, Refill<Zram::Area>& areas) {
-    const std::string_view name = take_word(line);
-    const std::string_view type = take_word(line);
-    const auto size = take_u64(line);
-    const auto used = take_u64(line);
-    const auto priority = take_i64(line);
-    if (!size || !used || !priority || !trim(line).empty()) return false;
+  // False for what is no line of an area.
+  bool take_area(std::string_view line, Refill<Zram::Area>& areas) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    std::array<std::string_view, 5> words;
+    for (std::string_view& word : words) word = take_word(line);
+    const auto& [name, type, size, used, priority] = words;
+    if (priority.empty() || !trim(line).empty()) return false;
     if (name.size() > kMaxPath || type.size() > 32) return false;
-    if (*size > kMostKib || *used > *size) return false;
+    Fields fields(out_.absent);
     Zram::Area& area = areas.add();
     unescape(name, area.device);
     area.type = type;
-    area.bytes = *size << 10;
-    area.used_bytes = *used << 10;
-    area.priority = *priority;
+    area.bytes = fields.number(size, kMostKib);
+    area.used_bytes = fields.number(used, kMostKib);
+    fields.bound(area.used_bytes, area.bytes);
+    for (auto* const kib : {&area.bytes, &area.used_bytes}) {
+      if (*kib) **kib <<= 10;
+    }
+    area.priority = parse_i64(priority);
+    if (!area.priority) fields.lost();
     return true;
   }
 

@@ -21,7 +21,8 @@
 // What zram uses is taken out of the same memory that it is to relieve: a page that cannot be
 // compressed ("huge") is only moved.
 //
-// Omitted and counted: malformed, unreadable, denied, beyond_bound (32 devices, 64 areas).
+// Omitted and counted: malformed, impossible, unreadable, denied, beyond_bound (32 devices, 64
+// areas).
 #pragma once
 
 #include <cstdint>
@@ -62,9 +63,9 @@ struct Zram {
   struct Area {
     std::string device;  // its escapes undone
     std::string type;    // "partition" or "file"
-    std::uint64_t bytes = 0;
-    std::uint64_t used_bytes = 0;
-    std::int64_t priority = 0;
+    std::optional<std::uint64_t> bytes;
+    std::optional<std::uint64_t> used_bytes;
+    std::optional<std::int64_t> priority;
 
     void clear() { reset_keeping(*this, &Area::device, &Area::type); }
     bool operator==(const Area&) const = default;

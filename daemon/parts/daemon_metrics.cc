@@ -157,12 +157,14 @@ void ProcessUsage::write(SampleWriter& out, const Facts& facts, pid_t pid, std::
   if (!stat) return;
   const auto ticks = static_cast<double>(facts.clock_ticks_per_second.value_or(0));
   if (ticks > 0) {
-    out.put(kMetrics[kCpu], static_cast<double>(stat->utime_ticks + stat->stime_ticks) / ticks,
-            name);
-    if (facts.boot_time) {
+    if (stat->utime_ticks && stat->stime_ticks) {
+      out.put(kMetrics[kCpu], static_cast<double>(*stat->utime_ticks + *stat->stime_ticks) / ticks,
+              name);
+    }
+    if (facts.boot_time && stat->start_ticks) {
       out.put(
           kMetrics[kStartTime],
-          static_cast<double>(*facts.boot_time) + static_cast<double>(stat->start_ticks) / ticks,
+          static_cast<double>(*facts.boot_time) + static_cast<double>(*stat->start_ticks) / ticks,
           name);
     }
   }
@@ -170,7 +172,7 @@ void ProcessUsage::write(SampleWriter& out, const Facts& facts, pid_t pid, std::
   if (facts.page_size && resident) {
     out.put(kMetrics[kRss], static_cast<double>(*resident * *facts.page_size), name);
   }
-  out.put(kMetrics[kThreads], static_cast<double>(stat->threads), name);
+  out.put(kMetrics[kThreads], stat->threads, name);
   const std::string_view adjustment = read_proc(pid, "oom_score_adj", buffer);
   if (const auto value = parse_i64(adjustment.substr(0, adjustment.find('\n')))) {
     out.put(kMetrics[kOomScoreAdj], static_cast<double>(*value), name);

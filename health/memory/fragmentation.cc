@@ -158,7 +158,9 @@ void Fragmentation::write(SampleWriter& out, WriteContext& context) {
       context.absent.add("no_free_block_outside_cma");
     }
   }
-  if (!all_known) {
+  if (!buddyinfo->whole) {
+    context.absent.add("zone_unknown");
+  } else if (!all_known) {
     context.absent.add("free_cma_unknown");
   } else if (best) {
     out.put(kFragmentationMetrics[kBestOutsideCma], *best);

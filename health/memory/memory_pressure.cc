@@ -16,19 +16,21 @@ constexpr std::array kMemoryPressureMetrics{
 
 constexpr std::array<std::string_view, 2> kMemoryPressureSources{"pressure", "zoneinfo"};
 
-// What a request finds in the zone.
+// What a request finds in the zone, whose free pages are known.
 std::uint64_t usable(const Zoneinfo::Zone& zone, bool movable) {
   const std::uint64_t cma = movable ? 0 : zone.free_cma.value_or(0);
   const std::uint64_t kept = cma + zone.protection.value_or(0);
-  return zone.free > kept ? zone.free - kept : 0;
+  return *zone.free > kept ? *zone.free - kept : 0;
 }
 
 }  // namespace
 
 std::optional<PressureLevel> pressure_level(const Pressure& pressure) {
   if (!pressure.memory || !pressure.memory->some) return std::nullopt;
-  const double some = pressure.memory->some->average[0];
-  const double full = pressure.memory->full ? pressure.memory->full->average[0] : 0;
+  const auto& some_10s = pressure.memory->some->average[0];
+  if (!some_10s) return std::nullopt;
+  const double some = *some_10s;
+  const double full = pressure.memory->full ? pressure.memory->full->average[0].value_or(0) : 0;
   if (full >= kSevereFull) return PressureLevel::kSevere;
   if (full >= kStallsFull || some >= kStallsSome) return PressureLevel::kStalls;
   return some >= kReclaimSome ? PressureLevel::kReclaim : PressureLevel::kNone;
@@ -36,17 +38,19 @@ std::optional<PressureLevel> pressure_level(const Pressure& pressure) {
 
 std::optional<PressureLevel> pressure_level(const Zoneinfo& zoneinfo) {
   const auto& zones = zoneinfo.zones;
+  // The one that is missing may have room.
+  if (!zoneinfo.whole) return std::nullopt;
   const bool movable = std::any_of(zones.begin(), zones.end(), [](const Zoneinfo::Zone& zone) {
     return zone.is_populated() && zone.id.name == "Movable";
   });
   std::optional<PressureLevel> level;
   for (const Zoneinfo::Zone& zone : zones) {
     if (!zone.is_populated()) continue;
-    if (!zone.protection) return std::nullopt;
+    if (!zone.protection || !zone.free || !zone.low || !zone.min) return std::nullopt;
     const std::uint64_t found = usable(zone, movable);
-    const PressureLevel here = found > zone.low   ? PressureLevel::kNone
-                               : found > zone.min ? PressureLevel::kReclaim
-                                                  : PressureLevel::kStalls;
+    const PressureLevel here = found > *zone.low   ? PressureLevel::kNone
+                               : found > *zone.min ? PressureLevel::kReclaim
+                                                   : PressureLevel::kStalls;
     level = std::min(level.value_or(here), here);
   }
   return level;

@@ -94,19 +94,19 @@ TEST(ReadBack, Buddyinfo) {
 std::string text_of(const Zoneinfo::Zone& zone, bool is_first, RandomInput& random) {
   std::string out = print("Node %u, zone %8s\n", zone.id.node, zone.id.name.c_str());
   if (is_first) out += "  per-node stats\n      nr_inactive_anon 4711\n      min_things 3\n";
-  out += print("  pages free     %llu\n", wide(zone.free));
+  out += print("  pages free     %llu\n", wide(*zone.free));
   if (zone.boost) out += print("        boost    %llu\n", wide(*zone.boost));
   out += print("        min      %llu\n        low      %llu\n        high     %llu\n",
-               wide(zone.min), wide(zone.low), wide(zone.high));
+               wide(*zone.min), wide(*zone.low), wide(*zone.high));
   if (zone.promo) out += print("        promo    %llu\n", wide(*zone.promo));
   out += print("        spanned  %llu\n        present  %llu\n        managed  %llu\n",
-               wide(zone.spanned), wide(zone.present), wide(zone.managed));
+               wide(*zone.spanned), wide(*zone.present), wide(*zone.managed));
   if (zone.cma) out += print("        cma      %llu\n", wide(*zone.cma));
   if (zone.protection) {
     out += print("        protection: (0, %llu, %llu)\n", wide(random.number(*zone.protection)),
                  wide(*zone.protection));
   }
-  out += print("      nr_free_pages %llu\n      nr_zone_inactive_anon 5\n", wide(zone.free));
+  out += print("      nr_free_pages %llu\n      nr_zone_inactive_anon 5\n", wide(*zone.free));
   if (zone.free_cma) out += print("      nr_free_cma  %llu\n", wide(*zone.free_cma));
   return out + "  pagesets\n    cpu: 0\n              count: 3\n              high:  378\n";
 }
@@ -120,13 +120,19 @@ TEST(ReadBack, Zoneinfo) {
     for (const ZoneId& id : zones_of(random, 6)) {
       Zoneinfo::Zone zone;
       zone.id = id;
-      for (auto field : {&Zoneinfo::Zone::free, &Zoneinfo::Zone::min, &Zoneinfo::Zone::low,
-                         &Zoneinfo::Zone::high, &Zoneinfo::Zone::spanned, &Zoneinfo::Zone::present,
-                         &Zoneinfo::Zone::managed}) {
+      zone.spanned = random.number(kMaxPages);
+      zone.present = random.number(*zone.spanned);
+      for (auto field : {&Zoneinfo::Zone::free, &Zoneinfo::Zone::managed}) {
+        zone.*field = random.number(*zone.present);
+      }
+      for (auto field : {&Zoneinfo::Zone::min, &Zoneinfo::Zone::low, &Zoneinfo::Zone::high}) {
         zone.*field = random.number(kMaxPages);
       }
-      for (auto field : {&Zoneinfo::Zone::boost, &Zoneinfo::Zone::promo, &Zoneinfo::Zone::cma,
-                         &Zoneinfo::Zone::free_cma, &Zoneinfo::Zone::protection}) {
+      for (auto field : {&Zoneinfo::Zone::cma, &Zoneinfo::Zone::free_cma}) {
+        zone.*field = random.maybe(*zone.present);
+      }
+      for (auto field :
+           {&Zoneinfo::Zone::boost, &Zoneinfo::Zone::promo, &Zoneinfo::Zone::protection}) {
         zone.*field = random.maybe(kMaxPages);
       }
       text += text_of(zone, zones.empty(), random);
@@ -146,7 +152,7 @@ TEST(ReadBack, Vmstat) {
     std::vector<std::uint64_t> values;
     std::string text;
     for (const std::string& name : names) {
-      values.push_back(random.number());
+      values.push_back(random.number(INT64_MAX));
       text += name + " " + std::to_string(values.back()) + "\n";
     }
     const auto ok = parse_vmstat(text, reused);
@@ -159,12 +165,13 @@ TEST(ReadBack, Vmstat) {
 TEST(ReadBack, Pressure) {
   RandomInput random(5);
   Stall reused;
+  AbsentValues absent;
   for (int cycle = 0; cycle < 2000; ++cycle) {
     std::string text;
     std::array<std::uint64_t, 8> printed{};
     for (std::uint64_t& number : printed) number = random.below(10'001);
-    printed[3] = random.number();
-    printed[7] = random.number();
+    printed[3] = random.number(INT64_MAX);
+    printed[7] = random.number(INT64_MAX);
     const bool has_full = !random.one_in(3);
     for (std::size_t line = 0; line < (has_full ? 2U : 1U); ++line) {
       const std::uint64_t* const of = printed.data() + 4 * line;
@@ -173,14 +180,14 @@ TEST(ReadBack, Pressure) {
                     wide(of[1] / 100), wide(of[1] % 100), wide(of[2] / 100), wide(of[2] % 100),
                     wide(of[3]));
     }
-    const auto ok = parse_stall(text, reused);
+    const auto ok = parse_stall(text, reused, absent);
     ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
     ASSERT_EQ(reused.full.has_value(), has_full);
     for (std::size_t line = 0; line < (has_full ? 2U : 1U); ++line) {
       const StallLine& read = line == 0 ? *reused.some : *reused.full;
       EXPECT_EQ(read.total_us, printed[4 * line + 3]);
       for (std::size_t i = 0; i < 3; ++i) {
-        EXPECT_NEAR(read.average[i], static_cast<double>(printed[4 * line + i]) / 10'000, 1e-9);
+        EXPECT_NEAR(*read.average[i], static_cast<double>(printed[4 * line + i]) / 10'000, 1e-9);
       }
     }
   }

@@ -304,10 +304,10 @@ TEST_F(RecentEventsTest, EvidenceIsCountedByKind) {
   EXPECT_EQ(fixture.left_out("needs_two_readings"), 1U);
   wait(seconds(1));
   EXPECT_EQ(fixture.sample(kEvidence), 0);
-  vmstat.fields[2].value += 3;
+  *vmstat.fields[2].value += 3;
   wait(seconds(1));
   EXPECT_EQ(fixture.sample(kEvidence), 1);
-  vmstat.fields[1].value += 1;
+  *vmstat.fields[1].value += 1;
   wait(seconds(1));
   wait(minutes(5));
   EXPECT_EQ(fixture.sample(kEvidence), 2);
@@ -338,17 +338,17 @@ TEST_F(RecentEventsTest, CountersThatGoBackBeginAnew) {
 TEST_F(RecentEventsTest, WhatHappensWhileAProbeRunsIsNoEvidence) {
   begin_with_vmstat();
   tally().probe_begins(clock.boot());
-  vmstat.fields[2].value += 3;
+  *vmstat.fields[2].value += 3;
   failed_allocation(4, clock.boot(), "jetmem-probe");
   wait(seconds(2));
   EXPECT_EQ(fixture.sample(kEvidence), 0);
   tally().probe_ended(clock.boot());
   wait(seconds(5));
-  vmstat.fields[2].value += 3;
+  *vmstat.fields[2].value += 3;
   wait(seconds(10));
   EXPECT_EQ(fixture.sample(kEvidence), 0) << "vmstat is read now and then";
   wait(seconds(30));
-  vmstat.fields[2].value += 3;
+  *vmstat.fields[2].value += 3;
   wait(seconds(1));
   EXPECT_EQ(fixture.sample(kEvidence), 1);
 }
@@ -377,11 +377,11 @@ TEST(RecentEventsOptions, WhenTheProbeRanIsKnownWithoutTheLog) {
   };
   after(hours(1));
   log.tally().probe_begins(clock.boot());
-  vmstat.fields[0].value += 3;
+  *vmstat.fields[0].value += 3;
   EXPECT_EQ(after(seconds(2)), 0);
   log.tally().probe_ended(clock.boot());
   EXPECT_EQ(after(minutes(1)), 0);
-  vmstat.fields[0].value += 3;
+  *vmstat.fields[0].value += 3;
   EXPECT_EQ(after(seconds(2)), 1);
 }
 

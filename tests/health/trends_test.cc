@@ -28,8 +28,8 @@ std::string group_key(std::string_view command) {
 class TrendsTest : public testing::Test {
  protected:
   TrendsTest() {
-    meminfo.fields = {{"MemAvailable", 4096 * kMiB, true, nullptr},
-                      {"NvMapMemUsed", 512 * kMiB, true, nullptr}};
+    meminfo.fields = {{"MemAvailable", 4096 * kMiB, true, nullptr, {}},
+                      {"NvMapMemUsed", 512 * kMiB, true, nullptr, {}}};
     nvmap.heaps.resize(2);
     nvmap.heaps[0].orphan_bytes = 0;
     nvmap.heaps[1].orphan_bytes = kMiB;
@@ -66,20 +66,20 @@ class TrendsTest : public testing::Test {
 
 TEST_F(TrendsTest, ALeakHasSlopeFitAndEnd) {
   for (int i = 0; i < 29; ++i) {
-    meminfo.fields[0].value -= 6 * kMiB;
+    *meminfo.fields[0].value -= 6 * kMiB;
     *nvmap.heaps[1].orphan_bytes += 2 * kMiB;
     minute();
   }
   EXPECT_FALSE(fixture.has(kAvailableFit));
   EXPECT_EQ(fixture.left_out("too_few_values"), 3U);
   for (int i = 0; i < 10; ++i) {
-    meminfo.fields[0].value -= 6 * kMiB;
+    *meminfo.fields[0].value -= 6 * kMiB;
     *nvmap.heaps[1].orphan_bytes += 2 * kMiB;
     minute();
   }
   EXPECT_NEAR(fixture.sample(kAvailable), -0.1 * kMiB, 1);
   EXPECT_GT(fixture.sample(kAvailableFit), 0.95);
-  const double left = static_cast<double>(meminfo.fields[0].value) / (0.1 * kMiB);
+  const double left = static_cast<double>(*meminfo.fields[0].value) / (0.1 * kMiB);
   EXPECT_NEAR(fixture.sample(kExhaustion), left, 70);
   EXPECT_NEAR(fixture.sample(kOrphans), 2.0 * kMiB / 60, 1);
   // NvMapMemUsed does not move.
@@ -90,14 +90,14 @@ TEST_F(TrendsTest, ALeakHasSlopeFitAndEnd) {
 
 TEST_F(TrendsTest, NoEndThatIsFarOffOrNeverComes) {
   for (int i = 0; i < 60; ++i) {
-    meminfo.fields[0].value -= 64 * 1024;  // 4 GiB last 45 days
+    *meminfo.fields[0].value -= 64 * 1024;  // 4 GiB last 45 days
     minute();
   }
   EXPECT_TRUE(fixture.has(kAvailable));
   EXPECT_FALSE(fixture.has(kExhaustion));
   EXPECT_EQ(fixture.left_out("no_exhaustion_within_30_days"), 1U);
   for (int i = 0; i < 125; ++i) {
-    meminfo.fields[0].value += kMiB;
+    *meminfo.fields[0].value += kMiB;
     minute();
   }
   EXPECT_GT(fixture.sample(kAvailable), 0);
@@ -106,7 +106,7 @@ TEST_F(TrendsTest, NoEndThatIsFarOffOrNeverComes) {
 
 TEST_F(TrendsTest, NothingOfASourceThatIsBlind) {
   for (int i = 0; i < 40; ++i) {
-    meminfo.fields[0].value -= kMiB;
+    *meminfo.fields[0].value -= kMiB;
     *nvmap.heaps[1].orphan_bytes += kMiB;
     minute();
   }
@@ -193,14 +193,14 @@ TEST_F(TrendsTest, GroupsComeAndGoWithoutEnd) {
 TEST_F(TrendsTest, TheShapeStays) {
   set_groups({{"camera", 100 * kMiB}, {"model", 900 * kMiB}});
   for (int i = 0; i < 40; ++i) {
-    meminfo.fields[0].value -= 6 * kMiB;
+    *meminfo.fields[0].value -= 6 * kMiB;
     for (std::uint64_t& size : bytes) size += kMiB;
     read_processes();
     minute();
   }
   const std::uint64_t changes = fixture.shape_changes();
   for (int i = 0; i < 40; ++i) {
-    meminfo.fields[0].value -= 6 * kMiB;
+    *meminfo.fields[0].value -= 6 * kMiB;
     for (std::uint64_t& size : bytes) size += kMiB;
     read_processes();
     minute();

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/text/text.h"
+#include "collectors/fields.h"
 #include "collectors/jetson/nvml/source.h"
 #include "collectors/storage.h"
 
@@ -189,14 +190,18 @@ class Parser {
   }
 
   void take_memory(std::string_view line, Gpu& gpu) {
-    const auto total = take_bytes(line);
-    const auto used = take_bytes(line);
-    const auto free = take_bytes(line);
-    if (!total || !used || !free) return malformed();
-    gpu.total = known(*total);
-    gpu.used = known(*used);
-    gpu.free = known(*free);
-    if (!gpu.total || !gpu.used || !gpu.free) out_.absent.add("memory_not_available");
+    Fields fields(out_.absent);
+    bool is_known = true;
+    for (auto* const bytes : {&gpu.total, &gpu.used, &gpu.free}) {
+      const std::string_view word = take_word(line);
+      if (word == "N/A") {
+        is_known = false;
+      } else {
+        *bytes = fields.number(word, kMostMemory);
+      }
+    }
+    for (auto* const part : {&gpu.used, &gpu.free}) fields.bound(*part, gpu.total);
+    if (!is_known) out_.absent.add("memory_not_available");
   }
 
   void take_process(std::string_view line, Gpu& gpu, QueryResult& requested) {

@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "base/text/text.h"
+#include "collectors/fields.h"
+#include "collectors/proc/zone.h"
 #include "collectors/processes/group/cgroup.h"
 #include "collectors/processes/group/pids.h"
 #include "collectors/storage.h"
@@ -21,6 +23,8 @@ constexpr std::string_view kNoteDenied = "jetmem:processes denied";
 constexpr std::string_view kNoteLeftOut = "jetmem:processes omitted";
 constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
 constexpr std::size_t kMaxProcesses = 16384;
+// Resident pages that CPUs have not yet handed in: 32 and more each.
+constexpr std::uint64_t kUncounted = 1U << 14;
 // Longer files of cgroups are cut down to the lines that are of use.
 constexpr std::size_t kShortCgroup = 192;
 
@@ -92,13 +96,13 @@ class Collector {
       return;
     }
     Statm statm;
-    const bool has_statm = statm_.ok() && parse_statm(statm_.text, statm);
+    const bool has_statm = statm_.ok() && parse_statm(statm_.text, statm, out_.absent);
     const auto comm = comm_.ok() ? comm_of(comm_.text) : std::nullopt;
-    if (!has_statm || !comm) {
+    if (has_statm && statm.size == 0U) return;
+    if (!has_statm || !statm.resident || !comm) {
       ++out_.malformed;
       return;
     }
-    if (statm.size == 0) return;
     const auto at = static_cast<std::uint32_t>(out_.rows.size());
     if (out_.keys.size() == at) out_.keys.emplace_back();
     ProcessKey& key = out_.keys[at];
@@ -107,7 +111,7 @@ class Collector {
     const Cgroup cgroup = cgroup_.ok() ? parse_cgroup(cgroup_.text) : Cgroup{};
     assign_unit_kind(key.unit, cgroup.unit);
     key.container = cgroup.container;
-    out_.rows.push_back({pid_, statm.resident, statm.shared, at});
+    out_.rows.push_back({pid_, *statm.resident, statm.shared, at});
   }
 
   void put_together() {
@@ -127,7 +131,8 @@ class Collector {
       }
       ++group->processes;
       group->resident_pages += row.resident;
-      group->shared_pages += row.shared;
+      group->shared_pages += row.shared.value_or(0);
+      if (!row.shared) ++group->shared_unknown;
       out_.resident_pages += row.resident;
       out_.processes.push_back(
           {row.pid, static_cast<std::uint32_t>(groups.size() - 1), row.resident, row.shared});
@@ -149,11 +154,6 @@ class Collector {
 
 }  // namespace
 
-void Processes::Group::clear() {
-  key.clear();
-  processes = resident_pages = shared_pages = 0;
-}
-
 bool Processes::operator==(const Processes& other) const {
   const auto stats = [](const Processes& p) {
     return std::tie(p.groups, p.processes, p.resident_pages, p.denied, p.left_out, p.malformed,
@@ -162,23 +162,21 @@ bool Processes::operator==(const Processes& other) const {
   return stats(*this) == stats(other);
 }
 
-bool parse_statm(std::string_view text, Statm& out) {
-  if (text.empty() || text.back() != '\n') return false;
-  text.remove_suffix(1);
-  std::uint64_t numbers[7];
-  for (std::uint64_t& number : numbers) {
-    const auto one = take_u64(text);
-    if (!one) return false;
-    number = *one;
+bool parse_statm(std::string_view text, Statm& out, AbsentValues& absent) {
+  std::string_view line = one_value(text).value_or(std::string_view());
+  Fields fields(absent);
+  for (auto* const number : {&out.size, &out.resident, &out.shared}) {
+    *number = fields.number(take_word(line), kMaxPages);
   }
-  if (!text.empty()) return false;
-  out = {numbers[0], numbers[1], numbers[2]};
-  return true;
+  fields.bound(out.resident, out.size, kUncounted);
+  fields.bound(out.shared, out.resident);
+  return fields.finish(text, "size resident shared").has_value();
 }
 
 Result<void> parse_processes(const Snapshot& snapshot, Processes& out) {
   out.resident_pages = 0;
   out.denied = out.left_out = out.malformed = 0;
+  out.absent.reset();
   out.hidden = false;
   return Collector(snapshot, out).run();
 }
@@ -200,6 +198,7 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
   const bool hidden = hides_processes(files.root(), names);
   std::string path;
   std::string lines;
+  AbsentValues ignored;  // parse_processes() counts them
   for (const std::string& name : names) {
     if (!files.has_room() || taken == kMaxProcesses ||
         std::chrono::steady_clock::now() - begin > most_time) {
@@ -210,9 +209,9 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
     const std::size_t stem = path.size();
     const FileText statm = files.read(path.append("/statm"));
     Statm pages;
-    const bool understood = statm.ok() && parse_statm(statm.text, pages);
+    const bool understood = statm.ok() && parse_statm(statm.text, pages, ignored);
     // Without memory of its own: a kernel thread, or what ended. Then nothing more is asked of it.
-    if (!statm.ok() || (understood && pages.size == 0)) {
+    if (!statm.ok() || (understood && pages.size == 0U)) {
       if (is_denied(statm.error)) ++denied;
       files.forget();
       continue;

@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "base/root/gatherer.h"
 #include "base/root/snapshot.h"
+#include "collectors/source.h"
 #include "collectors/storage.h"
 
 namespace jetmem {
@@ -48,15 +49,16 @@ struct Processes {
     std::uint64_t processes = 0;
     std::uint64_t resident_pages = 0;
     std::uint64_t shared_pages = 0;
+    std::uint64_t shared_unknown = 0;  // processes that are not in shared_pages
 
-    void clear();
+    void clear() { reset_keeping(*this, &Group::key); }
     bool operator==(const Group&) const = default;
   };
   struct Process {
     std::uint32_t pid = 0;
     std::uint32_t group = 0;  // its index
     std::uint64_t resident_pages = 0;
-    std::uint64_t shared_pages = 0;
+    std::optional<std::uint64_t> shared_pages;
     bool operator==(const Process&) const = default;
   };
   std::vector<Group> groups;       // by key
@@ -66,7 +68,8 @@ struct Processes {
   std::uint64_t denied = 0;     // may not be looked at
   std::uint64_t left_out = 0;   // beyond the bounds
   std::uint64_t malformed = 0;  // could not be understood
-  bool hidden = false;          // not even process 1 is to be seen: hidepid
+  AbsentValues absent;
+  bool hidden = false;  // not even process 1 is to be seen: hidepid
 
   // A group that is among the largest and has no series yet. Bytes; those that are unknown of all
   // groups are absent.
@@ -97,7 +100,7 @@ struct Processes {
   struct Row {
     std::uint32_t pid = 0;
     std::uint64_t resident = 0;
-    std::uint64_t shared = 0;
+    std::optional<std::uint64_t> shared;
     std::uint32_t names = 0;  // where its key is in `keys`
   };
   std::vector<Row> rows;
@@ -107,12 +110,13 @@ struct Processes {
 };
 
 struct Statm {
-  std::uint64_t size = 0;
-  std::uint64_t resident = 0;
-  std::uint64_t shared = 0;
+  std::optional<std::uint64_t> size;
+  std::optional<std::uint64_t> resident;
+  std::optional<std::uint64_t> shared;
 };
-// False for text that was cut or is not seven numbers.
-bool parse_statm(std::string_view text, Statm& out);
+// No process has more resident than addresses, nor more shared than resident. False for text that
+// was cut or has no numbers.
+bool parse_statm(std::string_view text, Statm& out, AbsentValues& absent);
 
 // Errors: no process could be seen, and why. `out` is reused: its storage, not its content.
 Result<void> parse_processes(const Snapshot& snapshot, Processes& out);

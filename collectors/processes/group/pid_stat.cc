@@ -19,7 +19,7 @@ Result<PidStat> parse_pid_stat(std::string_view text) {
   // Field numbers as in proc(5); the state is number 3.
   struct Wanted {
     int field;
-    std::uint64_t* to;
+    std::optional<std::uint64_t>* to;
   };
   const std::array<Wanted, 4> needed{
       {{14, &out.utime_ticks}, {15, &out.stime_ticks}, {20, &out.threads}, {22, &out.start_ticks}}};
@@ -30,9 +30,7 @@ Result<PidStat> parse_pid_stat(std::string_view text) {
       return fail(Errc::kMalformed, "ends before field " + std::to_string(needed[next].field));
     }
     if (field != needed[next].field) continue;
-    const auto value = parse_u64(word);
-    if (!value) return fail(Errc::kMalformed, "field " + std::to_string(field) + " is no number");
-    *needed[next++].to = *value;
+    *needed[next++].to = parse_u64(word);
   }
   return out;
 }

@@ -11,15 +11,16 @@
 namespace jetmem {
 
 struct PidStat {
-  std::uint64_t utime_ticks = 0;  // divide by Facts::clock_ticks_per_second
-  std::uint64_t stime_ticks = 0;
-  std::uint64_t threads = 0;
-  std::uint64_t start_ticks = 0;  // after boot
-  char state = '?';               // R, S, D, Z ...
+  // Absent where it is no number.
+  std::optional<std::uint64_t> utime_ticks;  // divide by Facts::clock_ticks_per_second
+  std::optional<std::uint64_t> stime_ticks;
+  std::optional<std::uint64_t> threads;
+  std::optional<std::uint64_t> start_ticks;  // after boot
+  char state = '?';                          // R, S, D, Z ...
 };
 
 // The second field is the command name in parentheses and may hold blanks and parentheses itself:
-// fields are counted from the last ')'.
+// fields are counted from the last ')'. Errors: a text that ends before its fields do.
 Result<PidStat> parse_pid_stat(std::string_view text);
 
 // Resident pages, the second number of statm; multiply by Facts::page_size. Not from stat, whose

@@ -74,30 +74,37 @@ TEST(Buddyinfo, WithoutPageSizeBlocksStayAndBytesAreAbsent) {
   EXPECT_EQ(fixture.absent_for("page_size_unknown"), 26U);
 }
 
-TEST(Buddyinfo, RefusesWithLineAndFinding) {
-  std::string wide = "Node 0, zone A";
+TEST(Buddyinfo, AnOddLineCostsThatZone) {
+  const auto odd = [](std::string_view line) {
+    const std::string text = "Node 0, zone A 1 2\n" + std::string(line);
+    const Buddyinfo b = parsed(text);
+    EXPECT_EQ(b.zones.size(), 1U) << line;
+    EXPECT_EQ(b.zones[0].counts()[1], 2U);
+    EXPECT_EQ(b.whole, absent_of(parse_buddyinfo, text).empty()) << line;
+    return absent_of(parse_buddyinfo, text);
+  };
+  EXPECT_EQ(odd("\n"), "");
+  EXPECT_EQ(odd("garbage\n"), "malformed 1");
+  EXPECT_EQ(odd("Node 0, zone B 1\n"), "malformed 1");
+  EXPECT_EQ(odd("Node 0, zone B\n"), "malformed 1");
+  EXPECT_EQ(odd("Node 0, zone B 1 x\n"), "malformed 1");
+  EXPECT_EQ(odd("Node 0, zone A 3 4\n"), "malformed 1");
+  EXPECT_EQ(odd({"Node 0, zone \0 1\n", 17}), "malformed 1");
+  EXPECT_EQ(odd("Node 99999999999999999999, zone B 1 2\n"), "malformed 1");
+  EXPECT_EQ(odd("Node 0, zone B 1 -2\n"), "impossible 1");
+  EXPECT_EQ(odd("Node 0, zone B 0 18446744073709551615\n"), "impossible 1");
+  EXPECT_EQ(odd("Node 0, zone B 4503599627370496 1\n"), "impossible 1");
+  std::string wide = "Node 0, zone B";
   for (int i = 0; i < 40; ++i) wide += " 1";
+  EXPECT_EQ(odd(wide + "\n"), "beyond_bound 1");
+  EXPECT_EQ(parsed("Node 0, zone A 1 2\r\n").zones[0].orders, 2U);
   std::string tall;
   for (int i = 0; i < 300; ++i) tall += "Node " + std::to_string(i) + ", zone A 1\n";
-  expect_refused(parse_buddyinfo, {{0, ""},
-                                   {1, "\n"},
-                                   {2, "Node 0, zone A 1 2\ngarbage\n"},
-                                   {2, "Node 0, zone A 1 2\nNode 0, zone B 1\n"},
-                                   {1, "Node 0, zone A\n"},
-                                   {1, "Node 0, zone A 1 x\n"},
-                                   {1, "Node 0, zone A 1 -2\n"},
-                                   {1, "Node 0, zone A 1 2\r\n"},
-                                   {1, "Node 0, zone A 99999999999999999999\n"},
-                                   {1, "Node 0, zone A 0 18446744073709551615\n"},
-                                   {1, "Node 0, zone A 4503599627370496 1\n"},
-                                   {3, "Node 0, zone A 1\nNode 1, zone A 1\nNode 0, zone A 1\n"},
-                                   {1, {"Node 0, zone \0 1\n", 17}},
-                                   {1, "Node 99999999999999999999, zone A 1\n"},
-                                   {1, "Node 0, zone A 1 2"},
-                                   {1, wide + "\n"},
-                                   {257, tall}});
-  EXPECT_EQ(error_of(parse_buddyinfo, "Node 0, zone A 1 2\nNode 0, zone B 1\n"),
-            "line 2: 1 orders, expected 2");
+  EXPECT_EQ(absent_of(parse_buddyinfo, tall), "beyond_bound 44");
+}
+
+TEST(Buddyinfo, ATextThatIsNoneOfThisFileIsRefused) {
+  expect_refused(parse_buddyinfo, {{0, ""}, {0, "\n"}, {0, "garbage\n"}});
 }
 
 TEST(Buddyinfo, ATextThatWasCutIsRefusedUnlessWholeLinesAreMissing) {

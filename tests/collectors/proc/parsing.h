@@ -52,6 +52,18 @@ void expect_refused(Parser<Reading> parse, const std::vector<Refused>& texts) {
   }
 }
 
+// "malformed 1, impossible 2" of a text that is read all the same.
+template <class Reading>
+std::string absent_of(Parser<Reading> parse, std::string_view text) {
+  const Reading reading = parsed_by(parse, text);
+  std::string out;
+  for (const auto& each : reading.absent.counts()) {
+    if (each.count == 0) continue;
+    out += (out.empty() ? "" : ", ") + std::string(each.reason) + " " + std::to_string(each.count);
+  }
+  return out;
+}
+
 inline std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string out(text);
   out.replace(out.find(from), from.size(), to);

@@ -310,35 +310,59 @@ TEST(Zoneinfo, WithoutPageSizeEverySampleIsAbsentAndCounted) {
   EXPECT_EQ(fixture.absent_for("page_size_unknown"), samples);
 }
 
-TEST(Zoneinfo, RefusesWithLineAndFinding) {
-  const auto with_min = [](std::string_view number) {
-    return replaced(kMinimal, "min      1", "min      " + std::string(number));
+TEST(Zoneinfo, AnOddFieldCostsThatField) {
+  const auto odd = [](std::string_view from, std::string_view to) {
+    const std::string text = replaced(kMinimal, from, to);
+    const Zoneinfo z = parsed(text);
+    EXPECT_EQ(z.zones.size(), 1U);
+    EXPECT_TRUE(z.whole);
+    EXPECT_EQ(z.zones[0].low, 2U);
+    return absent_of(parse_zoneinfo, text);
   };
+  const auto min = [&](std::string_view number) {
+    return odd("min      1", "min      " + std::string(number));
+  };
+  EXPECT_EQ(min(""), "malformed 1");
+  EXPECT_EQ(min("1\r"), "");
+  EXPECT_EQ(min("1 2"), "malformed 1");
+  EXPECT_EQ(min("-1"), "impossible 1");
+  EXPECT_EQ(min("18446744073709551615"), "impossible 1");
+  EXPECT_EQ(min("99999999999999999999"), "impossible 1");
+  EXPECT_EQ(odd("managed  20", "managed  31"), "impossible 1") << "more than is present";
+  EXPECT_EQ(odd("pages free     10", "pages free     40000"), "impossible 1");
+  EXPECT_EQ(odd("        high ", "        min      7\n        high "), "malformed 1");
+  EXPECT_EQ(parsed(replaced(kMinimal, "min      1", "min      -1")).zones[0].min, std::nullopt);
+  SourceFixture<ZoneinfoSource> fixture;
+  fixture.file("/proc/zoneinfo", replaced(kMinimal, "min      1", "min      -1"));
+  EXPECT_EQ(fixture.sample("jetmem_zone_free_bytes{node=0,zone=Normal}"), 10 * 4096);
+  EXPECT_FALSE(fixture.has("jetmem_zone_watermark_bytes{node=0,watermark=min,zone=Normal}"));
+  EXPECT_EQ(fixture.absent_for("impossible"), 1U);
+}
+
+TEST(Zoneinfo, AnOddNameCostsThatZone) {
+  const auto odd = [](std::string_view text) {
+    const std::string both = std::string(kMinimal) + std::string(text);
+    const Zoneinfo z = parsed(both);
+    EXPECT_EQ(z.zones.size(), 1U);
+    EXPECT_FALSE(z.whole);
+    EXPECT_EQ(z.zones[0].free, 10U);
+    return absent_of(parse_zoneinfo, both);
+  };
+  EXPECT_EQ(odd(kMinimal), "malformed 1") << "twice";
+  EXPECT_EQ(odd(replaced(kMinimal, "Normal", std::string(16, 'x'))), "malformed 1");
+  EXPECT_EQ(odd(replaced(kMinimal, "Node 0", "Node 65536")), "malformed 1");
+  EXPECT_EQ(odd(replaced(kMinimal, "Normal", "B 7")), "malformed 1");
   std::string zones;
   for (int i = 0; i < 300; ++i) zones += replaced(kMinimal, "Node 0", "Node " + std::to_string(i));
-  const std::string minimal(kMinimal);
-  expect_refused(parse_zoneinfo,
-                 {{0, ""},
-                  {0, "Node 0, per-node stats\n"},
-                  {1, "garbage\n"},
-                  {1, "\n" + minimal},
-                  {1, {"\0\x01\n", 3}},
-                  {1, "Node 0, zone   Normal\n  pages free     10\n"},
-                  {1, "Node 0, zone   Normal\r\n"},
-                  {1, replaced(kMinimal, "Normal", std::string(16, 'x'))},
-                  {1, replaced(kMinimal, "Node 0", "Node 65536")},
-                  {1, std::string(1 << 20, 'N') + "\n"},
-                  {17, minimal + replaced(kMinimal, "Node 0", "Node 1") + "        min      1\n"},
-                  {9, minimal + minimal},
-                  {2049, zones},
-                  {3, with_min("")},
-                  {3, with_min("-1")},
-                  {3, with_min("99999999999999999999")},
-                  {3, with_min("18446744073709551615")},
-                  {3, with_min("1 2")},
-                  {3, with_min("1\r")}});
-  EXPECT_EQ(error_of(parse_zoneinfo, "garbage\n"),
-            "line 1: expected 'Node N, zone NAME', found 'garbage'");
+  EXPECT_EQ(absent_of(parse_zoneinfo, zones), "beyond_bound 44");
+}
+
+TEST(Zoneinfo, ATextThatIsNoneOfThisFileIsRefused) {
+  expect_refused(parse_zoneinfo, {{0, ""},
+                                  {0, "Node 0, per-node stats\n"},
+                                  {0, "garbage\n"},
+                                  {0, {"\0\x01\n", 3}},
+                                  {0, std::string(1 << 20, 'N') + "\n"}});
 }
 
 TEST(Zoneinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
@@ -346,9 +370,9 @@ TEST(Zoneinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
     const std::string_view cut = kLinux49.substr(0, size);
     Zoneinfo out;
     if (!parse_zoneinfo(cut, out)) continue;
-    // Only whole zones can be missing, or what is behind the fields; no number lost a digit.
+    // Only whole lines can be missing; no number lost a digit.
     ASSERT_EQ(cut.back(), '\n');
-    EXPECT_EQ(out.zones[0].managed, 65218U);
+    EXPECT_EQ(out.zones[0].managed.value_or(65218), 65218U);
   }
   expect_refused(parse_zoneinfo, {{8, std::string(kMinimal.substr(0, kMinimal.size() - 1))}});
 }

@@ -197,11 +197,24 @@ TEST_F(ProcessesTest, HostileNamesAreSafeAndMerge) {
 }
 
 // The ugly ladder.
+TEST_F(ProcessesTest, SharedMemoryThatWrappedCostsItsGroupsSum) {
+  process(1, "systemd", "/", 10);
+  process(8, "vim", "/", 20);
+  fixture.file("/proc/9/statm", "56000 1642 18446744073709551614 2 0 5 0\n");
+  fixture.file("/proc/9/comm", "vim\n");
+  EXPECT_EQ(value("processes", "vim"), 2);
+  EXPECT_EQ(value("resident_bytes", "vim"), (20 + 1642) * 4096);
+  EXPECT_TRUE(std::isnan(value("shared_bytes", "vim")));
+  EXPECT_EQ(value("shared_bytes", "systemd"), 0);
+  EXPECT_EQ(value("jetmem_processes_omitted{reason=malformed}"), 0);
+  EXPECT_EQ(absent("impossible"), 1U);
+}
+
 TEST_F(ProcessesTest, WhatCannotBeUnderstoodIsCounted) {
   process(1, "systemd", "/", 10);
   for (const std::string_view bad :
-       {std::string_view(""), std::string_view("\n"), std::string_view("1 2 3 4 5 6\n"),
-        std::string_view("1 2 3 4 5 6 7"), std::string_view("1 2 3 4 5 6 7 8\n"),
+       {std::string_view(""), std::string_view("\n"), std::string_view("1 2 3 4 5 6 7"),
+        std::string_view("1 4503599627370497 3 4 5 6 7\n"), std::string_view("1\n"),
         std::string_view("1 -2 3 4 5 6 7\n"),
         std::string_view("1 99999999999999999999 3 4 5 6 7\n"), std::string_view("\0\xff", 2)}) {
     fixture.file("/proc/9/statm", bad);

@@ -287,6 +287,22 @@ TEST_F(ThermalTest, PlaceholdersAreNoTemperatures) {
   EXPECT_EQ(reading().zones[4].celsius, -40);
 }
 
+TEST_F(ThermalTest, WholeDegreesAreNoThousandths) {
+  zone(0, "cpu", "48\n");
+  zone(1, "gpu", "45\n");
+  EXPECT_EQ(absent("placeholder"), 2U);
+}
+
+TEST_F(ThermalTest, AColdBoardIsCold) {
+  zone(0, "cpu", "100\n");
+  EXPECT_EQ(reading().zones[0].celsius, 0.1) << "a step of the sensor";
+  zone(1, "gpu", "93\n");
+  EXPECT_EQ(absent("placeholder"), 1U);
+  zone(2, "soc", "-1500\n");
+  EXPECT_EQ(absent("placeholder"), 0U);
+  EXPECT_EQ(reading().zones[1].celsius, 0.093);
+}
+
 TEST_F(ThermalTest, ThePmicsAlarmsAreShown) {
   zone(0, "PMIC-Die", "120000\n");
   EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{index=0,zone=PMIC-Die}"), 120);

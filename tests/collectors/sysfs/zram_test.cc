@@ -114,10 +114,8 @@ TEST_F(ZramTest, DevicesAreInTheOrderOfTheirNumbers) {
 
 // The ugly ladder.
 TEST_F(ZramTest, ABadLineCostsItsAreaOnly) {
-  for (const std::string bad :
-       {"/dev/sda1", "/dev/sda1 partition", "/dev/sda1 partition 100 200 1",
-        "/dev/sda1 partition -1 0 1", "/dev/sda1 partition 99999999999999999999 0 1",
-        "/dev/sda1 partition 100 0", "/dev/sda1 partition 100 0 1 x", ""}) {
+  for (const std::string bad : {"/dev/sda1", "/dev/sda1 partition", "/dev/sda1 partition 100 0",
+                                "/dev/sda1 partition 100 0 1 x"}) {
     fixture.clear();
     swaps(bad + "\n/dev/zram0 partition 650224 0 5\n");
     ASSERT_TRUE(fixture.run()) << bad;
@@ -127,12 +125,26 @@ TEST_F(ZramTest, ABadLineCostsItsAreaOnly) {
   }
 }
 
+TEST_F(ZramTest, AnOddColumnCostsThatColumn) {
+  const auto odd = [&](std::string_view columns, std::string_view reason) {
+    fixture.clear();
+    swaps("/dev/sda1 partition " + std::string(columns) + "\n\n/dev/zram0 partition 64 0 5\n");
+    EXPECT_EQ(reading().areas.size(), 2U) << columns;
+    EXPECT_TRUE(reading().areas_known) << columns;
+    EXPECT_EQ(absent(reason), 1U) << columns;
+    return reading().areas[0];
+  };
+  EXPECT_EQ(odd("100 200 1", "impossible").used_bytes, std::nullopt);
+  EXPECT_EQ(odd("100 18446744073709551488 1", "impossible").bytes, 102400U);
+  EXPECT_EQ(odd("-1 0 1", "impossible").used_bytes, 0U);
+  EXPECT_EQ(odd("99999999999999999999 0 1", "impossible").bytes, std::nullopt);
+  EXPECT_EQ(odd("100 0 x", "malformed").priority, std::nullopt);
+}
+
 TEST_F(ZramTest, ABadFileCostsItsFiguresOnly) {
   for (const std::string_view bad :
        {std::string_view(""), std::string_view("\n"), std::string_view("1 2 3\n"),
-        std::string_view("1 2 3 4 5"), std::string_view("1 2 3 4 -5\n"),
-        std::string_view("1 2 3 4 5x\n"), std::string_view("1 2 3 4 99999999999999999999\n"),
-        std::string_view("\0\x01\xff\n", 4)}) {
+        std::string_view("1 2 3 4 5"), std::string_view("\0\x01\xff\n", 4)}) {
     fixture.clear();
     swaps("");
     zram("mm_stat", bad);
@@ -140,6 +152,14 @@ TEST_F(ZramTest, ABadFileCostsItsFiguresOnly) {
     EXPECT_EQ(reading().devices[0].original_bytes, std::nullopt);
     EXPECT_EQ(reading().devices[0].disksize, 4096U);
     EXPECT_EQ(absent("malformed"), 1U);
+  }
+  for (const std::string_view odd :
+       {"1 2 3 4 -5\n", "1 2 3 4 5x\n", "1 2 3 4 99999999999999999999\n"}) {
+    fixture.clear();
+    zram("mm_stat", odd);
+    EXPECT_EQ(reading().devices[0].original_bytes, 1U);
+    EXPECT_EQ(reading().devices[0].max_used_bytes, std::nullopt);
+    EXPECT_EQ(absent("malformed") + absent("impossible"), 1U);
   }
 }
 
