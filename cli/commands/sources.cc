@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_integers.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "cli/client/device_client.h"
@@ -89,6 +90,7 @@ void print_json(const std::vector<SourceRow>& rows) {
     }
     list.push_back(std::move(entry));
   }
+  use_integers(list);
   put(list.dump(2) + "\n");
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "base/text/json_integers.h"
 #include "base/text/text.h"
 #include "cli/draw/number_text.h"
 #include "cli/text/events/event_text.h"
@@ -453,7 +454,8 @@ nlohmann::ordered_json tegrastats_json(const TegrastatsLine& line) {
   return json;
 }
 
-std::string one_line(const nlohmann::ordered_json& json) {
+std::string one_line(nlohmann::ordered_json json) {
+  use_integers(json);
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 

@@ -80,6 +80,6 @@ class TegrastatsText {
 nlohmann::ordered_json tegrastats_json(const TegrastatsLine& line);
 
 // On one line. Invalid UTF-8 becomes U+FFFD; control characters are escaped.
-std::string one_line(const nlohmann::ordered_json& json);
+std::string one_line(nlohmann::ordered_json json);
 
 }  // namespace jetmem

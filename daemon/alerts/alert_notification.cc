@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_integers.h"
 #include "base/text/text.h"
 #include "base/text/utc_time.h"
 #include "rules/model/alert_fields.h"
@@ -75,6 +76,7 @@ std::string alert_json(const AlertNotification& notification) {
   json["runbook"] = line_of(notification.runbook);
   json["since_seconds"] = to_seconds(notification.since);
   if (!notification.reason.empty()) json["reason"] = line_of(notification.reason);
+  use_integers(json);
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

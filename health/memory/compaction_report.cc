@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text/json_integers.h"
 #include "base/text/text.h"
 #include "health/memory/fragmentation.h"
 
@@ -67,8 +68,9 @@ std::string to_json(const CompactionReport& report) {
                      {"before", to_json(zone.before)},
                      {"after", to_json(zone.after)}});
   }
-  const Json json{
+  Json json{
       {"format", kFormat}, {"seconds", to_seconds(report.elapsed)}, {"zones", std::move(zones)}};
+  use_integers(json);
   return json.dump() + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_integers.h"
 #include "base/text/text.h"
 
 namespace jetmem::json {
@@ -140,7 +141,8 @@ void Fields::new_line(std::size_t depth) {
   text_->append(depth * static_cast<std::size_t>(root_->indent_), ' ');
 }
 
-void Fields::put(const Out& value, std::size_t depth) {
+void Fields::put(Out value, std::size_t depth) {
+  use_integers(value);
   const std::string written = value.dump(root_->indent_, ' ', false, Out::error_handler_t::replace);
   // Within a text a line break is written as \n.
   std::size_t from = 0;

@@ -236,7 +236,7 @@ class Fields {
   std::optional<std::size_t> list_size(Key key) const;
   void start_member(std::string_view key);
   bool member(std::string_view key, const nlohmann::ordered_json& value);
-  void put(const nlohmann::ordered_json& value, std::size_t depth);
+  void put(nlohmann::ordered_json value, std::size_t depth);
   void new_line(std::size_t depth);
   void close();
   // Where its elements start in the text.

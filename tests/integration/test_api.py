@@ -25,6 +25,13 @@ def each_once(members):
     return out
 
 
+def no_whole_number(text):
+    number = float(text)
+    if number.is_integer() and abs(number) < 2**63:
+        raise ValueError(f"{text} is a whole number: an integer")
+    return number
+
+
 class Api(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -40,7 +47,7 @@ class Api(unittest.TestCase):
         self.assertEqual(headers["Content-Type"], "application/json", path)
         self.assertEqual(headers["Cache-Control"], "no-store")
         self.assertLessEqual(len(body), LIMIT)
-        return json.loads(body, object_pairs_hook=each_once)
+        return json.loads(body, object_pairs_hook=each_once, parse_float=no_whole_number)
 
     def test_now_says_what_metrics_say(self):
         now = self.ask("now")
