@@ -62,6 +62,7 @@ std::string budget_of_text(const MemoryBudget& budget) {
 }
 
 std::string overlap_text(const MemoryBudget& budget) {
+  if (!budget.contradiction.empty()) return budget.contradiction;
   if (budget.overlap_bytes <= 0) return {};
   std::string text = "the parts are " + bytes_text(budget.overlap_bytes) + " more than the total: ";
   const MemoryBudget::Part* const gpu = budget.part("gpu");

@@ -14,7 +14,7 @@ struct BudgetShown {
   // In their order; '?' is what is counted nowhere, '.' what is free.
   std::vector<BarPart> parts;
   std::string legend;
-  std::string overlap;  // parts that are more than the whole; empty: they are not
+  std::string overlap;  // why parts are more than the whole, or of two; empty: they are not
   std::string unknown;  // names of the parts that are not known, with the reasons
 };
 BudgetShown budget_shown(const MemoryBudget& budget);

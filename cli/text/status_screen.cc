@@ -193,7 +193,8 @@ std::string memory_line(const StatusAnswer& answer, const ScreenStyle& style) {
                                           bytes_text(*answer.swap_bytes)
                                     : std::string("no swap"));
   }
-  return line.text();
+  const std::string& contradiction = answer.budget.contradiction;
+  return line.text() + (contradiction.empty() ? "" : labelled(style, "", contradiction));
 }
 
 // The area that a frame fits least into, else the fullest.

@@ -332,7 +332,7 @@ std::string memory_text(const MemoryBudget& memory, const ScreenStyle& style) {
   }
   out += table.text(style, 2);
   if (!memory.bytes) return out + paragraph(style, "MemTotal is not known: " + memory.no_bytes);
-  if (memory.overlap_bytes <= 0) {
+  if (memory.overlap_bytes <= 0 && memory.contradiction.empty()) {
     out += paragraph(
         style,
         "The last row is an estimate, usually memory that drivers allocated: the values are read "

@@ -89,6 +89,13 @@ class Maker {
       budget_.absence_reason = "mem_total_unreadable";
       return false;
     }
+    if (facts_.zones != nullptr && facts_.zones->managed && facts_.page_size &&
+        contradict(
+            static_cast<double>(*facts_.zones->managed) * static_cast<double>(*facts_.page_size),
+            static_cast<double>(*facts_.mem_total))) {
+      budget_.absence_reason = "zoneinfo_contradicts_meminfo";
+      return false;
+    }
     budget_.absence_reason = "physical_unknown";
     const bool has_tree = facts_.tree != nullptr && facts_.tree->has_tree;
     if (has_tree && take(Budget::From::kDeviceTree, facts_.tree->memory, nullptr)) return true;

@@ -77,6 +77,12 @@ struct Budget {
 
 Budget make_budget(const MemoryFacts& facts);
 
+// Whether zoneinfo and meminfo are of two machines: in a container meminfo may be lxcfs', of the
+// container, and zoneinfo the host's. The kernel keeps both sums alike. In bytes.
+constexpr bool contradict(double managed, double mem_total) {
+  return managed > mem_total * 65 / 64 || managed < mem_total / 2;
+}
+
 std::string_view kind_name(Budget::Kind kind);
 std::string_view from_name(Budget::From from);
 // The next size that modules are made in; what is a whole number of GiB may be one but on a Tegra.

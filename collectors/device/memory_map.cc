@@ -118,9 +118,11 @@ MapState parse_memblock(std::string_view text, MemoryMap& out) {
 
 MapState parse_zone_pages(std::string_view text, ZonePages& out) {
   out = {};
+  out.managed = 0;
   if (!ends_complete(text)) return MapState::kMalformed;
   std::optional<std::uint64_t> spanned;
   std::optional<std::uint64_t> present;
+  std::optional<std::uint64_t> managed;
   bool open = false;  // a zone whose start_pfn is still to come
   Lines lines(text);
   std::string_view line;
@@ -131,6 +133,7 @@ MapState parse_zone_pages(std::string_view text, ZonePages& out) {
       open = true;
       spanned.reset();
       present.reset();
+      managed.reset();
       continue;
     }
     skip_blanks(line);
@@ -140,6 +143,8 @@ MapState parse_zone_pages(std::string_view text, ZonePages& out) {
       field = &spanned;
     } else if (take_prefix(line, "present ")) {
       field = &present;
+    } else if (take_prefix(line, "managed ")) {
+      field = &managed;
     } else if (take_prefix(line, "start_pfn:")) {
       field = &start;
     }
@@ -153,6 +158,7 @@ MapState parse_zone_pages(std::string_view text, ZonePages& out) {
     if (out.present == 0 || *start < out.lowest) out.lowest = *start;
     out.end = std::max(out.end, *start + *spanned);
     out.present += *present;
+    out.managed = out.managed && managed ? std::optional(*out.managed + *managed) : std::nullopt;
     if (out.present > kMaxPages) return MapState::kMalformed;
   }
   const bool unfinished = open && present.value_or(0) > 0;

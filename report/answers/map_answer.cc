@@ -67,11 +67,14 @@ void append_absences(const DeviceNow& now, MapAnswer& out) {
                        const std::string& otherwise) {
     if (!there) out.absent.emplace_back(key, now.absence_reason(source, otherwise));
   };
-  add("parts", !out.parts.empty(), "device", "the device source reports no memory budget");
+  const std::string& two = out.memory.contradiction;
+  const auto unless_two = [&](const char* why) { return two.empty() ? std::string(why) : two; };
+  add("parts", !out.parts.empty(), "device",
+      unless_two("the device source reports no memory budget"));
   add("module_bytes", out.module.has_value(), "device",
-      "unknown: it is inferred only on boards with a device tree");
+      unless_two("unknown: it is inferred only on boards with a device tree"));
   add("physical_bytes", out.physical.has_value(), "device",
-      "neither device tree, iomem, memblock nor zoneinfo reports it");
+      unless_two("neither device tree, iomem, memblock nor zoneinfo reports it"));
   if (out.cma.empty()) {
     const MemoryBudget::Part* part = out.memory.part("cma");
     out.no_cma = part != nullptr && part->none;

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "collectors/device/budget.h"
 #include "report/answers/answer_head.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem {
 namespace {
@@ -232,6 +234,25 @@ Part free_part(const DeviceNow& now) {
   return part;
 }
 
+// The kernel's sums of zoneinfo and meminfo are alike, and the parts of meminfo disjoint.
+std::string contradiction_of(const DeviceNow& now, const MemoryBudget& budget) {
+  const auto total = now.samples.meminfo("MemTotal");
+  if (!total) return {};
+  constexpr const char* kWhy = ": two machines' figures, as in a container or under a hypervisor";
+  if (const auto managed = now.samples.sum("jetmem_zone_managed_bytes");
+      managed && device::contradict(*managed, *total)) {
+    return "/proc/zoneinfo (" + doctor::bytes(*managed) + ") contradicts /proc/meminfo (MemTotal " +
+           doctor::bytes(*total) + ")" + kWhy;
+  }
+  double known = 0;
+  for (const char* name : {"kernel", "applications", "cache", "free"}) {
+    known += budget.part(name)->bytes.value_or(0);
+  }
+  if (known <= *total * 17 / 16) return {};
+  return "the parts in /proc/meminfo (" + doctor::bytes(known) + ") exceed MemTotal (" +
+         doctor::bytes(*total) + ")" + kWhy;
+}
+
 void reckon(MemoryBudget& out) {
   double known = 0;
   for (const Part& part : out.parts) {
@@ -239,7 +260,8 @@ void reckon(MemoryBudget& out) {
     const bool is_part = !part.none && !part.outside;
     if (is_part && (!part.bytes || !part.why.empty())) out.unaccounted_includes_unknown = true;
   }
-  if (!out.bytes) return;
+  // Figures of two machines have no difference.
+  if (!out.bytes || !out.contradiction.empty()) return;
   out.unaccounted_bytes = std::max(0.0, *out.bytes - known);
   out.overlap_bytes = std::max(0.0, known - *out.bytes);
 }
@@ -251,6 +273,7 @@ MemoryBudget against_linux(const DeviceNow& now) {
   if (!out.bytes) out.no_bytes = reason(now, "meminfo");
   out.parts = {kernel(now, false), applications(now), gpu(now),   cma(now),
                dmabuf(now),        swap(now),         cache(now), free_part(now)};
+  out.contradiction = contradiction_of(now, out);
   return out;
 }
 
@@ -326,6 +349,7 @@ static void describe(json::Fields& v, Part& part) {
 void describe(json::Fields& v, MemoryBudget& budget) {
   v("bytes", budget.bytes);
   if (budget.bytes) v("of", budget.of);
+  v.unless_empty("contradiction", budget.contradiction);
   v("parts", budget.parts);
   v("unaccounted_bytes", budget.unaccounted_bytes);
   if (v.reading() || budget.overlap_bytes > 0) v("overlap_bytes", budget.overlap_bytes);

@@ -44,6 +44,8 @@ struct MemoryBudget {
   // different moments.
   double overlap_bytes = 0;
   bool unaccounted_includes_unknown = false;
+  // Why files that tell of one memory cannot be of one machine; empty: they can.
+  std::string contradiction;
 
   const Part* part(std::string_view name) const;
   // Whether the figures without which the rest says nothing are there: those of /proc/meminfo.

@@ -166,5 +166,27 @@ TEST(WatchCommand, NeedsATerminal) {
   EXPECT_NE(run.err.find("jetmem watch: "), std::string::npos);
 }
 
+// meminfo is lxcfs', of a container of 1 GiB; zoneinfo the host's, of 8 GiB.
+TEST(TopMap, MeminfoOfAContainerContradictsTheHostsZones) {
+  const TempDir root;
+  root.write("jetmem/manifest.json",
+             R"({"format": 1, "facts": {"page_size": 4096}, "errors": {}})");
+  root.write("proc/meminfo", "MemTotal: 1048576 kB\nMemFree: 900000 kB\nMemAvailable: 900000 kB\n");
+  root.write("proc/zoneinfo",
+             "Node 0, zone   Normal\n  pages free     5000\n        min      100\n"
+             "        low      200\n        high     300\n        spanned  2097152\n"
+             "        present  2097152\n        managed  2000000\n  start_pfn:           0\n");
+  const auto json =
+      nlohmann::json::parse(run_command({"map", "--root", root.path(), "--json"}).out);
+  EXPECT_TRUE(json["memory"].contains("contradiction"));
+  EXPECT_FALSE(json.contains("physical_bytes"));
+  EXPECT_TRUE(json["parts"].empty());
+  EXPECT_EQ(json["absent"]["parts"], json["memory"]["contradiction"]);
+  for (const char* command : {"map", "status", "top"}) {
+    const std::string text = run_command({command, "--root", root.path()}).out;
+    EXPECT_NE(text.find("contradicts"), std::string::npos) << command << "\n" << text;
+  }
+}
+
 }  // namespace
 }  // namespace jetmem

@@ -48,7 +48,7 @@ TEST_F(CompactTest, UnreadableFreeListsPreventCompaction) {
   auto report = compact_memory(files, clock);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Errc::kMalformed);
-  EXPECT_THAT(report.error().message, HasSubstr("zoneinfo: line 1"));
+  EXPECT_THAT(report.error().message, HasSubstr("zoneinfo: "));
   files.buddyinfo = directory.file("nothing");
   report = compact_memory(files, clock);
   ASSERT_FALSE(report);

@@ -245,6 +245,22 @@ TEST_F(BudgetTest, ZoneinfoIsTheLastResortAndNeedsThePageSize) {
   EXPECT_EQ(budget.sum(), 0U);
 }
 
+TEST_F(BudgetTest, ZonesOfAnotherMachineThanMeminfosGiveNoBudget) {
+  zones = {.present = 1 << 21, .lowest = 1 << 18, .end = 5 << 19, .managed = 2'000'000};
+  facts.zones = &zones;
+  facts.mem_total = 2'000'000 * 4 * kKiB;
+  EXPECT_EQ(make().absence_reason, "");
+  for (const std::uint64_t kib : {1'000'000U, 7'800'000U, 17'000'000U}) {
+    facts.mem_total = kib * kKiB;
+    const Budget budget = make();
+    EXPECT_EQ(budget.absence_reason, "zoneinfo_contradicts_meminfo") << kib;
+    EXPECT_EQ(budget.physical, std::nullopt);
+    EXPECT_EQ(budget.sum(), 0U);
+  }
+  zones.managed.reset();
+  EXPECT_NE(make().absence_reason, "zoneinfo_contradicts_meminfo") << "not known, no contradiction";
+}
+
 TEST_F(BudgetTest, AMapBelowMemTotalIsNotBelieved) {
   memory(0x80000000, 0x90000000);  // stale: UEFI gave more
   ASSERT_TRUE(map.memory.add({0x80000000, 0x170000000}));

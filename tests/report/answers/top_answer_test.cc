@@ -125,6 +125,26 @@ TEST(LinuxBudget, CmaIsUnknownIfAreasAreUnknown) {
   EXPECT_FALSE(bytes_of(linux_budget(device(series)), "cma"));
 }
 
+TEST(LinuxBudget, FilesOfTwoMachinesHaveNoDifference) {
+  Series series = meminfo();
+  EXPECT_EQ(linux_budget(device(series)).contradiction, "");
+  series.emplace_back("jetmem_zone_managed_bytes{node=\"0\",zone=\"DMA\"}", 8000);
+  const MemoryBudget budget = linux_budget(device(series));
+  EXPECT_NE(budget.contradiction, "");
+  EXPECT_EQ(budget.unaccounted_bytes, std::nullopt);
+  EXPECT_EQ(budget.overlap_bytes, 0);
+}
+
+TEST(LinuxBudget, PartsOfMeminfoThatExceedItsTotalContradictIt) {
+  Series series = meminfo();
+  for (auto& [name, value] : series) {
+    if (std::string_view(name) == "jetmem_meminfo_MemFree_bytes") value = 950;
+  }
+  const MemoryBudget budget = linux_budget(device(series));
+  EXPECT_NE(budget.contradiction, "");
+  EXPECT_EQ(budget.unaccounted_bytes, std::nullopt);
+}
+
 // Never less than nothing: what is counted twice is said.
 TEST(LinuxBudget, PartsThatExceedTheWholeOverlap) {
   Series series = meminfo();
