@@ -294,4 +294,14 @@ int Root::inode_of(std::string_view path, std::uint64_t& inode) const {
   return 0;
 }
 
+std::uint64_t Root::links_of(std::string_view path) const {
+  const RelativePath relative(path);
+  struct stat info {};
+  if (!is_live() || !relative.fits ||
+      ::fstatat(directory_.get(), relative.text.data(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return 0;
+  }
+  return S_ISDIR(info.st_mode) ? info.st_nlink : 0;
+}
+
 }  // namespace jetmem

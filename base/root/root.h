@@ -45,6 +45,9 @@ class Root {
   // The inode of what a path leads to, links of /proc/<pid>/fd followed. Live only: under another
   // root inodes are of other files. 0 or an errno.
   int inode_of(std::string_view path, std::uint64_t& inode) const;
+  // The links of a directory, which are its directories and two more. Live only. 0: it is none, or
+  // may not be looked at.
+  std::uint64_t links_of(std::string_view path) const;
 
  private:
   Root() = default;

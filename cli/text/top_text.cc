@@ -141,7 +141,9 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
   if (answer.groups_omitted > 0) {
     out += paragraph(style, counted(answer.groups_omitted, "group") + " more: --limit");
   }
-  if (answer.processes_omitted.value_or(0) > 0) {
+  if (!answer.incomplete.empty()) {
+    out += paragraph(style, answer.incomplete + ".");
+  } else if (answer.processes_omitted.value_or(0) > 0) {
     out += paragraph(style, number_text(*answer.processes_omitted) +
                                 " processes could not be read and are not counted");
   }

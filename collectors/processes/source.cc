@@ -70,10 +70,11 @@ constexpr std::array kMetrics{
           "it may be any of several processes.",
           {"process", "holder"}, kMaxEnded),
     gauge("jetmem_processes_omitted",
-          "Processes that no process metric contains: denied (hidepid), beyond the bound of "
-          "16384 processes, 4 MiB or 1 s (then the newest are omitted, and so are the totals), "
-          "or not understood.",
-          {"reason"}, 3),
+          "Processes that no process metric contains: hidden (hidepid=2, or the PID namespace of a "
+          "container; kernel threads are among them; absent when their number is not known), "
+          "denied (hidepid=1), beyond the bound of 16384 processes, 4 MiB or 1 s (then the newest "
+          "are omitted, and so are the totals), or not understood.",
+          {"reason"}, 4),
 };
 consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
@@ -87,7 +88,9 @@ const SourceInfo ProcessesSource::kInfo{
     .access = Access::kReader,
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(10),
-    .grant = "CAP_SYS_PTRACE for jetmem-reader where /proc is mounted with hidepid",
+    .grant =
+        "CAP_SYS_PTRACE for jetmem-reader where /proc is mounted with hidepid, or root (sudo); "
+        "in a container the host's PID namespace (--pid=host)",
     .throttled = true,
     .write_at_once = true,  // which groups are shown: their trends are derived
     .metrics = kMetrics,
@@ -329,6 +332,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   out.put(metric("jetmem_processes_omitted"), reading_.denied, "denied");
   out.put(metric("jetmem_processes_omitted"), reading_.left_out, "bound");
   out.put(metric("jetmem_processes_omitted"), reading_.malformed, "malformed");
+  out.put(metric("jetmem_processes_omitted"), reading_.hidden ? reading_.unseen : 0, "hidden");
   context.absent.add(reading_.absent);
   if (reading_.hidden) context.absent.add("processes_hidden");
   if (!context.facts.page_size) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "report/answers/holder_names.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem {
 namespace {
@@ -161,6 +162,25 @@ TopAnswer::Dmabuf dmabuf_of(const SampleSet& samples, std::size_t limit) {
   return out;
 }
 
+// Processes of other users, or of the host, and what shows them.
+std::string incomplete_of(const DeviceNow& now) {
+  const auto omitted = [&](const char* reason) {
+    return now.samples.value("jetmem_processes_omitted", {{"reason", reason}});
+  };
+  const SourceNow* const source = now.source("processes");
+  const bool hides = source != nullptr && source->absent_count("processes_hidden") > 0;
+  const double denied = omitted("denied").value_or(0);
+  const auto hidden = omitted("hidden");
+  if (!hides && denied == 0) return {};
+  std::string out =
+      !hides   ? doctor::count(denied) + " processes may not be read"
+      : hidden ? doctor::count(*hidden + denied) + " processes, kernel threads included, are hidden"
+               : "an unknown number of processes is hidden";
+  return out +
+         " (hidepid, or a PID namespace): larger ones may be among them. sudo shows them, or "
+         "CAP_SYS_PTRACE for jetmem-reader; in a container the option --pid=host";
+}
+
 void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
   const auto add = [&](const char* key, bool there, const char* source, const char* otherwise) {
     if (!there) out.absent.emplace_back(key, now.absence_reason(source, otherwise));
@@ -238,6 +258,7 @@ TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
       [&](const Group& g) { return key_of(g, out.sort); });
   out.processes = samples.value("jetmem_processes");
   out.processes_omitted = samples.sum("jetmem_processes_omitted");
+  out.incomplete = incomplete_of(now);
   out.heaps = heaps_of(samples, needed.limit);
   out.nvmap_total = samples.value("jetmem_nvmap_total_bytes");
   out.nvmap_allocatable = samples.value("jetmem_nvmap_allocatable_bytes");
@@ -323,6 +344,7 @@ void describe(json::Fields& v, TopAnswer& answer) {
                                   "DMA-BUF counts for each holder: do not add up the totals"));
   v("processes", answer.processes);
   v("processes_omitted", answer.processes_omitted);
+  v.unless_empty("incomplete", answer.incomplete);
   v("groups", answer.groups);
   v("groups_omitted", answer.groups_omitted);
   v("nvmap", answer.heaps);

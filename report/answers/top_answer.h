@@ -97,7 +97,9 @@ struct TopAnswer {
   std::vector<Group> groups;  // sorted, "other" last
   std::uint64_t groups_omitted = 0;
   std::optional<double> processes;
-  std::optional<double> processes_omitted;
+  std::optional<double> processes_omitted;  // hidden ones included, where their number is known
+  // Why there may be larger ones than those here: "80 processes are hidden ...".
+  std::string incomplete;
   std::vector<Heap> heaps;
   std::optional<double> nvmap_total;        // of all heaps, as the driver counts it
   std::optional<double> nvmap_allocatable;  // as the driver reports it

@@ -37,6 +37,13 @@ struct SourceNow {
   bool stale = false;
   double interval_seconds = 0;
   std::vector<std::pair<std::string, std::uint64_t>> absent_values;  // by reason
+
+  std::uint64_t absent_count(std::string_view why) const {
+    for (const auto& [reason, count] : absent_values) {
+      if (reason == why) return count;
+    }
+    return 0;
+  }
 };
 
 struct DeviceNow {

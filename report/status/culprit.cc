@@ -17,10 +17,15 @@ namespace {
 constexpr std::array<std::string_view, 6> kNaming{"client", "device",  "process",
                                                   "comm",   "command", "source"};
 // What programs fill up together: the largest of them is the one to stop.
-constexpr std::array<std::string_view, 9> kMemoryMetrics{
-    "jetmem_memory_", "jetmem_meminfo_",    "jetmem_pressure_stall_ratio",
-    "jetmem_trend_",  "jetmem_vmstat_pswpin_total", "jetmem_zone_watermark_",
-    "jetmem_swap_",   "jetmem_zram_",       "jetmem_buddy_"};
+constexpr std::array<std::string_view, 9> kMemoryMetrics{"jetmem_memory_",
+                                                         "jetmem_meminfo_",
+                                                         "jetmem_pressure_stall_ratio",
+                                                         "jetmem_trend_",
+                                                         "jetmem_vmstat_pswpin_total",
+                                                         "jetmem_zone_watermark_",
+                                                         "jetmem_swap_",
+                                                         "jetmem_zram_",
+                                                         "jetmem_buddy_"};
 // In a minute, of what is in the machine: slower growth explains no shortage of now.
 constexpr double kFastPerMinute = 0.01;
 // Of a trend over hours.
@@ -76,12 +81,13 @@ Suspect memory_suspect(const AlertsAnswer::Rule& rule, const DeviceNow& now) {
     return {growing, {}};
   }
   std::optional<Culprit> found;
-  if (largest != nullptr) found = holder_of(*largest, "largest holder");
+  const char* const role = top.incomplete.empty() ? "largest holder" : "largest holder seen";
+  if (largest != nullptr) found = holder_of(*largest, role);
   for (const OtherHolder& other : other_holders()) {
     const auto bytes = now.samples.sum(other.family);
     // What processes hold is only known to be less where processes are known.
     if (!bytes || largest == nullptr || *bytes <= largest->total) continue;
-    if (!found->bytes || *bytes > *found->bytes) found = {other.name, "largest holder", bytes, {}};
+    if (!found->bytes || *bytes > *found->bytes) found = {other.name, role, bytes, {}};
   }
   if (found) return {found, {}};
   return {{}, "largest holder not known: " + absence_reason(top.absent, "groups")};

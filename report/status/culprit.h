@@ -14,6 +14,7 @@ namespace jetmem {
 
 struct Culprit {
   std::string name;  // "python3 (vision.service)", "tegra-capture-vi"
+  // "largest holder seen": of those that are not hidden.
   std::string role;  // "growing", "largest holder", "killed", "named by the kernel", "alert label"
   std::optional<double> bytes;   // that it holds
   std::optional<double> growth;  // bytes a second

@@ -22,6 +22,7 @@ constexpr std::string_view kProc = "/proc";
 constexpr std::string_view kNoteDenied = "jetmem:processes denied";
 constexpr std::string_view kNoteLeftOut = "jetmem:processes omitted";
 constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
+constexpr std::string_view kNoteUnseen = "jetmem:processes unseen";
 constexpr std::size_t kMaxProcesses = 16384;
 // Resident pages that CPUs have not yet handed in: 32 and more each.
 constexpr std::uint64_t kUncounted = 1U << 14;
@@ -62,6 +63,7 @@ class Collector {
     if (file.path == kNoteDenied) out_.denied = one_u64(file.text).value_or(0);
     if (file.path == kNoteLeftOut) out_.left_out = one_u64(file.text).value_or(0);
     if (file.path == kNoteHidden) out_.hidden = one_u64(file.text).value_or(0) != 0;
+    if (file.path == kNoteUnseen) out_.unseen = one_u64(file.text);
     std::string_view path = file.path;
     if (!take_prefix(path, "/proc/")) return;
     const std::size_t slash = path.find('/');
@@ -157,7 +159,7 @@ class Collector {
 bool Processes::operator==(const Processes& other) const {
   const auto stats = [](const Processes& p) {
     return std::tie(p.groups, p.processes, p.resident_pages, p.denied, p.left_out, p.malformed,
-                    p.hidden);
+                    p.hidden, p.unseen);
   };
   return stats(*this) == stats(other);
 }
@@ -178,6 +180,7 @@ Result<void> parse_processes(const Snapshot& snapshot, Processes& out) {
   out.denied = out.left_out = out.malformed = 0;
   out.absent.reset();
   out.hidden = false;
+  out.unseen.reset();
   return Collector(snapshot, out).run();
 }
 
@@ -195,7 +198,10 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
   std::uint64_t taken = 0;
   const auto begin = std::chrono::steady_clock::now();
   keep_pids(names);
-  const bool hidden = hides_processes(files.root(), names);
+  const bool hides = hides_processes(files.root(), names);
+  std::optional<std::uint64_t> unseen;
+  if (hides) unseen = hidden_processes(files, names.size());
+  const bool hidden = hides && unseen.value_or(1) > 0;
   std::string path;
   std::string lines;
   AbsentValues ignored;  // parse_processes() counts them
@@ -233,6 +239,7 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
   note(kNoteDenied, denied);
   note(kNoteLeftOut, left_out);
   note(kNoteHidden, hidden ? 1 : 0);
+  if (unseen) note(kNoteUnseen, *unseen);
 }
 
 }  // namespace jetmem

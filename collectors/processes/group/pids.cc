@@ -39,6 +39,19 @@ bool hides_processes(const Root& root, const std::vector<std::string>& pids) {
   return error == 0 ? ours != kFirst : error != ENOENT;  // a kernel without such namespaces
 }
 
+std::optional<std::uint64_t> hidden_processes(Gatherer& files, std::size_t seen) {
+  const std::uint64_t links = files.root().links_of("/proc");
+  std::vector<std::string> names;
+  if (links == 0 || files.list("/proc", names) != 0) return std::nullopt;
+  std::uint64_t own = 2;
+  for (const std::string& name : names) {
+    if (!is_digit(name.front()) && files.root().links_of("/proc/" + name) > 0) ++own;
+  }
+  // Mounted with subset=pid it does not show its folders.
+  if (own == 2 || links < own) return std::nullopt;
+  return links - own > seen ? links - own - seen : 0;
+}
+
 std::optional<std::string_view> comm_of(std::string_view text) {
   if (text.empty() || text.back() != '\n') return std::nullopt;
   text.remove_suffix(1);

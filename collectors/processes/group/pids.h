@@ -3,11 +3,13 @@
 // called in a label: its comm (/proc/<pid>/comm), made safe and of bounded kinds.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/root/gatherer.h"
 #include "base/root/root.h"
 
 namespace jetmem {
@@ -19,6 +21,11 @@ void keep_pids(std::vector<std::string>& names);
 // Whether these, so sorted, are not all: process 1 is always there, but hidden with hidepid; and a
 // container has a first process of its own and sees none but its own.
 bool hides_processes(const Root& root, const std::vector<std::string>& pids);
+
+// How many of the machine's are not among the `seen`, kernel threads included. The kernel counts
+// all in the links of /proc, beside its folders there (fs/proc/root.c, proc_root_getattr). Live
+// only.
+std::optional<std::uint64_t> hidden_processes(Gatherer& files, std::size_t seen);
 
 // The text of a comm file without its last newline. A comm may hold any byte, newlines too: only
 // the last one is the kernel's. None when that is missing.

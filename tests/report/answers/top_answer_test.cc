@@ -260,5 +260,26 @@ TEST(MapAnswer, AbsentValuesHaveAReason) {
   EXPECT_TRUE(json["absent"].contains("cma"));
 }
 
+TEST(TopAnswer, HiddenProcessesAreCountedAndSaid) {
+  Series series{{"jetmem_process_group_resident_bytes{command=\"a\"}", 10},
+                {"jetmem_processes_omitted{reason=\"hidden\"}", 0},
+                {"jetmem_processes_omitted{reason=\"denied\"}", 0}};
+  EXPECT_EQ(top_answer(device(series), {}).incomplete, "");
+  series[1].second = 80;
+  DeviceNow now = device(series);
+  SourceNow processes;
+  processes.name = "processes";
+  processes.state = "ok";
+  processes.absent_values = {{"processes_hidden", 1}};
+  now.sources.push_back(processes);
+  const TopAnswer answer = top_answer(now, {});
+  EXPECT_EQ(answer.incomplete.substr(0, 12), "80 processes");
+  const auto json = nlohmann::json::parse(top_json(answer));
+  EXPECT_EQ(json["processes_omitted"], 80);
+  EXPECT_EQ(json["incomplete"], answer.incomplete);
+  now.samples = device({series[0]}).samples;
+  EXPECT_NE(top_answer(now, {}).incomplete, "") << "how many is not known";
+}
+
 }  // namespace
 }  // namespace jetmem

@@ -123,6 +123,16 @@ TEST(StatusVerdict, KnowsSinceWhenUnlessItLookedOnce) {
   EXPECT_FALSE(status_answer(device()).since_seconds);
 }
 
+TEST(StatusCulprit, MayBeSmallerThanOneThatIsHidden) {
+  const Alarm low{"JetmemMemoryLow", "critical", "firing", "jetmem_memory_available_ratio"};
+  const DeviceNow now = alarmed({{group("resident_bytes", "bash"), kGiB},
+                                 {"jetmem_processes_omitted{reason=\"denied\"}", 80}},
+                                low);
+  const StatusAnswer answer = status_answer(now);
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->role, "largest holder seen");
+}
+
 TEST(StatusCulprit, IsTheLargestHolderOfMemory) {
   const Alarm low{"JetmemMemoryLow", "critical", "firing", "jetmem_memory_available_ratio"};
   const Series holders{{group("resident_bytes", "python3", "vision.service"), 1 * kGiB},
