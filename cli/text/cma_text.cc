@@ -72,6 +72,9 @@ std::string cma_text(const CmaAnswer& answer, const ScreenStyle& style) {
             "; " + bytes_text(answer.free_bytes) +
             " free now (programs borrow what drivers do not use)");
   }
+  if (!answer.reservation.empty()) {
+    out += labelled(style, "", painted(style, Paint::kBad, answer.reservation));
+  }
   for (const CmaAnswer::Area& area : answer.areas) out += area_text(area, style);
   if (answer.areas_omitted > 0) {
     out += counted(answer.areas_omitted, "more area") + " not shown\n";

@@ -56,8 +56,8 @@ MapState parse_memblock(std::string_view text, MemoryMap& out);
 // All numbers are pages.
 struct ZonePages {
   std::uint64_t present = 0;
-  std::uint64_t lowest = 0;              // the first page that is there
-  std::uint64_t end = 0;                 // behind the last
+  std::uint64_t lowest = 0;                // the first page that is there
+  std::uint64_t end = 0;                   // behind the last
   std::optional<std::uint64_t> managed{};  // unless a zone with pages does not say
 
   bool operator==(const ZonePages&) const = default;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "collectors/device/gather.h"
+#include "collectors/device/kernel_arguments.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
@@ -16,10 +17,12 @@ constexpr std::string_view kMeminfoPath = "/proc/meminfo";
 constexpr std::string_view kZoneinfoPath = "/proc/zoneinfo";
 constexpr std::string_view kIomemPath = "/proc/iomem";
 constexpr std::string_view kMemblockPath = "/sys/kernel/debug/memblock/memory";
-constexpr std::array<std::string_view, 6> kPaths{
+constexpr std::string_view kCmdlinePath = "/proc/cmdline";
+constexpr std::array<std::string_view, 7> kPaths{
     kMeminfoPath,  kZoneinfoPath,
     kIomemPath,    "/proc/sys/kernel/osrelease",
     kMemblockPath, "/proc/sys/kernel/version",
+    kCmdlinePath,
 };
 constexpr std::size_t kMaxSharedGroups = 64;
 constexpr std::size_t kMaxSharedDevices = 128;
@@ -44,6 +47,10 @@ constexpr std::array kMetrics{
           "kernel and its page structures; firmware/unattributed what was taken before the "
           "device tree and is listed nowhere. To get memory back, look at the largest carveout.",
           {"kind", "part"}, device::kMaxNamedParts + 8),
+    gauge("jetmem_cma_requested_bytes",
+          "What cma= on the kernel's command line requests. With less in "
+          "jetmem_meminfo_CmaTotal_bytes the reservation failed at boot, or a kernel 4.9 took the "
+          "device tree's node instead. Absent without cma=."),
     gauge("jetmem_optee_present",
           "1 where the secure world runs OP-TEE, which keeps memory of its own. Found in the "
           "device tree and as the device tee0."),
@@ -94,6 +101,15 @@ void take_meminfo(const Snapshot& snapshot, Device& out) {
   if (!text || !parse_meminfo(*text, out.meminfo)) return;
   out.mem_total = out.meminfo.find("MemTotal");
   out.cma_total = out.meminfo.find("CmaTotal");
+}
+
+void take_arguments(const Snapshot& snapshot, Device& out) {
+  out.cma_requested.reset();
+  const FileText file = snapshot.find(kCmdlinePath);
+  if (!file.ok()) return;
+  const std::string_view cma = device::kernel_argument(file.text, "cma");
+  out.cma_requested = device::memory_argument(cma);
+  if (!cma.empty() && !out.cma_requested) out.absent.add(kMalformed);
 }
 
 void take_optee(const Snapshot& snapshot, Device& out) {
@@ -153,6 +169,7 @@ Result<void> parse_device(const Snapshot& snapshot, Device& out) {
   out.memblock_state = parse_map(snapshot, kMemblockPath, device::parse_memblock, out.memblock);
   out.zones_state = parse_map(snapshot, kZoneinfoPath, device::parse_zone_pages, out.zones);
   take_meminfo(snapshot, out);
+  take_arguments(snapshot, out);
   take_optee(snapshot, out);
   device::parse_iommu(snapshot, out.iommu, out.absent);
   if (out.tree.error != 0) {
@@ -208,6 +225,7 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
     out.put(metric("jetmem_memory_budget_bytes"), part.bytes, kind_name(part.kind), part.name);
   }
 
+  out.put(metric("jetmem_cma_requested_bytes"), device.cma_requested);
   out.put(metric("jetmem_optee_present"), device.optee);
 
   const device::Iommu& iommu = device.iommu;

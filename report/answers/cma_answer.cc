@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text/text.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem {
 namespace {
@@ -134,11 +135,21 @@ void print_whether(CmaAnswer& answer, const DeviceNow& now, const std::optional<
 
 }  // namespace
 
+std::string failed_reservation(const SampleSet& samples) {
+  const auto requested = samples.value("jetmem_cma_requested_bytes");
+  const auto total = samples.meminfo("CmaTotal");
+  if (!requested || !total || *total >= *requested) return {};
+  return doctor::bytes(*requested) + " requested (cma=), " + doctor::bytes(*total) +
+         " there: the reservation failed";
+}
+
 CmaAnswer cma_answer(const DeviceNow& now) {
   CmaAnswer answer;
   answer.from = answer_from(now);
   const SampleSet& samples = now.samples;
   answer.total_bytes = samples.meminfo("CmaTotal");
+  answer.requested_bytes = samples.value("jetmem_cma_requested_bytes");
+  answer.reservation = failed_reservation(samples);
   answer.free_bytes = samples.meminfo("CmaFree");
   answer.calls_failed = samples.value("jetmem_vmstat_cma_alloc_fail_total");
   answer.calls_succeeded = samples.value("jetmem_vmstat_cma_alloc_success_total");
@@ -195,6 +206,8 @@ static void describe(json::Fields& v, CmaAnswer& answer) {
   v("has_cma", answer.has_cma);
   v.unless_empty("none", answer.none);
   v("total_bytes", answer.total_bytes);
+  v("requested_bytes", answer.requested_bytes);
+  v.unless_empty("reservation", answer.reservation);
   v("free_bytes", answer.free_bytes);
   v("calls_succeeded", answer.calls_succeeded);
   v("calls_failed", answer.calls_failed);

@@ -46,6 +46,9 @@ struct CmaAnswer {
   std::optional<bool> has_cma;  // absent: unknown; absent["has_cma"] has the reason
   std::string none;             // where it is false
   std::optional<double> total_bytes;
+  std::optional<double> requested_bytes;  // cma= of the kernel's command line
+  // "1 GiB requested (cma=), 256 MiB there: the reservation failed"; empty: it did not fail.
+  std::string reservation;
   std::optional<double> free_bytes;  // CmaFree: what borrowers hold is not in it
   std::optional<double> calls_failed;
   std::optional<double> calls_succeeded;
@@ -59,6 +62,8 @@ struct CmaAnswer {
 };
 
 CmaAnswer cma_answer(const DeviceNow& now);
+// CmaAnswer::reservation
+std::string failed_reservation(const SampleSet& samples);
 void describe(json::Fields& v, CmaAnswer::Area& area);
 std::string cma_json(const CmaAnswer& answer);
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "metrics/sample.h"
+#include "report/answers/cma_answer.h"
 #include "report/events/event_json.h"
 #include "rules/model/metric_catalog.h"
 
@@ -72,6 +73,8 @@ class Comparing {
     if (before_.wall && after_.wall) out_.seconds = *after_.wall - *before_.wall;
     samples();
     named("jetmem version", before_.version, after_.version, out_.facts);
+    named("CMA", failed_reservation(before_.samples), failed_reservation(after_.samples),
+          out_.facts);
     sources();
     alerts();
     return std::move(out_);

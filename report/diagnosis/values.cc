@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text/text.h"
+#include "collectors/device/kernel_arguments.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "report/diagnosis/cause_table.h"
 #include "report/diagnosis/conditions.h"
@@ -39,14 +40,6 @@ std::optional<double> pages(const Case& it, std::string_view name) {
   return number ? std::optional(*number * page_size(it)) : std::nullopt;
 }
 
-// What the command line has behind "name=".
-std::string argument(const Case& it, std::string_view name) {
-  const std::string& line = it.facts.command_line;
-  const std::size_t at = line.find(name);
-  if (at == std::string::npos || (at > 0 && line[at - 1] != ' ')) return {};
-  return line.substr(at + name.size(), line.find(' ', at) - at - name.size());
-}
-
 // Room for a few such requests, and more than the area of today, which was too small.
 Text cma(const Case& it) {
   const double request = std::max(it.log.cma_request, requested_bytes(it).value_or(0));
@@ -66,7 +59,7 @@ Text more_slots(const Case& it) {
   constexpr std::uint64_t kFewestSlots = 65536;
   constexpr std::uint64_t kMostSlots = 1 << 23;  // 16 GiB
   const auto total = it.event.number({"total", "slots_total"});
-  const std::string set = argument(it, "swiotlb=");
+  const std::string set(device::kernel_argument(it.facts.command_line, "swiotlb"));
   std::string_view digits = set;
   std::uint64_t now = take_u64(digits).value_or(0);
   if (total && *total > 0) now = static_cast<std::uint64_t>(std::min(*total, 1e9));
@@ -189,7 +182,7 @@ constexpr std::array kValues{
     Value{"more_slots", more_slots},
     Value{"swiotlb_arg",
           [](const Case& it) {
-            const std::string set = argument(it, "swiotlb=");
+            const std::string set(device::kernel_argument(it.facts.command_line, "swiotlb"));
             return set.empty() ? std::nullopt : Text("swiotlb=" + printable(set, 32));
           }},
     Value{"cma", cma},
@@ -285,14 +278,8 @@ std::optional<double> free_when_refused(const Case& it) {
 std::optional<double> cma_area(const Case& it) {
   if (const auto total = pages(it, "total")) return total;
   if (it.facts.cma_total) return it.facts.cma_total;
-  const std::string set = argument(it, "cma=");
-  std::string_view digits = set;
-  const auto number = take_u64(digits);
-  if (!number || digits.empty()) return std::nullopt;
-  const bool giga = digits[0] == 'G' || digits[0] == 'g';
-  const bool mega = digits[0] == 'M' || digits[0] == 'm';
-  if (!giga && !mega) return std::nullopt;
-  return static_cast<double>(*number) * kMiB * (giga ? 1024 : 1);
+  const auto bytes = device::memory_argument(device::kernel_argument(it.facts.command_line, "cma"));
+  return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
 }
 
 ZoneTotals zone_totals(const EventFields& report) {

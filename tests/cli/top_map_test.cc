@@ -188,5 +188,35 @@ TEST(TopMap, MeminfoOfAContainerContradictsTheHostsZones) {
   }
 }
 
+// The documented procedure: set cma=, reboot, verify.
+TEST(Cma, AReservationThatFailedIsSaidWhereItIsVerified) {
+  const auto board = [](const TempDir& root, const char* cma) {
+    root.write("jetmem/manifest.json",
+               R"({"format": 1, "facts": {"page_size": 4096}, "errors": {}})");
+    root.write("proc/meminfo",
+               "MemTotal: 8000000 kB\nMemFree: 900000 kB\nMemAvailable: 900000 kB\n"
+               "CmaTotal: 262144 kB\nCmaFree: 100000 kB\n");
+    root.write("proc/cmdline", std::string("root=/dev/mmcblk0p1 ") + cma + " quiet\n");
+    return root.path();
+  };
+  const TempDir one;
+  const TempDir two;
+  const std::string fits = board(one, "cma=256M");
+  const std::string fails = board(two, "cma=1G");
+  const auto answer = [](const std::string& root) {
+    return nlohmann::json::parse(run_command({"cma", "--root", root, "--json"}).out);
+  };
+  EXPECT_EQ(answer(fits)["requested_bytes"], 256 << 20);
+  EXPECT_FALSE(answer(fits).contains("reservation"));
+  EXPECT_TRUE(answer(fails).contains("reservation"));
+  const std::string said = "1 GiB requested (cma=), 256 MiB there";
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"cma", "--root", fails},
+                                                  {"doctor", "--step", "cma", "--root", fails},
+                                                  {"diff", fits, fails}}) {
+    const std::string text = run_command(command).out;
+    EXPECT_NE(text.find(said), std::string::npos) << command[0] << "\n" << text;
+  }
+}
+
 }  // namespace
 }  // namespace jetmem

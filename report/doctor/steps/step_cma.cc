@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text/text.h"
+#include "report/answers/cma_answer.h"
 #include "report/doctor/step.h"
 #include "report/doctor/summary.h"
 
@@ -115,6 +116,12 @@ void examine_cma(const DeviceView& view, Step& step) {
          "CmaTotal is " + bytes(*total) + ", below the " + bytes(kLeastOfJetson) +
              " that a Jetson's device tree reserves: cma= on the kernel command line replaced its "
              "node linux,cma, or the node was not used (runbook reserved-memory).");
+  }
+  if (const std::string failed = failed_reservation(view.now.samples); !failed.empty()) {
+    found(step, Verdict::kWarning, "CMA: " + failed + ".",
+          {"At boot no range of this size was free where the kernel looked, or a kernel 4.9 took "
+           "the device tree's node instead.",
+           "sudo dmesg | grep -i cma, then choose a smaller cma= and reboot.", "reserved-memory"});
   }
   if (view.found.cma && (view.found.cma->first_failure || view.found.cma->fell)) {
     const std::string text = doctor::sentence(cma_sentence(*view.found.cma, view.today()));
