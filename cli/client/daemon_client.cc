@@ -2,15 +2,18 @@
 #include "cli/client/daemon_client.h"
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <thread>
 
 #include "base/text/text.h"
+#include "base/unique_fd.h"
 
 namespace jetmem {
 namespace {
@@ -89,6 +92,11 @@ class Question {
     long os_error = last_os_error();
     // Somebody connects all the time: the queue has room again in a moment.
     while (is_queue_full(code, os_error)) {
+      // Nor has libcurl an errno of the socket that it could not make.
+      if (!UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)).valid()) {
+        return fail(Errc::kInvalid, std::string("jetmem cannot make a socket: ") +
+                                        std::strerror(errno) + "; see ulimit -n");
+      }
       const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
       if (left <= kQueuePause) {
         return fail(Errc::kTimeout, "its queue of connections was full for " +
@@ -290,7 +298,8 @@ Result<DaemonReply> query_daemon(std::span<const DaemonAddress> locations, const
     } else {
       // Refused, or for want of a certificate's file not even asked: that is no silence.
       const Errc error = body.error().code;
-      const bool has_asked = error != Errc::kDenied && error != Errc::kNotRegular;
+      const bool has_asked =
+          error != Errc::kDenied && error != Errc::kNotRegular && error != Errc::kInvalid;
       if (is_silent != nullptr && has_asked) *is_silent = true;
       code = problem.empty() ? body.error().code : Errc::kIo;
       problem += (problem.empty() ? "" : "; ") + location.text() + ": " + body.error().message;

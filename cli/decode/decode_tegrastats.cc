@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "base/text/plain_text.h"
 #include "base/text/text.h"
@@ -43,10 +44,25 @@ class TegrastatsExplainer {
   explicit TegrastatsExplainer(bool json) : json_(json) {}
 
   void feed(std::string_view bytes) {
+    // UTF-16, as PowerShell writes it: of ASCII every other byte is 0.
+    if (is_first_ && (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))) {
+      is_utf16_ = true;
+      bytes.remove_prefix(2);
+    }
+    is_first_ = false;
+    std::string narrow;
+    if (is_utf16_) {
+      narrow = bytes;
+      std::erase(narrow, '\0');
+      bytes = narrow;
+    }
     while (!bytes.empty()) {
-      const std::size_t end = bytes.find('\n');
+      // A terminal's lines end in "\r\n", some files' in "\r".
+      if (std::exchange(is_after_return_, false) && take_prefix(bytes, "\n")) continue;
+      const std::size_t end = bytes.find_first_of("\r\n");
       hold(bytes.substr(0, end));
       if (end == std::string_view::npos) return;
+      is_after_return_ = bytes[end] == '\r';
       bytes.remove_prefix(end + 1);
       take_line();
     }
@@ -87,20 +103,25 @@ class TegrastatsExplainer {
       const std::size_t end = held_.find_last_of(" \t");
       if (end != std::string::npos) held_.resize(end);
     }
-    const std::string_view text = without_marks(make_plain(held_, plain_) ? plain_ : held_);
-    parse_tegrastats_line(text, line_);
-    if (!joins_sample(text)) {
-      end_sample();
-      if (line_.ram && !overlong_) {
-        sample_.assign(text);
-        sample_line_ = line_;
-        sample_number_ = number_;
-      } else {
-        print(line_, number_, overlong_);
-      }
-    }
+    std::string_view text = without_marks(make_plain(held_, plain_) ? plain_ : held_);
+    do {
+      take_sample(take_tegrastats_sample(text));
+    } while (!text.empty());
     held_.clear();
     overlong_ = false;
+  }
+
+  void take_sample(std::string_view text) {
+    parse_tegrastats_line(text, line_);
+    if (joins_sample(text)) return;
+    end_sample();
+    if (line_.ram && !overlong_) {
+      sample_.assign(text);
+      sample_line_ = line_;
+      sample_number_ = number_;
+    } else {
+      print(line_, number_, overlong_);
+    }
   }
 
   // A sample begins with its time or RAM. What follows belongs to it if it has no field twice.
@@ -142,6 +163,9 @@ class TegrastatsExplainer {
   std::string held_;  // what no line's end has come of
   std::string plain_;
   bool overlong_ = false;
+  bool is_first_ = true;
+  bool is_utf16_ = false;
+  bool is_after_return_ = false;
   std::uint64_t number_ = 0;
   std::uint64_t cut_ = 0;
 };

@@ -30,6 +30,10 @@ int flags_of(Table::Align align, Table::Narrow narrow) {
   return flags;
 }
 
+// Text in fewer columns is read with effort.
+constexpr std::size_t kLeastWrapped = 16;
+constexpr std::string_view kGap = "  ";
+
 }  // namespace
 
 void Table::column(std::string name, Align align, Narrow narrow) {
@@ -39,6 +43,12 @@ void Table::column(std::string name, Align align, Narrow narrow) {
 void Table::row(std::vector<std::string> cells, std::string_view color) {
   cells.resize(columns_.size());
   rows_.push_back({std::move(cells), std::string(color)});
+}
+
+std::size_t Table::natural_width(std::size_t column) const {
+  std::size_t width = shown_width(columns_[column].name);
+  for (const Row& row : rows_) width = std::max(width, shown_width(row.cells[column]));
+  return width;
 }
 
 std::string Table::text(const Style& style) const {
@@ -55,16 +65,36 @@ std::string Table::text(const Style& style) const {
   scols_table_set_termwidth(table.get(), room > style.indent ? room - style.indent : 1);
   scols_table_enable_noheadings(table.get(), style.headings ? 0 : 1);
   scols_table_enable_colors(table.get(), style.color ? 1 : 0);
-  scols_table_set_column_separator(table.get(), "  ");
+  scols_table_set_column_separator(table.get(), kGap.data());
+  // What a column that wraps has, so that it breaks at blanks; below the rows where that is little.
+  std::size_t left = room - std::min(room, style.indent);
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].narrow == Narrow::kWrap) continue;
+    left -= std::min(left, natural_width(i) + kGap.size());
+  }
+  const bool is_below = left < kLeastWrapped;
   for (const Column& column : columns_) {
-    check(scols_table_new_column(table.get(), column.name.c_str(), 0,
-                                 flags_of(column.align, column.narrow)) != nullptr);
+    libscols_column* made = scols_table_new_column(table.get(), column.name.c_str(), 0,
+                                                   flags_of(column.align, column.narrow));
+    check(made != nullptr);
+    if (column.narrow != Narrow::kWrap) continue;
+    check(scols_column_set_safechars(made, "\n") == 0);
+    check(scols_column_set_wrapfunc(made, scols_wrapnl_chunksize, scols_wrapnl_nextchunk,
+                                    nullptr) == 0);
   }
   for (const Row& row : rows_) {
     libscols_line* line = scols_table_new_line(table.get(), nullptr);
     check(line != nullptr);
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      check(scols_line_set_data(line, i, row.cells[i].c_str()) == 0);
+      std::string cell = row.cells[i];
+      if (columns_[i].narrow == Narrow::kWrap) {
+        const std::string text = std::exchange(cell, {});
+        if (!is_below) {
+          for (const std::string& part : folded(text, left))
+            cell += (cell.empty() ? "" : "\n") + part;
+        }
+      }
+      check(scols_line_set_data(line, i, cell.c_str()) == 0);
     }
     if (style.color && !row.color.empty()) {
       check(scols_line_set_color(line, row.color.c_str()) == 0);
@@ -80,10 +110,21 @@ std::string Table::text(const Style& style) const {
   std::string out;
   Lines lines(printed.get());
   std::string_view line;
+  const std::size_t headings = style.headings ? 1 : 0;
   while (lines.next(line)) {
     line = line.substr(0, line.find_last_not_of(' ') + 1);
     if (!line.empty()) out.append(style.indent, ' ').append(line);
     out.append("\n");
+    if (!is_below || lines.number() <= headings || lines.number() - headings > rows_.size())
+      continue;
+    const Row& row = rows_[lines.number() - headings - 1];
+    const std::size_t indent = style.indent + 2 * kGap.size();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].narrow != Narrow::kWrap) continue;
+      for (const std::string& part : folded(row.cells[i], room - std::min(room - 1, indent))) {
+        if (!part.empty()) out.append(indent, ' ').append(part).append("\n");
+      }
+    }
   }
   return out;
 }

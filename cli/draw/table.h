@@ -15,7 +15,8 @@ namespace jetmem {
 class Table {
  public:
   enum class Align { kLeft, kRight };
-  // How a column shrinks when the table is wider than the terminal.
+  // How a column shrinks when the table is wider than the terminal. One that wraps does so at blanks,
+  // or stands below its row where less than 16 columns are left.
   enum class Narrow { kKeep, kCut, kWrap };
 
   struct Column {
@@ -52,6 +53,8 @@ class Table {
     std::vector<std::string> cells;
     std::string color;
   };
+  std::size_t natural_width(std::size_t column) const;
+
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };

@@ -25,6 +25,18 @@ bool raises(const Answer::Alert& alert, bool local_snapshot) {
   return alert.state == "firing" || critical || local_snapshot;
 }
 
+// Of what jetmem itself may read. A command without jetmemd has rights of its own, which are no
+// fault of the device.
+bool is_about_sources(const DeviceNow& now, const Answer::Alert& alert) {
+  const auto& rules = now.alerts->rules;
+  const auto rule = std::find_if(rules.begin(), rules.end(),
+                                 [&](const auto& each) { return each.name == alert.name; });
+  return rule != rules.end() &&
+         std::all_of(rule->conditions.begin(), rule->conditions.end(), [](const auto& condition) {
+           return condition.expression.find("jetmem_source_") != std::string::npos;
+         });
+}
+
 void set(Answer& answer, StatusLevel level, std::string reason) {
   answer.level = level;
   answer.reason = std::move(reason);
@@ -113,10 +125,11 @@ std::string_view status_level_name(StatusLevel level) {
 
 void set_verdict(StatusAnswer& answer, const DeviceNow& now) {
   const bool local_snapshot = now.alerts && now.alerts->local_snapshot;
+  const bool is_alone = local_snapshot && now.by == SnapshotOrigin::kCommand;
   const Answer::Alert* worst = nullptr;
   std::uint64_t others = 0;
   for (Answer::Alert& alert : answer.alerts) {
-    alert.explains = raises(alert, local_snapshot);
+    alert.explains = raises(alert, local_snapshot) && !(is_alone && is_about_sources(now, alert));
     if (!alert.explains) continue;
     if (worst == nullptr) {
       worst = &alert;
@@ -149,7 +162,7 @@ void set_verdict(StatusAnswer& answer, const DeviceNow& now) {
     return set(answer, StatusLevel::kWarning,
                "jetmemd cannot write its history: it is only in memory");
   }
-  if (const Answer::Blind* blind = broken_source(answer)) {
+  if (const Answer::Blind* blind = broken_source(answer); blind != nullptr && !is_alone) {
     answer.next_command = "sudo jetmem sources";
     return set(answer, StatusLevel::kWarning,
                "source " + blind->source + " is " + blind->state +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "collectors/jetson/tegrastats/cursor.h"
 #include "collectors/jetson/tegrastats/values.h"
@@ -64,6 +65,24 @@ bool looks_like(std::string_view word, std::string_view like) {
     if (like[i] == '0' ? !is_digit(word[i]) : word[i] != like[i]) return false;
   }
   return true;
+}
+
+bool is_iso_time(std::string_view word) {
+  return looks_like(word.substr(0, 19), "0000-00-00T00:00:00") ||
+         looks_like(word.substr(0, 19), "0000-00-00 00:00:00");
+}
+
+// "Nov 28 18:49:14 orin tegrastats[812]:", as the journal puts it in front; its time.
+std::string_view take_journal_prefix(std::string_view& line) {
+  constexpr std::string_view kProgram = " tegrastats[";
+  const std::size_t at = line.find(kProgram);
+  if (at == std::string_view::npos) return {};
+  std::string_view rest = line.substr(at + kProgram.size());
+  if (!take_u64(rest) || !take_prefix(rest, "]:")) return {};
+  const std::size_t host = line.substr(0, at).find_last_of(' ');
+  const std::string_view time = host == std::string_view::npos ? "" : line.substr(0, host);
+  line = rest;
+  return time.substr(0, kMaxName);
 }
 
 std::uint64_t words_in(std::string_view text) {
@@ -142,8 +161,16 @@ class Parser {
   bool take_time() {
     Cursor at = at_;
     const std::string_view date = at.word();
-    if (!out_.time.empty() || !looks_like(date, "00-00-0000")) return false;
+    if (!out_.time.empty()) return false;
     at.skip(date.size());
+    // As people put it in front: "2025-10-26T05:10:54+00:00".
+    if (is_iso_time(date)) {
+      out_.time = date;
+      ++out_.known_words;
+      at_ = at;
+      return true;
+    }
+    if (!looks_like(date, "00-00-0000") && !looks_like(date, "0000-00-00")) return false;
     at.skip_spaces();
     const std::string_view clock = at.word();
     if (!looks_like(clock, "00:00:00")) return false;
@@ -332,7 +359,30 @@ void parse_tegrastats_line(std::string_view line, TegrastatsLine& out) {
   out.beyond_bound = 0;
   out.fields = 0;
   out.known_words = 0;
+  out.time = take_journal_prefix(line);
   Parser(line, out).run();
+}
+
+std::string_view take_tegrastats_sample(std::string_view& line) {
+  constexpr std::string_view kRam = "RAM ";
+  const auto begins = [&](std::size_t at) {
+    return (at == 0 || is_space(line[at - 1])) && at + kRam.size() < line.size() &&
+           is_digit(line[at + kRam.size()]);
+  };
+  std::size_t found = 0;
+  std::size_t at = line.find(kRam);
+  for (; at != std::string_view::npos; at = line.find(kRam, at + 1)) {
+    if (begins(at) && ++found == 2) break;
+  }
+  if (at == std::string_view::npos) return std::exchange(line, {});
+  // Its time stands before it: words of digits, dashes and colons.
+  const auto is_stamp = [](char c) { return is_digit(c) || is_space(c) || c == '-' || c == ':'; };
+  std::size_t end = at;
+  while (end > 0 && is_stamp(line[end - 1])) --end;
+  while (end < at && !is_space(line[end])) ++end;
+  const std::string_view sample = line.substr(0, end);
+  line.remove_prefix(end);
+  return sample;
 }
 
 }  // namespace jetmem

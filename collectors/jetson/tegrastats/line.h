@@ -159,5 +159,8 @@ struct TegrastatsLine {
 
 // `line` without its newline, of any content. `out` is reused: its storage, not its content.
 void parse_tegrastats_line(std::string_view line, TegrastatsLine& out);
+// The first sample of a line; the others stay in it. Two are in one line where a line's end was
+// lost.
+std::string_view take_tegrastats_sample(std::string_view& line);
 
 }  // namespace jetmem

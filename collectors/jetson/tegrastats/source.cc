@@ -215,7 +215,11 @@ Result<void> parse_tegrastats(std::string_view text, Tegrastats& out) {
     return fail(Errc::kMalformed,
                 "expected a line of tegrastats and its end, found '" + printable(text, 60) + "'");
   }
-  parse_tegrastats_line(*line, out.line);
+  // The newest of several.
+  std::string_view rest = *line;
+  std::string_view sample = take_tegrastats_sample(rest);
+  while (!rest.empty()) sample = take_tegrastats_sample(rest);
+  parse_tegrastats_line(sample, out.line);
   if (out.line.fields > 0) return {};
   const auto number = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   return fail(Errc::kMalformed, "line " + std::to_string(number) +

@@ -283,5 +283,31 @@ TEST(DecodeTegrastats, UnreadableInput) {
   EXPECT_NE(decode({"--soc", "tegra234"}).status, 0);
 }
 
+TEST(DecodeTegrastats, WhatCarriedTheTextIsSeenThrough) {
+  const std::string first = "RAM 1/9MB (lfb 1x4MB) CPU [1%@729]";
+  const std::string second = "RAM 2/9MB (lfb 1x4MB) CPU [2%@729]";
+  std::string wide = "\xff\xfe";
+  for (const char c : first + "\r\n" + second + "\n") wide += std::string{c, '\0'};
+  const TempDir dir;
+  for (const std::string& text :
+       {first + "\n" + second + "\n", first + "\r" + second + "\r",
+        first + "\r\n" + second + "\r\n", first + " " + second + "\n", wide,
+        "2025-10-26T05:10:54+00:00 " + first + " 10-26-2025 05:10:55 " + second + "\n",
+        "Nov 28 18:49:14 orin tegrastats[812]: " + first + "\n2025-10-26T05:10:54.12Z orin " +
+            "tegrastats[812]: " + second + "\n"}) {
+    const CommandRun run = decode({dir.write("lines", text), "--json"});
+    std::istringstream lines(run.out);
+    std::vector<nlohmann::json> samples;
+    for (std::string line; std::getline(lines, line);) {
+      samples.push_back(nlohmann::json::parse(line));
+    }
+    ASSERT_EQ(samples.size(), 2U) << text;
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(samples[i]["ram"]["used_mb"], i + 1) << text;
+      EXPECT_EQ(samples[i]["unknown"].size(), 0U) << text;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace jetmem

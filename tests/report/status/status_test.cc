@@ -123,6 +123,20 @@ TEST(StatusVerdict, KnowsSinceWhenUnlessItLookedOnce) {
   EXPECT_FALSE(status_answer(device()).since_seconds);
 }
 
+// Without jetmemd a command has an ordinary user's rights: no fault of the device.
+TEST(StatusVerdict, IsNoWarningForACommandsOwnRights) {
+  DeviceNow now = alarmed({}, {"JetmemSourceDenied", "warning", "pending", "jetmem_source_state"});
+  SourceNow denied;
+  denied.name = "cma";
+  denied.state = "failed";
+  now.sources.push_back(denied);
+  now.alerts->local_snapshot = true;
+  now.by = SnapshotOrigin::kCommand;
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown);
+  now.by = SnapshotOrigin::kCapture;
+  EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning);
+}
+
 TEST(StatusCulprit, MayBeSmallerThanOneThatIsHidden) {
   const Alarm low{"JetmemMemoryLow", "critical", "firing", "jetmem_memory_available_ratio"};
   const DeviceNow now = alarmed({{group("resident_bytes", "bash"), kGiB},

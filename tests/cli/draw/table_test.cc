@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/draw/table.h"
+
+#include <gtest/gtest.h>
+
+namespace jetmem {
+namespace {
+
+TEST(Table, WrapsAtBlanksOrBelowTheRow) {
+  Table table{{"NAME"}, {"TEXT", Table::Align::kLeft, Table::Narrow::kWrap}};
+  table.row({"first", "words that are never cut in two"});
+  EXPECT_EQ(table.text(30), "NAME   TEXT\nfirst  words that are never\n       cut in two\n");
+  EXPECT_EQ(table.text(20), "NAME   TEXT\nfirst\n    words that are\n    never cut in two\n");
+}
+
+}  // namespace
+}  // namespace jetmem
