@@ -8,6 +8,7 @@
 #include "base/text/json_integers.h"
 #include "base/text/text.h"
 #include "cli/draw/number_text.h"
+#include "cli/draw/terminal.h"
 #include "cli/text/events/event_text.h"
 
 namespace jetmem {
@@ -40,9 +41,10 @@ std::string row(std::string_view label, const std::vector<std::string>& items,
   std::string out("  ");
   out.append(label).resize(kIndent, ' ');
   std::size_t column = kIndent;
+  const auto width = static_cast<std::size_t>(terminal_width());
   for (std::size_t i = 0; i < items.size(); ++i) {
     const bool last = i + 1 == items.size();
-    if (column > kIndent && column + items[i].size() + (last ? 0 : 1) > kTerminalWidth) {
+    if (column > kIndent && column + items[i].size() + (last ? 0 : 1) > width) {
       while (out.back() == ' ') out.pop_back();
       out.append("\n").append(kIndent, ' ');
       column = kIndent;

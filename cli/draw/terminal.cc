@@ -54,6 +54,7 @@ bool has_utf8() {
 }
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
+  if (columns == 0) columns = static_cast<std::size_t>(terminal_width());
   std::string out;
   std::size_t column = 0;
   while (!text.empty()) {

@@ -31,9 +31,8 @@ void use_terminal_locale();
 inline constexpr std::size_t kTerminalWidth = 80;
 
 // Breaks at blanks; every line begins with `indent` blanks and ends with a newline. A word that is
-// too long for a line gets one of its own.
-std::string wrapped(std::string_view text, std::size_t indent,
-                    std::size_t columns = kTerminalWidth);
+// too long for a line gets one of its own. `columns` 0: those of the terminal.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns = 0);
 
 // To standard output.
 void put(std::string_view text);
