@@ -21,8 +21,8 @@ enum class EventWhat : std::uint8_t {
   kGuess,   // no message that jetmem knows; kind: what its words suggest. Nobody acts on it.
 };
 
-inline constexpr std::array<std::string_view, 5> kDaemonEventKinds{
-    "start", "stop", "clock_step", "clock_trusted", "loss"};
+inline constexpr std::array<std::string_view, 5> kDaemonEventKinds{"start", "stop", "clock_step",
+                                                                   "clock_trusted", "loss"};
 inline constexpr std::string_view kMarkEventKind = "mark";
 
 // "kernel", "alert", "daemon", "mark", "guess".
@@ -55,5 +55,12 @@ struct EventRecord {
   std::uint64_t count = 1;
   std::optional<Nanoseconds> until;
 };
+
+// Whether two are of one kind and thing, and may be kept as one that was repeated. A process is
+// killed once: another PID is another event.
+inline bool are_alike(const EventRecord& a, const EventRecord& b) {
+  return a.what == b.what && a.kind == b.kind && a.subject == b.subject &&
+         (!a.kind.starts_with("oom_kill") || a.summary == b.summary);
+}
 
 }  // namespace jetmem

@@ -110,10 +110,11 @@ void HistoryFeed::kernel_event(const kernel_log::Event& event,
   if (is_oom && !occurrence.before_start) recorder_.urgent("oom");
   const std::optional<Nanoseconds> time = on_our_clock(occurrence.time);
   // A storm is mostly of one source of trouble: it is counted without being put into words.
-  const std::span<std::uint64_t> known =
-      event.is_guess() ? std::span<std::uint64_t>(alike_guesses_) : std::span<std::uint64_t>(alike_);
+  const std::span<std::uint64_t> known = event.is_guess() ? std::span<std::uint64_t>(alike_guesses_)
+                                                          : std::span<std::uint64_t>(alike_);
+  // A process is killed once: each kill is put into words.
   std::uint64_t* alike =
-      occurrence.entry_index < known.size() ? &known[occurrence.entry_index] : nullptr;
+      !is_oom && occurrence.entry_index < known.size() ? &known[occurrence.entry_index] : nullptr;
   if (alike != nullptr && *alike > 0 && recorder_.again(*alike, time, occurrence.before_start)) {
     return;
   }

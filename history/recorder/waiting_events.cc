@@ -34,8 +34,7 @@ WaitingEvents::Added WaitingEvents::add(EventRecord record, bool may_be_recorded
     for (auto each = events_.rbegin(); each != events_.rend(); ++each) {
       const EventRecord& other = *each->record;
       if (each->number <= taken_) break;
-      if (each->may_be_recorded != may_be_recorded || other.what != record.what ||
-          other.kind != record.kind || other.subject != record.subject ||
+      if (each->may_be_recorded != may_be_recorded || !are_alike(other, record) ||
           other.origin != record.origin) {
         continue;
       }

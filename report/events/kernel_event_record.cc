@@ -35,8 +35,8 @@ EventRecord kernel_event_record(const kernel_log::Event& event, kernel_log::Orig
   }
   // Whatever else they have in common, these are not of one kind.
   if (event.kind() == kernel_log::EventKind::kCustom) {
-    record.subject = std::string(message_id(event)) + (record.subject.empty() ? "" : " ") +
-                     record.subject;
+    record.subject =
+        std::string(message_id(event)) + (record.subject.empty() ? "" : " ") + record.subject;
   }
   record.summary = printable(kernel_log::describe(event), EventRecord::kMaxText);
   nlohmann::ordered_json json = event_json(event);
@@ -45,8 +45,7 @@ EventRecord kernel_event_record(const kernel_log::Event& event, kernel_log::Orig
     if (!message->cause.empty()) json[std::string(kMessageCause)] = message->cause;
     if (!message->remedy.empty()) json[std::string(kMessageRemedy)] = message->remedy;
   }
-  std::string fields =
-      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string fields = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   if (fields.size() <= EventRecord::kMaxFields) record.fields = std::move(fields);
   record.at = at;
   return record;
@@ -62,9 +61,8 @@ bool is_within(Nanoseconds at, Nanoseconds from, Nanoseconds to) {
 
 bool is_same_event(const EventRecord& recorded, const EventRecord& of_log) {
   if (recorded.id > 0 && recorded.id == of_log.id) return true;
-  if (recorded.what != of_log.what || recorded.kind != of_log.kind) return false;
+  if (!are_alike(recorded, of_log)) return false;
   if (recorded.boot > 0 && of_log.boot > 0 && recorded.boot != of_log.boot) return false;
-  if (recorded.subject != of_log.subject) return false;
   if (recorded.at && of_log.at) {
     // The boot clock restarts with each boot: it compares only events of the same known boot.
     const bool same_boot = recorded.boot > 0 && recorded.boot == of_log.boot;

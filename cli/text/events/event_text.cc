@@ -60,8 +60,8 @@ std::optional<Nanoseconds> end_of(const EventRecord& record) {
 }
 
 bool same(const EventRecord& a, const EventRecord& b) {
-  return a.what == b.what && a.kind == b.kind && a.subject == b.subject && a.origin == b.origin &&
-         a.boot == b.boot && a.wall.has_value() == b.wall.has_value();
+  return are_alike(a, b) && a.origin == b.origin && a.boot == b.boot &&
+         a.wall.has_value() == b.wall.has_value();
 }
 
 // Messages that the kernel reports to have suppressed.

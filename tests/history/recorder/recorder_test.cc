@@ -189,6 +189,19 @@ TEST_F(RecorderTest, AStormIsAFewRecords) {
   EXPECT_EQ(events->events[1].until, clock.boot() + seconds(60));
 }
 
+TEST_F(RecorderTest, TwoKillsInOneSecondAreTwo) {
+  begin_up();
+  for (const char* text : {"python3 (PID 812) was killed", "python3 (PID 913) was killed"}) {
+    EventRecord kill = kernel("python3", clock.boot());
+    kill.kind = "oom_kill";
+    kill.summary = text;
+    recorder->event(std::move(kill));
+  }
+  const auto events = recorder->history().events({});
+  ASSERT_TRUE(events);
+  EXPECT_EQ(events->events.size(), 2U);
+}
+
 TEST_F(RecorderTest, AStormOfDifferentOnesIsBounded) {
   begin_up();
   for (int i = 0; i < 1000; ++i) recorder->event(kernel("c" + std::to_string(i), clock.boot()));
