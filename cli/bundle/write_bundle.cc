@@ -31,6 +31,7 @@ namespace jetmem {
 namespace {
 
 constexpr std::size_t kMaxCopied = 4U << 20;
+constexpr std::size_t kMaxSiteFiles = 1U << 20;  // of one directory
 // For what comes behind the history: the manifest and the archive's end.
 constexpr std::uint64_t kReserve = 256U << 10;
 
@@ -255,9 +256,9 @@ class Bundler {
           folder + "/" + std::filesystem::path(files.names[i]).filename().string();
       const std::string text = redact_text(files.texts[i], redacted_, /*ids=*/false);
       bytes += text.size();
-      if (bytes > kMaxTexts) {
-        omit(path,
-             "the files there have more than " + std::to_string(kMaxTexts >> 10) + " KiB together");
+      if (bytes > kMaxSiteFiles) {
+        omit(path, "the files there have more than " + std::to_string(kMaxSiteFiles >> 10) +
+                       " KiB together");
         return {};
       }
       if (auto ok = bundle_->add(path, text); !ok) return ok;

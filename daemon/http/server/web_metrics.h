@@ -20,23 +20,10 @@ namespace jetmem {
 class WebMetrics {
  public:
   // Any path may be asked for, so only known ones get a series; the rest is "other".
-  static constexpr std::array<std::string_view, 17> kPaths{"/",
-                                                           "/api/v1/alerts",
-                                                           "/api/v1/cma",
-                                                           "/api/v1/doctor",
-                                                           "/api/v1/events",
-                                                           "/api/v1/fragmentation",
-                                                           "/api/v1/history",
-                                                           "/api/v1/now",
-                                                           "/api/v1/status",
-                                                           "/api/v1/texts",
-                                                           "/api/v1/thermal",
-                                                           "/api/v1/top",
-                                                           "/healthz",
-                                                           "/metrics",
-                                                           "/page",
-                                                           "/readyz",
-                                                           "other"};
+  static constexpr auto kPaths = std::to_array<std::string_view>(
+      {"/", "/api/v1/alerts", "/api/v1/boots", "/api/v1/cma", "/api/v1/doctor", "/api/v1/events",
+       "/api/v1/fragmentation", "/api/v1/history", "/api/v1/now", "/api/v1/status", "/api/v1/texts",
+       "/api/v1/thermal", "/api/v1/top", "/healthz", "/metrics", "/page", "/readyz", "other"});
   static constexpr std::array<unsigned, 9> kCodes{200, 304, 400, 401, 404, 405, 421, 500, 503};
 
   WebMetrics() : section_(table_.add_section("web")) {}
