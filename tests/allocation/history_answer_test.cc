@@ -32,7 +32,7 @@ TEST(HistoryAnswerAllocation, FewSmallBlocksAtOnce) {
   }
   const std::size_t before = heap_size();
   const std::string text = metric_past_json({}, past);
-  EXPECT_GT(text.size(), 200U << 10);
+  EXPECT_GT(text.size(), 150U << 10);
   EXPECT_LT(heap_size(), before + (512U << 10));
 }
 

@@ -204,7 +204,8 @@ Match Catalogue::try_message(Tried tried, std::string_view text, Event& event) c
   return match;
 }
 
-Match Catalogue::first_of(Tried tried, std::string_view text, Voice voice, Event& event) const {
+Match Catalogue::first_of(Tried tried, std::string_view text, Voice voice, Event& event,
+                          bool quiet) const {
   Tried cut;
   for (const bool generic : {false, true}) {
     for (Tried rest = tried; !rest.empty();) {
@@ -212,6 +213,7 @@ Match Catalogue::first_of(Tried tried, std::string_view text, Voice voice, Event
       rest = rest.subspan(own.size());
       const Message& message = messages_[anchors_[own[0]].message];
       if (message.generic != generic || !is_believed(message, voice)) continue;
+      if (quiet && generic && !message.program) continue;
       const Match match = try_message(own, text, event);
       if (match.message == nullptr) continue;
       if (!match.cut) return match;
@@ -223,11 +225,11 @@ Match Catalogue::first_of(Tried tried, std::string_view text, Voice voice, Event
   return {};
 }
 
-Match Catalogue::decode(std::string_view text, Voice voice, Event& event) const {
+Match Catalogue::decode(std::string_view text, Voice voice, Event& event, bool quiet) const {
   text = without_end_blanks(text);
   std::array<std::uint16_t, kMaxCandidates> tried;  // NOLINT: filled as far as it is used
   const std::size_t n = candidates(text, tried);
-  return n == 0 ? Match{} : first_of(std::span(tried).first(n), text, voice, event);
+  return n == 0 ? Match{} : first_of(std::span(tried).first(n), text, voice, event, quiet);
 }
 
 Match Catalogue::decode_unfiltered(std::string_view text, Voice voice, Event& event) const {

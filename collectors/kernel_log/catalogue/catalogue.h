@@ -27,8 +27,9 @@ class Catalogue {
   explicit Catalogue(std::span<const Message> messages);
 
   // The message that the line is, with its fields in `event`; of several, the first that fits the
-  // whole line, a generic one last. Never allocates.
-  Match decode(std::string_view text, Voice voice, Event& event) const;
+  // whole line, a generic one last; of a quiet line, none of the kernel's that are generic. Never
+  // allocates.
+  Match decode(std::string_view text, Voice voice, Event& event, bool quiet = false) const;
   // Each message that fits the line, for tests: there must not be two, generic ones aside.
   std::vector<Match> all(std::string_view text, Event& event) const;
   // The same without the filter, for tests: slower, never different.
@@ -65,7 +66,8 @@ class Catalogue {
   // Those of the message that the first is of.
   Tried of_one_message(Tried tried) const;
   Match try_message(Tried tried, std::string_view text, Event& event) const;
-  Match first_of(Tried tried, std::string_view text, Voice voice, Event& event) const;
+  Match first_of(Tried tried, std::string_view text, Voice voice, Event& event,
+                 bool quiet = false) const;
 
   std::span<const Message> messages_;
   std::size_t size_ = 0;              // of anchors_, without the entries for the second places

@@ -82,11 +82,7 @@ bool Assembler::line(const LogLine& line) {
   ++lines_;
   if (!line.continues) record_ = lines_;
   if (size_ > 0) expire(line);
-  Decoded decoded = decode_line(line.text, line.voice, scratch_, catalogues_);
-  if (line.is_quiet() && decoded.message != nullptr && decoded.message->generic &&
-      !decoded.message->program) {
-    decoded = {};
-  }
+  Decoded decoded = decode_line(line.text, line.voice, scratch_, catalogues_, line.is_quiet());
   // Nothing is guessed of a line that a message of kind none describes.
   if (decoded.message == nullptr) decoded = guess_line(line, scratch_);
   const Piece& piece = decoded.piece;

@@ -8,16 +8,16 @@
 
 namespace jetmem::kernel_log {
 
-Decoded decode_line(std::string_view text, Voice voice, Event& event,
-                    const Catalogues& catalogues) {
+Decoded decode_line(std::string_view text, Voice voice, Event& event, const Catalogues& catalogues,
+                    bool quiet) {
   text = without_vendor_prefix(text.substr(0, kMaxLine));
-  Match match = catalogues.first->decode(text, voice, event);
+  Match match = catalogues.first->decode(text, voice, event, quiet);
   // What the site says of a line goes before what jetmem says of all that it has no entry for.
   if (catalogues.second != nullptr && (!match || match.message->generic)) {
-    if (const Match own = catalogues.second->decode(text, voice, event)) {
+    if (const Match own = catalogues.second->decode(text, voice, event, quiet)) {
       match = own;
     } else if (match) {
-      match = catalogues.first->decode(text, voice, event);
+      match = catalogues.first->decode(text, voice, event, quiet);
     }
   }
   return {match.message, match.piece};

@@ -22,9 +22,10 @@ struct Decoded {
   Piece piece;
 };
 
-// Finds the message that the line is. The role is kNothing for a line without one.
+// Finds the message that the line is. The role is kNothing for a line without one. A quiet line
+// (LogLine::is_quiet()) is none of the kernel's generic messages.
 Decoded decode_line(std::string_view text, Voice voice, Event& event,
-                    const Catalogues& catalogues = {});
+                    const Catalogues& catalogues = {}, bool quiet = false);
 // Of a line that is no message: what its words suggest (catalogue/vocabulary.h), as an event that
 // is marked as a guess.
 Decoded guess_line(const LogLine& line, Event& event);
