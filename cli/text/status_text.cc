@@ -269,7 +269,7 @@ std::string health_text(const StatusAnswer& answer, const ScreenStyle& style) {
       join(text, *answer.history_up > 0 ? std::string("history written")
                                         : painted(style, Paint::kWarn, "history NOT written"));
     } else {
-      join(text, "no history");
+      join(text, "history not on disk");
     }
     if (answer.daemon_resident_bytes) join(text, bytes_text(*answer.daemon_resident_bytes));
   }

@@ -8,7 +8,8 @@ constexpr std::array kMetrics{
     gauge("jetmem_history_up",
           "1 while the flight recorder can write its file; 0 while it cannot: what it records "
           "stays in memory, and the oldest of it is lost after about an hour. The journal of "
-          "jetmemd has the reason. Absent when the recorder is disabled."),
+          "jetmemd has the reason. Also 0 where it has no directory for one "
+          "(jetmem_history_errors_total is absent then). Absent when the recorder is disabled."),
     gauge("jetmem_history_bytes",
           "Disk space of the flight recorder: its file, SQLite's journal and index, and "
           "quarantined files."),

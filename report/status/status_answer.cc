@@ -364,7 +364,10 @@ void add_health(Answer& answer, const DeviceNow& now) {
     answer.loop_lag_seconds = now.samples.value("jetmem_sample_cycle_lag_seconds");
   }
   answer.log_dropped = now.samples.value("jetmem_log_dropped_total");
-  answer.history_up = now.samples.value("jetmem_history_up");
+  // Without a directory for its file it counts no errors: it is only in memory, as it was set.
+  if (now.samples.sum("jetmem_history_errors_total")) {
+    answer.history_up = now.samples.value("jetmem_history_up");
+  }
   answer.daemon_resident_bytes =
       now.samples.value("jetmem_process_resident_memory_bytes", {{"process", "jetmemd"}});
   for (const SourceNow& source : now.sources) {
@@ -384,7 +387,7 @@ void add_health(Answer& answer, const DeviceNow& now) {
   explain(answer.absent, "loop_lag_seconds", answer.loop_lag_seconds, why);
   explain(answer.absent, "log_dropped", answer.log_dropped, why);
   explain(answer.absent, "history_up", answer.history_up,
-          why.empty() ? "the recorder is disabled or missing" : why);
+          why.empty() ? "the recorder is disabled, or has no directory (jetmemd.service sets STATE_DIRECTORY)" : why);
 }
 
 }  // namespace

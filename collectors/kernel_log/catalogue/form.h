@@ -60,6 +60,8 @@ struct Form {
 
   std::string_view anchor() const { return std::string_view(code).substr(anchor_at, anchor_size); }
 };
+template <>
+const Form* const Shipped<Form>::first;
 
 namespace form_code {
 // code, type (0x80: not kept), size of all this (2 bytes), size of the name, name; behind that the

@@ -228,10 +228,10 @@ def notes(files):
         example = next((each for each in listed(entry.get("examples")) if each.get("gives") != "nothing"), {})
         lines = listed(example.get("lines", example.get("line")))
         forms = "".join(with_heads(form, heads) + "\n" for form in listed(entry.get("line")))
-        rows.append(f'    MessageNote{{{text(entry.get("source", ""))}, {text(forms)}, '
-                    f'{text(chr(10).join(map(str, lines)))}}},')
+        rows.append(f'    MessageNote{{{text(entry.get("source", ""))}sv, {text(forms)}sv, '
+                    f'{text(chr(10).join(map(str, lines)))}sv}},')
     return "\n".join([HEADER + "#include <array>", "", '#include "collectors/kernel_log/catalogue/message_notes.h"', "",
-                      "namespace jetmem::kernel_log {", "namespace {", "",
+                      "namespace jetmem::kernel_log {", "namespace {", "using namespace std::string_view_literals;", "",
                       f"constexpr std::array<MessageNote, {len(rows)}> kNotes{{{{", *rows, "}};", "", "}  // namespace", "",
                       "std::span<const MessageNote> shipped_notes() { return kNotes; }", "",
                       "}  // namespace jetmem::kernel_log", ""])

@@ -62,6 +62,11 @@ struct Exception {
   Text value;
 };
 
+template <>
+const Constant* const Shipped<Constant>::first;
+template <>
+const Exception* const Shipped<Exception>::first;
+
 // What a form cannot say. Each may be null.
 struct MessageHooks {
   // Instead of forms: lines that have one of the message's anchors. Resets `event` to its kind and

@@ -16,6 +16,8 @@ template <class T>
 struct Shipped {
   static const T* const first;
 };
+template <>
+const char* const Shipped<char>::first;
 
 // Some of those, or of a user's own, which must outlive it.
 template <class T>
@@ -50,5 +52,8 @@ class Text : public Slice<char> {
   operator std::string_view() const { return view(); }  // NOLINT
   friend bool operator==(const Text& one, std::string_view other) { return one.view() == other; }
 };
+
+template <>
+const Text* const Shipped<Text>::first;
 
 }  // namespace jetmem::kernel_log

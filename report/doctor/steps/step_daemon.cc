@@ -121,7 +121,7 @@ std::string recorder_trouble(const DeviceView& view) {
 void check_recorder(const DeviceView& view, Step& step) {
   // Without an error it has only just started.
   const auto up = view.value("jetmem_history_up");
-  if (up && *up == 0 && view.now.samples.sum("jetmem_history_errors_total").value_or(1) > 0) {
+  if (up && *up == 0 && view.now.samples.sum("jetmem_history_errors_total").value_or(0) > 0) {
     found(step, Verdict::kWarning,
           "The recorder cannot write its file: new history is only in memory.",
           {recorder_trouble(view),
