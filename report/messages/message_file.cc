@@ -61,8 +61,10 @@ bool is_id(std::string_view text) {
 }
 
 bool is_field_name(std::string_view text) {
-  return is_config_name(text) && text != "kind" && text != "line" && text != "time" &&
-         text != "summary";
+  // What JSON says of each event beside its fields.
+  constexpr std::array<std::string_view, 7> kTaken{"kind",    "line",  "time",  "summary",
+                                                   "message", "event", "origin"};
+  return is_config_name(text) && std::find(kTaken.begin(), kTaken.end(), text) == kTaken.end();
 }
 
 // The message's id as fields of an entry are called in errors: "messages[3]" until it has one.
@@ -146,10 +148,17 @@ class MessageReader {
   std::string with_heads(std::string_view line, Position at, const std::string& key) {
     std::string out;
     while (true) {
-      const std::size_t begin = line.find("{@");
+      std::size_t begin = 0;
+      while (begin < line.size() && !line.substr(begin).starts_with("{@")) {
+        begin += line[begin] == '\\' ? 2U : 1U;
+      }
       out += line.substr(0, begin);
-      if (begin == std::string_view::npos) return out;
-      const std::size_t end = std::min(line.find('}', begin), line.size() - 1);
+      if (begin >= line.size()) return out;
+      const std::size_t end = line.find('}', begin);
+      if (end == std::string_view::npos) {
+        errors_.add(at, key, key + ": '{@' without '}': write '\\{' for one that is printed");
+        return out;
+      }
       const std::string_view name = line.substr(begin + 2, end - begin - 2);
       if (const auto head = heads_.find(name); head != heads_.end()) {
         out += head->second;
@@ -197,7 +206,13 @@ class MessageReader {
                         (report.begins_with_text ? "" : " where it begins with a field") +
                         "; add the name of the driver or program, or more of what it prints");
       }
-      for (const std::string& name : report.fields) known_.insert(name);
+      for (const std::string& name : report.fields) {
+        if (form_ == MessageForm::kUser && !is_field_name(name)) {
+          errors_.add(at, key + ".line",
+                      key + ".line: '" + name + "' cannot be the name of a field: choose another");
+        }
+        known_.insert(name);
+      }
       kernel_log::CompiledForm form = kernel_log::compile_form(line);
       forms.push_back(form.as_form(keep(std::move(form.code))));
       texts += line + "\n";

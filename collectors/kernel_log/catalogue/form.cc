@@ -176,10 +176,17 @@ bool FormMatcher::may_begin(const Field& field, char c) const {
 
 // Whether the form could go on with the text there; cheap, and sometimes wrongly true.
 bool FormMatcher::may_follow(std::size_t form, std::size_t text) const {
+  // Options behind options have as many ways as there are subsets of them.
+  int codes = 64;
+  return may_follow(form, text, codes);
+}
+
+bool FormMatcher::may_follow(std::size_t form, std::size_t text, int& codes) const {
   for (;;) {
     if (form >= form_.size()) return text >= text_.size();
     if (text >= text_.size()) return true;
     const char c = form_[form];
+    if (is_code(c) && --codes <= 0) return true;
     if (!is_code(c)) {
       if (c != text_[text]) return false;
       ++form;
@@ -187,7 +194,7 @@ bool FormMatcher::may_follow(std::size_t form, std::size_t text) const {
     } else if (c == form_code::kOptionEnd) {
       ++form;
     } else if (c == form_code::kOption) {
-      if (may_follow(form + form_code::kOptionHead, text)) return true;
+      if (may_follow(form + form_code::kOptionHead, text, codes)) return true;
       form = behind_option(form);
     } else if (c == form_code::kField) {
       return may_begin(field_at(form), text_[text]);
@@ -236,7 +243,7 @@ bool FormMatcher::take_word(const Field& field, const Place& at) {
   for (FormWords words(form_, field.name_at + field.name_size, field.next); words.next();) {
     const std::string_view shown = words.shown();
     // Most differ in the first byte.
-    if (!shown.empty() && shown[0] != rest[0]) continue;
+    if (!shown.empty() && (rest.empty() || shown[0] != rest[0])) continue;
     if (!rest.starts_with(shown)) {
       // The line may end within the word.
       if (rest.size() < shown.size() && shown.starts_with(rest)) cut(at);
@@ -362,12 +369,15 @@ bool FormMatcher::run(Place at) {
         continue;
       }
       case form_code::kField: {
+        const Field field = field_at(at.form);
         if (at.text == text_.size()) {
+          // Only an empty word can stand there.
+          if (field.type == FormType::kOne && take_word(field, at)) return true;
           cut(at);
           return false;
         }
         bool done = false;
-        const bool fits = take_field(field_at(at.form), at, done);
+        const bool fits = take_field(field, at, done);
         if (done || !fits) return fits;
         continue;
       }
@@ -387,17 +397,10 @@ bool FormMatcher::run(Place at) {
   }
 }
 
-void FormMatcher::begin() {
-  steps_ = kMaxSteps;
-  size_ = 0;
-  cut_size_ = 0;
-  is_cut_ = false;
-}
-
 bool FormMatcher::has_rest(const Form& form) {
   for (std::size_t at = text_.find(form.anchor()); at != std::string_view::npos;
        at = text_.find(form.anchor(), at + 1)) {
-    begin();
+    is_cut_ = false;
     Place behind;
     behind.form = anchor_end_;
     behind.text = at + form.anchor_size;
@@ -410,8 +413,11 @@ FormMatch FormMatcher::match(const Form& form, std::string_view text, bool rest_
   form_ = form.code;
   text_ = text;
   anchor_end_ = std::size_t{form.anchor_at} + form.anchor_size;
+  steps_ = kMaxSteps;
   if (!may_follow(0, 0) || (rest_first && !has_rest(form))) return FormMatch::kNone;
-  begin();
+  size_ = 0;
+  cut_size_ = 0;
+  is_cut_ = false;
   whole_ = run({});
   if (whole_) return FormMatch::kWhole;
   if (!is_cut_) return FormMatch::kNone;

@@ -18,7 +18,8 @@
 // A form is of the whole line. Where the line ends before the form does, and not within free text,
 // it was cut off: what the form has behind a value must be there in full, or the value is absent.
 //
-// Bounded: at most kMaxSteps steps for each line and form; allocates nothing.
+// Bounded: at most kMaxSteps steps for each line and form, each of them one pass over the line at
+// most; allocates nothing.
 #pragma once
 
 #include <array>
@@ -132,7 +133,6 @@ class FormMatcher {
     std::size_t confirmed = 0;  // and so many have what follows them behind them
     bool loose = false;  // free text stands last, and nothing yet that the form has behind it
   };
-  void begin();
   // Whether what the form has behind its anchor is there.
   bool has_rest(const Form& form);
   bool run(Place at);
@@ -146,6 +146,7 @@ class FormMatcher {
   std::size_t behind_option(std::size_t at) const;
   bool may_begin(const Field& field, char c) const;
   bool may_follow(std::size_t form, std::size_t text) const;
+  bool may_follow(std::size_t form, std::size_t text, int& codes) const;
 
   std::string_view form_;
   std::string_view text_;

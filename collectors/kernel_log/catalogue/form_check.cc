@@ -131,6 +131,9 @@ class FormExaminer {
     if (field.words.ends_with('|') && !field.words.ends_with("\\|")) {
       return fail("one() ends with an empty word" + where + ": put that first, one(|A|B)", 0);
     }
+    if (field.type != FormType::kOne && inside.find('(') != std::string_view::npos) {
+      return fail("words in parentheses" + where + ": only one(A|B) has some", 0);
+    }
     const bool is_long = std::any_of(words.begin(), words.end(), [](const Word& word) {
       return std::max(word.shown.size(), word.value.size()) > kMaxWord;
     });

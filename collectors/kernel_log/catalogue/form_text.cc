@@ -66,9 +66,10 @@ std::vector<Word> words_of(std::string_view words) {
     while (end < words.size() && words[end] != '|') end += words[end] == '\\' ? 2U : 1U;
     const std::string_view word = words.substr(0, end);
     words.remove_prefix(std::min(end + 1, words.size()));
-    const std::size_t equals = word.find('=');
-    Word each{unescaped(word.substr(0, equals)), {}, equals != std::string_view::npos};
-    if (each.has_value) each.value = word.substr(equals + 1);
+    std::size_t equals = 0;
+    while (equals < word.size() && word[equals] != '=') equals += word[equals] == '\\' ? 2U : 1U;
+    Word each{unescaped(word.substr(0, equals)), {}, equals < word.size()};
+    if (each.has_value) each.value = unescaped(word.substr(equals + 1));
     out.push_back(std::move(each));
   }
   return out;

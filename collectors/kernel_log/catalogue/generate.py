@@ -43,7 +43,7 @@ def kind_of(name):
 
 
 def with_heads(form, heads):
-    return re.sub(r"\{@(\w+)\}", lambda m: heads[m[1]], form)
+    return re.sub(r"\\.|\{@(\w+)\}", lambda m: heads[m[1]] if m[1] else m[0], form)
 
 
 # Of FormType, in its order.
@@ -57,9 +57,9 @@ def compiled_field(name, type_name, words):
     kept = name != "_"
     out = b""
     for word in re.findall(r"((?:\\.|[^|\\])*)(?:\||$)", words or "", re.S)[:-1]:
-        shown, equals, value = word.partition("=")
-        shown = re.sub(r"\\(.)", r"\1", shown, flags=re.S).encode()
-        out += bytes([len(shown), len(value.encode()) if equals else 255]) + shown + value.encode()
+        shown, equals, value = re.fullmatch(r"((?:\\.|[^=\\])*)(=?)(.*)", word, re.S).groups()
+        shown, value = (re.sub(r"\\(.)", r"\1", part, flags=re.S).encode() for part in (shown, value))
+        out += bytes([len(shown), len(value) if equals else 255]) + shown + value
     name = name.encode() if kept else b""
     size = 5 + len(name) + len(out)
     return bytes([1, TYPES.index(type_name or "text") | (0 if kept else 128), size & 255, size >> 8, len(name)]) + name + out

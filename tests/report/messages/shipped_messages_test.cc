@@ -160,5 +160,23 @@ TEST(ShippedMessages, NoNameOfATaskMakesALineAnEvent) {
               kLinesWithAName.size(), wrong, lines);
 }
 
+// Nor does a process hide what the kernel reports of it by a name out of such a line.
+TEST(ShippedMessages, NoNameOfATaskHidesItsKill) {
+  std::size_t lines = 0;
+  for (const std::string_view form : kLinesWithAName) {
+    for (std::size_t at = 0; at + 3 <= form.size(); ++at) {
+      std::string line = "Out of memory: Killed process 4711 (" + std::string(form.substr(at, 15)) +
+                         ") total-vm:8123456kB, anon-rss:7000000kB, file-rss:0kB, shmem-rss:0kB, "
+                         "UID:1000 pgtables:14000kB oom_score_adj:0";
+      kernel_log::Event event;
+      const auto decoded = kernel_log::decode_line(line, kernel_log::Voice::kKernel, event);
+      ASSERT_NE(decoded.message, nullptr) << line;
+      EXPECT_EQ(event.kind(), kernel_log::EventKind::kOomKill) << line;
+      ++lines;
+    }
+  }
+  EXPECT_GT(lines, 1000U);
+}
+
 }  // namespace
 }  // namespace jetmem

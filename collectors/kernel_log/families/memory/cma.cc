@@ -49,8 +49,9 @@ bool cma_refused(Event& event) {
   if (!ret) return true;
   // No allocator returns these: they are "-12", "-16" or "-110", cut off.
   if (*ret == -1 || *ret == -2 || *ret == -11) event.remove("ret");
-  const std::string_view name =
-      event.has("ret") ? errno_name(-static_cast<int>(*ret)) : std::string_view();
+  constexpr std::int64_t kMaxErrno = 4095;
+  const bool is_errno = event.has("ret") && *ret < 0 && *ret >= -kMaxErrno;
+  const std::string_view name = is_errno ? errno_name(static_cast<int>(-*ret)) : std::string_view();
   if (!name.empty()) event.set_text("errno", name);
   return true;
 }

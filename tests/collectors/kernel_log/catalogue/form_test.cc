@@ -91,7 +91,20 @@ TEST(Form, TheAnchorIsInEachLine) {
   EXPECT_EQ(anchor_of("{a} to {b}"), "");
 }
 
+TEST(Form, AWordMayBeEmptyAtTheLinesEnd) {
+  constexpr std::string_view kForm = "acme temperature {n:nat}{_:one(|%| C)}";
+  EXPECT_EQ(matched(kForm, "acme temperature 45"), "whole n=45");
+  EXPECT_EQ(matched(kForm, "acme temperature 45%"), "whole n=45");
+  EXPECT_EQ(matched("of {op:one(a\\=b=x\\|y|c)} failed", "of a=b failed"), "whole op=x|y");
+}
+
 TEST(Form, StepsAreBounded) {
+  std::string options = "acme camera";
+  for (int i = 0; i < 60; ++i) options += "[]";
+  EXPECT_EQ(matched(options + " ok", "acme camera zz"), "none");
+  options = "acme camera ";
+  for (int i = 0; i < 50; ++i) options += "[x]";
+  EXPECT_EQ(matched(options + "y", "acme camera " + std::string(25, 'x') + "z"), "none");
   const std::string line(4096, 'a');
   EXPECT_EQ(matched("{a}a{b}a{c}a{d}a{e}a{f} in the end", line), "none");
   EXPECT_EQ(matched("...a...a...a...a...a...a... in the end", line), "none");
