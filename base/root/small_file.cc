@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 
+#include "base/root/atomic_file.h"
 #include "base/root/snapshot.h"
 #include "base/unique_fd.h"
 
@@ -45,38 +45,14 @@ namespace {
 
 Result<void> replace(const std::string& path, std::string_view text, std::string_view more,
                      bool durably) {
-  const std::string temporary = path + ".new";
-  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                     S_IRUSR | S_IWUSR));
-  if (!fd.valid()) return tl::unexpected(errno_error("open", temporary, errno));
-  while (!text.empty() || !more.empty()) {
-    if (text.empty()) std::swap(text, more);
-    const ssize_t n = ::write(fd.get(), text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const int error = n < 0 ? errno : EIO;
-      ::unlink(temporary.c_str());
-      return tl::unexpected(errno_error("write", temporary, error));
-    }
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  if (durably && ::fsync(fd.get()) != 0) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    return tl::unexpected(errno_error("sync", temporary, error));
-  }
-  fd.reset();
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    return tl::unexpected(errno_error("rename to", path, errno));
-  }
-  if (!durably) return {};
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  const UniqueFd directory(
-      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid() || ::fsync(directory.get()) != 0) {
-    return tl::unexpected(errno_error("sync", folder, errno));
-  }
-  return {};
+  AtomicFileOptions options;
+  options.part = path + ".new";
+  options.replaces_any = true;
+  auto file = AtomicFile::create(path, std::move(options));
+  if (!file) return tl::unexpected(std::move(file.error()));
+  if (auto ok = (*file)->write(text); !ok) return ok;
+  if (auto ok = (*file)->write(more); !ok) return ok;
+  return (*file)->commit(durably);
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
                                                            std::int64_t time) {
   std::unique_ptr<BundleWriter> writer(new BundleWriter);
   writer->folder_ = std::move(folder);
+  writer->name_ = file == "-" ? "stdout" : file;
   writer->max_bytes_ = max_bytes;
   writer->time_ = time;
   const bool to_stdout = file == "-";
@@ -69,20 +70,20 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   // then followed by what no tool can unpack.
   if (ok == ARCHIVE_OK) ok = archive_write_set_bytes_in_last_block(out, 1);
   if (auto made = writer->check(ok); !made) return tl::unexpected(made.error());
+  int fd = -1;
   if (to_stdout) {
-    writer->fd_ = UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
-  } else if (part_folder.empty()) {
-    writer->fd_ = UniqueFd(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    writer->stdout_ = UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    fd = writer->stdout_.get();
   } else {
-    auto target = output_target(file);
-    if (!target) return tl::unexpected(std::move(target.error()));
-    writer->file_ = std::move(target->file);
-    writer->part_ = part_folder + "/bundle";
-    constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    writer->fd_ = UniqueFd(::open(writer->part_.c_str(), kFlags, 0600));
+    AtomicFileOptions options;
+    options.part = part_folder + "/bundle";
+    auto made = AtomicFile::create(file, std::move(options));
+    if (!made) return tl::unexpected(output_error(std::move(made.error())));
+    writer->file_ = std::move(*made);
+    fd = writer->file_->fd();
   }
-  if (!writer->fd_.valid()) return output_error("make", file, errno);
-  if (auto opened = writer->check(archive_write_open_fd(out, writer->fd_.get())); !opened) {
+  if (fd < 0) return tl::unexpected(output_error(errno_error("make", file, errno)));
+  if (auto opened = writer->check(archive_write_open_fd(out, fd)); !opened) {
     return tl::unexpected(opened.error());
   }
   return writer;
@@ -92,9 +93,8 @@ Result<void> BundleWriter::check(int result) {
   if (result < ARCHIVE_WARN) {
     const char* why = archive_error_string(archive_.get());
     const int error = archive_errno(archive_.get());
-    const std::string name = file_.empty() ? "stdout" : file_;
-    if (error > 0) return output_error("write", name, error);
-    return fail(Errc::kIo, "write " + name + ": " + (why == nullptr ? "libarchive failed" : why));
+    if (error > 0) return tl::unexpected(output_error(errno_error("write", name_, error)));
+    return fail(Errc::kIo, "write " + name_ + ": " + (why == nullptr ? "libarchive failed" : why));
   }
   if (bytes() > max_bytes_) {
     return fail(Errc::kIo, "the bundle would be larger than --max-size allows");
@@ -193,13 +193,9 @@ Result<void> BundleWriter::add_file(std::string_view path, int fd, std::uint64_t
 
 Result<void> BundleWriter::finish() {
   if (auto ok = check(archive_write_close(archive_.get())); !ok) return ok;
-  if (!part_.empty()) {
-    // On the disk before it has its name: who finds it after a power cut has it whole.
-    if (::fsync(fd_.get()) != 0) return tl::unexpected(errno_error("write", file_, errno));
-    if (::rename(part_.c_str(), file_.c_str()) != 0) {
-      return tl::unexpected(errno_error("write", file_, errno));
-    }
-  }
+  if (file_ == nullptr) return {};
+  auto ok = file_->commit(/*durably=*/true);
+  if (!ok) return tl::unexpected(output_error(std::move(ok.error())));
   return {};
 }
 

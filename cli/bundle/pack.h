@@ -2,7 +2,7 @@
 // Writes a bundle: a tar, compressed by its name, complete or not at all.
 //
 // It is written in a folder beside its place, NAME.part (base/root/temporary_folder.h), and renamed
-// at the end. Special files such as FIFOs are written directly.
+// at the end.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <unordered_set>
 
 #include "base/result.h"
+#include "base/root/atomic_file.h"
 #include "base/unique_fd.h"
 
 struct archive;
@@ -22,8 +23,8 @@ namespace jetmem {
 class BundleWriter {
  public:
   // "-" is stdout, compressed with zstd. Errors: a name that ends in none of .tar.zst, .tar.gz and
-  // .tar; a file that cannot be made. `part_folder`: where it is written first, and stays if it is
-  // not finished; empty: into `file` itself. `folder`: the one that all of it lies in.
+  // .tar; a file that cannot be made, or one there that may not be replaced. `part_folder`: where
+  // it is written first. `folder`: the one that all of it lies in.
   static Result<std::unique_ptr<BundleWriter>> create(const std::string& file,
                                                       const std::string& part_folder,
                                                       std::string folder, std::uint64_t max_bytes,
@@ -62,12 +63,12 @@ class BundleWriter {
   Result<void> check(int result);
   void remember(std::string_view path, std::uint64_t hash);
 
-  std::string file_;  // empty: stdout
-  std::string part_;
+  std::string name_;
+  std::unique_ptr<AtomicFile> file_;  // empty: stdout
+  UniqueFd stdout_;
   std::string folder_;
   std::uint64_t max_bytes_ = 0;
   std::int64_t time_ = 0;
-  UniqueFd fd_;
   std::unique_ptr<archive, Close> archive_;
   std::unordered_map<std::string, std::uint64_t> files_;  // path: hash of the text
   std::unordered_set<std::string> folders_;

@@ -53,8 +53,8 @@ class Bundler {
       answers = std::move(*asked);
     }
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(needed_.now).count();
-    auto made = BundleWriter::create(needed_.file, needed_.in_place ? "" : needed_.part_folder,
-                                     needed_.folder, needed_.max_bytes, seconds);
+    auto made = BundleWriter::create(needed_.file, needed_.part_folder, needed_.folder,
+                                     needed_.max_bytes, seconds);
     if (!made) return tl::unexpected(std::move(made.error()));
     bundle_ = std::move(*made);
     Result<void> ok;

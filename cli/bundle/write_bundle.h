@@ -27,7 +27,6 @@ struct BundleOptions : Target {
   std::chrono::seconds history{0};  // 0: none
   // A folder of this process alone, for the bundle and the copy of the history as they are written.
   std::string part_folder{};
-  bool in_place = false;       // the bundle itself is written directly
   std::string history_file{};  // the recorder's; empty: where it usually is
   std::uint64_t max_bytes = 64U << 20;
   Nanoseconds now{0};  // wall clock

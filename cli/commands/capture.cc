@@ -23,7 +23,6 @@
 #include "cli/bundle/pack.h"
 #include "cli/bundle/write_bundle.h"
 #include "cli/client/device_client.h"
-#include "cli/client/output_file.h"
 #include "cli/client/rule_input.h"
 #include "cli/commands.h"
 #include "cli/draw/number_text.h"
@@ -181,26 +180,19 @@ std::string answer_text(const std::string& file, const BundleDone& done,
 int wrong(std::string message) { return failed("capture", {Errc::kInvalid, std::move(message)}); }
 
 // Where the bundle and a copy of the history are while they are written: beside the bundle, as the
-// temporary directory is memory on many devices. Sets in_place and part_folder.
+// temporary directory is memory on many devices. Sets part_folder.
 Result<std::unique_ptr<TemporaryFolder>> make_part_folder(BundleOptions& needed, bool automatic) {
   // Another name is refused when the bundle is made.
-  needed.in_place = needed.file == "-" || !is_bundle_name(needed.file);
-  std::string file;
-  if (!needed.in_place) {
-    auto target = output_target(needed.file);
-    if (!target) return tl::unexpected(std::move(target.error()));
-    needed.in_place = target->in_place;
-    file = std::move(target->file);
-  }
-  if (needed.in_place && needed.history.count() == 0) return nullptr;
-  if (!needed.in_place) {
-    const std::string directory = std::filesystem::path(file).parent_path().string();
+  const bool is_file = needed.file != "-" && is_bundle_name(needed.file);
+  if (!is_file && needed.history.count() == 0) return nullptr;
+  if (is_file) {
+    const std::string directory = std::filesystem::path(needed.file).parent_path().string();
     remove_abandoned_folders(directory.empty() ? "." : directory, kBundlePrefix, kPartEnding);
   }
   // jetmemd would take a helper for what a program of alerts left running, and removes the folder.
   const auto helper = automatic ? TemporaryFolder::Helper::kNone : TemporaryFolder::Helper::kOne;
-  auto folder = needed.in_place ? TemporaryFolder::make_in(temporary_directory(), "jetmem-copy-")
-                                : TemporaryFolder::make(file + std::string(kPartEnding), helper);
+  auto folder = is_file ? TemporaryFolder::make(needed.file + std::string(kPartEnding), helper)
+                        : TemporaryFolder::make_in(temporary_directory(), "jetmem-copy-");
   if (folder) {
     needed.part_folder = (*folder)->inside();
   } else if (folder.error().code == Errc::kAbsent) {

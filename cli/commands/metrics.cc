@@ -108,7 +108,9 @@ Result<MetricsText> metrics_of(const MetricsOptions& options) {
 }
 
 Result<void> write_to(const std::string& file, const std::string& text) {
-  OutputFile out(file, OutputFile::Replace::kAlways);
+  // Whoever reads it runs as another user.
+  constexpr mode_t kMode = 0644;
+  OutputFile out(file, kMode);
   if (auto opened = out.open(); !opened) return opened;
   out.put(text);
   return out.finish();
@@ -123,7 +125,8 @@ int run_metrics(const MetricsOptions& options) {
   const int status = exit_code(done.error().code);
   if (status == kExitUsage) return status;
   // Whoever reads the old file would take its values for current ones.
-  if (auto removed = OutputFile::remove_old(options.output); !removed) {
+  const auto removed = OutputFile::remove_old(options.output);
+  if (!removed && removed.error().message != done.error().message) {
     report(removed.error().message);
   }
   return status;
@@ -153,7 +156,8 @@ void add_metrics_command(const Command& program) {
       "of another machine, prints what its jetmemd served.\n"
       "-o is for node_exporter's textfile collector (jetmem-textfile.timer): FILE is written as "
       "FILE.part and renamed. If there are no metrics or they cannot be written, an old FILE is "
-      "removed, as its values are no longer current.");
+      "removed, as its values are no longer current. -o replaces only a regular file of its own "
+      "user.");
   command.exit_status(
       "0 if at least one source could be read or the daemon answered; 3 if no source could be "
       "read");

@@ -327,7 +327,8 @@ void add_history_command(const Command& program) {
   metrics.excludes({table, list});
   csv.excludes({list});
   table.excludes({list});
-  command.option("-o,--output", options.output, "FILE", "Write to this file");
+  command.option("-o,--output", options.output, "FILE",
+                 "Replace this file, completely or not at all; mode 0600");
   command.flag("--raw-counter", options.raw_counter, "Counters as values, not as rates");
   command.option("--height", options.height, "LINES", "Lines of each plot").range(3, 100);
   command.flag("--bands", options.bands,
@@ -344,8 +345,8 @@ void add_history_command(const Command& program) {
       "0.\n"
       "For Prometheus: jetmem history --openmetrics --label instance=orin-7 -o FILE, then promtool "
       "tsdb create-blocks-from openmetrics FILE DATA_DIRECTORY.\n"
-      "-o writes FILE completely or not at all, also behind a symbolic link; into a device or FIFO "
-      "it writes directly.");
+      "-o replaces only a regular file of its own user, never what a link, FIFO or device stands "
+      "for: redirect standard output there.");
   command.exit_status("0 if it was shown; 3 if there is no history, or none of this metric");
 }
 

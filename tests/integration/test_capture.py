@@ -221,6 +221,26 @@ class Privacy(Bundles):
         done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "-o", out, env=self.env)
         self.assertEqual((done.returncode, list(part.iterdir())), (77, []), done.stderr)
 
+    def test_what_is_no_file_of_its_own_is_not_replaced(self):
+        """Root's bundle must reach neither the file behind a planted name nor a planted reader."""
+        victim = self.folder / "victim"
+        victim.write_text("precious")
+        planted = {"link": lambda path: path.symlink_to(victim), "fifo": os.mkfifo, "folder": os.mkdir,
+                   "hard": lambda path: os.link(victim, path)}
+        if os.geteuid() == 0:
+            planted["owner"] = lambda path: (path.touch(), os.chown(path, jt.NOBODY, jt.NOBODY))
+        for name, plant in planted.items():
+            with self.subTest(name):
+                out = self.folder / f"{name}.tar.gz"
+                plant(out)
+                done = run("--root", jt.FIXTURES / "thor", "capture", "--no-history", "-o", out, env=self.env)
+                self.assertEqual(done.returncode, 77, done.stderr)
+                self.assertIn(out.name, done.stderr)
+                self.assertEqual(victim.read_text(), "precious")
+        self.assertEqual(list(self.folder.glob("*.part")), [])
+        self.capture(root=jt.FIXTURES / "thor")
+        self.capture(root=jt.FIXTURES / "thor")  # its own is replaced
+
     def test_the_ways_that_a_log_tells_names(self):
         tree = jt.copy_of_fixture(self, "orin-nano-8gb")
         lines = ['Unknown kernel command line parameters "token=SEC1 root_pw=SEC2", will be passed '

@@ -30,24 +30,21 @@ class HistoryCommand(unittest.TestCase):
                               text=True, timeout=jt.PATIENCE)
         self.assertEqual(made.returncode, 0, made.stderr)
 
-    def test_a_device_stays_a_device(self):
-        null = self.root / "null"
-        try:
-            os.mknod(null, stat.S_IFCHR | 0o600, os.makedev(1, 7))  # as /dev/full
-        except PermissionError:
-            self.skipTest("needs root to make a device")
-        shown = history(self.root, "--csv", "-o", null)
-        self.assertEqual(shown.returncode, 74, "a full device takes nothing")
-        self.assertIn("No space left", shown.stderr)
-        self.assertTrue(stat.S_ISCHR(null.stat().st_mode))
-
-    def test_a_link_stays_a_link(self):
+    def test_what_is_no_file_is_not_written_into(self):
         target = self.root / "target.csv"
+        target.write_text("old")
         link = self.root / "link.csv"
         link.symlink_to(target.name)
-        self.assertEqual(history(self.root, "--csv", "-o", link).returncode, 0)
-        self.assertTrue(link.is_symlink())
+        os.mkfifo(self.root / "fifo.csv")
+        for name in ("link.csv", "fifo.csv", "jetmem"):
+            shown = history(self.root, "--csv", "-o", self.root / name)
+            self.assertEqual(shown.returncode, 77, name)
+            self.assertIn(name, shown.stderr)
+        self.assertEqual((target.read_text(), link.is_symlink()), ("old", True))
+        self.assertEqual(history(self.root, "--csv", "-o", target).returncode, 0)
         self.assertIn("seconds", target.read_text().splitlines()[0])
+        self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o600)
+        self.assertEqual(list(self.root.glob("*.part")), [])
 
     def test_a_list_into_a_file(self):
         file = self.root / "list.json"
