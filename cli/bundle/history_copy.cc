@@ -15,6 +15,7 @@
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "cli/bundle/redact.h"
+#include "cli/bundle/reduce_log.h"
 #include "cli/draw/number_text.h"
 #include "history/store/schema.h"
 #include "history/store/sqlite.h"
@@ -89,19 +90,29 @@ Result<void> check_open_twice(int fd) {
   return fail(Errc::kDenied, "make a copy of the history: another user moved its folder");
 }
 
-void redact_column(sqlite3_context* context, sqlite3_value* value, bool json) {
-  auto& counts = *static_cast<Redacted*>(sqlite3_user_data(context));
+std::string text_of(sqlite3_value* value) {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(value));
   const auto size = static_cast<std::size_t>(sqlite3_value_bytes(value));
-  const std::string_view text(bytes == nullptr ? "" : bytes, bytes == nullptr ? 0 : size);
-  const std::string out = json ? redact_json(text, counts, -1) : redact_text(text, counts);
+  return bytes == nullptr ? std::string() : std::string(bytes, size);
+}
+
+void redact_event(sqlite3_context* context, sqlite3_value** values, bool fields) {
+  auto& counts = *static_cast<Redacted*>(sqlite3_user_data(context));
+  const EventTexts less = reduce_event(text_of(values[0]), text_of(values[1]));
+  const std::string out =
+      fields ? redact_json(less.fields, counts, -1) : redact_text(less.summary, counts);
   sqlite3_result_text(context, out.data(), static_cast<int>(out.size()), SQLITE_TRANSIENT);
 }
-void redact_text_of(sqlite3_context* context, int, sqlite3_value** values) {
-  redact_column(context, values[0], false);
+void redact_fields_of(sqlite3_context* context, int, sqlite3_value** values) {
+  redact_event(context, values, true);
 }
-void redact_json_of(sqlite3_context* context, int, sqlite3_value** values) {
-  redact_column(context, values[0], true);
+void redact_summary_of(sqlite3_context* context, int, sqlite3_value** values) {
+  redact_event(context, values, false);
+}
+void redact_subject_of(sqlite3_context* context, int, sqlite3_value** values) {
+  auto& counts = *static_cast<Redacted*>(sqlite3_user_data(context));
+  const std::string out = redact_text(text_of(values[0]), counts);
+  sqlite3_result_text(context, out.data(), static_cast<int>(out.size()), SQLITE_TRANSIENT);
 }
 
 // Times are of a boot's own clock, so each boot is cut to its last hours: how long ago an earlier
@@ -122,7 +133,8 @@ Result<void> take(sqlite3* db, std::chrono::seconds keep, HistoryCopy& out) {
   }
   sql +=
       "INSERT INTO main.events SELECT id, boot, what, kind, severity, origin, "
-      "jetmem_redact(subject), jetmem_redact(summary), jetmem_redact_json(fields), at, wall, "
+      "jetmem_subject(subject), jetmem_summary(fields, summary), jetmem_fields(fields, summary), "
+      "at, wall, "
       "placed, count, until FROM old.events x WHERE max(x.placed, ifnull(x.until, x.placed)) >= " +
       since + ";";
   // One moment of the file, whatever is written to it meanwhile.
@@ -199,10 +211,12 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
   // Only now: it forbids a database without a journal.
   harden(raw);
   constexpr int kPure = SQLITE_UTF8 | SQLITE_DIRECTONLY;
-  sqlite3_create_function(raw, "jetmem_redact", 1, kPure, &out.redacted, redact_text_of, nullptr,
-                          nullptr);
-  sqlite3_create_function(raw, "jetmem_redact_json", 1, kPure, &out.redacted, redact_json_of,
+  sqlite3_create_function(raw, "jetmem_subject", 1, kPure, &out.redacted, redact_subject_of,
                           nullptr, nullptr);
+  sqlite3_create_function(raw, "jetmem_summary", 2, kPure, &out.redacted, redact_summary_of,
+                          nullptr, nullptr);
+  sqlite3_create_function(raw, "jetmem_fields", 2, kPure, &out.redacted, redact_fields_of, nullptr,
+                          nullptr);
   if (ok) ok = run_sql(raw, "ATTACH " + quoted(uri_of(needed)) + " AS old");
   if (ok) ok = take(raw, needed.keep, out);
   if (!ok) {

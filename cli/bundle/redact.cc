@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
+#include "cli/bundle/reduce_log.h"
 
 namespace jetmem {
 namespace {
@@ -117,8 +118,10 @@ struct Replacement {
 // "Serial Number: X", "serialnumber=X", "serial=X", "S/N: X", "ECID: X", "host=X",
 // "Set hostname to <X>."
 Replacement replacement_at(std::string_view line, bool ip_config) {
-  for (const std::string_view key : {"serial", "s/n", "ecid", "set hostname", "hostname",
-                                     "host name", "host", "domain", "nis-domain", "asset tag"}) {
+  for (const std::string_view key :
+       {"serial",       "s/n",      "ecid",      "imei",  "iccid",   "passphrase", "password",
+        "passwd",       "psk",      "secret",    "token", "api key", "apikey",     "cryptkey",
+        "set hostname", "hostname", "host name", "host",  "domain",  "nis-domain", "asset tag"}) {
     if (!begins(line, key)) continue;
     Replacement reported;
     reported.is_name = key.find("host") != key.npos || key.find("domain") != key.npos;
@@ -159,6 +162,56 @@ Replacement replacement_at(std::string_view line, bool ip_config) {
     return reported;
   }
   return {};
+}
+
+// "https://user:password@host/path?token=x": with a user or a question, up to the blank.
+std::size_t url_at(std::string_view text) {
+  const std::size_t scheme = run_of(text, is_alnum);
+  if (scheme < 2 || scheme > 16 || !text.substr(scheme).starts_with("://")) return 0;
+  const std::size_t end = std::min(text.find_first_of(" \t\"'<>"), text.size());
+  return text.substr(0, end).find_first_of("@?") < end ? end : 0;
+}
+
+// "NAME@HOST.TLD"; a unit's name (user@1000.service) is none.
+std::size_t mail_at(std::string_view text) {
+  const auto is_part = [](char c) {
+    return is_alnum(c) || c == '.' || c == '-' || c == '_' || c == '+';
+  };
+  const std::size_t name = run_of(text, is_part);
+  if (name == 0 || name >= text.size() || text[name] != '@') return 0;
+  std::string_view host = text.substr(name + 1, run_of(text.substr(name + 1), is_part));
+  while (host.ends_with('.')) host.remove_suffix(1);
+  const std::size_t dot = host.rfind('.');
+  if (dot == host.npos || dot == 0) return 0;
+  for (const std::string_view unit : {"service", "slice", "scope", "socket", "timer", "mount"}) {
+    if (host.substr(dot + 1) == unit) return 0;
+  }
+  return name + 1 + host.size();
+}
+
+// A key or token: long, with digits and letters beyond those of a hexadecimal number. And numbers
+// that prove themselves by their last digit: IMEI and ICCID.
+std::size_t key_at(std::string_view text) {
+  constexpr std::size_t kShortest = 16;
+  const std::size_t size = run_of(text, is_alnum);
+  const std::string_view word = text.substr(0, size);
+  if (std::all_of(word.begin(), word.end(), is_digit)) {
+    if (size != 15 && size != 19 && size != 20) return 0;
+    int sum = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const int digit = word[size - 1 - i] - '0';
+      sum += i % 2 == 0 ? digit : (digit * 2) / 10 + (digit * 2) % 10;
+    }
+    return sum % 10 == 0 && word.front() != '0' ? size : 0;
+  }
+  const auto has = [&](int (*of)(int)) {
+    return std::any_of(word.begin(), word.end(),
+                       [&](char c) { return of(static_cast<unsigned char>(c)) != 0; });
+  };
+  // Of one case, as the kernel prints it.
+  const bool is_number = word.starts_with("0x") || (std::all_of(word.begin(), word.end(), is_hex) &&
+                                                    !(has(std::isupper) && has(std::islower)));
+  return size >= kShortest && has(std::isdigit) && !is_number ? size : 0;
 }
 
 // Audit records: the rest of the line is user input.
@@ -209,6 +262,13 @@ void redact_words(std::string_view line, Redacted& counts, bool ids, std::string
     drop(size);
   };
   while (!line.empty()) {
+    // The kernel's escape of a byte begins no word.
+    if (before == '\\' && line.size() >= 3 && line[0] == 'x' && is_hex(line[1]) &&
+        is_hex(line[2])) {
+      pass(3);
+      before = ' ';
+      continue;
+    }
     if (!is_alnum(before)) {
       if (const std::size_t size = uuid_at(line); size > 0) {
         ids ? replace(size, "<id>", counts.ids) : pass(size);
@@ -230,6 +290,20 @@ void redact_words(std::string_view line, Redacted& counts, bool ids, std::string
         // "host=192.168.1.2" is redacted as a name, too.
         reported.is_name ? replace(reported.value, "<name>", counts.names)
                          : replace(reported.value, "<id>", counts.ids);
+        continue;
+      }
+      if (const std::size_t size = url_at(line); size > 0) {
+        const std::size_t scheme = line.find("://") + 3;
+        pass(scheme);
+        replace(size - scheme, "<address>", counts.addresses);
+        continue;
+      }
+      if (const std::size_t size = mail_at(line); size > 0) {
+        replace(size, "<name>", counts.names);
+        continue;
+      }
+      if (const std::size_t size = key_at(line); size > 0) {
+        replace(size, "<id>", counts.ids);
         continue;
       }
       if (before == '/' && begins(line, "home/")) {
@@ -284,19 +358,32 @@ std::string redact_text(std::string_view text, Redacted& counts, bool ids) {
 std::string redact_command_line(std::string_view text, Redacted& counts) {
   std::string out;
   std::size_t omitted = 0;
+  bool is_of_init = false;  // behind "--"
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find_first_of(" \n\t"), text.size());
+    // As the kernel takes them apart: blanks within quotes end nothing.
+    std::size_t end = 0;
+    for (bool quoted = false; end < text.size(); ++end) {
+      if (text[end] == '"') quoted = !quoted;
+      if (!quoted && (text[end] == ' ' || text[end] == '\n' || text[end] == '\t')) break;
+    }
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
+    is_of_init = is_of_init || word == "--";
     const std::string key(word.substr(0, word.find('=')));
-    if (!contains(kRetainedWords, " " + key + " ")) {
+    const bool is_name = key.size() <= 48 && key.size() < word.size() &&
+                         std::all_of(key.begin(), key.end(), [](char c) {
+                           return is_alnum(c) || c == '_' || c == '-' || c == '.';
+                         });
+    const bool is_kept = !is_of_init && contains(kRetainedWords, " " + key + " ");
+    if (!is_kept) ++counts.arguments;
+    if (!is_kept && (is_of_init || !is_name)) {
       ++omitted;
       continue;
     }
-    out.append(out.empty() ? "" : " ").append(word);
+    out.append(out.empty() ? "" : " ");
+    is_kept ? out.append(word) : out.append(key).append("=<omitted>");
   }
-  counts.arguments += omitted;
   if (omitted > 0) {
     out.append(out.empty() ? "" : " ").append("<" + std::to_string(omitted) + " omitted>");
   }
@@ -335,11 +422,26 @@ bool redact_value(Json& value, Redacted& counts, int depth) {
   return true;
 }
 
+// An event of the kernel's log among others.
+void reduce_events(Json& value, int depth) {
+  if (depth > kDepth) return;
+  if (value.is_object() && value.contains("fields") && value["fields"].is_object() &&
+      value.contains("summary") && value["summary"].is_string()) {
+    const EventTexts less =
+        reduce_event(value["fields"].dump(), value["summary"].get<std::string>());
+    value["fields"] = Json::parse(less.fields, nullptr, /*allow_exceptions=*/false);
+    value["summary"] = less.summary;
+  }
+  if (!value.is_structured()) return;
+  for (Json& each : value) reduce_events(each, depth + 1);
+}
+
 }  // namespace
 
 std::string redact_json(std::string_view json, Redacted& counts, int indent) {
   Json value = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return redact_text(json, counts);
+  reduce_events(value, 0);
   Redacted now = counts;
   if (!redact_value(value, now, 0)) return redact_text(json, counts);
   counts = now;

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/root/recorded.h"
+#include "cli/bundle/reduce_log.h"
 #include "cli/draw/number_text.h"
 
 namespace jetmem {
@@ -67,7 +68,13 @@ void SourceRecords::keep(Result<void> result) {
 }
 
 std::string SourceRecords::redacted_text(const FileText& file) {
-  if (is_log(file.path)) return redact_text(file.text, redacted_);
+  if (is_log(file.path) && whole_log_) return redact_text(file.text, redacted_);
+  if (is_log(file.path)) {
+    return LogReducer(nullptr, redacted_).crash_record(file.path, file.text);
+  }
+  if (file.path.ends_with("/boots.json") && !whole_log_) {
+    return redact_text(LogReducer(nullptr, redacted_).boots(file.text), redacted_, /*ids=*/false);
+  }
   if (is_note(file.path)) return redact_text(file.text, redacted_, /*ids=*/false);
   return std::string(file.text);
 }
@@ -127,7 +134,8 @@ void SourceRecords::take(const SourceInfo& info, const Snapshot& snapshot) {
   }
 }
 
-void SourceRecords::take_kernel_log(const SourceInfo& info, int fd) {
+void SourceRecords::take_kernel_log(const SourceInfo& info, int fd,
+                                    const kernel_log::Catalogue* site) {
   if (!result_) return;
   taken_.emplace(info.name);
   std::string text;
@@ -142,7 +150,8 @@ void SourceRecords::take_kernel_log(const SourceInfo& info, int fd) {
     omitted_.push_back({std::string(kKernelLog),
                         "all but the newest " + bytes_text(std::uint64_t{kKernelLogBytes})});
   }
-  keep(bundle_.add(kKernelLog, redact_text(text, redacted_)));
+  keep(bundle_.add(kKernelLog, whole_log_ ? redact_text(text, redacted_)
+                                          : LogReducer(site, redacted_).kernel_log(text)));
 }
 
 std::vector<Manifest::RecordedError> SourceRecords::errors() const {

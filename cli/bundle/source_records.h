@@ -13,17 +13,21 @@
 #include "base/root/root.h"
 #include "cli/bundle/pack.h"
 #include "cli/bundle/redact.h"
+#include "collectors/kernel_log/catalogue/catalogue.h"
 #include "collectors/source.h"
 
 namespace jetmem {
 
 class SourceRecords {
  public:
-  SourceRecords(const Root& root, BundleWriter& bundle) : root_(root), bundle_(bundle) {}
+  // `whole_log`: also the lines that jetmem does not decode.
+  SourceRecords(const Root& root, BundleWriter& bundle, bool whole_log)
+      : root_(root), bundle_(bundle), whole_log_(whole_log) {}
 
   void take(const SourceInfo& info, const Snapshot& snapshot);
-  // From its beginning, where it is left: the newest of it.
-  void take_kernel_log(const SourceInfo& info, int fd);
+  // From its beginning, where it is left: the newest of it. `site`: the site's own messages, or
+  // null.
+  void take_kernel_log(const SourceInfo& info, int fd, const kernel_log::Catalogue* site);
 
   bool has(std::string_view source) const { return taken_.contains(std::string(source)); }
   // Remarks on paths that could not be read and below which nothing was read.
@@ -41,6 +45,7 @@ class SourceRecords {
 
   const Root& root_;
   BundleWriter& bundle_;
+  bool whole_log_;
   std::set<std::string, std::less<>> taken_;
   std::vector<Manifest::RecordedError> errors_;
   std::vector<Manifest::Omitted> omitted_;

@@ -20,6 +20,7 @@
 #include "cli/client/daemon_client.h"
 #include "cli/client/local_snapshot.h"
 #include "cli/client/rule_input.h"
+#include "cli/draw/number_text.h"
 #include "collectors/sampler/registry.h"
 #include "config/load.h"
 #include "config/yaml_files.h"
@@ -134,17 +135,18 @@ class Bundler {
   }
 
   Result<void> read_sources() {
-    SourceRecords records(root_, *bundle_);
+    SourceRecords records(root_, *bundle_, needed_.whole_log);
     LocalSnapshotOptions options;
     options.texts = texts();
     options.begins = [this](std::string_view source) { step(source); };
     options.seen = [&](const SourceInfo& info, const Snapshot& snapshot) {
       records.take(info, snapshot);
     };
-    options.kernel_log = [&](int fd) {
+    options.config = needed_.config;
+    options.kernel_log = [&](int fd, const kernel_log::Catalogue* site) {
       step("kernel_log");
       log_clock_ = SystemClock().mono();
-      records.take_kernel_log(KernelLogSource::kInfo, fd);
+      records.take_kernel_log(KernelLogSource::kInfo, fd, site);
     };
     if (is_live() && ::geteuid() != 0 && ::access(settings_.reader.socket.c_str(), F_OK) == 0) {
       options.reader_socket = settings_.reader.socket;
@@ -281,13 +283,6 @@ class Bundler {
     return {};
   }
 
-  void add_up(const Redacted& more) {
-    redacted_.addresses += more.addresses;
-    redacted_.ids += more.ids;
-    redacted_.names += more.names;
-    redacted_.arguments += more.arguments;
-  }
-
   // In a captured tree: a plain file in it, wherever a link would lead.
   Result<std::string> history_file() const {
     if (!is_live()) {
@@ -332,7 +327,7 @@ class Bundler {
       omit(kPath, none ? "missing file " + *file : copy.error().message);
       return {};
     }
-    add_up(copy->redacted);
+    redacted_.add(copy->redacted);
     if (copy->events_cut > 0) {
       omit(kPath, std::to_string(copy->events_cut) + " events from before the last " +
                       format_duration(needed_.history) + " of their boot");
@@ -358,8 +353,13 @@ class Bundler {
     log_message(redacted_.arguments, "/proc/cmdline",
                 "kernel arguments unrelated to memory, IOMMU or power");
     log_message(redacted_.addresses, "*", "IP and MAC addresses (<address>)");
-    log_message(redacted_.ids, "*", "UUIDs and serial numbers (<id>)");
-    log_message(redacted_.names, "*", "names of people's folders (<name>)");
+    log_message(redacted_.ids, "*", "UUIDs, serial numbers and keys (<id>)");
+    log_message(redacted_.names, "*", "names of hosts and people (<name>)");
+    if (redacted_.lines > 0) {
+      const std::string size = bytes_text(redacted_.line_bytes);
+      log_message(redacted_.lines, "/dev/kmsg, /sys/fs/pstore/*, /var/lib/systemd/pstore/*",
+                  ("lines that jetmem does not decode, " + size + " (--whole-log)").c_str());
+    }
     capture.omitted.insert(capture.omitted.end(), omitted_.begin(), omitted_.end());
     manifest_.capture = std::move(capture);
     step("manifest");

@@ -25,6 +25,7 @@ struct BundleOptions : Target {
   std::string reason;
   std::string alert;
   std::chrono::seconds history{0};  // 0: none
+  bool whole_log = false;           // also the lines that jetmem does not decode
   // A folder of this process alone, for the bundle and the copy of the history as they are written.
   std::string part_folder{};
   std::string history_file{};  // the recorder's; empty: where it usually is

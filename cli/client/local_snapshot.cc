@@ -166,7 +166,8 @@ bool LocalSnapshot::take_text(std::size_t i) {
 }
 
 void LocalSnapshot::read_kernel_log(std::size_t i, UniqueFd fd) {
-  if (options_.kernel_log) options_.kernel_log(fd.get());
+  messages_ = site_messages_for(options_.config, root_);
+  if (options_.kernel_log) options_.kernel_log(fd.get(), messages_->catalogue());
   kernel_log::KernelLog::Options options;
   const kernel_log::SocFound found = kernel_log::find_soc(root_);
   options.soc = found.soc;
@@ -180,7 +181,6 @@ void LocalSnapshot::read_kernel_log(std::size_t i, UniqueFd fd) {
         events_.push_back(kernel_event_record(event, occurrence.entry->origin, occurrence.time));
         if (events_.size() > kMaxEvents) events_.pop_front();
       });
-  messages_ = site_messages_for(options_.config, root_);
   kernel_log_->set_site_messages(messages_->catalogue());
   if (!root_.is_live()) kernel_log_->set_captured();
   kernel_log::KmsgReader kmsg(*kernel_log_);

@@ -27,8 +27,9 @@ struct LocalSnapshotOptions {
   std::function<void(std::string_view source)> begins = [](auto) {};
   // What a source was given, before it parses that.
   std::function<void(const SourceInfo& info, const Snapshot& snapshot)> seen{};
-  // The kernel log, at its beginning; to be left there.
-  std::function<void(int fd)> kernel_log{};
+  // The kernel log, at its beginning; to be left there. `site`: the messages that it is read with,
+  // or null.
+  std::function<void(int fd, const kernel_log::Catalogue* site)> kernel_log{};
   // Tried before a reader of one's own is started; empty: none.
   std::string reader_socket{};
   // What programs printed that only the daemon runs, by path.

@@ -40,6 +40,7 @@ struct CaptureOptions : Target {
   std::string max_size;
   std::string deadline = "2m";
   bool no_history = false;
+  bool whole_log = false;
   // As jetmemd starts it.
   bool automatic = false;
   std::string alert;
@@ -231,6 +232,7 @@ int run_capture(const CaptureOptions& options) {
     needed.history = std::chrono::duration_cast<std::chrono::seconds>(*history);
   }
   if (options.no_history) needed.history = std::chrono::seconds(0);
+  needed.whole_log = options.whole_log;
   needed.max_bytes = settings->capture.max_size;
   std::uint64_t max_total = settings->capture.max_size;
   for (const auto& [text, to, name] :
@@ -263,6 +265,13 @@ int run_capture(const CaptureOptions& options) {
   }
   std::string directory = std::filesystem::path(needed.file).parent_path().string();
   if (directory.empty()) directory = ".";
+  if (options.whole_log) {
+    std::fputs(
+        "jetmem capture: warning: the bundle will hold every line of the kernel log and of crash "
+        "records: names of Wi-Fi networks, hosts and people, serial numbers, IMEI, command lines, "
+        "and keys and passwords in them. Read it before you share it.\n",
+        stderr);
+  }
   step_back(options.automatic);
   if (needed.file != "-") {
     if (options.automatic) {
@@ -305,6 +314,10 @@ void add_capture_command(const Command& program) {
   command.option("--history", options.history, "DURATION",
                  "How much recorded history to include (default: capture.history, 6h)");
   command.flag("--no-history", options.no_history, "Include no recorded history");
+  const auto whole_log =
+      command.flag("--whole-log", options.whole_log,
+                   "Include also the lines of the kernel log and of crash records that jetmem does "
+                   "not decode; they may hold serial numbers, names, keys and passwords");
   command.option("--max-size", options.max_size, "SIZE",
                  "Largest size of the bundle (default: capture.max_size, 64MiB)");
   command.option("--deadline", options.deadline, "DURATION",
@@ -312,7 +325,7 @@ void add_capture_command(const Command& program) {
   command.json("Report what was written as JSON");
   command.device();
   // For jetmemd.
-  command.flag("--automatic", options.automatic).hidden();
+  command.flag("--automatic", options.automatic).excludes({whole_log}).hidden();
   command.option("--alert", options.alert, "").hidden();
   command.option("--history-file", options.history_file, "").hidden();
   command.option("--keep", options.keep, "").hidden();
@@ -320,7 +333,10 @@ void add_capture_command(const Command& program) {
   command.footer(
       "Takes the files that the sources read (`jetmem sources`), the kernel log, the last hours of "
       "the recorder, the settings and rules, and the output of the programs that jetmemd runs. "
-      "Takes no command lines, environments, network addresses, serial numbers or host names: "
+      "Of the kernel log and of crash records it takes the lines that jetmem decodes; of other "
+      "lines "
+      "only when they were printed and how long they were. Takes no command lines, environments, "
+      "network addresses, serial numbers or host names: "
       "omissions are listed here and in jetmem/manifest.json. Unreadable files are recorded as "
       "such, never as absent. Read a bundle anywhere: jetmem --root FILE doctor. --root DIR packs "
       "a captured tree again. As root, or with access to jetmem-reader's socket, it reads more.");

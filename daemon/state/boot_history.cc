@@ -294,7 +294,7 @@ void BootHistory::note_crash(const BootFacts& facts) {
   // Only the first look in a boot, whichever run has it: what comes later was written in this one.
   Boot& boot = history_.boots.back();
   if (fresh != nullptr && history_.boots_seen > 1 && !boot.checked) {
-    boot.crash = fresh->is_crash ? bounded(fresh->line) : "(no line of it could be understood)";
+    boot.crash = fresh->is_crash ? bounded(fresh->line) : std::string(Boot::kCrashNotUnderstood);
     if (boot.reported) {
       log_.warning("before this boot the kernel crashed and left a record in pstore: " + boot.crash,
                    {{"MESSAGE_ID", kDeviceRestarted}});

@@ -261,6 +261,121 @@ class Privacy(Bundles):
             self.assertNotIn(secret, everything)
 
 
+class Secrets(Bundles):
+    """Sixty values of twenty kinds that a device's logs and processes hold, in each place that jetmem reads."""
+
+    KINDS = {
+        "serial of a USB device": ["usb 1-2.1: SerialNumber: {}", "0424A1B2C3D4", "HZKL7743Q", "FT6S0T2W"],
+        "serial of an NVMe disk": ["nvme nvme0: model Blue SN570, serial {}", "S4EVNF0M912345", "21434L800512", "WDS0T3X0C9"],
+        "Wi-Fi network": ["wlan0: associate with SSID '{}' (try 1/3)", "HomeNetAnna", "AcmeGuest", "Fabrik_Halle2"],
+        "IMEI": ["cdc_mbim 1-3:1.0: modem IMEI {}", "356938035643809", "490154203237518", "352099001761481"],
+        "ICCID": ["option 1-3:1.2: SIM ICCID {}", "8949020000123456785", "8944110068123450986", "89490240001234567803"],
+        "mail": ["acme_cam 2-0010: licensed to {}", "ann.b@acme.example", "ops@plant-7.example", "j_doe@mail.example"],
+        "host": ["systemd[1]: Set hostname to <{}>.", "robot-anna-17", "cellar-nas", "kiosk0815"],
+        "broker": ["rc.local[311]: connecting to {}:8883", "mqtt.plant-7.example", "broker.acme.example", "amqp-in.acme.example"],
+        "URL with a password": ["gst[811]: opening {}", "rtsp://admin:Gx81pq@cam-4/s", "https://u:Zw71kl@hub.example/x", "ftp://f:Rq90vn@10.9.8.7/"],
+        "token of GitHub": ["init: GITHUB={}", "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5", "ghs_Zz9Yy8Xx7Ww6Vv5Uu4Tt3Ss2Rr1Qq0Pp9Oo8"],
+        "key of AWS": ["init: AWS={}", "AKIAIOSFODNN7EXAMPLE", "AKIAJ5Q2ZPLMN3XT7WQA", "ASIAY34FZKBOKMUTVV7A"],
+        "key of a disk": ["Kernel command line: console=ttyTCU0 cryptkey={} quiet", "vault:qpzm1049", "ext4:/k/wlsn5620", "hexkey77aa19ff"],
+        "hexadecimal argument of audit": ["audit: type=1309 audit(1.2:3): argc=3 a1={}", "2D2D70617373776F72643D7878", "6D7973716C2D75726F6F74", "746F6B656E3D6162636465"],
+        "home folder": ["python3[44]: cannot open /home/{}/model.plan", "annabel", "jdoe1979", "mueller-k"],
+        "build host": ["Linux version 6.8.12-tegra ({}) (gcc 13.2) #1 SMP", "build@ci-runner-44", "kim@workstation-k", "root@b8d1c2e5f7a9"],
+        "MAC address": ["eth0: link up, address {}", "48:b0:2d:7a:34:56", "3c-6d-66-01-9a-bc", "02:42:ac:1f:00:07"],
+        "IP address": ["nfs: server {} not responding", "192.168.55.17", "2001:db8:7:1::c0de", "10.77.3.250"],
+        "UUID": ["EXT4-fs (sda1): mounted filesystem {} r/w", "5f3c9d5e-1111-4222-8333-444455556666",
+                 "0b9f7a4e-9f55-4c09-8a1b-6a2f3c0d9e8f", "c0ffee00-dead-4bee-afab-123456789abc"],
+        "password": ["agent[9]: login password={} ok", "hunter2hunter", "Tr0ub4dor3", "correcthorse9"],
+        "name of a person": ["usb 1-1: Product: Phone of {}", "Annegret", "Vasquez", "Lindqvist"],
+    }
+    # What a driver's free text may hold: words stay, as it is for them that a person reads it.
+    NOT_IN_DECODED = ("Wi-Fi network", "host", "name of a person", "home folder", "serial of a USB device", "password",
+                      "key of a disk", "broker")
+
+    def planted(self):
+        for kind, (line, *values) in self.KINDS.items():
+            for value in values:
+                yield kind, line.format(value), value
+
+    def plant(self):
+        tree = jt.copy_of_fixture(self, "orin-nano-8gb")
+        lines, decoded = [], []
+        for kind, line, value in self.planted():
+            lines.append(line)
+            if kind not in self.NOT_IN_DECODED:
+                decoded.append(f"Kernel panic - not syncing: stopped by {value} at last")
+        with open(tree / "dev/kmsg", "a") as log:
+            for i, line in enumerate(lines + decoded):
+                for n, facility in enumerate((4, 14)):  # the kernel's, and a process'
+                    log.write(f"{facility},{90001 + 2 * i + n},99{i:06d},-;{line}\n SUBSYSTEM=usb\n DEVICE=+usb:{lines[i % 60][-12:]}\n")
+        stamped = "".join(f"<4>[   12.{i:06d}] {line}\n" for i, line in enumerate(lines + decoded))
+        for folder in ("sys/fs/pstore", "var/lib/systemd/pstore/1763100000"):
+            (tree / folder).mkdir(parents=True, exist_ok=True)
+            for name, text in (("dmesg-ramoops-0", "Panic#1 Part1\n" + stamped), ("console-ramoops-0", stamped),
+                               ("pmsg-ramoops-0", "\n".join(lines)), ("dmesg-ramoops-1.enc.z", "\n".join(lines))):
+                (tree / folder / name).write_text(text)
+        values = [value for _, _, value in self.planted()]
+        (tree / "proc/cmdline").write_text(
+            "cma=512M " + " ".join(f'acme.k{i}="{v} {v}"' for i, v in enumerate(values)) + " " + " ".join(values) + "\n")
+        process = tree / "proc/1377"
+        (process / "cmdline").write_bytes("\0".join(["camera", *values]).encode())
+        (process / "environ").write_bytes("\0".join(f"K{i}={v}" for i, v in enumerate(values)).encode())
+        for path in ("sys/bus/usb/devices/1-1/serial", "sys/class/nvme/nvme0/serial", "proc/device-tree/serial-number",
+                     "etc/hostname", "etc/machine-id", "proc/version", "proc/sys/kernel/hostname"):
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_text("\n".join(values) + "\n")
+        boots = tree / "var/lib/jetmem/boots.json"
+        boots.parent.mkdir(parents=True, exist_ok=True)
+        boots.write_text(json.dumps({"boots": [{"crash": f"BUG: in {line}"} for line in lines + decoded]}))
+        subprocess.run([os.environ["JETMEM_HISTORY_MAKER"], tree / "jetmem/history.db"], check=True)
+        with contextlib.closing(sqlite3.connect(tree / "jetmem/history.db")) as history, history:
+            boot, at = history.execute("SELECT number, last FROM boots ORDER BY number DESC").fetchone()
+            what = dict(history.execute("SELECT kind, what FROM events").fetchall())
+            def add(what, kind, summary, **fields):
+                history.execute("INSERT INTO events (boot, what, kind, severity, origin, subject, summary, fields, at, placed, "
+                                "count) VALUES (?, ?, ?, 'error', 'system', '', ?, ?, ?, ?, 1)",
+                                (boot, what, kind, summary, json.dumps({"kind": kind, **fields}), at, at))
+            for line in decoded:
+                reason = line.partition(": ")[2]
+                add(0, "kernel_panic", f"the kernel panicked: {reason}", message="kernel-panic", reason=reason)
+            for line in lines:
+                text = f"acme 1-0010: carveout reservation failed: {line}"
+                add(4, "reserved_memory_failure", f'its words suggest: x; the line: "{text}"', known=False, dev="1-0010",
+                    driver="acme", text=text)
+        return tree
+
+    def find(self, bundle):
+        everything = b"\n".join(read_tar(bundle).values()).decode(errors="replace").lower()
+        return [value for _, _, value in self.planted() if value.lower() in everything]
+
+    def test_none_of_sixty_is_in_a_bundle(self):
+        self.assertEqual((len(self.KINDS), len(list(self.planted()))), (20, 60))
+        tree = self.plant()
+        out = self.folder / "b.tar.gz"
+        done = run("--root", tree, "capture", "-o", out, env=self.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        files = read_tar(out)
+        copy = self.folder / "copy.db"
+        copy.write_bytes(files["jetmem/history.db"])
+        with contextlib.closing(sqlite3.connect(copy)) as history:
+            count, = history.execute("SELECT count(*) FROM events WHERE what IN (0, 4) AND boot > 0").fetchone()
+        self.assertGreater(count, 60, "its events are in the history")
+        self.assertGreater(files["dev/kmsg"].count(b"Kernel panic - not syncing: stopped by "), 30)
+        self.assertEqual(self.find(out), [])
+        # The events of the kernel log are the same; reasons without a secret are fewer incidents.
+        same = lambda root: [line for line in self.metrics(root) if not re.search("incidents|event_keys", line)]
+        self.assertEqual(same(tree), same(out))
+
+    def test_the_whole_log_is_asked_for_and_warned_of(self):
+        tree = self.plant()
+        out = self.folder / "b.tar.gz"
+        done = run("--root", tree, "capture", "--no-history", "--whole-log", "-o", out, env=self.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("warning", done.stderr)
+        self.assertGreater(len(self.find(out)), 10)
+        done = run("--root", tree, "capture", "--automatic", "--whole-log", "-o", out, env=self.env)
+        self.assertEqual(done.returncode, 64, "never in an automatic one")
+
+
 class Hostile(Bundles):
     def bundle(self, *members, name="evil.tar.gz", manifest=True):
         out = self.folder / name

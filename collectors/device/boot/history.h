@@ -71,6 +71,7 @@ struct Boot {
   std::string reset_level;
   // The crash of which a record appeared with this boot; empty: none did.
   std::string crash;
+  static constexpr std::string_view kCrashNotUnderstood = "(no line of it could be understood)";
   // Whether the records of pstore were read in this boot, and the summary was logged.
   bool checked = false;
   bool reported = false;

@@ -33,21 +33,6 @@ constexpr std::array kPhrases{
 constexpr std::array<std::string_view, 3> kEnds{"Kernel panic - not syncing",
                                                 "Internal error:", "Unable to handle kernel"};
 
-// "<0>[   12.345678][    C2] text" without what stands before the text.
-std::string_view message_of(std::string_view line) {
-  if (!line.empty() && line[0] == '<') {
-    const std::size_t end = line.find('>');
-    if (end < 6) line.remove_prefix(end + 1);
-  }
-  while (!line.empty() && line[0] == '[') {
-    const std::size_t end = line.find(']');
-    if (end > 24) break;
-    line.remove_prefix(end + 1);
-    while (!line.empty() && is_blank(line[0])) line.remove_prefix(1);
-  }
-  return trim(line);
-}
-
 bool is_end(std::string_view message) {
   return std::any_of(kEnds.begin(), kEnds.end(),
                      [&](std::string_view phrase) { return message.starts_with(phrase); });
@@ -72,7 +57,7 @@ void scan_through(std::string_view text, Found& found) {
   Lines lines(text);
   std::string_view line;
   while (lines.next(line)) {
-    const std::string_view message = message_of(line);
+    const std::string_view message = message_of_crash_line(line);
     if (message.empty()) continue;
     const int weight = crash_weight(message);
     found.best.take(message, weight);
@@ -115,15 +100,44 @@ std::string_view pstore_kind_name(PstoreKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-int crash_weight(std::string_view line) {
-  if (line.substr(0, 4) == "---[") return 0;  // the frame around it, which says it again
-  int weight = 0;
+// "<0>[   12.345678][    C2] text" without what stands before the text.
+std::string_view message_of_crash_line(std::string_view line) {
+  if (!line.empty() && line[0] == '<') {
+    const std::size_t end = line.find('>');
+    if (end < 6) line.remove_prefix(end + 1);
+  }
+  while (!line.empty() && line[0] == '[') {
+    const std::size_t end = line.find(']');
+    if (end > 24) break;
+    line.remove_prefix(end + 1);
+    while (!line.empty() && is_blank(line[0])) line.remove_prefix(1);
+  }
+  return trim(line);
+}
+
+namespace {
+
+const Phrase* phrase_in(std::string_view line) {
+  if (line.substr(0, 4) == "---[") return nullptr;  // the frame around it, which says it again
+  const Phrase* best = nullptr;
   for (const Phrase& phrase : kPhrases) {
-    if (phrase.weight > weight && line.find(phrase.text) != std::string_view::npos) {
-      weight = phrase.weight;
+    if ((best == nullptr || phrase.weight > best->weight) && contains(line, phrase.text)) {
+      best = &phrase;
     }
   }
-  return weight;
+  return best;
+}
+
+}  // namespace
+
+std::string_view crash_phrase(std::string_view line) {
+  const Phrase* const phrase = phrase_in(line);
+  return phrase == nullptr ? std::string_view() : phrase->text;
+}
+
+int crash_weight(std::string_view line) {
+  const Phrase* const phrase = phrase_in(line);
+  return phrase == nullptr ? 0 : phrase->weight;
 }
 
 void parse_pstore_record(std::string_view name, std::string_view head, std::string_view tail,

@@ -57,6 +57,12 @@ struct PstoreRecord {
 void parse_pstore_record(std::string_view name, std::string_view head, std::string_view tail,
                          PstoreRecord& out);
 
+// "<0>[   12.345678][    C2] text" without what stands before the text.
+std::string_view message_of_crash_line(std::string_view line);
+
+// The words by which crash_weight() judges the line; empty: none.
+std::string_view crash_phrase(std::string_view line);
+
 // "Kernel panic - not syncing: ...": how much a kernel's line says of what went wrong; 0: nothing.
 // Not yet that it was its end.
 int crash_weight(std::string_view line);

@@ -126,6 +126,23 @@ std::string_view rounded_name(std::string_view name) {
   return {};
 }
 
+std::vector<FormField> fields_of(const Form& form) {
+  std::vector<FormField> out;
+  const std::string_view code = form.code;
+  for (std::size_t at = 0; at < code.size();) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(code[at + i]); };
+    if (code[at] == form_code::kField) {
+      const auto type = static_cast<FormType>(byte(1) & ~unsigned{form_code::kNotKept});
+      const bool is_kept = (byte(1) & form_code::kNotKept) == 0;
+      if (is_kept) out.push_back({code.substr(at + form_code::kFieldHead, byte(4)), type});
+      at += byte(2) + (std::size_t{byte(3)} << 8U);
+    } else {
+      at += code[at] == form_code::kOption ? form_code::kOptionHead : 1;
+    }
+  }
+  return out;
+}
+
 FormMatcher::Field FormMatcher::field_at(std::size_t at) const {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(form_[at + i]); };
   Field out;

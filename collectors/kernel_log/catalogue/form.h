@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "collectors/kernel_log/catalogue/table.h"
 #include "collectors/kernel_log/event/event.h"
@@ -92,6 +93,17 @@ struct CompiledForm {
 inline constexpr std::size_t kMinAnchor = 5;
 // Of a form that examine_form() finds nothing wrong with.
 CompiledForm compile_form(std::string_view form);
+
+// The fields that a form keeps. `is_free`: any text may stand there, what a user chose included.
+struct FormField {
+  std::string_view name;
+  FormType type;
+  bool is_free() const {
+    return type == FormType::kText || type == FormType::kWord || type == FormType::kPath ||
+           type == FormType::kRest;
+  }
+};
+std::vector<FormField> fields_of(const Form& form);
 
 // The name under which the text of a size is kept that was printed with a fraction. Empty: no size
 // has the name.
