@@ -17,6 +17,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import tarfile
 import unittest
 
@@ -90,6 +91,33 @@ class RoundTrip(Bundles):
                 for command in ("status", "alerts"):
                     self.assertEqual(self.answer(command, tree), self.answer(command, bundle))
         self.no_leftovers()
+
+    def test_scenarios_say_the_same(self):
+        """Though of their log only what is decoded is in the bundle."""
+        sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scenarios"))
+        import player
+        device = self.folder / "device"  # both by this name, which the answers repeat
+        for name in ("cma-exhaustion", "kernel-trouble", "oom", "smmu-storm"):
+            tree = jt.copy_of_fixture(self, "orin-nano-8gb")
+            played = player.Player(name, tree)
+            while not played.over:
+                played.step()
+            played.write()
+            bundle = self.capture(root=tree, name=f"{name}.tar.gz")
+            with tarfile.open(bundle) as archive:
+                archive.extractall(self.folder)
+            log = (self.folder / name / "dev/kmsg").read_text()
+            self.assertIn("bytes omitted>", log)
+            self.assertLess(len(log), (tree / "dev/kmsg").stat().st_size)
+            for command in ("doctor", "events", "faults", "boots"):
+                answers = []
+                for root in (tree, self.folder / name):
+                    device.symlink_to(root)
+                    done = run("--root", "device", command, cwd=self.folder, env=self.env)
+                    answers.append((done.returncode, done.stdout))
+                    device.unlink()
+                with self.subTest(name, command=command):
+                    self.assertEqual(*answers)
 
     def test_into_a_pipe_with_its_history(self):
         tree = jt.copy_of_fixture(self, "orin-nano-8gb")
