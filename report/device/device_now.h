@@ -39,8 +39,8 @@ struct SourceNow {
   std::vector<std::pair<std::string, std::uint64_t>> absent_values;  // by reason
 
   std::uint64_t absent_count(std::string_view why) const {
-    for (const auto& [reason, count] : absent_values) {
-      if (reason == why) return count;
+    for (const auto& [each, count] : absent_values) {
+      if (each == why) return count;
     }
     return 0;
   }

@@ -51,6 +51,7 @@ class Text : public Slice<char> {
   std::string_view view() const { return {begin(), size()}; }
   operator std::string_view() const { return view(); }  // NOLINT
   friend bool operator==(const Text& one, std::string_view other) { return one.view() == other; }
+  friend bool operator==(const Text& one, const Text& other) { return one.view() == other.view(); }
 };
 
 template <>
