@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "report/plan/model/gguf_keys.h"
+#include "report/plan/model/cache_counter.h"
 
 namespace jetmem::plan {
 namespace {
@@ -17,6 +17,12 @@ constexpr std::uint64_t kMostTensors = 262144;
 constexpr std::uint64_t kMostNameBytes = 65535;
 constexpr std::uint64_t kMostDimensions = 4;
 constexpr std::uint64_t kMostNested = 4;
+constexpr std::string_view kArchitectureKey = "general.architecture";
+// Beside those of the architecture itself.
+constexpr std::array<std::string_view, 6> kGeneralKeys{kArchitectureKey,   "general.name",
+                                                       "general.basename", "general.alignment",
+                                                       "split.count",      "split.no"};
+constexpr std::size_t kMostKept = 1024;
 constexpr std::uint32_t kText = 8;
 constexpr std::uint32_t kList = 9;
 constexpr std::uint32_t kFloat = 6;
@@ -158,12 +164,12 @@ class GgufParser {
   // It may come after the keys that begin with it.
   void find_architecture() {
     const std::uint64_t first_key = in_.offset();
-    for (std::uint64_t i = 0; i < keys_count_ && keys_.text(kArchitectureKey).empty(); ++i) {
+    for (std::uint64_t i = 0; i < keys_count_ && architecture_.empty(); ++i) {
       const std::string key = name("a key");
       const std::uint32_t type = value_type();
       if (!in_.ok()) return;
       if (key == kArchitectureKey && type == kText) {
-        keys_.put_text(key, name("the text of " + key));
+        architecture_ = name("the text of " + key);
       } else {
         skip_value(type, 0);
       }
@@ -171,36 +177,60 @@ class GgufParser {
     in_.return_to(first_key);
   }
 
+  // Of the file's own architecture without it: "block_count" of "llama.block_count". Null: not
+  // kept.
+  Json* kept(std::string_view key) {
+    const bool is_general =
+        std::find(kGeneralKeys.begin(), kGeneralKeys.end(), key) != kGeneralKeys.end();
+    std::string_view own = key;
+    const bool is_own =
+        !architecture_.empty() && take_prefix(own, architecture_) && take_prefix(own, ".");
+    if (!is_general && !is_own) return nullptr;
+    Json& object = is_own ? keys_ : general_;
+    if (object.size() >= kMostKept && !object.contains(own)) {
+      in_.fail_at(in_.offset(),
+                  "expected at most " + std::to_string(kMostKept) + " keys of the architecture",
+                  Errc::kTooLarge);
+      return nullptr;
+    }
+    return &object[std::string(own)];
+  }
+
   void key() {
     const std::string key = name("a key");
     const std::uint32_t type = value_type();
     if (!in_.ok()) return;
-    if (!keys_.is_wanted(key)) return skip_value(type, 0);
+    Json* const value = kept(key);
+    if (value == nullptr) return skip_value(type, 0);
     if (type == kText) {
-      keys_.put_text(key, name("the text of " + printable(key, 60)));
-      return;
+      *value = printable(name("the text of " + printable(key, 60)), 200);
+    } else if (type == kFloat || type == kDouble) {
+      skip_value(type, 0);
+    } else if (type != kList) {
+      *value = number(type, key);
+    } else {
+      list(key, *value);
     }
-    if (type == kFloat || type == kDouble) return skip_value(type, 0);
-    if (type != kList) {
-      keys_.put(key, std::vector{number(type, key)});
-      return;
-    }
+  }
+
+  void list(const std::string& key, Json& into) {
+    const std::uint64_t start = in_.offset();
     const std::uint32_t item = value_type();
     const std::uint64_t at = in_.offset();
     const std::uint64_t length = in_.number(8, "the length of a list");
     if (!in_.ok()) return;
-    if (item == kText || item == kList || item == kFloat || item == kDouble) {
-      return in_.fail_at(at, "expected " + printable(key, 60) + " to be a list of whole numbers");
+    if (item == kText || item == kList || item == kFloat || item == kDouble ||
+        length > kMostLayers) {
+      in_.return_to(start);
+      return skip_value(kList, 0);
     }
-    if (length == 0 || length > kMostLayers) {
-      return in_.fail_at(at, "expected " + printable(key, 60) + " for 1 to " +
-                                 std::to_string(kMostLayers) + " layers, found " +
-                                 std::to_string(length));
+    // Sections of rope and the like are not lists of layers.
+    const bool is_of_layers = contains(key, ".attention.");
+    if (is_of_layers && (!shortest_ || length < shortest_->length)) {
+      shortest_ = LayerList{key, at, length};
     }
-    if (!shortest_ || length < shortest_->length) shortest_ = LayerList{key, at, length};
-    std::vector<std::uint64_t> numbers;
-    for (std::uint64_t i = 0; i < length && in_.ok(); ++i) numbers.push_back(number(item, key));
-    keys_.put(key, std::move(numbers));
+    into = Json::array();
+    for (std::uint64_t i = 0; i < length && in_.ok(); ++i) into.push_back(number(item, key));
   }
 
   std::uint32_t value_type() {
@@ -297,20 +327,62 @@ class GgufParser {
     }
   }
 
+  void take_keys() {
+    ModelFile& model = out_.model;
+    model.architecture = printable(architecture_, 60);
+    for (const char* key : {"general.name", "general.basename"}) {
+      const auto found = general_.find(key);
+      if (model.name.empty() && found != general_.end() && found->is_string()) {
+        model.name = printable(found->get_ref<const std::string&>(), 60);
+      }
+    }
+    if (model.name.empty()) model.name = architecture_.empty() ? "model" : model.architecture;
+    if (architecture_.empty()) {
+      model.no_cache_reason = std::string(kArchitectureKey) + " is missing";
+      return;
+    }
+    if (keys_.contains("decoder_block_count")) {
+      model.no_cache_reason = "an encoder and a decoder share it, and the header does not say how";
+    }
+    const auto causal = keys_.find("attention.causal");
+    if (causal != keys_.end() && *causal == 0) {
+      model.notes.push_back(model.name + " encodes and has no KV cache.");
+      model.cache = CacheShape();
+    }
+    ModelFile counted = model;
+    const auto read = count_cache(
+        {keys_, keys_, model.architecture + ".", "the header", gguf_architectures()}, counted);
+    model.layers = counted.layers;
+    model.trained_context = counted.trained_context;
+    if (!read) {
+      if (model.no_cache_reason.empty() && !model.cache) {
+        model.no_cache_reason = read.error().message;
+      }
+      return;
+    }
+    out_.experts = read->experts;
+    if (model.no_cache_reason.empty() && !model.cache) model = std::move(counted);
+  }
+
+  std::optional<std::uint64_t> general(const Json& object, const char* key) const {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
+    return found->get<std::uint64_t>();
+  }
+
   void finish() {
     ModelFile& model = out_.model;
-    take_keys(keys_, model);
-    out_.split_count = keys_.number("split.count").value_or(1);
-    out_.split_number = keys_.number("split.no").value_or(0);
-    out_.experts = keys_.number("expert_count").value_or(0);
-    out_.experts_used = keys_.number("expert_used_count");
+    take_keys();
+    out_.split_count = general(general_, "split.count").value_or(1);
+    out_.split_number = general(general_, "split.no").value_or(0);
+    out_.experts_used = general(keys_, "expert_used_count");
     if (shortest_ && shortest_->length < model.layers) {
       return in_.fail_at(shortest_->at, "expected " + printable(shortest_->key, 60) + " for " +
                                             std::to_string(model.layers) + " layers, found " +
                                             std::to_string(shortest_->length));
     }
     const std::uint64_t alignment =
-        std::clamp<std::uint64_t>(keys_.number("general.alignment").value_or(32), 1, 1U << 20);
+        std::clamp<std::uint64_t>(general(general_, "general.alignment").value_or(32), 1, 1U << 20);
     const std::uint64_t data = (in_.offset() + alignment - 1) / alignment * alignment;
     const double rest = static_cast<double>(bytes_.size - std::min(data, bytes_.size));
     out_.tensors.all = weights_;
@@ -333,7 +405,9 @@ class GgufParser {
 
   const ByteSource& bytes_;
   HeaderReader in_;
-  GgufKeys keys_;
+  std::string architecture_;
+  Json general_ = Json::object();
+  Json keys_ = Json::object();  // of the architecture
   GgufFile out_;
   std::uint64_t keys_count_ = 0;
   std::uint64_t tensors_count_ = 0;

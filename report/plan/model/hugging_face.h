@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,8 @@ inline constexpr std::size_t kMostIndexBytes = 8U << 20;
 Result<ModelFile> parse_hugging_face_config(std::string_view text);
 
 struct WeightIndex {
-  double total_bytes = 0;
-  std::vector<std::string> files;  // names without a folder, sorted
+  std::optional<double> total_bytes;  // absent: it does not say, and the files' headers do
+  std::vector<std::string> files;     // names without a folder, sorted
 };
 Result<WeightIndex> parse_weight_index(std::string_view text);
 

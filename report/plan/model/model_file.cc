@@ -151,6 +151,14 @@ Result<ModelFile> by_path(const std::string& path) {
   return model;
 }
 
+double sum_of(const std::map<std::uint64_t, double>& numbers, std::uint64_t context) {
+  double sum = 0;
+  for (const auto& [tokens, number] : numbers) {
+    sum += number * static_cast<double>(tokens == 0 ? context : std::min(context, tokens));
+  }
+  return sum;
+}
+
 std::string count_text(double bytes) {
   char text[48];
   std::snprintf(text, sizeof text, "%.3g GB", bytes / 1e9);
@@ -167,13 +175,10 @@ const KvType* kv_type_named(std::string_view name) {
   return found == kKvTypes.end() ? nullptr : found;
 }
 
-double CacheShape::most_of(std::uint64_t context) const {
-  return most * static_cast<double>(context);
-}
-
-double CacheShape::least_of(std::uint64_t context) const {
-  return (least - windowed) * static_cast<double>(context) +
-         windowed * static_cast<double>(std::min(context, window));
+double CacheShape::most_of(std::uint64_t context) const { return sum_of(most, context); }
+double CacheShape::least_of(std::uint64_t context) const { return sum_of(least, context); }
+double CacheShape::whole_of(std::uint64_t context) const {
+  return whole * static_cast<double>(context);
 }
 
 Result<ModelFile> read_model_file(const std::string& given,
@@ -227,14 +232,14 @@ LanguageModel language_model_of(const ModelFile& file, const ModelUse& use) {
     out.no_cache_reason = file.no_cache_reason;
     return out;
   }
-  if (out.context == 0 && file.cache->most > 0) {
+  if (out.context == 0 && !file.cache->most.empty()) {
     out.no_cache_reason = "the model does not say its context; give --context";
     return out;
   }
   const double sequences = static_cast<double>(use.sequences);
   out.cache = file.cache->most_of(out.context) * type->bytes * sequences;
   out.least_cache = file.cache->least_of(out.context) * type->bytes * sequences;
-  if (file.cache->most > 0 && !use.context && !file.context) {
+  if (!file.cache->most.empty() && !use.context && !file.context) {
     out.notes.push_back("The context of " + out.name + " is the longest it was made for, " +
                         std::to_string(out.context) +
                         " tokens; runtimes often use less: give --context.");
@@ -243,13 +248,21 @@ LanguageModel language_model_of(const ModelFile& file, const ModelUse& use) {
     out.notes.push_back(out.name + " was made for " + std::to_string(file.trained_context) +
                         " tokens of context at most.");
   }
-  if (*out.least_cache < *out.cache && !file.cache->bounds.empty()) {
+  if (!file.cache->bounds.empty()) {
     std::string reasons;
     for (const std::string& reason : file.cache->bounds) {
       reasons += (reasons.empty() ? "" : "; ") + reason;
     }
-    out.notes.push_back("The KV cache of " + out.name + " is an upper bound: " + reasons +
-                        ". At least " + count_text(*out.least_cache) + " are needed.");
+    out.notes.push_back("The KV cache of " + out.name + " is an upper bound: " + reasons + "." +
+                        (*out.least_cache > 0
+                             ? " At least " + count_text(*out.least_cache) + " are needed."
+                             : std::string()));
+  }
+  const double whole = file.cache->whole_of(out.context) * type->bytes * sequences;
+  if (whole > *out.cache) {
+    out.notes.push_back("A runtime that keeps all tokens of " + out.name +
+                        " in all layers, or does not compress their keys, needs " +
+                        count_text(whole) + " for the KV cache.");
   }
   return out;
 }

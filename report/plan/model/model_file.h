@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,17 +33,17 @@ inline constexpr std::uint64_t kMostLayers = 4096;
 inline constexpr std::uint64_t kMostWidth = 1U << 24;  // heads, head size, rows
 inline constexpr double kMostModelBytes = 1e13;
 
-// Numbers that the cache holds for each token, of all layers.
+// Numbers that the cache holds for each token, of all layers, by how many of the last tokens they
+// are held for (a window); 0: for all of the context.
 struct CacheShape {
-  double most = 0;  // every layer keeps the whole context
-  // The same for the most economical runtime: what shares, compresses or drops is not counted.
-  double least = 0;
-  double windowed = 0;  // of `least`, in layers that look back at most `window` tokens
-  std::uint64_t window = 0;
-  std::vector<std::string> bounds;  // why `most` may be more than is needed: clauses
+  std::map<std::uint64_t, double> most;
+  std::map<std::uint64_t, double> least;  // what is certain; as `most`, unless there are `bounds`
+  double whole = 0;                       // of a runtime that neither drops nor compresses
+  std::vector<std::string> bounds;        // why `most` may be more than is needed: clauses
 
   double most_of(std::uint64_t context) const;
   double least_of(std::uint64_t context) const;
+  double whole_of(std::uint64_t context) const;
 };
 
 struct ModelFile {

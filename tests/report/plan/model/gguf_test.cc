@@ -29,13 +29,13 @@ TEST(Gguf, TheCacheIsKeysAndValuesOfEachLayer) {
   EXPECT_EQ(plain.layers, 28U);
   EXPECT_EQ(plain.trained_context, 131072U);
   ASSERT_TRUE(plain.cache);
-  EXPECT_EQ(plain.cache->most, 28 * 8 * (128 + 128));
+  EXPECT_EQ(plain.cache->most_of(1), 28 * 8 * (128 + 128));
   EXPECT_EQ(plain.cache->least_of(1000), plain.cache->most_of(1000));
   const ModelFile own = model_of(GgufBytes()
                                      .llama()
                                      .u32("llama.attention.key_length", 96)
                                      .u32("llama.attention.value_length", 32));
-  EXPECT_EQ(own.cache->most, 28 * 8 * (96 + 32));
+  EXPECT_EQ(own.cache->most_of(1), 28 * 8 * (96 + 32));
 }
 
 TEST(Gguf, LayersMayDiffer) {
@@ -48,15 +48,16 @@ TEST(Gguf, LayersMayDiffer) {
                                        .list("jamba.attention.head_count_kv", {0, 8, 0, 4}));
   EXPECT_EQ(model.format, "GGUF 2");
   ASSERT_TRUE(model.cache);
-  EXPECT_EQ(model.cache->most, (8 + 4) * 256);
+  EXPECT_EQ(model.cache->most_of(1), (8 + 4) * 256);
   EXPECT_EQ(model.cache->least_of(100), model.cache->most_of(100)) << "the list is exact";
   ASSERT_EQ(model.notes.size(), 1U) << "the recurrent layers' state";
 }
 
-TEST(Gguf, AWindowMakesAnUpperBound) {
+// A window keeps one batch of 512 tokens more, in multiples of 256.
+TEST(Gguf, AWindow) {
   const auto with = [](const std::vector<std::uint64_t>& pattern) {
     GgufBytes bytes;
-    bytes.llama("gemma3").u32("gemma3.attention.sliding_window", 1024);
+    bytes.llama("gemma3").u32("gemma3.attention.sliding_window", 1000);
     if (!pattern.empty()) bytes.list("gemma3.attention.sliding_window_pattern", pattern, 7);
     return model_of(bytes);
   };
@@ -64,36 +65,22 @@ TEST(Gguf, AWindowMakesAnUpperBound) {
   for (std::size_t i = 6; i < 28; i += 7) pattern[i] = 0;
   const ModelFile known = with(pattern);
   const double layer = 8 * 256;
-  EXPECT_EQ(known.cache->most_of(8192), 28 * layer * 8192);
-  EXPECT_EQ(known.cache->least_of(8192), layer * (4 * 8192 + 24 * 1024));
-  EXPECT_EQ(known.cache->least_of(512), known.cache->most_of(512));
-  EXPECT_EQ(with({}).cache->least_of(8192), 28 * layer * 1024);
+  EXPECT_EQ(known.cache->whole_of(8192), 28 * layer * 8192);
+  EXPECT_EQ(known.cache->most_of(8192), layer * (4 * 8192 + 24 * 1536));
+  EXPECT_EQ(known.cache->most_of(512), 28 * layer * 512);
+  EXPECT_EQ(with({}).cache->most_of(8192), layer * (4 * 8192 + 24 * 1536));
 }
 
-// DeepSeek: one row of 512 + 64 numbers for all heads, or 16 heads of 192 and 128.
-TEST(Gguf, LatentAttentionIsBetweenCompressedAndPlain) {
-  const auto base = [] {
-    return GgufBytes()
-        .string("general.architecture", "deepseek2")
-        .u32("deepseek2.block_count", 27)
-        .u32("deepseek2.attention.head_count", 16)
-        .u32("deepseek2.attention.kv_lora_rank", 512)
-        .u32("deepseek2.rope.dimension_count", 64);
-  };
-  const ModelFile plain = model_of(base()
-                                       .u32("deepseek2.attention.head_count_kv", 16)
-                                       .u32("deepseek2.attention.key_length", 192)
-                                       .u32("deepseek2.attention.value_length", 128));
-  EXPECT_EQ(plain.cache->most, 27 * 16 * 320);
-  EXPECT_EQ(plain.cache->least, 27 * 576);
-  const ModelFile latent = model_of(base()
-                                        .u32("deepseek2.attention.head_count_kv", 1)
-                                        .u32("deepseek2.attention.key_length", 576)
-                                        .u32("deepseek2.attention.value_length", 512)
-                                        .u32("deepseek2.attention.key_length_mla", 192));
-  EXPECT_EQ(latent.cache->most, 27 * (576 + 512));
-  EXPECT_EQ(latent.cache->least, 27 * 576);
-  EXPECT_FALSE(latent.cache->bounds.empty());
+TEST(Gguf, WhatIsNotKnownMakesAnUpperBound) {
+  for (const auto& bytes : {GgufBytes().llama("novel"),
+                            GgufBytes().llama("novel").u32("novel.attention.sliding_window", 16),
+                            GgufBytes().llama("novel").u32("novel.ssm.state_size", 128),
+                            GgufBytes().llama().u32("llama.attention.novel_layers", 2)}) {
+    const ModelFile model = model_of(bytes);
+    EXPECT_FALSE(model.cache->bounds.empty());
+    EXPECT_EQ(model.cache->most_of(1000), 28 * 8 * 256 * 1000);
+    EXPECT_EQ(model.cache->least_of(1000), 0);
+  }
 }
 
 TEST(Gguf, OnlyEveryNthLayerHasAttention) {
@@ -101,26 +88,23 @@ TEST(Gguf, OnlyEveryNthLayerHasAttention) {
                                        .llama("qwen3next")
                                        .u32("qwen3next.full_attention_interval", 4)
                                        .u32("qwen3next.ssm.state_size", 128));
-  EXPECT_EQ(model.cache->most, 7 * 8 * 256);
-  EXPECT_EQ(model.cache->least, model.cache->most);
-  const ModelFile unknown = model_of(GgufBytes().llama("other").u32("other.ssm.state_size", 128));
-  EXPECT_EQ(unknown.cache->most, 28 * 8 * 256);
-  EXPECT_EQ(unknown.cache->least, 0);
+  EXPECT_EQ(model.cache->most_of(1), 7 * 8 * 256);
+  EXPECT_EQ(model.cache->least_of(1), model.cache->most_of(1));
 }
 
 TEST(Gguf, ModelsWithoutACache) {
   const ModelFile encoder =
       model_of(GgufBytes().llama("nomic-bert").flag("nomic-bert.attention.causal", false));
   ASSERT_TRUE(encoder.cache);
-  EXPECT_EQ(encoder.cache->most, 0);
-  EXPECT_EQ(model_of(GgufBytes().string("general.architecture", "clip")).cache->most, 0);
+  EXPECT_EQ(encoder.cache->most_of(1), 0);
+  EXPECT_EQ(model_of(GgufBytes().string("general.architecture", "clip")).cache->most_of(1), 0);
   const ModelFile recurrent = model_of(GgufBytes()
                                            .string("general.architecture", "mamba")
                                            .u32("mamba.block_count", 64)
                                            .u32("mamba.attention.head_count", 0)
                                            .u32("mamba.ssm.state_size", 16));
   ASSERT_TRUE(recurrent.cache);
-  EXPECT_EQ(recurrent.cache->most, 0);
+  EXPECT_EQ(recurrent.cache->most_of(1), 0);
   EXPECT_EQ(recurrent.notes.size(), 1U);
 }
 
@@ -191,7 +175,7 @@ TEST(Gguf, KeysOfOtherArchitecturesAreNotItsOwn) {
                                        .u32("other.attention.sliding_window", 16));
   EXPECT_EQ(model.layers, 28U);
   ASSERT_TRUE(model.cache);
-  EXPECT_EQ(model.cache->most, 28 * 8 * 256);
+  EXPECT_EQ(model.cache->most_of(1), 28 * 8 * 256);
   EXPECT_EQ(model.cache->least_of(8192), model.cache->most_of(8192));
   const ModelFile late = model_of(GgufBytes()
                                       .u32("qwen2.5.block_count", 2)
@@ -199,7 +183,7 @@ TEST(Gguf, KeysOfOtherArchitecturesAreNotItsOwn) {
                                       .u32("qwen2.5.embedding_length", 64)
                                       .string("general.architecture", "qwen2.5"));
   ASSERT_TRUE(late.cache) << late.no_cache_reason;
-  EXPECT_EQ(late.cache->most, 2 * 4 * (16 + 16));
+  EXPECT_EQ(late.cache->most_of(1), 2 * 4 * (16 + 16));
   const ModelFile none = model_of(GgufBytes().u32("llama.block_count", 2));
   EXPECT_EQ(none.layers, 0U);
   EXPECT_NE(none.no_cache_reason.find("general.architecture"), std::string::npos);
@@ -215,8 +199,9 @@ TEST(Gguf, AListShorterThanTheLayersIsRefused) {
         .u32("llama.embedding_length", 3072)
         .u32("llama.block_count", 28);
   };
-  EXPECT_EQ(model_of(with(28, 28)).cache->most, 28 * 8 * 256);
-  EXPECT_EQ(model_of(with(31, 28)).cache->most, 28 * 8 * 256) << "of layers that are not counted";
+  EXPECT_EQ(model_of(with(28, 28)).cache->most_of(1), 28 * 8 * 256);
+  EXPECT_EQ(model_of(with(31, 28)).cache->most_of(1), 28 * 8 * 256)
+      << "of layers that are not counted";
   // Behind the head, the architecture, and the key with its two types: the length of the list.
   const std::size_t at = 24 + (8 + 20 + 4 + 8 + 5) + (8 + 29 + 4 + 4);
   for (const std::size_t short_of : {1U, 10U, 27U}) {

@@ -25,20 +25,9 @@ TEST(HuggingFace, TheShapeOfAModel) {
   EXPECT_EQ(model.native_kv_type, "bf16");
   EXPECT_EQ(model.trained_context, 131072U);
   ASSERT_TRUE(model.cache);
-  EXPECT_EQ(model.cache->most, 28 * 8 * 256);
-  EXPECT_EQ(model.cache->least, model.cache->most);
-}
-
-TEST(HuggingFace, OtherNamesForTheSame) {
-  EXPECT_EQ(config(R"({"n_layer": 12, "n_head": 12, "n_embd": 768})").cache->most, 12 * 2 * 768);
-  EXPECT_EQ(config(R"({"num_hidden_layers": 32, "num_attention_heads": 71, "hidden_size": 4544,
-                       "multi_query": true})")
-                .cache->most,
-            32 * 2 * 64);
-  EXPECT_EQ(config(R"({"num_hidden_layers": 2, "num_attention_heads": 8, "head_dim": 64,
-                       "num_kv_heads": [2, 4]})")
-                .cache->most,
-            2 * 64 * (2 + 4));
+  EXPECT_EQ(model.cache->most_of(10), 28 * 8 * 256 * 10);
+  EXPECT_EQ(model.cache->least_of(10), model.cache->most_of(10));
+  EXPECT_TRUE(model.cache->bounds.empty());
 }
 
 TEST(HuggingFace, TheLanguageModelOfAModelThatSees) {
@@ -50,40 +39,47 @@ TEST(HuggingFace, TheLanguageModelOfAModelThatSees) {
           "vision_config": {"num_hidden_layers": 27}})");
   EXPECT_EQ(model.layers, 34U);
   const double layer = 2 * 4 * 256;
-  EXPECT_EQ(model.cache->most_of(8192), 34 * layer * 8192);
-  EXPECT_EQ(model.cache->least_of(8192), layer * (5 * 8192 + 29 * 1024));
+  EXPECT_EQ(model.cache->most_of(8192), layer * (5 * 8192 + 29 * 1024));
+  EXPECT_EQ(model.cache->whole_of(8192), 34 * layer * 8192);
   EXPECT_EQ(config(R"({"thinker_config": {"text_config": {"num_hidden_layers": 3,
                        "num_attention_heads": 2, "hidden_size": 8}}})")
                 .layers,
             3U);
 }
 
-TEST(HuggingFace, AWindowThatIsNotUsed) {
-  const auto shape = [](std::string_view use) {
-    return config(R"({"num_hidden_layers": 28, "num_attention_heads": 28, "hidden_size": 3584,
-                      "num_key_value_heads": 4, "sliding_window": 1024, "use_sliding_window": )" +
-                  std::string(use) + "}");
+// Whatever is not known can only make the cache smaller than it is counted.
+TEST(HuggingFace, WhatIsNotKnownMakesAnUpperBound) {
+  const auto bound = [](std::string_view keys) {
+    const ModelFile model = config(
+        R"({"num_hidden_layers": 4, "num_attention_heads": 2, "num_key_value_heads": 1,
+            "head_dim": 8, "hidden_size": 16, )" +
+        std::string(keys) + "}");
+    EXPECT_FALSE(model.cache->bounds.empty()) << keys;
+    EXPECT_EQ(model.cache->least_of(100), 0) << keys;
+    return model.cache->most_of(100);
   };
-  EXPECT_EQ(shape("false").cache->least_of(8192), shape("false").cache->most_of(8192));
-  EXPECT_LT(shape("true").cache->least_of(8192), shape("true").cache->most_of(8192));
+  EXPECT_EQ(bound(R"("model_type": "novel")"), 4 * 16 * 100);
+  EXPECT_EQ(bound(R"("sliding_window": 10)"), 4 * 16 * 100);
+  EXPECT_EQ(bound(R"("model_type": "novel", "use_cla": true, "cla_share_factor": 2)"),
+            4 * 16 * 100);
+  EXPECT_EQ(bound(R"("model_type": "llama", "novel_attention_layers": 2)"), 4 * 16 * 100);
+  EXPECT_EQ(bound(R"("model_type": "dbrx", "n_layers": 4, "n_heads": 2, "d_model": 16,
+                      "attn_config": {"novel_kv": 3, "kv_n_heads": 1}, "kv_n_heads": 5)"),
+            4 * 16 * 100);
+  // Neither are an unknown key that is switched off, nor one that has nothing to do with it.
+  const ModelFile known = config(
+      R"({"model_type": "llama", "num_hidden_layers": 4, "novel_attention": false,
+          "novel_window": null, "attention_dropout": 0.5, "torch_dtype": "float16"})");
+  EXPECT_TRUE(known.cache->bounds.empty());
 }
 
-TEST(HuggingFace, LayersByTheirTypes) {
+TEST(HuggingFace, LayersWhoseTypeIsNotKnown) {
   const ModelFile model = config(
-      R"({"num_hidden_layers": 4, "num_attention_heads": 2, "head_dim": 8, "sliding_window": 16,
-          "layer_types": ["linear_attention", "sliding_attention", "full_attention", "mamba"]})");
-  EXPECT_EQ(model.cache->most, 2 * 32);
-  EXPECT_EQ(model.cache->least_of(100), 32 * 100 + 32 * 16);
-  EXPECT_EQ(model.notes.size(), 1U);
-  const ModelFile pattern = config(
-      R"({"num_hidden_layers": 5, "num_attention_heads": 2, "head_dim": 8, "ssm_state_size": 16,
-          "hybrid_override_pattern": "M-M*-"})");
-  EXPECT_EQ(pattern.cache->most, 32);
-  const ModelFile unknown = config(
-      R"({"num_hidden_layers": 2, "num_attention_heads": 2, "head_dim": 8,
+      R"({"model_type": "llama", "num_hidden_layers": 3, "num_attention_heads": 2, "head_dim": 8,
           "layer_types": ["full_attention", "novel_attention"]})");
-  EXPECT_EQ(unknown.cache->most, 64);
-  EXPECT_EQ(unknown.cache->least, 32);
+  EXPECT_EQ(model.cache->most_of(1), 3 * 32);
+  EXPECT_EQ(model.cache->least_of(1), 32);
+  EXPECT_FALSE(model.cache->bounds.empty());
 }
 
 TEST(HuggingFace, AListShorterThanTheLayersIsRefused) {
@@ -95,13 +91,14 @@ TEST(HuggingFace, AListShorterThanTheLayersIsRefused) {
       << read.error().message;
 }
 
+// 512 + 64 numbers for all heads, or 16 heads of 128 + 64 and 128.
 TEST(HuggingFace, LatentAttention) {
   const ModelFile model = config(
-      R"({"num_hidden_layers": 27, "num_attention_heads": 16, "num_key_value_heads": 16,
-          "hidden_size": 2048, "kv_lora_rank": 512, "qk_rope_head_dim": 64,
-          "qk_nope_head_dim": 128, "v_head_dim": 128})");
-  EXPECT_EQ(model.cache->most, 27 * 16 * (128 + 64 + 128));
-  EXPECT_EQ(model.cache->least, 27 * 576);
+      R"({"model_type": "deepseek_v2", "num_hidden_layers": 27, "num_attention_heads": 16,
+          "num_key_value_heads": 16, "hidden_size": 2048, "kv_lora_rank": 512,
+          "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128})");
+  EXPECT_EQ(model.cache->most_of(1), 27 * 576);
+  EXPECT_EQ(model.cache->whole_of(1), 27 * 16 * (128 + 64 + 128));
 }
 
 TEST(HuggingFace, WhatIsMissingIsNamed) {
@@ -117,10 +114,10 @@ TEST(HuggingFace, WhatIsMissingIsNamed) {
   EXPECT_NE(reason(R"({"is_encoder_decoder": true, "num_hidden_layers": 2})").find("encoder"),
             std::string::npos);
   const ModelFile encoder = config(
-      R"({"architectures": ["BertModel"], "num_hidden_layers": 2, "num_attention_heads": 2,
+      R"({"architectures": ["NovelModel"], "num_hidden_layers": 2, "num_attention_heads": 2,
           "hidden_size": 8})");
-  EXPECT_EQ(encoder.cache->least, 0);
-  EXPECT_GT(encoder.cache->most, 0);
+  EXPECT_EQ(encoder.cache->least_of(1), 0);
+  EXPECT_GT(encoder.cache->most_of(1), 0);
 }
 
 TEST(HuggingFace, MistakesAreErrors) {
@@ -141,9 +138,10 @@ TEST(HuggingFace, TheIndexOfTheWeights) {
           "b": "m-2.safetensors", "c": "m-1.safetensors"}})");
   ASSERT_TRUE(index) << index.error().message;
   EXPECT_EQ(index->total_bytes, 6425499648.0);
+  EXPECT_EQ(parse_weight_index(R"({"metadata": {}, "weight_map": {}})")->total_bytes, std::nullopt);
   EXPECT_EQ(index->files, (std::vector<std::string>{"m-1.safetensors", "m-2.safetensors"}));
   for (const char* text :
-       {"{}", R"({"metadata": {"total_size": -1}})", R"({"metadata": {"total_size": 1e30}})",
+       {"[]", R"({"metadata": {"total_size": -1}})", R"({"metadata": {"total_size": 1e30}})",
         R"({"metadata": {"total_size": 1}, "weight_map": {"a": "../etc/passwd"}})",
         R"({"metadata": {"total_size": 1}, "weight_map": {"a": 3}})"}) {
     EXPECT_FALSE(parse_weight_index(text)) << text;

@@ -126,6 +126,10 @@ TEST_F(ModelFileTest, AFolderOfHuggingFace) {
             "b": "model-00003-of-00003.safetensors"}})");
   EXPECT_EQ(read(folder).weights, 300);
   EXPECT_EQ(read(folder).notes.size(), 1U) << "one file is not there";
+  write("hub/my-model/model.safetensors.index.json",
+        R"({"metadata": {}, "weight_map": {"a": "model-00001-of-00002.safetensors",
+            "b": "model-00002-of-00002.safetensors"}})");
+  EXPECT_EQ(read(folder).weights, 200) << "of the files' own headers";
 }
 
 TEST_F(ModelFileTest, AModelOfOllama) {
@@ -196,7 +200,7 @@ TEST(ModelUse, TheCacheByContextAndType) {
   file.weights_per_token = 2e9;
   file.layers = 28;
   file.trained_context = 131072;
-  file.cache = CacheShape{57344, 57344, 0, 0, {}};
+  file.cache = CacheShape{{{0, 57344}}, {{0, 57344}}, 57344, {}};
   const auto cache = [&](std::optional<std::uint64_t> context, const char* type,
                          std::uint64_t sequences = 1) {
     return *language_model_of(file, {context, kv_type_named(type), sequences}).cache;
@@ -226,7 +230,7 @@ TEST(ModelUse, TheBudgetSaysWhatIsNotKnown) {
   file.weights = 1e9;
   file.weights_per_token = 1e9;
   file.layers = 1;
-  file.cache = CacheShape{1000, 1000, 0, 0, {}};
+  file.cache = CacheShape{{{0, 1000}}, {{0, 1000}}, 1000, {}};
   const Budget fits = budget_of(file, 8e9, 1000);
   EXPECT_EQ(fits.memory, Fit::kFits);
   EXPECT_EQ(fits.bytes, 1e9 + 2e6);
@@ -245,7 +249,7 @@ TEST(ModelUse, TheBudgetSaysWhatIsNotKnown) {
   EXPECT_EQ(budget_of(file, 0.5e9, 1000).memory, Fit::kDoesNotFit) << "the weights alone do not";
   file.weights.reset();
   EXPECT_EQ(budget_of(file, 8e9, 1000).items[0].bytes, std::nullopt);
-  file.cache = CacheShape{1000, 1000, 0, 0, {}};
+  file.cache = CacheShape{{{0, 1000}}, {{0, 1000}}, 1000, {}};
   file.no_weights_reason = "there are none";
   const Budget weightless = budget_of(file, 8e9, 1000);
   EXPECT_EQ(weightless.memory, Fit::kUnknown);
@@ -257,7 +261,8 @@ TEST(ModelUse, AnUpperBoundIsNoVerdict) {
   file.name = "m";
   file.weights = 1e9;
   file.layers = 1;
-  file.cache = CacheShape{1e6, 1e6, 1e6, 100, {"layers look back at most 100 tokens"}};
+  file.cache =
+      CacheShape{{{0, 1e6}}, {{100, 1e6}}, 1e6, {"layers may look back at most 100 tokens"}};
   const Budget between = budget_of(file, 2e9, 1000);
   EXPECT_EQ(between.bytes, 1e9 + 2e9);
   EXPECT_EQ(between.least_bytes, 1e9 + 2e8);
