@@ -157,9 +157,10 @@ void add_plan_command(const Command& program) {
   auto& options = command.runs(run_plan);
   command.option("FILE", options.file, "FILE", "The plan, YAML (docs/plan.md)");
   command
-      .option("--model", options.models, "FILE",
-              "Add a language model from its own files: a GGUF file, a Hugging Face folder, or the "
-              "name of an Ollama model; several as A,B")
+      .option(
+          "--model", options.models, "FILE",
+          "Add a model from its own files: a GGUF or ONNX file, a TensorRT engine, a Hugging Face "
+          "folder, or the name of an Ollama model; several as A,B")
       .separated_by_commas();
   command
       .option("--context", options.context, "TOKENS",
@@ -186,8 +187,8 @@ void add_plan_command(const Command& program) {
       "Compares the plan with this device as it is now (with --root, a captured one), or with a "
       "kind of device by its data sheet. Assumptions and unknown values are listed; nothing is "
       "changed.\n"
-      "Only the headers of a model's files are read, never the weights. Where layers drop, share "
-      "or compress their keys, the KV cache is an upper bound, and the output says so.");
+      "Only the headers of a model's files are read, never the weights. Where the architecture or "
+      "one of its keys is not known, the KV cache is an upper bound, and the output says so.");
   command.exit_status("0 if it fits, even tightly; 1 if it does not; 3 if that is unknown");
 }
 

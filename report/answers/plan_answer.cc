@@ -64,7 +64,9 @@ plan::DeviceMemory memory_of(const DeviceNow& now) {
     // On other SoCs cameras usually have no SMMU.
     out.cameras_behind_smmu = out.known != nullptr ? out.known->cameras_behind_smmu
                                                    : info->label("soc").substr(0, 5) == "tegra";
+    out.has_cuda = out.cameras_behind_smmu;  // both are a Jetson's
   }
+  if (samples.find("jetmem_probe_gpu_info") != nullptr) out.has_cuda = true;
   if (out.title.empty()) out.title = "this device";
   const auto available = samples.meminfo("MemAvailable");
   if (out.linux_bytes && available) out.used_now = *out.linux_bytes - *available;
@@ -112,7 +114,7 @@ plan::DeviceMemory memory_of(const plan::KnownDevice& device) {
   }
   out.peak_bytes_per_second = device.peak_bytes_per_second;
   out.peak_from = "the data sheet";
-  out.cameras_behind_smmu = device.cameras_behind_smmu;
+  out.cameras_behind_smmu = out.has_cuda = device.cameras_behind_smmu;
   return out;
 }
 
@@ -164,6 +166,7 @@ static void describe(json::Fields& v, Item& item) {
   v("name", item.name);
   v("how", item.how);
   v("bytes", item.bytes);
+  if (!item.bound.empty()) v.output("bound", std::string(item.bound));
   v("contiguous_bytes", item.contiguous_bytes);
   v("bytes_per_second", item.bytes_per_second);
 }

@@ -76,7 +76,10 @@ void add_model_file(const LanguageModel& model, const std::string& cache_how, Bu
   };
   part("weights", model.weights_how,
        model.has_weights ? std::optional(model.weights) : std::nullopt);
-  if (!model.cache) {
+  if (model.weights_are_least) out.items.back().bound = "lower";
+  if (!model.is_language) {
+    // Nothing in the file says what it keeps.
+  } else if (!model.cache) {
     part("KV cache", "not known: " + model.no_cache_reason, std::nullopt);
   } else {
     const bool is_bound = model.least_cache && *model.least_cache < *model.cache;
@@ -84,11 +87,13 @@ void add_model_file(const LanguageModel& model, const std::string& cache_how, Bu
          *model.cache > 0 ? (is_bound ? "upper bound: " : "") + cache_how + ", " + model.kv_type
                           : "none",
          model.cache);
+    if (is_bound) out.items.back().bound = "upper";
     if (is_bound) out.least_bytes -= *model.cache - *model.least_cache;
   }
   // They depend on the runtime and its batch size, which no file of a model holds.
   part("compute buffers", "unknown: depends on the runtime", std::nullopt);
-  out.is_incomplete = out.is_incomplete || !model.has_weights || !model.cache;
+  out.is_incomplete = out.is_incomplete || !model.has_weights || model.weights_are_least ||
+                      (model.is_language && !model.cache);
   out.notes.insert(out.notes.end(), model.notes.begin(), model.notes.end());
   out.notes.push_back("Compute buffers of " + model.name +
                       " are not counted: the reserve must hold them.");
@@ -109,6 +114,26 @@ void add_language_model(const LanguageModel& model, Budget& out) {
   part("KV cache", cache_how, model.kv_cache(), sequences > 0 ? model.kv_cache() / sequences : 0);
   part("activations", "", model.activations, 0);
   part("workspace", "", model.workspace, 0);
+}
+
+void add_cuda_contexts(const Plan& plan, const DeviceMemory& device, Budget& out) {
+  const bool uses_gpu = !plan.language_models.empty() ||
+                        std::any_of(plan.models.begin(), plan.models.end(),
+                                    [](const Model& each) { return each.engine == Engine::kGpu; });
+  const std::uint64_t processes = plan.cuda_processes.value_or(device.has_cuda && uses_gpu ? 1 : 0);
+  if (processes == 0) return;
+  out.items.push_back({"cuda", "CUDA contexts",
+                       std::to_string(processes) + " x " + mebibytes(plan.cuda_context),
+                       static_cast<double>(processes) * plan.cuda_context, 0, 0, 0});
+  if (!plan.cuda_processes) {
+    out.notes.emplace_back(
+        "One process with a CUDA context is assumed for the models; give cuda_processes if there "
+        "are more or none.");
+  }
+  if (!plan.has_cuda_context) {
+    out.notes.emplace_back("What a CUDA context takes is assumed (" + mebibytes(plan.cuda_context) +
+                           "); measure it with `jetmem top` and give cuda_context.");
+  }
 }
 
 void evaluate_memory(const Plan& plan, const DeviceMemory& device, Budget& out) {
@@ -234,16 +259,7 @@ Budget make_budget(const Plan& plan, const DeviceMemory& device) {
   for (const Camera& camera : plan.cameras) add_camera(camera, device.cameras_behind_smmu, out);
   for (const Model& model : plan.models) add_model(model, out);
   for (const LanguageModel& model : plan.language_models) add_language_model(model, out);
-  if (plan.cuda_processes > 0) {
-    out.items.push_back({"cuda", "CUDA contexts",
-                         std::to_string(plan.cuda_processes) + " x " + mebibytes(plan.cuda_context),
-                         static_cast<double>(plan.cuda_processes) * plan.cuda_context, 0, 0, 0});
-    if (!plan.has_cuda_context) {
-      out.notes.emplace_back(
-          "What a CUDA context takes is assumed (200 MiB); measure it with `jetmem "
-          "top` and give cuda_context.");
-    }
-  }
+  add_cuda_contexts(plan, device, out);
   for (const Service& service : plan.services) {
     out.items.push_back({"service", service.name, "", service.memory, 0, 0, 0});
   }
@@ -266,7 +282,7 @@ Budget make_budget(const Plan& plan, const DeviceMemory& device) {
                         ": how often it runs (rate) is not said.");
   }
   for (const LanguageModel& model : plan.language_models) {
-    if (model.rate > 0) continue;
+    if (model.rate > 0 || !model.is_language) continue;
     out.notes.push_back("No bandwidth is counted for " + model.name +
                         ": how many tokens a second it is to make (rate) is not said.");
   }

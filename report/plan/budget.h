@@ -32,6 +32,7 @@ struct DeviceMemory {
   std::string peak_from;
   std::optional<double> bandwidth_now;  // bytes a second
   bool cameras_behind_smmu = true;
+  bool has_cuda = false;  // models run on its GPU
 };
 
 struct Item {
@@ -42,6 +43,7 @@ struct Item {
   double contiguous_bytes = 0;  // of these, in one piece each
   double largest_contiguous_run = 0;
   double bytes_per_second = 0;
+  std::string_view bound{};  // "upper", "lower": `bytes` are at most, at least so many
 };
 
 enum class Fit : std::uint8_t { kFits, kTight, kDoesNotFit, kUnknown };

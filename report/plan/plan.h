@@ -66,6 +66,8 @@ struct LanguageModel {
   // is a sum of theirs.
   bool from_file = false;
   bool has_weights = true;
+  bool weights_are_least = false;
+  bool is_language = true;                  // else it has no KV cache that is known of
   std::string weights_how;                  // of which form; why they are not known
   std::optional<double> weights_per_token;  // of the weights, those that one token reads
   std::string kv_type;
@@ -99,9 +101,10 @@ struct Plan {
   std::vector<LanguageModel> language_models;
   std::vector<Service> services;
   std::vector<Copy> copies;
-  std::uint64_t cuda_processes = 0;
+  // Absent: one, where models run on a GPU with CUDA.
+  std::optional<std::uint64_t> cuda_processes;
   // What a process that uses CUDA takes before its first buffer. An assumption unless it is given.
-  double cuda_context = 200.0 * (1 << 20);
+  double cuda_context = 300e6;
   bool has_cuda_context = false;
   // To be left free whatever happens.
   double reserve = 512.0 * (1 << 20);

@@ -57,7 +57,9 @@ class PlanReader {
     });
     plan.on_top = yes_or_no(map, "", "on_top").value_or(false);
     plan.reserve = bytes(map, root, "", "reserve", plan.reserve);
-    plan.cuda_processes = whole(map, root, "", "cuda_processes", 0);
+    if (map.get("cuda_processes") != nullptr) {
+      plan.cuda_processes = whole(map, root, "", "cuda_processes", 0);
+    }
     plan.has_cuda_context = map.get("cuda_context") != nullptr;
     plan.cuda_context = bytes(map, root, "", "cuda_context", plan.cuda_context);
     plan.bandwidth_share = number(map, root, "", "bandwidth_share", plan.bandwidth_share);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "base/text/text.h"
@@ -125,13 +126,15 @@ class CacheCounter {
     Json own_number;
     std::string_view key;
   };
-  std::optional<Value> value(Part part, std::uint64_t layer = 0) const {
+  std::optional<Value> value(Part part, std::uint64_t layer = 0) {
     for (const bool with_defaults : {false, true}) {
       for (const Term& term : terms(part)) {
         if (!applies(term, layer)) continue;
         if (term.key.empty()) return Value{nullptr, term.number, {}};
         const Json* const json = find(term.key, layer, with_defaults);
-        if (json != nullptr) return Value{json, {}, term.key};
+        if (json == nullptr) continue;
+        if (with_defaults) filled_in_.insert(term.key);
+        return Value{json, {}, term.key};
       }
     }
     return std::nullopt;
@@ -359,6 +362,7 @@ class CacheCounter {
       if (!add(layer)) return;
     }
     note_unknown();
+    note_filled_in();
     out_.cache = shape_;
     if (stateful_ > 0) note_state();
   }
@@ -407,6 +411,16 @@ class CacheCounter {
     }
   }
 
+  void note_filled_in() {
+    if (filled_in_.empty()) return;
+    std::string keys;
+    for (const std::string_view key : filled_in_) {
+      keys += (keys.empty() ? "" : ", ") + std::string(key) + " " + defaults_[key].dump();
+    }
+    out_.notes.push_back("Not in " + std::string(keys_.source) +
+                         ", so the library's defaults are counted: " + keys + ".");
+  }
+
   void note_state() {
     out_.notes.push_back("The state of layers of " + out_.name +
                          " without attention is not counted: it does not grow with the context, "
@@ -420,6 +434,7 @@ class CacheCounter {
   const Json defaults_;
   JsonTaker in_;
   CacheShape shape_;
+  std::set<std::string_view> filled_in_;
   std::uint64_t unknown_ = 0;
   std::uint64_t stateful_ = 0;
 };

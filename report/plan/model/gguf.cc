@@ -22,7 +22,7 @@ constexpr std::string_view kArchitectureKey = "general.architecture";
 constexpr std::array<std::string_view, 6> kGeneralKeys{kArchitectureKey,   "general.name",
                                                        "general.basename", "general.alignment",
                                                        "split.count",      "split.no"};
-constexpr std::size_t kMostKept = 1024;
+constexpr std::size_t kMostKept = 256;
 constexpr std::uint32_t kText = 8;
 constexpr std::uint32_t kList = 9;
 constexpr std::uint32_t kFloat = 6;

@@ -11,6 +11,7 @@
 #include "report/plan/model/gguf.h"
 #include "report/plan/model/hugging_face.h"
 #include "report/plan/model/ollama.h"
+#include "report/plan/model/onnx.h"
 
 namespace jetmem::plan {
 namespace {
@@ -121,6 +122,24 @@ std::optional<fs::path> models_above(const fs::path& manifest) {
   return std::nullopt;
 }
 
+bool has_ending(const fs::path& path, std::initializer_list<std::string_view> endings) {
+  return std::find(endings.begin(), endings.end(), path.extension().string()) != endings.end();
+}
+
+// What is loaded beside the weights is not in these files.
+ModelFile other_model(const std::string& path, std::string format, double weights) {
+  ModelFile out;
+  out.format = std::move(format);
+  out.name = printable(fs::path(path).filename().string(), 60);
+  out.is_language = false;
+  out.weights = weights;
+  if (!(weights > 0)) {
+    out.weights.reset();
+    out.no_weights_reason = "the file has no weights";
+  }
+  return out;
+}
+
 Result<ModelFile> by_path(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
@@ -136,11 +155,24 @@ Result<ModelFile> by_path(const std::string& path) {
   if (!got) return in_file(path, got.error());
   const std::string_view magic(begin.data(), *got);
   if (magic == "GGUF") return gguf_with_parts(path);
+  // TensorRT's plans begin with a tag that its versions write in one of two ways.
+  if (magic == "ptrt" || magic == "ftrt" || has_ending(path, {".engine", ".plan", ".trt"})) {
+    ModelFile out = other_model(path, "at least the size of its file, a TensorRT engine",
+                                static_cast<double>(file->bytes.size));
+    out.is_at_least = true;
+    return out;
+  }
+  const bool is_onnx = has_ending(path, {".onnx"});
+  if (is_onnx || (!magic.empty() && magic.front() == '\x08')) {
+    auto weights = read_onnx_weights(file->bytes);
+    if (weights) return other_model(path, "ONNX, its initializers", *weights);
+    if (is_onnx) return in_file(path, std::move(weights.error()));
+  }
   const std::string_view start = trim(magic);
   if (start.empty() || start.front() != '{') {
     return in_file(path, {Errc::kMalformed,
-                          "byte 0: expected 'GGUF', or '{' of a Hugging Face config.json or an "
-                          "Ollama manifest"});
+                          "byte 0: expected a GGUF or ONNX file, a TensorRT engine, or '{' of a "
+                          "Hugging Face config.json or an Ollama manifest"});
   }
   if (const auto models = models_above(path)) {
     const auto text = read_text(path, kMostManifestBytes);
@@ -219,9 +251,13 @@ LanguageModel language_model_of(const ModelFile& file, const ModelUse& use) {
   out.weights = file.weights.value_or(0);
   out.weights_per_token = file.weights_per_token;
   out.layers = file.layers;
+  out.weights_are_least = file.is_at_least;
+  out.is_language = file.is_language;
   out.weights_how = file.format;
   if (!file.quantization.empty()) out.weights_how += ", " + file.quantization;
   if (!file.weights) out.weights_how = "not known: " + file.no_weights_reason;
+
+  if (!file.is_language) return out;
 
   const KvType* type = use.kv_type != nullptr ? use.kv_type : kv_type_named(file.native_kv_type);
   if (type == nullptr) type = kv_type_named("f16");

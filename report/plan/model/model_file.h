@@ -2,8 +2,9 @@
 // What a language model's own files say about the memory it needs: its weights, and the keys and
 // values that its cache holds for each token.
 //
-// Three forms are read, of each the header only: a GGUF file (gguf.h), a Hugging Face folder
-// (hugging_face.h), an Ollama model (ollama.h), which is a GGUF file by another name.
+// Read are, of each the header only: a GGUF file (gguf.h), a Hugging Face folder (hugging_face.h),
+// an Ollama model (ollama.h), which is a GGUF file by another name, an ONNX file (onnx.h); of a
+// TensorRT engine, whose form is not public, the size.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,8 @@ struct ModelFile {
   std::string quantization;  // of the weights, where the file says so in words
   std::optional<double> weights;
   std::string no_weights_reason;  // why `weights` is absent
+  bool is_at_least = false;       // `weights`: what is loaded may take more
+  bool is_language = true;        // else what it keeps is not known to be a KV cache
   // Of these, read for each token; absent: the files do not say which (a mixture of experts).
   std::optional<double> weights_per_token;
   std::uint64_t layers = 0;
@@ -65,8 +68,8 @@ struct ModelFile {
   std::vector<std::string> notes;  // what is not counted: sentences
 };
 
-// A GGUF file, a folder or its config.json, an Ollama manifest; else the name of an Ollama model in
-// one of `ollama_folders` ("/home/x/.ollama/models"). Errors name the file.
+// A GGUF, ONNX or engine file, a folder or its config.json, an Ollama manifest; else the name of an
+// Ollama model in one of `ollama_folders` ("/home/x/.ollama/models"). Errors name the file.
 Result<ModelFile> read_model_file(const std::string& given,
                                   const std::vector<std::string>& ollama_folders);
 

@@ -168,6 +168,22 @@ TEST(Budget, ADlaMustBeThere) {
   EXPECT_NE(make_budget(plan, agx).fit, Fit::kDoesNotFit);
 }
 
+// Where models run on a GPU with CUDA, a process of it is counted, unless the plan says how many.
+TEST(Budget, AGpuModelNeedsACudaContext) {
+  DeviceMemory device = orin_nano();
+  const auto bytes = [&](std::string_view text) {
+    return make_budget(plan_of(text), device).bytes;
+  };
+  const std::string model = "models: [{name: m, weights: 1MB}]";
+  EXPECT_EQ(bytes(model), kMB);
+  device.has_cuda = true;
+  EXPECT_EQ(bytes(model), 301 * kMB);
+  EXPECT_EQ(bytes(model + "\ncuda_processes: 0"), kMB);
+  EXPECT_EQ(bytes(model + "\ncuda_processes: 2\ncuda_context: 7MB"), 15 * kMB);
+  EXPECT_EQ(bytes("models: [{name: m, weights: 1MB, engine: dla}]"), kMB);
+  EXPECT_EQ(bytes("services: [{name: s, memory: 1MB}]"), kMB);
+}
+
 TEST(KnownDevices, ModelsLeadToThem) {
   const double gib = 1ULL << 30;
   const auto* nano =

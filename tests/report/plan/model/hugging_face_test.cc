@@ -91,6 +91,16 @@ TEST(HuggingFace, AListShorterThanTheLayersIsRefused) {
       << read.error().message;
 }
 
+TEST(HuggingFace, WhatIsFilledInIsNamed) {
+  const ModelFile model = config(
+      R"({"model_type": "mistral", "num_hidden_layers": 2, "hidden_size": 64, "head_dim": 16,
+          "sliding_window": null, "num_key_value_heads": 1})");
+  EXPECT_EQ(model.cache->most_of(10), 2 * 32 * 10);
+  ASSERT_EQ(model.notes.size(), 1U);
+  EXPECT_NE(model.notes[0].find("num_attention_heads 32"), std::string::npos) << model.notes[0];
+  EXPECT_EQ(model.notes[0].find("sliding_window"), std::string::npos);
+}
+
 // 512 + 64 numbers for all heads, or 16 heads of 128 + 64 and 128.
 TEST(HuggingFace, LatentAttention) {
   const ModelFile model = config(

@@ -181,6 +181,46 @@ TEST(Ollama, DigestsAreNoPaths) {
   EXPECT_FALSE(parse_ollama_manifest("[]"));
 }
 
+// ir_version; graph: two initializers, 2 x 3 floats with their data and 200 packed int8.
+TEST_F(ModelFileTest, AnOnnxFile) {
+  const std::string first =
+      std::string("\x08\x02\x08\x03\x10\x01\x4a\x18", 8) + std::string(24, 'x');
+  const std::string second("\x0a\x02\xc8\x01\x10\x03", 6);
+  const auto field = [](char tag, const std::string& text) {
+    return std::string(1, tag) + static_cast<char>(text.size()) + text;
+  };
+  const std::string whole =
+      std::string("\x08\x08", 2) + field('\x3a', field('\x2a', first) + field('\x2a', second));
+  const ModelFile model = read(write("m.onnx", whole));
+  EXPECT_EQ(model.weights, 2 * 3 * 4 + 200);
+  EXPECT_FALSE(model.is_language);
+  EXPECT_FALSE(model.is_at_least);
+  EXPECT_EQ(read(write("unnamed", whole)).weights, 224);
+  for (std::size_t size = 3; size < whole.size(); ++size) {
+    EXPECT_NE(error(write("cut.onnx", whole.substr(0, size))).find("byte "), std::string::npos);
+  }
+  EXPECT_EQ(read(write("none.onnx", std::string("\x3a\x00", 2))).weights, std::nullopt);
+}
+
+TEST_F(ModelFileTest, AnEngineOfTensorRt) {
+  for (const auto& [name, text] : {std::pair("a.engine", "novel"), std::pair("b", "ptrt.")}) {
+    const ModelFile model = read(write(name, text));
+    EXPECT_EQ(model.weights, 5);
+    EXPECT_TRUE(model.is_at_least);
+    Plan plan;
+    plan.reserve = 0;
+    plan.language_models.push_back(language_model_of(model, {std::nullopt, nullptr, 1}));
+    DeviceMemory device;
+    device.linux_bytes = 100;
+    const Budget budget = make_budget(plan, device);
+    EXPECT_EQ(budget.memory, Fit::kUnknown) << "it may take more";
+    ASSERT_EQ(budget.items.size(), 2U) << "weights and what is not known";
+    EXPECT_EQ(budget.items[0].bound, "lower");
+    device.linux_bytes = 4;
+    EXPECT_EQ(make_budget(plan, device).memory, Fit::kDoesNotFit);
+  }
+}
+
 TEST_F(ModelFileTest, WhatIsNoModel) {
   EXPECT_NE(error(write("a.txt", "hello")).find("byte 0"), std::string::npos);
   EXPECT_NE(error(write("empty", "")).find("byte 0"), std::string::npos);
@@ -267,6 +307,7 @@ TEST(ModelUse, AnUpperBoundIsNoVerdict) {
   EXPECT_EQ(between.bytes, 1e9 + 2e9);
   EXPECT_EQ(between.least_bytes, 1e9 + 2e8);
   EXPECT_EQ(between.memory, Fit::kUnknown);
+  EXPECT_EQ(between.items[1].bound, "upper");
   EXPECT_EQ(budget_of(file, 1.1e9, 1000).memory, Fit::kDoesNotFit);
   EXPECT_EQ(budget_of(file, 8e9, 1000).memory, Fit::kFits);
   EXPECT_EQ(budget_of(file, 1.5e9, 100).memory, Fit::kFits) << "no longer than the window";
