@@ -188,8 +188,9 @@ class CacheCounter {
     };
     if (std::any_of(architecture_.also.begin(), architecture_.also.end(), leads)) return true;
     return std::any_of(architecture_.parts.begin(), architecture_.parts.end(), [&](auto list) {
-      return std::any_of(list.begin(), list.end(),
-                         [&](const Term& term) { return leads(term.key) || leads(term.when); });
+      return std::any_of(list.begin(), list.end(), [&](const Term& term) {
+        return leads(term.when) || (leads(term.key) && applies(term, 0));
+      });
     });
   }
 
@@ -232,7 +233,7 @@ class CacheCounter {
   }
 
   static bool is_in(const Json& list, std::uint64_t layer) {
-    return list.is_array() && std::find(list.begin(), list.end(), Json(layer)) != list.end();
+    return std::find(list.begin(), list.end(), Json(layer)) != list.end();
   }
 
   // Which layers have attention; kAttention: the window's parts say what they see.
@@ -258,10 +259,12 @@ class CacheCounter {
     if (value(Part::kKeeping)) {
       return number(Part::kKeeping, layer).value_or(1) != 0 ? Kind::kAttention : Kind::kNone;
     }
-    if (const auto list = value(Part::kListed); list && list->json != nullptr) {
+    if (const auto list = value(Part::kListed);
+        list && list->json != nullptr && list->json->is_array()) {
       return is_in(*list->json, layer) ? Kind::kAttention : Kind::kNone;
     }
-    if (const auto list = value(Part::kNumbered); list && list->json != nullptr) {
+    if (const auto list = value(Part::kNumbered);
+        list && list->json != nullptr && list->json->is_array()) {
       return is_in(*list->json, layer + 1) ? Kind::kAttention : Kind::kNone;
     }
     if (const auto every = number(Part::kEvery).value_or(0); every > 0) {

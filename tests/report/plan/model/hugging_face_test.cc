@@ -62,6 +62,7 @@ TEST(HuggingFace, WhatIsNotKnownMakesAnUpperBound) {
   EXPECT_EQ(bound(R"("sliding_window": 10)"), 4 * 16 * 100);
   EXPECT_EQ(bound(R"("model_type": "novel", "use_cla": true, "cla_share_factor": 2)"),
             4 * 16 * 100);
+  EXPECT_EQ(bound(R"("model_type": "llama", "sliding_window": 10)"), 4 * 16 * 100);
   EXPECT_EQ(bound(R"("model_type": "llama", "novel_attention_layers": 2)"), 4 * 16 * 100);
   EXPECT_EQ(bound(R"("model_type": "dbrx", "n_layers": 4, "n_heads": 2, "d_model": 16,
                       "attn_config": {"novel_kv": 3, "kv_n_heads": 1}, "kv_n_heads": 5)"),
