@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       break;
     case 1:
       if (const auto index = parse_weight_index(text)) {
-        if (!(index->total_bytes >= 0)) __builtin_trap();
+        if (!(index->total_bytes.value_or(0) >= 0)) __builtin_trap();
         for (const std::string& file : index->files) {
           if (file.find('/') != std::string::npos) __builtin_trap();
         }
