@@ -126,13 +126,10 @@ std::optional<Thermal::Kind> kind_of(std::string_view text) {
 
 bool is_whole_degrees(std::int64_t millidegrees) { return millidegrees > 0 && millidegrees <= 200; }
 
-// Old vendor kernels print whole degrees: 48 is 0.048 C only where a sensor has such steps, or
-// where another zone is as cold.
+// Old vendor kernels print whole degrees: 48 is 0.048 C only where another zone is as cold.
 bool is_placeholder(std::string_view type, std::int64_t millidegrees, bool is_cold) {
   if (millidegrees < -200'000 || millidegrees > 1'000'000) return true;
-  if (is_whole_degrees(millidegrees)) {
-    return millidegrees % 100 != 0 && millidegrees % 125 != 0 && !is_cold;
-  }
+  if (is_whole_degrees(millidegrees)) return !is_cold;
   return type == "PMIC-Die" && (millidegrees == 50'000 || millidegrees == 100'000);
 }
 
@@ -321,8 +318,8 @@ class ThermalFiles {
     return std::any_of(zones_.begin(), zones_.end(), [&](const RawZone& zone) {
       if (zone.temp == kNoRecord || !file(zone.temp).ok()) return false;
       const auto millidegrees = one_i64(file(zone.temp).text);
-      return millidegrees && !is_whole_degrees(*millidegrees) && *millidegrees > -60'000 &&
-             *millidegrees != 0 && *millidegrees < 20'000;
+      return millidegrees && *millidegrees > -60'000 && *millidegrees < 20'000 &&
+             (*millidegrees < -200 || *millidegrees > 200);
     });
   }
 

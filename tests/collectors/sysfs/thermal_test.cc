@@ -293,11 +293,19 @@ TEST_F(ThermalTest, WholeDegreesAreNoThousandths) {
   EXPECT_EQ(absent("placeholder"), 2U);
 }
 
+TEST_F(ThermalTest, AHundredWholeDegreesAreNoTenth) {
+  zone(0, "cpu", "100\n");
+  EXPECT_EQ(absent("placeholder"), 1U);
+  zone(1, "gpu", "97\n");
+  zone(2, "board", "-5\n");
+  EXPECT_EQ(absent("placeholder"), 2U);
+  EXPECT_EQ(reading().zones[0].celsius, std::nullopt);
+}
+
 TEST_F(ThermalTest, AColdBoardIsCold) {
   zone(0, "cpu", "100\n");
-  EXPECT_EQ(reading().zones[0].celsius, 0.1) << "a step of the sensor";
   zone(1, "gpu", "93\n");
-  EXPECT_EQ(absent("placeholder"), 1U);
+  EXPECT_EQ(absent("placeholder"), 2U);
   zone(2, "soc", "-1500\n");
   EXPECT_EQ(absent("placeholder"), 0U);
   EXPECT_EQ(reading().zones[1].celsius, 0.093);
