@@ -30,7 +30,13 @@ std::optional<PressureLevel> pressure_level(const Pressure& pressure) {
   const auto& some_10s = pressure.memory->some->average[0];
   if (!some_10s) return std::nullopt;
   const double some = *some_10s;
-  const double full = pressure.memory->full ? pressure.memory->full->average[0].value_or(0) : 0;
+  double full = 0;  // what a kernel without this line knows of it
+  if (pressure.memory->full) {
+    const auto& full_10s = pressure.memory->full->average[0];
+    // Never more than `some`.
+    if (!full_10s && some >= kReclaimSome) return std::nullopt;
+    full = full_10s.value_or(0);
+  }
   if (full >= kSevereFull) return PressureLevel::kSevere;
   if (full >= kStallsFull || some >= kStallsSome) return PressureLevel::kStalls;
   return some >= kReclaimSome ? PressureLevel::kReclaim : PressureLevel::kNone;

@@ -63,6 +63,17 @@ TEST(MemoryPressure, ByWhatProgramsLost) {
   EXPECT_EQ(pressure_level(Pressure()), std::nullopt);
 }
 
+TEST(MemoryPressure, AnUnreadFullAverageIsNotZero) {
+  const auto level = [](double some) {
+    Pressure out = psi(some, 0);
+    out.memory->full->average[0].reset();
+    return pressure_level(out);
+  };
+  EXPECT_EQ(level(0.0099), Level::kNone) << "full is never more than some";
+  EXPECT_EQ(level(0.01), std::nullopt);
+  EXPECT_EQ(level(0.5), std::nullopt);
+}
+
 TEST(MemoryPressure, OnlyWhenNoZoneIsLeftAboveItsWatermark) {
   const auto level = [](std::uint64_t dma, std::uint64_t normal) {
     return pressure_level(
