@@ -67,7 +67,6 @@ class Refill {
 
   // Of what was filled so far.
   std::size_t size() const { return count_; }
-  const Item& first() const { return items_.front(); }
   // The item whose `key` has this value; null.
   template <class Key, class Value>
   Item* find(Key Item::*key, const Value& value) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/proc/buddyinfo.h"
 
+#include <array>
+#include <vector>
+
 #include "base/text/text.h"
 #include "collectors/fields.h"
 #include "collectors/storage.h"
@@ -50,8 +53,7 @@ bool take_line(std::string_view line, Fields& fields, Refill<Buddyinfo::Zone>& z
   const bool is_new = id && zones.find(&Buddyinfo::Zone::id, *id) == nullptr;
   Buddyinfo::Zone zone;
   if (is_new && !take_counts(line, fields, zone)) return false;
-  // All have the same orders.
-  if (zone.orders == 0 || (zones.size() > 0 && zone.orders != zones.first().orders)) {
+  if (zone.orders == 0) {
     fields.lost();
     return false;
   }
@@ -62,6 +64,17 @@ bool take_line(std::string_view line, Fields& fields, Refill<Buddyinfo::Zone>& z
   zone.id = *id;
   zones.add() = std::move(zone);
   return true;
+}
+
+// All have the same: that of most lines, and where two are as frequent the larger.
+std::size_t orders_of(const std::vector<Buddyinfo::Zone>& zones) {
+  std::array<std::size_t, kMaxOrders + 1> lines{};
+  for (const Buddyinfo::Zone& zone : zones) ++lines[zone.orders];
+  std::size_t most = kMaxOrders;
+  for (std::size_t orders = kMaxOrders; orders-- > 0;) {
+    if (lines[orders] > lines[most]) most = orders;
+  }
+  return most;
 }
 
 }  // namespace
@@ -93,11 +106,18 @@ Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out) {
   out.absent.reset();
   out.whole = true;
   Fields fields(out.absent);
-  Refill<Buddyinfo::Zone> zones(out.zones);
-  Lines lines(text);
-  for (std::string_view line; lines.next(line);) {
-    if (!trim(line).empty()) out.whole &= take_line(line, fields, zones);
+  {
+    Refill<Buddyinfo::Zone> zones(out.zones);
+    Lines lines(text);
+    for (std::string_view line; lines.next(line);) {
+      if (!trim(line).empty()) out.whole &= take_line(line, fields, zones);
+    }
   }
+  const auto odd = std::erase_if(out.zones, [orders = orders_of(out.zones)](const auto& zone) {
+    return zone.orders != orders;
+  });
+  for (std::size_t i = 0; i < odd; ++i) fields.lost();
+  out.whole &= odd == 0;
   return fields.finish(text, "Node N, zone NAME, numbers");
 }
 

@@ -103,6 +103,15 @@ TEST(Buddyinfo, AnOddLineCostsThatZone) {
   EXPECT_EQ(absent_of(parse_buddyinfo, tall), "beyond_bound 44");
 }
 
+TEST(Buddyinfo, AShortFirstLineCostsOnlyItself) {
+  const std::string text = "Node 0, zone A 1\nNode 0, zone B 1 2\nNode 0, zone C 3 4\n";
+  const Buddyinfo b = parsed(text);
+  ASSERT_EQ(b.zones.size(), 2U);
+  EXPECT_EQ(b.zones[0].id.name, "B");
+  EXPECT_FALSE(b.whole);
+  EXPECT_EQ(absent_of(parse_buddyinfo, text), "malformed 1");
+}
+
 TEST(Buddyinfo, ATextThatIsNoneOfThisFileIsRefused) {
   expect_refused(parse_buddyinfo, {{0, ""}, {0, "\n"}, {0, "garbage\n"}});
 }
