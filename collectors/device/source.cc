@@ -49,8 +49,8 @@ constexpr std::array kMetrics{
           {"kind", "part"}, device::kMaxNamedParts + 8),
     gauge("jetmem_cma_requested_bytes",
           "What cma= on the kernel's command line requests. With less in "
-          "jetmem_meminfo_CmaTotal_bytes the reservation failed at boot, or a kernel 4.9 took the "
-          "device tree's node instead. Absent without cma=."),
+          "jetmem_meminfo_CmaTotal_bytes the request was not met: the reservation failed at boot, "
+          "or the kernel took the device tree's node instead, as 4.9 does. Absent without cma=."),
     gauge("jetmem_optee_present",
           "1 where the secure world runs OP-TEE, which keeps memory of its own. Found in the "
           "device tree and as the device tee0."),

@@ -135,12 +135,12 @@ void print_whether(CmaAnswer& answer, const DeviceNow& now, const std::optional<
 
 }  // namespace
 
-std::string failed_reservation(const SampleSet& samples) {
+std::string unmet_request(const SampleSet& samples) {
   const auto requested = samples.value("jetmem_cma_requested_bytes");
   const auto total = samples.meminfo("CmaTotal");
   if (!requested || !total || *total >= *requested) return {};
   return doctor::bytes(*requested) + " requested (cma=), " + doctor::bytes(*total) +
-         " there: the reservation failed";
+         " reserved: the request was not met";
 }
 
 CmaAnswer cma_answer(const DeviceNow& now) {
@@ -149,7 +149,7 @@ CmaAnswer cma_answer(const DeviceNow& now) {
   const SampleSet& samples = now.samples;
   answer.total_bytes = samples.meminfo("CmaTotal");
   answer.requested_bytes = samples.value("jetmem_cma_requested_bytes");
-  answer.reservation = failed_reservation(samples);
+  answer.reservation = unmet_request(samples);
   answer.free_bytes = samples.meminfo("CmaFree");
   answer.calls_failed = samples.value("jetmem_vmstat_cma_alloc_fail_total");
   answer.calls_succeeded = samples.value("jetmem_vmstat_cma_alloc_success_total");

@@ -47,7 +47,7 @@ struct CmaAnswer {
   std::string none;             // where it is false
   std::optional<double> total_bytes;
   std::optional<double> requested_bytes;  // cma= of the kernel's command line
-  // "1 GiB requested (cma=), 256 MiB there: the reservation failed"; empty: it did not fail.
+  // "1 GiB requested (cma=), 256 MiB reserved: the request was not met"; empty: it was met.
   std::string reservation;
   std::optional<double> free_bytes;  // CmaFree: what borrowers hold is not in it
   std::optional<double> calls_failed;
@@ -63,7 +63,7 @@ struct CmaAnswer {
 
 CmaAnswer cma_answer(const DeviceNow& now);
 // CmaAnswer::reservation
-std::string failed_reservation(const SampleSet& samples);
+std::string unmet_request(const SampleSet& samples);
 void describe(json::Fields& v, CmaAnswer::Area& area);
 std::string cma_json(const CmaAnswer& answer);
 

@@ -73,8 +73,7 @@ class Comparing {
     if (before_.wall && after_.wall) out_.seconds = *after_.wall - *before_.wall;
     samples();
     named("jetmem version", before_.version, after_.version, out_.facts);
-    named("CMA", failed_reservation(before_.samples), failed_reservation(after_.samples),
-          out_.facts);
+    named("CMA", unmet_request(before_.samples), unmet_request(after_.samples), out_.facts);
     sources();
     alerts();
     return std::move(out_);

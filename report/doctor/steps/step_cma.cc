@@ -101,6 +101,12 @@ bool check_areas(const DeviceView& view, Step& step) {
   return any;
 }
 
+// Whether the kernel is one that ignores cma= where the device tree has a node linux,cma.
+bool prefers_device_tree(const DeviceNow& now) {
+  const auto infos = now.samples.family("jetmem_device_info");
+  return !infos.empty() && infos[0].label("kernel").starts_with("4.9.");
+}
+
 }  // namespace
 
 void examine_cma(const DeviceView& view, Step& step) {
@@ -117,11 +123,20 @@ void examine_cma(const DeviceView& view, Step& step) {
              " that a Jetson's device tree reserves: cma= on the kernel command line replaced its "
              "node linux,cma, or the node was not used (runbook reserved-memory).");
   }
-  if (const std::string failed = failed_reservation(view.now.samples); !failed.empty()) {
-    found(step, Verdict::kWarning, "CMA: " + failed + ".",
-          {"At boot no range of this size was free where the kernel looked, or a kernel 4.9 took "
-           "the device tree's node instead.",
-           "sudo dmesg | grep -i cma, then choose a smaller cma= and reboot.", "reserved-memory"});
+  if (const std::string unmet = unmet_request(view.now.samples); !unmet.empty()) {
+    if (prefers_device_tree(view.now)) {
+      note(step, "CMA: " + unmet +
+                     ". A kernel 4.9 (L4T 32) takes the size from the device tree's node linux,cma "
+                     "where there is one, and ignores cma= (runbook reserved-memory).");
+    } else {
+      found(
+          step, Verdict::kWarning, "CMA: " + unmet + ".",
+          {"Either no range of this size was free at boot where the kernel looked, or the kernel "
+           "took the size from the device tree's node linux,cma and ignored cma=.",
+           "sudo dmesg | grep -i cma shows which: choose a smaller cma= and reboot, or change the "
+           "node.",
+           "reserved-memory"});
+    }
   }
   if (view.found.cma && (view.found.cma->first_failure || view.found.cma->fell)) {
     const std::string text = doctor::sentence(cma_sentence(*view.found.cma, view.today()));
