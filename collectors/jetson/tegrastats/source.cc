@@ -203,7 +203,7 @@ const SourceInfo TegrastatsSource::kInfo{
     .access = Access::kProgram,
     .interval = std::chrono::seconds(10),
     .shortest_interval = std::chrono::seconds(1),
-    .grant = "the right to run tegrastats; as root it tells EMC and engines too",
+    .grant = "the right to run tegrastats; as root it also prints EMC and engines",
     .metrics = kMetrics,
     .gather = gather_end,
 };
