@@ -335,6 +335,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   out.put(metric("jetmem_processes_omitted"), reading_.hidden ? reading_.unseen : 0, "hidden");
   context.absent.add(reading_.absent);
   if (reading_.hidden) context.absent.add("processes_hidden");
+  if (reading_.in_namespace) context.absent.add("other_pid_namespace");
   if (!context.facts.page_size) {
     context.absent.add("page_size_unknown");
     return;

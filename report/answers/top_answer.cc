@@ -176,9 +176,12 @@ std::string incomplete_of(const DeviceNow& now) {
       !hides   ? doctor::count(denied) + " processes may not be read"
       : hidden ? doctor::count(*hidden + denied) + " processes, kernel threads included, are hidden"
                : "an unknown number of processes is hidden";
-  return out +
-         " (hidepid, or a PID namespace): larger ones may be among them. sudo shows them, or "
-         "CAP_SYS_PTRACE for jetmem-reader; in a container the option --pid=host";
+  const bool in_namespace = source != nullptr && source->absent_count("other_pid_namespace") > 0;
+  return out + (in_namespace
+                    ? " (PID namespace): larger ones may be among them. The container's option "
+                      "--pid=host shows them"
+                    : " (/proc is mounted with hidepid): larger ones may be among them. sudo shows "
+                      "them, or CAP_SYS_PTRACE for jetmem-reader");
 }
 
 void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {

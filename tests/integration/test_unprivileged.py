@@ -135,6 +135,8 @@ class InAContainer(LessRights):
         # Of the machine's processes it sees its own, and says so.
         self.assertEqual(page.value("jetmem_source_absent_values", source="processes",
                                     reason="processes_hidden"), 1)
+        self.assertEqual(page.value("jetmem_source_absent_values", source="processes",
+                                    reason="other_pid_namespace"), 1)
         self.assertIsNone(page.value("jetmem_processes_resident_bytes"), "a sum of all")
         daemon.stop()
 

@@ -22,6 +22,7 @@ constexpr std::string_view kProc = "/proc";
 constexpr std::string_view kNoteDenied = "jetmem:processes denied";
 constexpr std::string_view kNoteLeftOut = "jetmem:processes omitted";
 constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
+constexpr std::uint64_t kHiddenByNamespace = 2;  // 1: hidepid
 constexpr std::string_view kNoteUnseen = "jetmem:processes unseen";
 constexpr std::size_t kMaxProcesses = 16384;
 // Resident pages that CPUs have not yet handed in: 32 and more each.
@@ -62,7 +63,11 @@ class Collector {
   void take(const FileText& file) {
     if (file.path == kNoteDenied) out_.denied = one_u64(file.text).value_or(0);
     if (file.path == kNoteLeftOut) out_.left_out = one_u64(file.text).value_or(0);
-    if (file.path == kNoteHidden) out_.hidden = one_u64(file.text).value_or(0) != 0;
+    if (file.path == kNoteHidden) {
+      const std::uint64_t how = one_u64(file.text).value_or(0);
+      out_.hidden = how != 0;
+      out_.in_namespace = how == kHiddenByNamespace;
+    }
     if (file.path == kNoteUnseen) out_.unseen = one_u64(file.text);
     std::string_view path = file.path;
     if (!take_prefix(path, "/proc/")) return;
@@ -159,7 +164,7 @@ class Collector {
 bool Processes::operator==(const Processes& other) const {
   const auto stats = [](const Processes& p) {
     return std::tie(p.groups, p.processes, p.resident_pages, p.denied, p.left_out, p.malformed,
-                    p.hidden, p.unseen);
+                    p.hidden, p.in_namespace, p.unseen);
   };
   return stats(*this) == stats(other);
 }
@@ -179,7 +184,7 @@ Result<void> parse_processes(const Snapshot& snapshot, Processes& out) {
   out.resident_pages = 0;
   out.denied = out.left_out = out.malformed = 0;
   out.absent.reset();
-  out.hidden = false;
+  out.hidden = out.in_namespace = false;
   out.unseen.reset();
   return Collector(snapshot, out).run();
 }
@@ -238,7 +243,7 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
   };
   note(kNoteDenied, denied);
   note(kNoteLeftOut, left_out);
-  note(kNoteHidden, hidden ? 1 : 0);
+  note(kNoteHidden, !hidden ? 0 : in_pid_namespace(files.root()) ? kHiddenByNamespace : 1);
   if (unseen) note(kNoteUnseen, *unseen);
 }
 

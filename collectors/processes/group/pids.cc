@@ -29,14 +29,17 @@ void keep_pids(std::vector<std::string>& names) {
   });
 }
 
-bool hides_processes(const Root& root, const std::vector<std::string>& pids) {
-  if (pids.empty() || pids.front() != "1") return true;
+bool in_pid_namespace(const Root& root) {
   if (!root.is_live()) return false;
   // include/linux/proc_ns.h: PROC_PID_INIT_INO, the namespace that the kernel begins with.
   constexpr std::string_view kFirst = "pid:[4026531836]";
   std::string ours;
   const int error = root.read_link("/proc/self/ns/pid", ours);
   return error == 0 ? ours != kFirst : error != ENOENT;  // a kernel without such namespaces
+}
+
+bool hides_processes(const Root& root, const std::vector<std::string>& pids) {
+  return pids.empty() || pids.front() != "1" || in_pid_namespace(root);
 }
 
 std::optional<std::uint64_t> hidden_processes(Gatherer& files, std::size_t seen) {

@@ -18,8 +18,12 @@ namespace jetmem {
 // since boot, and loses what came last. In the order of their digits "9" would always come last.
 void keep_pids(std::vector<std::string>& names);
 
-// Whether these, so sorted, are not all: process 1 is always there, but hidden with hidepid; and a
-// container has a first process of its own and sees none but its own.
+// Whether this is not the namespace that the kernel begins with: a container has a first process of
+// its own and sees none but its own, as root, too. Live only.
+bool in_pid_namespace(const Root& root);
+
+// Whether these, so sorted, are not all: process 1 is always there, but hidden with hidepid; or
+// in_pid_namespace().
 bool hides_processes(const Root& root, const std::vector<std::string>& pids);
 
 // How many of the machine's are not among the `seen`, kernel threads included. The kernel counts

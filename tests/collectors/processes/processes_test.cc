@@ -233,6 +233,10 @@ TEST_F(ProcessesTest, WhatCannotBeUnderstoodIsCounted) {
   EXPECT_EQ(value("jetmem_processes_omitted{reason=denied}"), 4);
   EXPECT_EQ(value("jetmem_processes_omitted{reason=bound}"), 5);
   EXPECT_EQ(absent("processes_hidden"), 1U);
+  EXPECT_EQ(absent("other_pid_namespace"), 0U);
+  fixture.file("jetmem:processes hidden", "2\n");
+  EXPECT_EQ(absent("processes_hidden"), 1U);
+  EXPECT_EQ(absent("other_pid_namespace"), 1U);
   EXPECT_TRUE(std::isnan(value("jetmem_processes_omitted{reason=hidden}")))
       << "how many, nobody knows";
   fixture.file("jetmem:processes unseen", "80\n");

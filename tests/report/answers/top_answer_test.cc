@@ -277,6 +277,11 @@ TEST(TopAnswer, HiddenProcessesAreCountedAndSaid) {
   const auto json = nlohmann::json::parse(top_json(answer));
   EXPECT_EQ(json["processes_omitted"], 80);
   EXPECT_EQ(json["incomplete"], answer.incomplete);
+  EXPECT_NE(answer.incomplete.find("sudo"), std::string::npos);
+  EXPECT_EQ(answer.incomplete.find("--pid=host"), std::string::npos);
+  now.sources[0].absent_values.emplace_back("other_pid_namespace", 1);
+  EXPECT_EQ(top_answer(now, {}).incomplete.find("sudo"), std::string::npos);
+  EXPECT_NE(top_answer(now, {}).incomplete.find("--pid=host"), std::string::npos);
   now.samples = device({series[0]}).samples;
   EXPECT_NE(top_answer(now, {}).incomplete, "") << "how many is not known";
 }
