@@ -37,9 +37,11 @@ Result<std::string> gpu_with_maps(TopAnswer& answer, const ViewOptions& options)
   }
   std::vector<std::string> heaps;
   for (const TopAnswer::Heap& heap : answer.heaps) heaps.push_back(heap.name);
-  warn("top",
-       "reading maps and procrank now: processes that use cameras, codecs or the GPU may stall for "
-       "that moment");
+  if (options.root.empty()) {
+    warn("top",
+         "reading maps and procrank now: processes that use cameras, codecs or the GPU may stall "
+         "for that moment");
+  }
   NvmapTables tables;
   if (auto ok = tables.read(options.root, heaps); !ok) return tl::unexpected(ok.error());
   if (!options.json) return gpu_text(answer, terminal_style()) + tables.text();
@@ -49,15 +51,20 @@ Result<std::string> gpu_with_maps(TopAnswer& answer, const ViewOptions& options)
   });
 }
 
+// Holders, or a machine that is known to have none: no nvmap, and its DMA-BUFs could be read.
+bool knows_gpu(const DeviceNow& now, const TopAnswer& answer) {
+  if (!answer.heaps.empty() || !answer.groups.empty()) return true;
+  const SourceNow* nvmap = now.source("nvmap");
+  return nvmap != nullptr && nvmap->state == "absent" &&
+         (answer.dmabuf.bytes || answer.dmabuf.held);
+}
+
 Result<Shown> show_top(const DeviceNow& now, const ViewOptions& options) {
   TopQuery query = options.top;
   query.sort = top_sort_named(options.sort).value_or(TopSort::kTotal);
   TopAnswer answer = top_answer(now, query);
-  const bool has_gpu =
-      !answer.heaps.empty() || std::any_of(answer.groups.begin(), answer.groups.end(),
-                                           [](const auto& group) { return group.gpu.has_value(); });
-  const bool is_known =
-      query.gpu_only ? has_gpu : !answer.groups.empty() && answer.memory.has_basics();
+  const bool is_known = query.gpu_only ? knows_gpu(now, answer)
+                                       : !answer.groups.empty() && answer.memory.has_basics();
   if (options.maps && !query.gpu_only) return fail(Errc::kInvalid, "--maps needs --gpu");
   if (options.maps) {
     auto text = gpu_with_maps(answer, options);

@@ -191,6 +191,10 @@ void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
   add("groups", !out.groups.empty(), "processes",
       gpu_only ? "no process is known to hold GPU memory or DMA-BUFs" : "no process was found");
   add("nvmap", !out.heaps.empty(), "nvmap", "nvmap reports no heap");
+  const SourceNow* nvml = now.source("nvml");
+  if (out.heaps.empty() && nvml != nullptr && nvml->state == "ok") {
+    out.absent.back().second += "; nvidia.ko drives the GPU: the source nvml has its memory";
+  }
   if (const SourceNow* source = now.source("nvmap"); source != nullptr) {
     for (const auto& [reason, count] : source->absent_values) {
       out.absent.emplace_back("nvmap.values", std::to_string(count) + " " + reason);

@@ -233,10 +233,8 @@ class Collector {
   }
 
   Error no_tables() const {
-    const std::string_view where =
-        "; where nvidia.ko drives the GPU (Thor), see the source nvml for its memory";
     if (root_error_ == kNoRecord) {
-      return {Errc::kAbsent, "nvmap shows no tables in debugfs" + std::string(where)};
+      return {Errc::kAbsent, "nvmap shows no tables in debugfs"};
     }
     const FileText root = file(root_error_);
     if (!is_gone(root.error) && !(is_denied(root.error) && has_device_ == false)) {
@@ -250,7 +248,7 @@ class Collector {
               "nvmap is here, but nothing of it in debugfs: debugfs is not mounted, or this kernel "
               "was built without nvmap's tables"};
     }
-    return {Errc::kAbsent, "no nvmap on this machine" + std::string(where)};
+    return {Errc::kAbsent, "no nvmap on this machine"};
   }
 
   void failed(const FileText& file, std::string_view fault) {
