@@ -193,11 +193,12 @@ int run_boots(const BootsOptions& options) {
   Marks marks;
   Result<boot::History> history = fail(Errc::kUnavailable, "");
   AnswerFrom of_daemon = from;
+  bool answered = false;
   if (options.root.empty() && directory.empty()) {
     const auto settings = settings_for("", options.config);
     if (!settings) return failed("boots", settings.error());
     history = ask_history(options, settings->http, of_daemon, marks);
-    const bool answered = !of_daemon.from.empty();
+    answered = !of_daemon.from.empty();
     if (!answered && (!options.daemon.empty() || history.error().code == Errc::kInvalid)) {
       return failed("boots", history.error());
     }
@@ -217,7 +218,9 @@ int run_boots(const BootsOptions& options) {
     const auto text = read_small_file(directory + "/" + std::string(boot::kMarksFile));
     if (text) boot::parse_marks(*text, marks);
   } else if (shot != nullptr && !history) {
-    history = history_in(*shot, facts);
+    auto read = history_in(*shot, facts);
+    // Where there is none, jetmemd knows why.
+    if (read || !answered || read.error().code != Errc::kAbsent) history = std::move(read);
     if (facts != nullptr) marks = facts->marks;
   }
   if (!history && history.error().code == Errc::kDenied) {
