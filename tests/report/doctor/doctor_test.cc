@@ -130,7 +130,7 @@ const Case kCases[] = {
      unclean("jetmem_boot_reset_reason_info{cause=\"watchdog\",level=\"L0\",reason=\"WDT\"}", 1)},
     {"UnknownEndOfThePreviousBoot", "restart", kUnknown, "unknown",
      unclean("jetmem_boot_last_shutdown{clean=\"unknown\"}", 1)},
-    {"RecorderDown", "daemon", kWarning, "recorder", set("jetmem_history_up", 0)},
+    {"RecorderWithoutADirectory", "daemon", kOk, "", set("jetmem_history_up", 0)},
     {"RecorderDownAndTheDiskFull", "daemon", kWarning, "recorder",
      set("jetmem_history_up", 0, "jetmem_history_errors_total{reason=\"disk_full\"}", 4)},
     {"NotificationsFailed", "daemon", kWarning, "2 not_started",
