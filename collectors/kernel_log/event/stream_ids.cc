@@ -201,7 +201,9 @@ std::string_view name_in(std::span<const StreamId> table, std::uint32_t id) {
 
 // "12000000.iommu" by its address, whatever the node is called.
 std::uint64_t address_of(std::string_view smmu) {
-  smmu = smmu.substr(smmu.find_last_of(":@") + 1);
+  const auto mark =
+      std::find_if(smmu.rbegin(), smmu.rend(), [](char c) { return c == ':' || c == '@'; });
+  smmu.remove_prefix(static_cast<std::size_t>(smmu.rend() - mark));
   return parse_hex(smmu.substr(0, smmu.find('.'))).value_or(0);
 }
 
