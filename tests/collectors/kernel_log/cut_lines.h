@@ -22,7 +22,8 @@ inline void expect_filter_agrees_on_cut_lines(const std::string& fixture) {
   Event filtered;
   Event unfiltered;
   while (lines.next(line)) {
-    for (std::size_t n = 0; n <= line.size(); ++n) {
+    // Each is tried on all forms, so not at every byte.
+    for (std::size_t n = line.size() % 11; n <= line.size(); n += 11) {
       for (const std::string_view cut : {line.substr(0, n), line.substr(n)}) {
         const Decoded a = decode_line(cut, Voice::kUnknown, filtered);
         const Decoded b = decode_line_unfiltered(cut, Voice::kUnknown, unfiltered);
