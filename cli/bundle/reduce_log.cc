@@ -130,20 +130,20 @@ void append_escaped(std::string& out, std::string_view text) {
   }
 }
 
-// What a text tells, and whether another tells the same.
+// The event that a text is, and whether another text is the same one.
 class Meaning {
  public:
   Meaning(const LogLine& line, const kernel_log::Catalogues& catalogues)
       : line_(line), catalogues_(catalogues) {
-    tells_ = decode(line.text, event_, decoded_);
+    is_event_ = decode(line.text, event_, decoded_);
   }
 
-  bool tells() const { return tells_; }
+  bool is_event() const { return is_event_; }
   bool begins() const { return decoded_.piece.role != kernel_log::Role::kFollows; }
   bool is_guess() const { return decoded_.message == nullptr; }
 
   // `part`: what was replaced. A field of free text may lack it then, and nothing else.
-  bool is_told_by(std::string_view text, std::string_view part) {
+  bool is_kept_by(std::string_view text, std::string_view part) {
     Decoded decoded;
     if (!decode(text, other_, decoded) || decoded.message != decoded_.message ||
         decoded.piece.role != decoded_.piece.role || decoded.piece.step != decoded_.piece.step ||
@@ -169,12 +169,7 @@ class Meaning {
 
  private:
   bool decode(std::string_view text, Event& event, Decoded& decoded) const {
-    decoded = kernel_log::decode_line(text, line_.voice, event, catalogues_);
-    // As the assembler does.
-    if (line_.is_quiet() && decoded.message != nullptr && decoded.message->generic &&
-        !decoded.message->program) {
-      decoded = {};
-    }
+    decoded = kernel_log::decode_line(text, line_.voice, event, catalogues_, line_.is_quiet());
     if (decoded.message == nullptr) {
       LogLine line = line_;
       line.text = text;
@@ -199,7 +194,7 @@ class Meaning {
 
   const LogLine& line_;
   const kernel_log::Catalogues& catalogues_;
-  bool tells_ = false;
+  bool is_event_ = false;
   Decoded decoded_;
   Event event_;
   Event other_;
@@ -214,11 +209,11 @@ std::string replaced(std::string_view text, Span what) {
 
 std::optional<std::string> LogReducer::message(const LogLine& line) {
   Meaning meaning(line, catalogues_);
-  if (!meaning.tells()) return std::nullopt;
+  if (!meaning.is_event()) return std::nullopt;
   std::string text(line.text.substr(0, kernel_log::kMaxLine));
   const auto replace = [&](Span what, std::string_view part) {
     std::string other = replaced(text, what);
-    if (!meaning.is_told_by(other, part)) return false;
+    if (!meaning.is_kept_by(other, part)) return false;
     text = std::move(other);
     return true;
   };
@@ -238,7 +233,7 @@ std::optional<std::string> LogReducer::message(const LogLine& line) {
   LogLine other = line;
   other.text = out;
   Meaning after(other, catalogues_);
-  if (!after.tells() || after.is_guess() != meaning.is_guess()) return std::nullopt;
+  if (!after.is_event() || after.is_guess() != meaning.is_guess()) return std::nullopt;
   return out;
 }
 

@@ -43,8 +43,8 @@ struct Buddyinfo {
   std::uint64_t total_blocks() const;
 };
 
-// An odd count costs its zone (collectors/fields.h), as does another number of columns than the
-// first line's. `out` is reused: its storage, not its content.
+// An odd count costs its zone (collectors/fields.h), as does another number of columns than most
+// lines have. `out` is reused: its storage, not its content.
 Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out);
 
 class BuddyinfoSource final : public ParsedSource<BuddyinfoSource, Buddyinfo, parse_buddyinfo> {
