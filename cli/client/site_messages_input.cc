@@ -24,6 +24,12 @@ YamlFiles captured_files(const Root& root, const std::string& folder) {
   std::vector<std::string> names;
   bool cut = false;
   if (root.list(folder, kMaxConfigFiles, names, cut) != 0) return out;
+  if (cut) {
+    out.errors.push_back({.file = folder,
+                          .key = {},
+                          .message = "has more than " + std::to_string(kMaxConfigFiles) +
+                                     " files: those beyond are not read"});
+  }
   for (const std::string& name : names) {
     out.names.push_back(folder + "/" + name);
     int error = 0;
