@@ -19,7 +19,7 @@
 #include "cli/client/rule_input.h"
 #include "history/store/store.h"
 #include "report/events/kernel_event_record.h"
-#include "report/status/next_command.h"
+#include "report/doctor/next_command.h"
 
 namespace jetmem {
 namespace {

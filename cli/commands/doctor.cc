@@ -11,6 +11,7 @@
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
 #include "cli/text/doctor_text.h"
+#include "cli/text/judgement_text.h"
 #include "config/yaml_fields.h"
 
 namespace jetmem {
@@ -77,23 +78,23 @@ int run_doctor(const DoctorOptions& options) {
     warn("doctor", "the answer has no step " + options.step);
     return kExitUnknown;
   }
-  const Verdict verdict = step != nullptr ? step->verdict : answer->verdict;
+  const Verdict verdict = step != nullptr ? step->verdict : answer->level;
   if (options.json) {
     put(doctor_json(*answer));
-    return doctor_status(verdict);
+    return verdict_exit(verdict);
   }
   for (DoctorAnswer::Step& each : answer->steps) {
     each.confirm = commands_for(options, each.confirm);
   }
-  put(doctor_text(*answer, {uses_color(), options.all, options.step}));
-  return doctor_status(verdict);
+  put(doctor_text(*answer, {terminal_style(), options.all, options.step}));
+  return verdict_exit(verdict);
 }
 
 }  // namespace
 
 void add_doctor_command(const Command& program) {
   const Command command = program.add(
-      "doctor", "What is wrong with this device, since when, the culprit, and what to do");
+      "doctor", "What is wrong with this device, since when, who is involved, and what to do");
   auto& options = command.runs(run_doctor);
   command.json("As JSON (docs/doctor.md), all steps");
   command.flag("--all", options.all, "Every step in full, also those that are ok");
@@ -103,7 +104,7 @@ void add_doctor_command(const Command& program) {
   command.footer(
       std::string(kAsksDaemon) +
       "Without jetmemd the history is read from the recorder's file (DIR/jetmem/history.db below "
-      "--root). A culprit is named only where the numbers prove it.");
+      "--root). A program is named only where the numbers prove it.");
   command.exit_status(
       "0 ok; 1 warning; 2 critical; 3 if nothing bad is known but some steps are unknown, or the "
       "device could not be read");

@@ -18,6 +18,7 @@
 #include "cli/draw/since.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "cli/text/judgement_text.h"
 #include "cli/text/status_follow.h"
 #include "cli/text/status_screen.h"
 #include "cli/text/status_text.h"
@@ -62,11 +63,15 @@ std::string next_command(const StatusOptions& options, const std::string& comman
 // `silent`: why a jetmemd that runs gave no answer; empty: it is not so.
 StatusAnswer answer_of(const StatusOptions& options, const DeviceNow& now,
                        const std::string& silent) {
-  StatusAnswer answer = status_answer(now);
+  // As `jetmem doctor`: where no jetmemd judges, its recorder's file may know what fired.
+  auto history = now.by == SnapshotOrigin::kDaemon
+                     ? Result<std::unique_ptr<History>>(nullptr)
+                     : open_device_history(options);
+  StatusAnswer answer = status_answer(now, history ? history->get() : nullptr);
   const bool has_problem =
-      answer.level == StatusLevel::kWarning || answer.level == StatusLevel::kCritical;
+      answer.level == Verdict::kWarning || answer.level == Verdict::kCritical;
   if (!silent.empty() && !has_problem) {
-    answer.level = StatusLevel::kUnknown;
+    answer.level = Verdict::kUnknown;
     answer.reason = "jetmemd runs but gave no answer: which alerts fire is unknown";
     answer.next_command = "journalctl -u jetmemd";
   }
@@ -138,7 +143,7 @@ int run_status(const StatusOptions& options) {
     put(options.all ? status_text(answer, terminal_style())
                     : status_screen(answer, terminal_style(), command_for));
   }
-  return status_exit(answer.level);
+  return verdict_exit(answer.level);
 }
 
 // The same for `jetmem` alone, whose own help need not list them.
@@ -150,7 +155,7 @@ void add_options(const Command& command, StatusOptions& options, bool alone) {
   added.push_back(command.flag("--brief", options.brief,
                                "One line and the exit status, for loops over a fleet"));
   added.push_back(command.flag("--follow", options.follow,
-                               "One line whenever the state, an alert or the culprit changes, and "
+                               "One line whenever the state, an alert or who is involved changes, and "
                                "every --interval, until Ctrl-C"));
   added.push_back(command.option("--interval", options.interval, "DURATION",
                                  "With --follow: a line at least this often (default: 1m)"));
@@ -172,7 +177,7 @@ void add_status_command(const Command& program, const Command& group) {
   add_options(command, command.runs(run_status), false);
   command.footer(
       std::string(kAsksDaemon) +
-      "At most 24 lines: the verdict with the culprit and since when, the alerts behind it, "
+      "At most 24 lines: the verdict with who is involved and since when, the alerts behind it, "
       "memory, CMA, GPU and heat, the last event, and the command to type next.\n"
       "A pending critical alert is a warning. Info alerts change nothing; pending warnings count "
       "only without jetmemd, where one reading cannot wait.");

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text/doctor_text.h"
 
-#include <array>
-
 #include "base/text/text.h"
 #include "cli/draw/since.h"
-#include "cli/exit_codes.h"
 #include "cli/text/events/event_text.h"
+#include "cli/text/judgement_text.h"
 
 namespace jetmem {
 namespace {
@@ -14,17 +12,9 @@ namespace {
 constexpr std::size_t kFindingIndent = 4;
 constexpr std::size_t kFurther = 6;
 
-std::string_view color_of(Verdict verdict) {
-  constexpr std::array<std::string_view, 4> kColors{"\x1b[32m", "\x1b[35m", "\x1b[1;33m",
-                                                    "\x1b[1;31m"};
-  return kColors[static_cast<std::size_t>(verdict)];
-}
-
-std::string word(Verdict verdict, bool color) {
-  std::string out(verdict_name(verdict));
-  if (verdict != Verdict::kOk) out = upper_case(std::move(out));
-  if (!color) return out;
-  return std::string(color_of(verdict)) + out + "\x1b[0m";
+std::string word(Verdict verdict, const ScreenStyle& style) {
+  const std::string name(verdict_name(verdict));
+  return painted(style, paint_of(verdict), verdict == Verdict::kOk ? name : upper_case(name));
 }
 
 // "  - " before the first line of a sentence.
@@ -35,7 +25,7 @@ std::string item(std::string_view text) {
 }
 
 std::string step_text(const DoctorAnswer::Step& step, const DoctorTextOptions& options) {
-  std::string head = word(step.verdict, options.color);
+  std::string head = word(step.verdict, options.style);
   const std::size_t width = verdict_name(step.verdict).size();
   head.append(width < 9 ? 9 - width : 1, ' ')
       .append(step.title)
@@ -71,18 +61,16 @@ std::string footer(const DoctorAnswer& answer) {
 
 }  // namespace
 
-int doctor_status(Verdict verdict) {
-  constexpr std::array kStatuses{kExitOk, kExitUnknown, kExitWarning, kExitCritical};
-  return kStatuses[static_cast<std::size_t>(verdict)];
-}
-
 std::string doctor_text(const DoctorAnswer& answer, const DoctorTextOptions& options) {
   if (!options.step.empty()) {
     const DoctorAnswer::Step* const step = answer.step(options.step);
     return step == nullptr ? "" : step_text(*step, options);
   }
-  std::string out = word(answer.verdict, options.color) + "\n" + wrapped(answer.conclusion, 0);
-  if (answer.verdict >= Verdict::kWarning && answer.timeline.size() > 1) {
+  // The same as the first lines of status.
+  std::string out = verdict_text(answer, answer.from, options.style, 8);
+  out += act_text(answer, options.style);
+  if (!answer.conclusion.empty()) out += "\n" + wrapped(answer.conclusion, 0);
+  if (answer.level >= Verdict::kWarning && answer.timeline.size() > 1) {
     out += "\n";
     for (const DoctorAnswer::Evidence& each : answer.timeline) {
       std::string line = each.text;

@@ -4,19 +4,18 @@
 
 #include <string>
 
+#include "cli/draw/terminal.h"
 #include "report/doctor/doctor.h"
 
 namespace jetmem {
 
 struct DoctorTextOptions {
-  bool color = false;
+  ScreenStyle style;
   bool all = false;  // every step in full
   std::string step;  // only this one, in full
 };
 
 std::string doctor_text(const DoctorAnswer& answer, const DoctorTextOptions& options);
 
-// 0 ok, 1 warning, 2 critical, 3 unknown.
-int doctor_status(Verdict verdict);
 
 }  // namespace jetmem

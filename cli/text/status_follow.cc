@@ -7,13 +7,13 @@ namespace jetmem {
 
 bool StatusChanges::is_due(const StatusAnswer& answer, double now) {
   // Sentences are not compared: their numbers change with each look.
-  std::string key(status_level_name(answer.level));
+  std::string key(verdict_name(answer.level));
   for (const StatusAnswer::Alert& alert : answer.alerts) {
     if (!alert.explains && alert.state != "firing") continue;
     key.append("\n").append(alert.name).append(" ").append(alert.state);
     key.append(" ").append(std::to_string(alert.more));
   }
-  if (answer.culprit) key.append("\n").append(answer.culprit->name);
+  if (answer.who) key.append("\n").append(answer.who->name);
   for (const StatusAnswer::Blind& blind : answer.blind) {
     key.append("\n").append(blind.source).append(" ").append(blind.state);
   }

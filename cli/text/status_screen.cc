@@ -9,6 +9,7 @@
 #include "cli/draw/number_text.h"
 #include "cli/draw/since.h"
 #include "cli/text/budget_text.h"
+#include "cli/text/judgement_text.h"
 #include "cli/text/status_text.h"
 #include "report/diagnosis/format.h"
 
@@ -108,16 +109,22 @@ class AlertsPart {
 
   std::string text() const {
     if (!answer_.firing) {
-      return unknown_line(style_, "alerts", absence_reason(answer_.absent, "alerts"));
+      return advice() + unknown_line(style_, "alerts", absence_reason(answer_.absent, "alerts"));
     }
     std::string out;
-    std::size_t shown = 0;
+    std::string others;
+    std::size_t rules = 0;
+    std::uint64_t shown = 0;
     for (const StatusAnswer::Alert& alert : answer_.alerts) {
-      if (!alert.explains || shown == kShown) continue;
-      out += shown == 0 ? first(alert) : second(alert);
-      ++shown;
+      if (!alert.explains || rules == kShown) continue;
+      // Its sentence is in the verdict.
+      const bool is_behind = alert.name == answer_.alert;
+      (is_behind ? out : others) +=
+          is_behind ? labelled(style_, "alert", head(alert), 2) : other(alert);
+      ++rules;
+      shown += 1 + alert.more;
     }
-    return out + rest(shown);
+    return out + advice() + others + rest(shown);
   }
 
  private:
@@ -131,21 +138,21 @@ class AlertsPart {
     return out;
   }
 
-  // Its sentence is in the verdict.
-  std::string first(const StatusAnswer::Alert& alert) const {
-    std::string out = labelled(style_, "alert", head(alert), 2);
-    if (limits_.cause > 0 && !alert.cause.empty()) {
-      out += labelled(style_, "cause", alert.cause, limits_.cause);
+  // What explains the verdict, and what to do.
+  std::string advice() const {
+    std::string out;
+    if (limits_.cause > 0 && !answer_.cause.empty()) {
+      out += labelled(style_, "cause", answer_.cause, limits_.cause);
     }
-    if (!alert.remedy.empty()) out += labelled(style_, "remedy", alert.remedy, limits_.remedy);
-    return out;
+    if (!answer_.remedy.empty()) out += labelled(style_, "remedy", answer_.remedy, limits_.remedy);
+    return out + act_text(answer_, style_);
   }
 
-  std::string second(const StatusAnswer::Alert& alert) const {
+  std::string other(const StatusAnswer::Alert& alert) const {
     return labelled(style_, "alert", head(alert) + ": " + alert.summary, limits_.second + 1);
   }
 
-  std::string rest(std::size_t shown) const {
+  std::string rest(std::uint64_t shown) const {
     const std::uint64_t listed = *answer_.firing + answer_.pending.value_or(0);
     const std::uint64_t others = listed > shown ? listed - shown : 0;
     const std::uint64_t unknown = answer_.unknown.value_or(0);
@@ -390,7 +397,7 @@ struct ScreenPart {
 
 std::vector<ScreenPart> parts_of(const StatusAnswer& answer, const ScreenStyle& style,
                                  const ScreenLimits& limits, const CommandFor& command_for) {
-  return {{0, verdict_text(answer, style, limits.verdict)},
+  return {{0, verdict_text(answer, answer.from, style, limits.verdict)},
           {0, device_line(answer, style)},
           {1, AlertsPart(answer, style, limits, command_for).text()},
           {2, memory_line(answer, style)},
@@ -407,31 +414,6 @@ std::vector<ScreenPart> parts_of(const StatusAnswer& answer, const ScreenStyle& 
 }
 
 }  // namespace
-
-std::string verdict_text(const StatusAnswer& answer, const ScreenStyle& style,
-                         std::size_t max_lines) {
-  std::string text;
-  if (answer.since_seconds) {
-    text = "for " + duration_text(*answer.since_seconds);
-    if (answer.from.wall) {
-      const double since = *answer.from.wall - *answer.since_seconds;
-      text += ", since " + local_time_short(wall_clock(since), wall_clock(*answer.from.wall));
-    }
-    text += ": ";
-  }
-  text += answer.reason;
-  const std::string word = level_word(answer.level);
-  std::string out = labelled(style, word, text, max_lines);
-  // Whatever the sentence is, its culprit has a name.
-  if (answer.culprit && max_lines > 0 && out.ends_with(style.color ? " ..\x1b[0m\n" : " ..\n")) {
-    out += labelled(style, "culprit", culprit_text(*answer.culprit), 2);
-  }
-  return out.replace(0, word.size(), painted(style, paint_of(answer.level), word));
-}
-
-std::string next_text(const StatusAnswer& answer, const ScreenStyle& style) {
-  return labelled(style, "next", answer.next_command);
-}
 
 std::string last_seen_text(const std::optional<double>& age, const std::optional<double>& wall,
                            bool before_this_boot) {

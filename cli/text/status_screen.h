@@ -22,13 +22,6 @@ using CommandFor = std::function<std::string(std::string command)>;
 std::string status_screen(const StatusAnswer& answer, const ScreenStyle& style,
                           const CommandFor& command_for = std::identity());
 
-// Parts that --all shows too, at most `max_lines` of them each (0: all).
-// "CRITICAL for 3m12s, since 02:11:47: only 2.3% of memory is available ...".
-std::string verdict_text(const StatusAnswer& answer, const ScreenStyle& style,
-                         std::size_t max_lines);
-// "next     sudo jetmem top".
-std::string next_text(const StatusAnswer& answer, const ScreenStyle& style);
-
 // "smmu_context_fault: 71,943 since boot, of these 71,781 not printed by the kernel; last 3s ago".
 std::string fault_text(const StatusAnswer::Fault& fault);
 // "3s ago", "before this boot, 2026-11-25 02:11:47"; empty: nobody knows.

@@ -10,9 +10,9 @@
 
 #include "cli/draw/bars.h"
 #include "cli/draw/number_text.h"
-#include "cli/exit_codes.h"
 #include "cli/text/budget_text.h"
 #include "cli/text/events/event_text.h"
+#include "cli/text/judgement_text.h"
 #include "cli/text/status_screen.h"
 
 namespace jetmem {
@@ -27,7 +27,7 @@ std::string head(const StatusAnswer& answer, const ScreenStyle& style) {
   if (!answer.l4t.empty()) join(more, "L4T " + answer.l4t);
   if (!answer.kernel.empty()) join(more, "kernel " + answer.kernel);
   if (answer.from.since_boot > 0) join(more, "up " + duration_text(answer.from.since_boot));
-  std::string out = verdict_text(answer, style, 0);
+  std::string out = verdict_text(answer, answer.from, style, 0);
   out += labelled(style, "device", device + (more.empty() ? "" : "; " + more));
   return out + labelled(style, "seen", snapshot_age_text(answer.from));
 }
@@ -297,18 +297,6 @@ std::string health_text(const StatusAnswer& answer, const ScreenStyle& style) {
 
 }  // namespace
 
-Paint paint_of(StatusLevel level) {
-  constexpr std::array kPaints{Paint::kGood, Paint::kWarn, Paint::kBad, Paint::kUnknown};
-  return kPaints[static_cast<std::size_t>(level)];
-}
-
-std::string level_word(StatusLevel level) {
-  return upper_case(std::string(status_level_name(level)));
-}
-
-// The levels have the order of the exit statuses.
-int status_exit(StatusLevel level) { return static_cast<int>(level); }
-
 std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
   std::string out = head(answer, style);
   out += budget_text(answer.budget, style);
@@ -354,7 +342,7 @@ std::string status_brief(const StatusAnswer& answer, const std::string& host) {
   if (!answer.thermal.zones.empty() && answer.thermal.zones.front().celsius) {
     out += ", " + std::to_string(std::lround(*answer.thermal.zones.front().celsius)) + " C";
   }
-  if (answer.level != StatusLevel::kOk) out += ": " + folded(answer.reason, 200, 1).front();
+  if (answer.level != Verdict::kOk) out += ": " + folded(answer.reason, 200, 1).front();
   return out + "\n";
 }
 

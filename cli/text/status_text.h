@@ -16,13 +16,6 @@ std::string status_text(const StatusAnswer& answer, const ScreenStyle& style);
 // with a newline. What is not known is "?".
 std::string status_brief(const StatusAnswer& answer, const std::string& host);
 
-// 0 ok, 1 warning, 2 critical, 3 unknown.
-int status_exit(StatusLevel level);
-
-// "OK", "WARNING", ...
-std::string level_word(StatusLevel level);
-Paint paint_of(StatusLevel level);
-
 // A part of the page that others show too.
 std::string heat_map_text(const FragmentationAnswer& answer, const ScreenStyle& style,
                           std::size_t max_zones);

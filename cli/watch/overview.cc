@@ -37,14 +37,14 @@ Style style_of(char letter) {
   }
 }
 
-Style style_of(StatusLevel level) {
+Style style_of(Verdict level) {
   switch (level) {
-    case StatusLevel::kOk:
+    case Verdict::kOk:
       return Style::kGood;
-    case StatusLevel::kCritical:
+    case Verdict::kCritical:
       return Style::kCritical;
-    case StatusLevel::kWarning:
-    case StatusLevel::kUnknown:
+    case Verdict::kWarning:
+    case Verdict::kUnknown:
       break;
   }
   return Style::kWarning;
@@ -83,7 +83,7 @@ class Overview {
   }
 
   void add_verdict() {
-    const std::string level = upper_case(std::string(status_level_name(status_.level)));
+    const std::string level = upper_case(std::string(verdict_name(status_.level)));
     wrap(level + ": " + status_.reason, 0, style_of(status_.level), is_tall() ? 4 : 2);
   }
 

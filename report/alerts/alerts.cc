@@ -187,6 +187,17 @@ std::uint64_t AlertsAnswer::count(std::string_view state) const {
       rules.begin(), rules.end(), [&](const Rule& rule) { return rule.state == state; }));
 }
 
+std::uint64_t AlertsAnswer::count_alerts(std::string_view state) const {
+  std::uint64_t out = 0;
+  for (const Rule& rule : rules) {
+    out += static_cast<std::uint64_t>(
+        std::count_if(rule.alerts.begin(), rule.alerts.end(),
+                      [&](const Alert& alert) { return alert.state == state; }));
+    if (rule.state == state) out += rule.dropped;
+  }
+  return out;
+}
+
 std::uint64_t AlertsAnswer::count_without_series() const {
   return static_cast<std::uint64_t>(std::count_if(rules.begin(), rules.end(), [](const Rule& rule) {
     return rule.state == "inactive" && !rule.no_series.empty();

@@ -91,6 +91,7 @@ struct AlertsAnswer {
   std::uint64_t not_understood = 0;
 
   std::uint64_t count(std::string_view state) const;  // rules in this state
+  std::uint64_t count_alerts(std::string_view state) const;
   std::uint64_t count_without_series() const;         // of the inactive ones
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "base/text/text.h"
 #include "report/alerts/alert_order.h"
@@ -83,6 +84,20 @@ void put_alert(const AlertsNow& now, const Rule& rule, const AlertsNow::Alert& f
   to.summary = filled(rule.texts.summary);
   to.cause = filled(rule.texts.cause);
   to.remedy = filled(rule.texts.remedy);
+}
+
+// Those that fire first; of these the one furthest beyond the threshold: whoever shows one shows
+// it.
+void sort_alerts(AlertsAnswer::Rule& rule) {
+  if (rule.conditions.empty()) return;
+  const bool is_below = rule.conditions.front().comparison.starts_with("below") ||
+                        rule.conditions.front().comparison == "at_most";
+  const auto key = [&](const AlertsAnswer::Alert& alert) {
+    const double value = alert.value.value_or(0);
+    return std::tuple(alert.state != "firing", alert.kept, is_below ? value : -value);
+  };
+  std::stable_sort(rule.alerts.begin(), rule.alerts.end(),
+                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
 }
 
 }  // namespace
@@ -184,6 +199,7 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
       put_alert(now, rule, now.alerts[i], to);
       was_blinded |= now.alerts[i].is_unknown;
     }
+    sort_alerts(to);
     const bool is_unknown =
         found.state == AlertState::kInactive && (was_blinded || !found.blind.empty());
     to.state = is_unknown ? "unknown" : alert_state_name(found.state);

@@ -24,10 +24,11 @@ bool is_rest(std::string_view command, std::string_view unit, std::string_view c
 
 std::span<const OtherHolder> other_holders() {
   static constexpr std::array<OtherHolder, 4> kOthers{{
-      {"jetmem_nvmap_orphan_bytes", "GPU and camera buffers without an nvmap client (orphans)"},
-      {"jetmem_meminfo_SUnreclaim_bytes", "kernel slab (SUnreclaim)"},
-      {"jetmem_meminfo_PageTables_bytes", "page tables"},
-      {"jetmem_meminfo_VmallocUsed_bytes", "kernel vmalloc (VmallocUsed)"},
+      {"jetmem_nvmap_orphan_bytes", "GPU and camera buffers without an nvmap client (orphans)",
+       "nvmap_orphans"},
+      {"jetmem_meminfo_SUnreclaim_bytes", "kernel slab (SUnreclaim)", {}},
+      {"jetmem_meminfo_PageTables_bytes", "page tables", {}},
+      {"jetmem_meminfo_VmallocUsed_bytes", "kernel vmalloc (VmallocUsed)", {}},
   }};
   return kOthers;
 }

@@ -20,6 +20,7 @@ bool is_rest(std::string_view command, std::string_view unit, std::string_view c
 struct OtherHolder {
   std::string_view family;
   const char* name;
+  std::string_view trend{};  // its `of` of jetmem_trend_bytes_per_second; empty: no trend is kept
 };
 std::span<const OtherHolder> other_holders();
 

@@ -16,7 +16,46 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kVerdicts{"ok", "unknown", "warning", "critical"};
 
+// From the worst to the best; of equals the most urgent first.
+void sort_steps(std::vector<DoctorAnswer::Step>& steps) {
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const DoctorAnswer::Step& a, const DoctorAnswer::Step& b) {
+                     if (a.verdict != b.verdict) return a.verdict > b.verdict;
+                     return doctor::urgency(a) < doctor::urgency(b);
+                   });
+}
+
+std::vector<DoctorAnswer::Step> steps_of(const DeviceNow& now, const doctor::Findings& found) {
+  std::set<std::string, std::less<>> claimed;
+  const std::vector<diagnosis::Cause> causes = doctor::recent_causes(now, found);
+  const doctor::DeviceView view{now, found, &claimed, causes};
+  std::vector<DoctorAnswer::Step> out;
+  for (const doctor::StepInfo& info : doctor::steps()) {
+    DoctorAnswer::Step step;
+    step.name = std::string(info.name);
+    step.title = std::string(info.title);
+    step.verdict = Verdict::kOk;
+    doctor::advise_by_events(view, step);
+    info.examine(view, step);
+    // A step that passed needs no action.
+    if (step.verdict == Verdict::kOk) {
+      step.cause.clear();
+      step.remedy.clear();
+      step.runbook.clear();
+    }
+    out.push_back(std::move(step));
+  }
+  sort_steps(out);
+  return out;
+}
+
 }  // namespace
+
+Judgement judge(const DeviceNow& now, History* history) {
+  doctor::Past past(now.by == SnapshotOrigin::kDaemon ? nullptr : history, kMaxQuestions);
+  const doctor::Findings found = doctor::correlate(now, past);
+  return doctor::judge_steps(now, found, steps_of(now, found));
+}
 
 std::string_view verdict_name(Verdict verdict) {
   return kVerdicts[static_cast<std::size_t>(verdict)];
@@ -70,33 +109,22 @@ DoctorAnswer examine(const DeviceNow& now, History* history, std::string_view no
                            std::string(now.events.empty() ? "unknown: " : "incomplete: ") +
                            printable(now.no_events, 300));
   }
-  std::set<std::string, std::less<>> claimed;
-  const std::vector<diagnosis::Cause> causes = doctor::recent_causes(now, found);
-  const doctor::DeviceView view{now, found, &claimed, causes};
-  for (const doctor::StepInfo& info : doctor::steps()) {
-    DoctorAnswer::Step step;
-    step.name = std::string(info.name);
-    step.title = std::string(info.title);
-    step.verdict = Verdict::kOk;
-    doctor::advise_by_events(view, step);
-    info.examine(view, step);
-    // A step that passed needs no action.
-    if (step.verdict == Verdict::kOk) {
-      step.cause.clear();
-      step.remedy.clear();
-      step.runbook.clear();
+  answer.steps = steps_of(now, found);
+  // The verdict is that of one look, as status has it: the history tells the story.
+  std::vector<DoctorAnswer::Step> judged;
+  if (now.by == SnapshotOrigin::kDaemon && history != nullptr) {
+    doctor::Past none(nullptr, 0);
+    judged = steps_of(now, doctor::correlate(now, none));
+    for (DoctorAnswer::Step& step : answer.steps) {
+      const auto same = std::find_if(judged.begin(), judged.end(),
+                                     [&](const auto& each) { return each.name == step.name; });
+      step.happened = step.verdict >= Verdict::kWarning;
+      step.verdict = same->verdict;
     }
-    answer.steps.push_back(std::move(step));
+    sort_steps(answer.steps);
   }
-  answer.verdict = Verdict::kOk;
-  for (const DoctorAnswer::Step& step : answer.steps) {
-    answer.verdict = std::max(answer.verdict, step.verdict);
-  }
-  std::stable_sort(answer.steps.begin(), answer.steps.end(),
-                   [](const DoctorAnswer::Step& a, const DoctorAnswer::Step& b) {
-                     if (a.verdict != b.verdict) return a.verdict > b.verdict;
-                     return doctor::urgency(a) < doctor::urgency(b);
-                   });
+  static_cast<Judgement&>(answer) =
+      doctor::judge_steps(now, found, judged.empty() ? answer.steps : judged);
   doctor::summarize(found, answer);
   answer.history_queries = past.requested();
   if (!past.problem().empty() && !answer.history.empty()) {
@@ -113,12 +141,6 @@ constexpr std::size_t kMostEvidence = 100;
 template <class T>
 void keep_first(std::vector<T>& list, std::size_t most) {
   if (list.size() > most) list.erase(list.begin() + static_cast<std::ptrdiff_t>(most), list.end());
-}
-
-void describe_verdict(json::Fields& v, Verdict& verdict) {
-  if (!v.word("verdict", verdict, verdict_name, verdict_named)) {
-    v.fail("verdict", "must be one of ok, unknown, warning, critical");
-  }
 }
 
 }  // namespace
@@ -138,7 +160,9 @@ static void describe(json::Fields& v, DoctorAnswer::Alert& alert) {
 static void describe(json::Fields& v, DoctorAnswer::Step& step) {
   v("step", step.name);
   v("title", step.title);
-  describe_verdict(v, step.verdict);
+  if (!v.word("verdict", step.verdict, verdict_name, verdict_named)) {
+    v.fail("verdict", "must be one of ok, unknown, warning, critical");
+  }
   v("summary", step.summary);
   v.unless_empty("alerts", step.alerts);
   if (v.reading()) keep_first(step.alerts, kMostEvidence);
@@ -153,7 +177,7 @@ static void describe(json::Fields& v, DoctorAnswer::Step& step) {
 
 static void describe(json::Fields& v, DoctorAnswer& answer) {
   describe_head(v, DoctorAnswer::kSchema, answer.from);
-  describe_verdict(v, answer.verdict);
+  describe(v, static_cast<Judgement&>(answer));
   v("conclusion", answer.conclusion);
   v("time_zone", answer.zone);
   v("timeline", answer.timeline);

@@ -16,15 +16,11 @@
 #include "base/result.h"
 #include "history/history.h"
 #include "report/answers/answer_head.h"
+#include "report/doctor/judgement.h"
 
 namespace jetmem {
 
-enum class Verdict : std::uint8_t { kOk, kUnknown, kWarning, kCritical };
-// "ok", "unknown", "warning", "critical".
-std::string_view verdict_name(Verdict verdict);
-std::optional<Verdict> verdict_named(std::string_view name);
-
-struct DoctorAnswer {
+struct DoctorAnswer : Judgement {
   static constexpr std::string_view kSchema = "jetmem-doctor/1";
   // Bounds; the rest is counted.
   static constexpr std::size_t kMaxEvidence = 12;
@@ -41,6 +37,11 @@ struct DoctorAnswer {
     std::string severity;
     std::string state;  // "firing" or "pending"
     bool kept = false;  // it fires on for a while, although its conditions no longer hold
+    // Not in JSON: whether it is part of the verdict, its sentence, and since when it holds, in
+    // seconds since 1970.
+    bool raises = false;
+    std::string summary;
+    std::optional<double> since;
   };
 
   struct Step {
@@ -58,13 +59,13 @@ struct DoctorAnswer {
     std::vector<Alert> alerts;  // firing and pending ones, the first to look at first
     // The part of it that is so now; the rest is what happened. Not in JSON.
     Verdict now = Verdict::kOk;
+    bool happened = false;  // something bad, by the history alone: no verdict. Not in JSON
   };
 
   AnswerFrom from;
   std::string zone;  // the time zone in which sentences name times
 
-  Verdict verdict = Verdict::kUnknown;
-  // What fires comes first, then what happened.
+  // The story behind the verdict, by the history: what fires first, then what happened.
   std::string conclusion;
   // What the conclusion is made of, oldest first.
   std::vector<Evidence> timeline;

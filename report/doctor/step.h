@@ -37,6 +37,9 @@ struct DeviceView {
     return now.samples.value(family, match);
   }
   bool is_jetson() const;
+  // Whether a daemon evaluates this rule, and waits whether its condition lasts: it decides then.
+  // The steps' own limits are for a single reading, and for a site without the rule.
+  bool is_judged_by(std::string_view rule) const;
 };
 
 struct StepInfo {
@@ -125,6 +128,9 @@ void advise_by_events(const DeviceView& view, Step& step);
 // itself: counts and the newest ones as evidence, a verdict by what explains them.
 void examine_events(const DeviceView& view, Step& step,
                     std::initializer_list<std::string_view> covered = {});
+
+// By steps that were examined, the worst first.
+Judgement judge_steps(const DeviceNow& now, const Findings& found, std::span<const Step> steps);
 
 void examine_restart(const DeviceView& view, Step& step);
 // Steps that only events tell of: hardware, dma, storage, stalls, gpu, camera.

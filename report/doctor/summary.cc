@@ -230,7 +230,7 @@ std::vector<Sentence> incidents(const Findings& found, bool memory_is_critical) 
 
 bool is_bad(const DoctorAnswer& answer, std::string_view name) {
   const DoctorAnswer::Step* const step = answer.step(name);
-  return step != nullptr && step->verdict >= Verdict::kWarning;
+  return step != nullptr && (step->happened || step->verdict >= Verdict::kWarning);
 }
 
 // Available memory falls and rises all day: mentioned only if a step found something wrong.
@@ -279,6 +279,8 @@ void take_urgency(Sentence& sentence, const DoctorAnswer& answer) {
       sentence.urgency = std::min(sentence.urgency, now);
     }
     const DoctorAnswer::Alert* const alert = leading(*step);
+    // The verdict says it.
+    if (step->name == answer.found_by) continue;
     if (alert == nullptr || alert->state != "firing" || alert->kept) continue;
     if (!is_one_of(alert->alert, sentence.conveys)) sentence.text += "; " + clause(step->summary);
   }
@@ -288,7 +290,7 @@ void take_urgency(Sentence& sentence, const DoctorAnswer& answer) {
 std::vector<Sentence> uncovered(const std::vector<Sentence>& all, const DoctorAnswer& answer) {
   std::vector<Sentence> out;
   for (const DoctorAnswer::Step& step : answer.steps) {
-    if (step.verdict < Verdict::kWarning) continue;
+    if (step.verdict < Verdict::kWarning || step.name == answer.found_by) continue;
     const bool reported = std::any_of(all.begin(), all.end(),
                                       [&](const Sentence& each) { return covers(each, step); });
     if (reported) continue;
@@ -518,7 +520,7 @@ void summarize(const Findings& found, DoctorAnswer& answer) {
     out += (&each == rest.data() ? " See also: " : ", ") + std::string(each.steps.front());
   }
   if (!rest.empty()) out += ".";
-  if (out.empty()) out = nothing_bad(answer);
+  if (out.empty() && answer.found_by.empty()) out = nothing_bad(answer);
   if (step >= 60) {
     out += " Only " + std::string(step < 900 ? "one-minute" : "quarter-hour") +
            " values remain for that time.";

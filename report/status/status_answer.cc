@@ -9,7 +9,6 @@
 #include "base/text/text.h"
 #include "report/alerts/alert_order.h"
 #include "report/diagnosis/format.h"
-#include "report/status/status_verdict.h"
 
 namespace jetmem {
 namespace {
@@ -276,13 +275,6 @@ void add_last_event(Answer& answer, const DeviceNow& now) {
   }
 }
 
-// Rules are evaluated every 15 s, and a status is of now.
-double since_evaluation(const DeviceNow& now) {
-  const double evaluated = now.alerts->evaluated_since_boot;
-  if (now.alerts->local_snapshot || evaluated <= 0) return 0;
-  return std::max(now.since_boot - evaluated, 0.0);
-}
-
 void add_alerts(Answer& answer, const DeviceNow& now) {
   if (!now.alerts) {
     answer.absent.emplace_back("alerts", now.no_alerts.empty() ? "not evaluated" : now.no_alerts);
@@ -290,8 +282,8 @@ void add_alerts(Answer& answer, const DeviceNow& now) {
   }
   const AlertsAnswer& alerts = *now.alerts;
   answer.rules = alerts.rules.size() + alerts.rules_omitted;
-  answer.firing = alerts.count("firing");
-  answer.pending = alerts.count("pending");
+  answer.firing = alerts.count_alerts("firing");
+  answer.pending = alerts.count_alerts("pending");
   answer.unknown = alerts.count("unknown");
   for (const AlertsAnswer::Rule& rule : alerts.rules) {
     if (rule.state != "firing" && rule.state != "pending") continue;
@@ -314,8 +306,10 @@ void add_alerts(Answer& answer, const DeviceNow& now) {
       shown.summary = printable(alert.summary, 300);
       shown.cause = printable(alert.cause, 500);
       shown.remedy = printable(alert.remedy, 500);
-      shown.active_seconds = alert.active_seconds + since_evaluation(now);
+      shown.active_seconds = active_seconds(now, alert);
     }
+    shown.explains = std::find(answer.made_of.begin(), answer.made_of.end(), shown.name) !=
+                     answer.made_of.end();
     answer.alerts.push_back(std::move(shown));
   }
   const auto rank = [](const Answer::Alert& alert) {
@@ -392,8 +386,9 @@ void add_health(Answer& answer, const DeviceNow& now) {
 
 }  // namespace
 
-StatusAnswer status_answer(const DeviceNow& now) {
+StatusAnswer status_answer(const DeviceNow& now, History* history) {
   Answer answer;
+  static_cast<Judgement&>(answer) = judge(now, history);
   answer.from = answer_from(now);
   add_device(answer, now);
   add_memory(answer, now);
@@ -407,7 +402,6 @@ StatusAnswer status_answer(const DeviceNow& now) {
   add_alerts(answer, now);
   add_probes(answer, now);
   add_health(answer, now);
-  set_verdict(answer, now);
   return answer;
 }
 

@@ -14,13 +14,9 @@
 #include "report/answers/fragmentation_answer.h"
 #include "report/answers/memory_budget.h"
 #include "report/answers/thermal_answer.h"
-#include "report/status/culprit.h"
+#include "report/doctor/judgement.h"
 
 namespace jetmem {
-
-enum class StatusLevel : std::uint8_t { kOk, kWarning, kCritical, kUnknown };
-// "ok", "warning", "critical", "unknown"
-std::string_view status_level_name(StatusLevel level);
 
 // The last thing that happened: of the kernel's log, jetmem's probes excluded.
 struct StatusEvent {
@@ -34,7 +30,7 @@ struct StatusEvent {
   bool before_this_boot = false;
 };
 
-struct StatusAnswer {
+struct StatusAnswer : Judgement {
   static constexpr std::string_view kSchema = "jetmem-status/1";
   static constexpr std::size_t kMaxAlerts = 32;
   static constexpr std::size_t kMaxProcesses = 10;
@@ -85,13 +81,6 @@ struct StatusAnswer {
   };
 
   AnswerFrom from;
-  StatusLevel level = StatusLevel::kUnknown;
-  std::string reason;  // the one most important sentence, with the culprit
-  // For how long the alert behind it has held; absent where none is, or one reading cannot know.
-  std::optional<double> since_seconds;
-  std::optional<Culprit> culprit;
-  std::string next_command;  // to type next; "jetmem --all" where nothing is wrong
-
   std::string host_name;
   std::string model;
   std::string soc;
@@ -140,7 +129,8 @@ struct StatusAnswer {
   Absences absent;
 };
 
-StatusAnswer status_answer(const DeviceNow& now);
+// `history` as in judge().
+StatusAnswer status_answer(const DeviceNow& now, History* history = nullptr);
 std::string status_json(const StatusAnswer& answer);
 // The same in one line, with "host"; and the line for a device that does not answer.
 std::string status_json_line(const StatusAnswer& answer, std::string_view host);

@@ -49,13 +49,6 @@ static void describe(json::Fields& v, StatusEvent& event) {
   v.unless_false("before_this_boot", event.before_this_boot);
 }
 
-static void describe(json::Fields& v, Culprit& culprit) {
-  v("name", culprit.name);
-  v("role", culprit.role);
-  v("bytes", culprit.bytes);
-  v("growth_bytes_per_second", culprit.growth);
-}
-
 static void describe(json::Fields& v, StatusAnswer::Probe& probe) {
   v("kind", probe.kind);
   v("target", probe.target);
@@ -105,11 +98,7 @@ void describe_health(json::Fields& v, StatusAnswer& answer) {
 
 static void describe(json::Fields& v, StatusAnswer& answer) {
   describe_head(v, StatusAnswer::kSchema, answer.from);
-  v.output("level", std::string(status_level_name(answer.level)));
-  v("reason", answer.reason);
-  v("since_seconds", answer.since_seconds);
-  v("culprit", answer.culprit);
-  v.unless_empty("next_command", answer.next_command);
+  describe(v, static_cast<Judgement&>(answer));
   v.object("device", [&](json::Fields& w) {
     w.unless_empty("host_name", answer.host_name);
     w.unless_empty("model", answer.model);

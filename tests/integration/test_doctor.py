@@ -136,7 +136,7 @@ class TestDoctor(unittest.TestCase):
                 story = self.stories[name]
                 found, answer = asked[name].result()
                 self.assertRegex(answer["conclusion"], said)
-                self.assertEqual((found, answer["verdict"]), (status, {1: "warning", 2: "critical"}[status]))
+                self.assertEqual((found, answer["level"]), (status, {1: "warning", 2: "critical"}[status]))
                 if name in STEPS:
                     self.assertEqual(step(answer, STEPS[name][0])["verdict"], STEPS[name][1])
                 times = [each["time"] for each in answer["timeline"]]
@@ -145,7 +145,7 @@ class TestDoctor(unittest.TestCase):
                     self.moment(story, answer, text, second, within)
                 self.assertLessEqual(answer["history"]["queries"], 80)
                 text = story.jetmem("doctor", "--daemon", story.address)
-                self.assertTrue(text.stdout.startswith(answer["verdict"].upper() + "\n"), text.stdout)
+                self.assertTrue(text.stdout.startswith(answer["level"].upper() + " "), text.stdout)
                 self.assertNotIn("\x1b", text.stdout)
                 self.same_alone(story, answer, said)
 

@@ -76,7 +76,7 @@ class Capture(OtherMachine):
         self.assertEqual(alerts["evaluated"]["by"], "jetmemd")
         doctor = json.loads(self.of_bundle(bundle, "doctor", "--json", statuses=(0, 1, 2, 3)).stdout)
         self.assertEqual((doctor["from"]["by"], doctor["from"]["at"]), ("capture", str(bundle)))
-        self.assertEqual(doctor["verdict"], json.loads(files["jetmem/doctor.json"])["verdict"])
+        self.assertEqual(doctor["level"], json.loads(files["jetmem/doctor.json"])["level"])
         sources = {each["source"]: each for each in
                    json.loads(self.of_bundle(bundle, "sources", "--json", statuses=(0, 1)).stdout)}
         self.assertEqual(sources["meminfo"]["state"], "ok")

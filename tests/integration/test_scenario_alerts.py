@@ -37,7 +37,6 @@ NOTICED = 5
 STEP = 15  # between two evaluations else
 WRITES_PER_SECOND = 15
 
-FIXTURE = {"JetmemProbeFailing": "the fixture's last probe found pinned memory refused; nothing there is probed again"}
 
 # A step counts as of its moment of the grid, when it came at most so many seconds later.
 GRID_LATENESS = 1
@@ -60,41 +59,39 @@ class Run:
 
 
 SHORT = {
-    "cma-exhaustion": Run(25, 800, FIXTURE, lasting=("JetmemCmaFragmented", "JetmemProbeFailing")),
+    "cma-exhaustion": Run(25, 800, lasting=("JetmemCmaFragmented",)),
     "cma-full": Run(25, 800, {
-        **FIXTURE,
         "JetmemCmaFragmented": "where nothing is free there is no piece for a frame",
         "JetmemCmaAllocationFailing": "one more camera is refused",
         "JetmemDmaAllocationFailing": "and does not start",
-    }, lasting=("JetmemCmaExhausted", "JetmemCmaFragmented", "JetmemProbeFailing")),
-    "cma-borrowed": Run(25, 740, FIXTURE, lasting=("JetmemCmaFreeLow", "JetmemProbeFailing")),
+    }, lasting=("JetmemCmaExhausted", "JetmemCmaFragmented")),
+    "cma-borrowed": Run(25, 740, lasting=("JetmemCmaFreeLow",)),
     "leak": Run(20, 300, {
         "JetmemMemoryStall": "in the end everyone waits for memory",
         "JetmemMemoryExhausting": "what is left shrinks until nobody gets any more",
     }, lasting=("JetmemMemoryLow", "JetmemMemoryStall")),
-    "fragmentation": Run(20, 1180, FIXTURE, lasting=("JetmemProbeFailing",)),
+    "fragmentation": Run(20, 1180),
     "thrash": Run(20, 1200, {
-        **FIXTURE,
         "JetmemMemoryLow": "two programs need all of it",
     }, {
         "JetmemMemoryExhausting": "it shrinks fast for a few seconds after it is low",
-    }, lasting=("JetmemMemoryLow", "JetmemMemoryStall", "JetmemProbeFailing")),
+    }, lasting=("JetmemMemoryLow", "JetmemMemoryStall")),
     # Not faster: the kill comes 25 seconds after memory is low.
-    "oom": Run(12, 740, FIXTURE, {
+    "oom": Run(12, 740, maybe={
         "JetmemMemoryStall": "the last minute's share of stalls passes its threshold for about as long as its `for`",
-    }, lasting=("JetmemProbeFailing",)),
-    "language-model": Run(25, 1050, FIXTURE, lasting=("JetmemEmcSaturated", "JetmemNvmapCarveoutFull", "JetmemProbeFailing")),
-    "smmu-storm": Run(25, 800, FIXTURE, lasting=("JetmemProbeFailing",)),
+    }),
+    "language-model": Run(25, 1050, lasting=("JetmemEmcSaturated", "JetmemNvmapCarveoutFull")),
+    "smmu-storm": Run(25, 800),
     "thermal-throttle": Run(20, 400),
     "power-supply": Run(25, 700, maybe={
         "JetmemThrottling": "the clock is cut for 9 seconds in 12: some steps of judgement in a row may see nothing else",
     }, lasting=("JetmemDeviceRebootedUncleanly",)),
-    "blind": Run(25, 980, FIXTURE, lasting=("JetmemSourceFailing", "JetmemSourceDenied", "JetmemTegrastatsStale", "JetmemProbeFailing")),
-    "kernel-trouble": Run(25, 800, FIXTURE, lasting=("JetmemProbeFailing", "JetmemReservedMemoryFailed")),
+    "blind": Run(25, 980, lasting=("JetmemSourceFailing", "JetmemSourceDenied", "JetmemTegrastatsStale")),
+    "kernel-trouble": Run(25, 800, lasting=("JetmemReservedMemoryFailed",)),
 }
 LONG = {
     # What is lost within two hours is looked at: so long after its end the leak is still a line.
-    "slow-leak": Run(120, 9300, FIXTURE, lasting=("JetmemProbeFailing",)),
+    "slow-leak": Run(120, 9300),
     "probe-failures": Run(80, 3720, lasting=("JetmemProbeFailing", "JetmemProbeMismatch", "JetmemProbeSlow")),
 }
 

@@ -53,6 +53,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "fixtures")]
 
 import fixtures  # noqa: E402  (beside the boards)
+from healthy import make_healthy  # noqa: E402  (beside this file)
 from machine import Machine  # noqa: E402  (beside this file)
 from tree import Tree  # noqa: E402
 
@@ -83,6 +84,7 @@ class Player:
     def __init__(self, name, root, seed=1):
         self.tree = Tree(root)
         module = scenario(name)
+        make_healthy(self.tree)
         if hasattr(module, "before"):
             module.before(self.tree)
         self.machine = Machine(self.tree, seed)

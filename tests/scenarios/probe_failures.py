@@ -8,46 +8,20 @@ CPU reads.
 
 import json
 
-PATH = "/jetmem/probe"
+from healthy import probes, write_probes
+
 PAUSE, GOOD, BAD = 300, 8, 4
-FAILED = ("failed_step", "failed_bytes", "error", "reason")
-
-
-def before(tree):
-    """Omits the fixture's own trouble."""
-    write(tree, [healed(run) for run in runs(tree)])
 
 
 def story(m):
-    found = runs(m.tree)
+    found = probes(m.tree)
     yield "the machine as it was found: every probe is ok" if found else "no probe ever ran here"
     for at in range(1, GOOD + BAD + 1):
         yield from m.quiet(PAUSE - 1)
         bad = at > GOOD
-        write(m.tree, [later(m, run, at * PAUSE, bad) for run in found])
+        write_probes(m.tree, [later(m, run, at * PAUSE, bad) for run in found])
         yield "probes: host is slow, pinned fails, managed is corrupt" if at == GOOD + 1 else None
     yield from m.quiet(60)
-
-
-def runs(tree):
-    return [json.loads(line) for line in (tree.text(PATH) or "").splitlines() if line.strip()]
-
-
-def write(tree, lines):
-    if tree.text(PATH):
-        tree.set(PATH, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines) or "\n")
-
-
-def healed(run):
-    for probe in run["probes"]:
-        if probe["state"] in ("failed", "mismatch"):
-            probe["state"] = "ok"
-            for key in FAILED:
-                probe.pop(key, None)
-            good = [rung for rung in probe["rungs"] if "mismatches" in rung]
-            largest = probe["rungs"][-1]["bytes"] if probe["rungs"] else 0
-            probe["rungs"] = good[:-1] + [dict(good[-1], bytes=largest)] if good else []
-    return run
 
 
 def later(m, run, second, bad):

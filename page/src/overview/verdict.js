@@ -65,28 +65,29 @@ export const verdict = {
   },
 };
 
-// The culprit and the time in one sentence, where the doctor concerns the same trouble.
+// Who and since when, as the history tells it, where it is of the same trouble.
 const tells = (level, story) =>
-  level !== 'ok' && level !== 'unknown' && levelOf(story.verdict) === level && story.conclusion;
+  level !== 'ok' && level !== 'unknown' && levelOf(story.level) === level && story.conclusion;
 
 const wordOf = (level) => (WORDS[level] && level === levelOf(level) ? level : 'unknown');
 
-function since({since_seconds: seconds, culprit, from = {}}) {
+function since({since_seconds: seconds, who, from = {}}) {
   const parts = [];
   if (typeof seconds === 'number') {
     const begin = from.time === undefined ? '' : ` ${moment(from.time - seconds)}`;
     parts.push(begin ? `Since${begin} (${duration(seconds)})` : `For ${duration(seconds)}`);
   }
-  if (culprit?.name) parts.push(`culprit: ${short(culprit.name, 80)}`);
+  if (who?.name) parts.push(`${short(who.role, 40)}: ${short(who.name, 80)}`);
   const text = parts.join('; ');
   return text ? el('p', {class: 'since'}, `${text.charAt(0).toUpperCase()}${text.slice(1)}.`) : null;
 }
 
-// The remedy of the worst alert, and the command to begin with.
+// What to do about it, and the command to begin with.
 function action(page, status, level) {
-  const worst = (status.alerts?.alerts ?? []).find(({state}) => state === 'firing');
+  const worst = (status.alerts?.alerts ?? []).find(({alert}) => alert === status.alert);
   const command = short(status.next_command ?? '', 300);
-  const remedy = worst?.remedy ? short(worst.remedy, 500) : '';
+  const remedy = short(status.remedy ?? '', 500);
+  const act = short(status.act ?? '', 300);
   if (!command && !remedy) return null;
   return el(
     'div',
@@ -99,6 +100,7 @@ function action(page, status, level) {
     ),
     command ? copyable(command) : null,
     remedy ? el('p', {}, remedy) : null,
+    act ? el('p', {class: 'act'}, 'An act, which jetmem never runs: ', copyable(act)) : null,
   );
 }
 

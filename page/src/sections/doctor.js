@@ -30,10 +30,11 @@ function draw(answer, page) {
     el(
       'p',
       {class: 'conclusion'},
-      badge(answer.verdict),
+      badge(answer.level),
       ' ',
-      short(answer.conclusion ?? '', 3000),
+      short(answer.reason ?? '', 1000),
     ),
+    answer.conclusion ? el('p', {}, short(answer.conclusion, 3000)) : null,
     timeline(answer.timeline ?? [], page),
     wrong.map((each) => step(each, page)),
     fine.length === 0

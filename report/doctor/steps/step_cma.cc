@@ -76,7 +76,7 @@ bool check_areas(const DeviceView& view, Step& step) {
     if (run) text += ", the largest free block is " + bytes(*run);
     if (run && fit && *fit > 0) text += ", a request needs " + bytes(*run / *fit) + " in one block";
     note(step, text + ".");
-    if (fit && *fit < 1) {
+    if (fit && *fit < 1 && !view.is_judged_by("JetmemCmaFragmented")) {
       found(step, Verdict::kWarning,
             run ? "The largest free CMA block in " + area + " is " + bytes(*run) +
                       "; a frame, or the largest request that failed, needs " + bytes(*run / *fit) +
@@ -88,7 +88,7 @@ bool check_areas(const DeviceView& view, Step& step) {
              "and reboot.",
              "cma-fragmented"});
     }
-    if (used.value >= kNearlyTaken) {
+    if (used.value >= kNearlyTaken && !view.is_judged_by("JetmemCmaExhausted")) {
       found(
           step, Verdict::kCritical,
           "Drivers hold " + share(used.value) + " of CMA area " + area + ".",

@@ -32,13 +32,15 @@ void check_sources(const DeviceView& view, Step& step) {
                                          : "; grant: " + printable(each.grant, 300) + "."));
     }
   }
+  // A command has rights of its own: no fault of the device.
+  const bool is_own = view.now.by == SnapshotOrigin::kCommand;
   if (!blind.empty()) {
-    found(step, Verdict::kWarning, "jetmem cannot read: " + blind + ".",
+    found(step, is_own ? Verdict::kUnknown : Verdict::kWarning,
+          "jetmem cannot read: " + blind + ".",
           {"A driver hangs, or a file disappeared or changed its format.", "jetmem sources",
            "source-failing"});
   }
   if (!denied.empty()) {
-    // For an unprivileged user this is no fault of the device.
     found(step, view.now.by == SnapshotOrigin::kDaemon ? Verdict::kWarning : Verdict::kUnknown,
           "jetmem is denied: " + denied + ".",
           {"It runs without the rights of its systemd units, or as a user who is not root.",
@@ -67,7 +69,8 @@ void check_losses(const DeviceView& view, Step& step) {
     found(step, Verdict::kWarning,
           "Kernel messages were overwritten before jetmem read them: events are missing.",
           {"A storm of messages, or a machine too busy to read them.",
-           "Find the source with jetmem events --faults. For a larger log set log_buf_len= on the kernel "
+           "Find the source with jetmem events --faults. For a larger log set log_buf_len= on the "
+           "kernel "
            "command line.",
            "kernel-log-lost"});
   }
@@ -140,6 +143,11 @@ void check_recorder(const DeviceView& view, Step& step) {
 }
 
 void check_loop(const DeviceView& view, Step& step) {
+  if (view.value("jetmem_sampling_stalled").value_or(0) > 0) {
+    found(step, Verdict::kWarning, "jetmemd has stopped sampling.",
+          {"A driver or firmware does not answer, or the machine is overloaded.",
+           "journalctl -u jetmemd -n 50", "source-failing"});
+  }
   const auto lag = view.value("jetmem_sample_cycle_lag_max_1m_seconds");
   if (lag && *lag > kLate) {
     note(step, "A sampling cycle started " + span(*lag) + " late in the last minute.");

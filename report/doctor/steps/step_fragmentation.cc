@@ -47,7 +47,7 @@ void examine_fragmentation(const DeviceView& view, Step& step) {
   if (buddyinfo != Seeing::kSeen) {
     return unknown(view, step, "Fragmentation is", "buddyinfo");
   }
-  if (best && *best < kCostlyOrder) {
+  if (best && *best < kCostlyOrder && !view.is_judged_by("JetmemBuddyFragmented")) {
     found(step, Verdict::kWarning, stands + ": even small contiguous requests can fail.",
           {"Unmovable pages are spread over memory, or memory is nearly exhausted.",
            "sudo jetmem compact helps for a while; start programs with large buffers first after "

@@ -24,7 +24,7 @@ void check_pressure(const DeviceView& view, Step& step) {
   if (full && some) {
     note(step, "In the last minute some task stalled on memory for " + share(*some) +
                    " of the time, all tasks for " + share(*full) + ".");
-    if (*full >= kStallWarning) {
+    if (*full >= kStallWarning && !view.is_judged_by("JetmemMemoryStall")) {
       found(step, *full >= kStallCritical ? Verdict::kCritical : Verdict::kWarning,
             "All tasks were stalled on memory for " + share(*full) + " of the last minute.",
             {"Programs need more memory than there is: pages are swapped in and out.",
@@ -32,7 +32,7 @@ void check_pressure(const DeviceView& view, Step& step) {
     }
   } else if (const auto level = view.value("jetmem_memory_pressure_level")) {
     note(step, "Memory pressure is at level " + number(*level, 0) + " of 3.");
-    if (*level >= 2) {
+    if (*level >= 2 && !view.is_judged_by("JetmemMemoryStall")) {
       found(step, Verdict::kWarning, "Programs stall on memory.");
     }
   }
@@ -45,7 +45,7 @@ void check_trend(const DeviceView& view, Step& step) {
       if (each.label("of") == "MemAvailable") text += " (" + rate(each.value) + ")";
     }
     note(step, text + ".");
-    if (*left < kSoon) {
+    if (*left < kSoon && !view.is_judged_by("JetmemMemoryLeak")) {
       found(step, Verdict::kWarning, text + ".",
             {"A program leaks memory.",
              "Find the growing program with jetmem top --sort growth, and restart it.",
@@ -96,7 +96,7 @@ void examine_memory(const DeviceView& view, Step& step) {
                    ? bytes(*swap - *swap_free) + " of " + bytes(*swap) + " swap is used."
                    : std::string("There is no swap: if memory runs out, programs are killed."));
   }
-  if (part < kLow) {
+  if (part < kLow && !view.is_judged_by("JetmemMemoryLow")) {
     Advice advice{"Programs need more memory than the machine has, or one leaks.",
                   "Find the largest programs with jetmem top, and stop or restart one.",
                   "memory-low"};

@@ -24,16 +24,16 @@ void examine_probes(const DeviceView& view, Step& step) {
   take_alerts(view, step, {"JetmemProbeMismatch", "JetmemProbeFailing", "JetmemProbeSlow"});
   for (const Sample& each : view.now.samples.family("jetmem_probe_state")) {
     if (each.value <= 0 || each.label("state") != "mismatch") continue;
-    raise(step, Verdict::kCritical);
     std::string text = "Test allocation corrupted: " + target(each);
     const auto words = view.value("jetmem_probe_last_mismatched_words",
                                   {{"kind", each.label("kind")}, {"target", each.label("target")}});
     if (words) text += ", " + counted(*words, "wrong word", "wrong words");
     text += ".";
     note(step, text);
-    conclude(step, text);
-    advise(step, "Faulty caches, IOMMU, driver or memory.",
-           "Take the device out of service: its results are not trustworthy.", "probe-mismatch");
+    if (view.is_judged_by("JetmemProbeMismatch")) continue;
+    found(step, Verdict::kCritical, text,
+          {"Faulty caches, IOMMU, driver or memory.",
+           "Take the device out of service: its results are not trustworthy.", "probe-mismatch"});
   }
   if (view.value("jetmem_probe_kernels_loaded") == 0) {
     note(step,
@@ -55,6 +55,7 @@ void examine_probes(const DeviceView& view, Step& step) {
       }
     }
     note(step, text + ".");
+    if (view.is_judged_by("JetmemProbeFailing")) continue;
     found(step, Verdict::kWarning, text + ".",
           {"Programs that allocate this kind of memory fail, too.",
            "sudo jetmem probe; jetmem cma; jetmem top", "probe-failing"});

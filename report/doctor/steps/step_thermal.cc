@@ -34,7 +34,7 @@ void examine_thermal(const DeviceView& view, Step& step) {
   if (nearest != nullptr) {
     note(step, printable(nearest->label("zone"), 64) + " is " + number(nearest->value, 1) +
                    " C below its shutdown temperature.");
-    if (nearest->value < kVeryNear) {
+    if (nearest->value < kVeryNear && !view.is_judged_by("JetmemThermalNearTrip")) {
       found(step, Verdict::kCritical,
             printable(nearest->label("zone"), 64) + " is " + number(nearest->value, 1) +
                 " C below its shutdown temperature.",
@@ -47,10 +47,12 @@ void examine_thermal(const DeviceView& view, Step& step) {
     if (each.value > 0) causes += (causes.empty() ? "" : ", ") + printable(each.label("cause"), 64);
   }
   if (!causes.empty()) {
-    found(step, Verdict::kWarning, "The chip is throttled by " + causes + ".");
     note(step, "Active throttle causes: " + causes + ".");
-    advise(step, "Heat, or a power limit.",
-           "Check fan, heat sink and supply; sudo nvpmodel -q lists power modes.", "throttling");
+    if (!view.is_judged_by("JetmemThrottling")) {
+      found(step, Verdict::kWarning, "The chip is throttled by " + causes + ".",
+            {"Heat, or a power limit.",
+             "Check fan, heat sink and supply; sudo nvpmodel -q lists power modes.", "throttling"});
+    }
   }
   if (view.found.heat) {
     const std::string text = doctor::sentence(heat_sentence(*view.found.heat, view.today()));

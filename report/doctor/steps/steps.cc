@@ -41,10 +41,8 @@ bool is_of_system(const EventRecord& event, Kinds kinds) {
          is_one_of(event.kind, kinds);
 }
 
-std::string capped(std::string text) {
-  if (text.size() > DoctorAnswer::kMaxText) text = printable(text, DoctorAnswer::kMaxText);
-  return text;
-}
+// Labels and file names are in it, which anybody may have chosen.
+std::string capped(std::string_view text) { return printable(text, DoctorAnswer::kMaxText); }
 
 struct ActiveAlert {
   std::string name;
@@ -55,6 +53,8 @@ struct ActiveAlert {
   std::string text;  // of the evidence
   std::optional<double> since;
   bool kept = false;
+  // Of what jetmem itself may read: a command has rights of its own, no fault of the device.
+  bool about_rights = false;
 };
 
 // A single reading does not know for how long a condition is true; the recorder does.
@@ -87,8 +87,13 @@ void add_evaluated(const DeviceView& view, std::string_view name, std::vector<Ac
     alert.name = name;
     alert.state = each.state;
     alert.severity = rule->severity;
-    alert.summary = each.summary;
+    alert.summary = printable(each.summary, 300);
     alert.kept = each.kept;
+    alert.about_rights =
+        answer.local_snapshot && !rule->conditions.empty() &&
+        std::all_of(rule->conditions.begin(), rule->conditions.end(), [](const auto& condition) {
+          return condition.expression.find("jetmem_source_") != std::string::npos;
+        });
     if (each.kept) alert.summary += " (no longer so, but its alert still fires)";
     alert.advice = {each.cause, each.remedy, rule->runbook};
     if (answer.evaluated_wall && !answer.local_snapshot) {
@@ -111,6 +116,13 @@ bool DeviceView::is_jetson() const {
   });
 }
 
+bool DeviceView::is_judged_by(std::string_view rule) const {
+  return now.alerts && !now.alerts->local_snapshot &&
+         std::any_of(now.alerts->rules.begin(), now.alerts->rules.end(), [&](const auto& each) {
+           return each.name == rule && each.state != "unknown";
+         });
+}
+
 void raise(Step& step, Verdict verdict) {
   step.now = std::max(step.now, verdict);
   raise_past(step, verdict);
@@ -123,19 +135,19 @@ void note(Step& step, std::string text, std::optional<double> time) {
     ++step.evidence_omitted;
     return;
   }
-  step.evidence.push_back({capped(std::move(text)), time});
+  step.evidence.push_back({capped(text), time});
 }
 
 void advise(Step& step, std::string_view cause, std::string_view remedy, std::string_view runbook) {
   if (step.cause.empty() && step.remedy.empty()) {
-    step.cause = capped(std::string(cause));
-    step.remedy = capped(std::string(remedy));
+    step.cause = capped(cause);
+    step.remedy = capped(remedy);
     if (step.runbook.empty()) step.runbook = std::string(runbook);
   }
 }
 
 void conclude(Step& step, std::string summary) {
-  if (step.summary.empty()) step.summary = capped(std::move(summary));
+  if (step.summary.empty()) step.summary = capped(summary);
 }
 
 void found(Step& step, Verdict verdict, std::string summary, const Advice& advice) {
@@ -177,15 +189,17 @@ void take_alerts(const DeviceView& view, Step& step, std::span<const std::string
   for (const ActiveAlert& alert : active) {
     note(step, "Alert " + alert.name + alert.text + ": " + alert.summary + ".", alert.since);
     if (alert.severity == "info") continue;
-    step.alerts.push_back({alert.name, printable(alert.severity, 20), alert.state, alert.kept});
     const bool is_critical = alert.severity == "critical";
-    if (alert.state == "firing") {
-      found(step, is_critical ? Verdict::kCritical : Verdict::kWarning, alert.summary + ".",
-            alert.advice);
-    } else if (is_critical && !view.now.alerts->local_snapshot) {
-      // What it waits for may be over before it fires.
-      found(step, Verdict::kWarning, alert.summary + " (pending).", alert.advice);
-    }
+    const bool is_firing = alert.state == "firing";
+    // What a pending one waits for may be over before it fires; one reading cannot wait.
+    const bool raises =
+        !alert.about_rights && (is_firing || is_critical || view.now.alerts->local_snapshot);
+    step.alerts.push_back({alert.name, printable(alert.severity, 20), alert.state, alert.kept,
+                           raises, alert.summary, alert.since});
+    if (!raises) continue;
+    const bool waits = !is_firing && !view.now.alerts->local_snapshot;
+    found(step, is_firing && is_critical ? Verdict::kCritical : Verdict::kWarning,
+          alert.summary + (waits ? " (pending)." : "."), alert.advice);
   }
   // The answer has the runbook as a file; keep only its name.
   if (const auto slash = step.runbook.rfind('/'); slash != std::string::npos) {

@@ -9,6 +9,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/text/doctor_text.h"
+#include "cli/text/judgement_text.h"
 #include "tests/cli/command_run.h"
 
 namespace jetmem {
@@ -131,19 +132,25 @@ TEST(DoctorCommand, UsageErrorsAreNoVerdict) {
 
 TEST(DoctorText, ColoursOnlyWhenAsked) {
   DoctorAnswer answer;
-  answer.verdict = Verdict::kCritical;
-  answer.conclusion = "It broke.";
-  answer.steps.push_back(
-      {"oom", "Out of memory", Verdict::kCritical, "It broke.", {}, 0, "", "", "", "", {}});
-  EXPECT_THAT(doctor_text(answer, {}), testing::StartsWith("CRITICAL\nIt broke.\n"));
-  EXPECT_THAT(doctor_text(answer, {true, false, ""}), HasSubstr("\x1b[1;31mCRITICAL\x1b[0m"));
+  answer.level = Verdict::kCritical;
+  answer.reason = "it broke";
+  answer.conclusion = "It broke at noon.";
+  DoctorAnswer::Step& step = answer.steps.emplace_back();
+  step.name = "oom";
+  step.title = "Out of memory";
+  step.verdict = Verdict::kCritical;
+  EXPECT_THAT(doctor_text(answer, {}),
+              testing::StartsWith("CRITICAL it broke\n\nIt broke at noon.\n"));
+  DoctorTextOptions colored;
+  colored.style.color = true;
+  EXPECT_THAT(doctor_text(answer, colored), HasSubstr("\x1b["));
 }
 
 TEST(DoctorText, StatusOfEachVerdict) {
-  EXPECT_EQ(doctor_status(Verdict::kOk), 0);
-  EXPECT_EQ(doctor_status(Verdict::kWarning), 1);
-  EXPECT_EQ(doctor_status(Verdict::kCritical), 2);
-  EXPECT_EQ(doctor_status(Verdict::kUnknown), 3);
+  EXPECT_EQ(verdict_exit(Verdict::kOk), 0);
+  EXPECT_EQ(verdict_exit(Verdict::kWarning), 1);
+  EXPECT_EQ(verdict_exit(Verdict::kCritical), 2);
+  EXPECT_EQ(verdict_exit(Verdict::kUnknown), 3);
 }
 
 }  // namespace

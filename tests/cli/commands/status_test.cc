@@ -14,8 +14,9 @@
 #include "cli/exit_codes.h"
 #include "cli/text/status_follow.h"
 #include "cli/text/status_screen.h"
+#include "cli/text/judgement_text.h"
 #include "cli/text/status_text.h"
-#include "report/status/next_command.h"
+#include "report/doctor/next_command.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
 
@@ -218,9 +219,9 @@ void expect_a_screen(const StatusAnswer& answer, int width) {
   // Alone it is never dropped.
   ASSERT_THAT(text, HasSubstr("\nnext ")) << text;
   std::vector<std::string> all = words_of(printed(answer, 1'000'000));
-  for (const char* word : {"culprit", "..", ""}) all.emplace_back(word);
-  if (answer.culprit) {
-    for (const std::string& word : words_of(culprit_text(*answer.culprit))) all.push_back(word);
+  for (const char* word : {"who", "act", "..", ""}) all.emplace_back(word);
+  if (answer.who) {
+    for (const std::string& word : words_of(who_text(*answer.who))) all.push_back(word);
   }
   const std::size_t room = std::max<std::size_t>(columns, kLabelWidth + 11) - kLabelWidth;
   for (const std::string& word : words_of(text)) {
@@ -391,12 +392,12 @@ TEST_P(StatusOfFixtures, FitsAnyTerminal) {
 
 StatusAnswer in_trouble() {
   StatusAnswer answer;
-  answer.level = StatusLevel::kCritical;
+  answer.level = Verdict::kCritical;
   answer.from.by = "daemon";
   answer.from.wall = 1'790'000'000;
   answer.since_seconds = 192;
   answer.reason = "Only 2.3% of memory is available; growing python3 (vision.service), 4.9 GiB";
-  answer.culprit = Culprit{"python3 (vision.service)", "growing", 4.9e9, 1e7};
+  answer.who = Who{"python3 (vision.service)", "growing", {}, {}, {}, 4.9e9, 1e7};
   answer.available_bytes = 175 << 20;
   answer.mem_total_bytes = 8e9;
   answer.firing = 2;
@@ -413,6 +414,9 @@ StatusAnswer in_trouble() {
     alert.remedy = "sudo jetmem top shows it";
     alert.explains = alert.state == "firing";
   }
+  answer.alert = "JetmemMemoryLow";
+  answer.cause = "something leaks";
+  answer.remedy = "sudo jetmem top shows it";
   answer.next_command = "sudo jetmem top";
   return answer;
 }
@@ -431,10 +435,10 @@ TEST(StatusScreen, HasWhatTheMinuteNeeds) {
   EXPECT_THAT(text, Not(HasSubstr("JetmemMemoryLeak")));
 }
 
-TEST(StatusScreen, NamesTheCulpritOfALongSentence) {
+TEST(StatusScreen, NamesWhoseNameALongSentenceCuts) {
   StatusAnswer answer = in_trouble();
   answer.reason = std::string(500, 'x') + " " + answer.reason;
-  EXPECT_THAT(printed(answer, 40), HasSubstr("culprit"));
+  EXPECT_THAT(printed(answer, 40), HasSubstr("\nwho "));
   EXPECT_THAT(printed(answer, 40), HasSubstr("python3"));
 }
 
@@ -513,13 +517,13 @@ TEST(StatusFollow, ALineForEachChangeAndEachInterval) {
   EXPECT_FALSE(changes.is_due(answer, 2)) << "a number changed";
   EXPECT_TRUE(changes.is_due(answer, 60));
   EXPECT_FALSE(changes.is_due(answer, 62));
-  answer.level = StatusLevel::kWarning;
+  answer.level = Verdict::kWarning;
   EXPECT_TRUE(changes.is_due(answer, 64));
   answer.alerts.pop_back();
   EXPECT_FALSE(changes.is_due(answer, 66)) << "a pending one that explains nothing";
   answer.alerts.pop_back();
   EXPECT_TRUE(changes.is_due(answer, 68));
-  answer.culprit->name = "Xorg";
+  answer.who->name = "Xorg";
   EXPECT_TRUE(changes.is_due(answer, 70));
   EXPECT_TRUE(changes.is_due(std::string("connection refused"), 72));
   EXPECT_FALSE(changes.is_due(std::string("connection refused"), 74));

@@ -87,7 +87,7 @@ TEST_F(Recorded, HasTheAlertsOfThatMoment) {
             "(at " + local_time_short(kBegin + seconds(180), kBegin + seconds(240)) +
                 ") 460 MiB left");
   EXPECT_EQ(rule.alerts.front().active_seconds, 60);
-  EXPECT_EQ(status_answer(*firing).level, StatusLevel::kCritical);
+  EXPECT_EQ(status_answer(*firing).level, Verdict::kCritical);
 
   const auto pending = at(kBegin + seconds(150));
   ASSERT_TRUE(pending && pending->alerts);

@@ -147,64 +147,64 @@ TEST(Budget, CmaIsUnknownIfSomeAreasAreUnknown) {
 }
 
 TEST(Status, OkOnlyIfAllRulesAreEvaluated) {
-  EXPECT_EQ(status_answer(board()).level, StatusLevel::kOk);
+  EXPECT_EQ(status_answer(board()).level, Verdict::kOk);
   DeviceNow now = board();
   now.alerts = with("warning", "unknown");
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown);
+  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown);
   now.alerts.reset();
   now.no_alerts = "the rules have mistakes";
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown);
+  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown);
   EXPECT_NE(status_answer(now).reason.find("the rules have mistakes"), std::string::npos);
   now = board();
   now.by = SnapshotOrigin::kCommand;
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown) << "no daemon answers";
+  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown) << "no daemon answers";
   now = board();
   now.alerts->rules.clear();
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown) << "no rules";
+  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown) << "no rules";
 }
 
 TEST(Status, TheWorstAlertDecides) {
   DeviceNow now = board();
   for (const auto& [severity, level] :
-       {std::pair{"critical", StatusLevel::kCritical}, std::pair{"warning", StatusLevel::kWarning},
-        std::pair{"info", StatusLevel::kOk}}) {
+       {std::pair{"critical", Verdict::kCritical}, std::pair{"warning", Verdict::kWarning},
+        std::pair{"info", Verdict::kOk}}) {
     now.alerts = with(severity, "firing");
     const StatusAnswer answer = status_answer(now);
     EXPECT_EQ(answer.level, level) << severity;
-    if (level != StatusLevel::kOk) {
+    if (level != Verdict::kOk) {
       EXPECT_EQ(answer.reason, "It is loud");
     }
   }
   now.alerts = with("critical", "pending");
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning) << "it may be over before it fires";
+  EXPECT_EQ(status_answer(now).level, Verdict::kWarning) << "it may be over before it fires";
   EXPECT_EQ(status_answer(now).reason, "It is loud (pending)");
   now.alerts = with("warning", "pending");
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kOk) << "a daemon waits whether it lasts";
+  EXPECT_EQ(status_answer(now).level, Verdict::kOk) << "a daemon waits whether it lasts";
   now.alerts->local_snapshot = true;
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning) << "true now, and nobody waits";
+  EXPECT_EQ(status_answer(now).level, Verdict::kWarning) << "true now, and nobody waits";
 }
 
 TEST(Status, AFailedSourceIsAWarning) {
   DeviceNow now = board();
   now.sources = {source("buddyinfo", "failed", "line 3: 9 orders, expected 11")};
   StatusAnswer answer = status_answer(now);
-  EXPECT_EQ(answer.level, StatusLevel::kWarning);
+  EXPECT_EQ(answer.level, Verdict::kWarning);
   EXPECT_NE(answer.reason.find("buddyinfo"), std::string::npos);
   now.sources = {source("buddyinfo", "ok")};
   now.sources[0].stale = true;
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning);
+  EXPECT_EQ(status_answer(now).level, Verdict::kWarning);
   now.sources[0].skipped = "78311 free blocks would take about 6.9 ms under the zone lock";
   answer = status_answer(now);
-  EXPECT_EQ(answer.level, StatusLevel::kOk) << "to spare the device";
+  EXPECT_EQ(answer.level, Verdict::kOk) << "to spare the device";
   ASSERT_EQ(answer.blind.size(), 1U);
   EXPECT_EQ(answer.blind[0].state, "skipped");
   now.sources = {source("nvml", "absent", "no GPU")};
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kOk) << "a device that has none";
+  EXPECT_EQ(status_answer(now).level, Verdict::kOk) << "a device that has none";
 }
 
 TEST(Status, AnEmptyReadingIsUnknown) {
   const StatusAnswer answer = status_answer(DeviceNow{});
-  EXPECT_EQ(answer.level, StatusLevel::kUnknown);
+  EXPECT_EQ(answer.level, Verdict::kUnknown);
   const auto json = nlohmann::json::parse(status_json(answer));
   EXPECT_EQ(json["schema"], "jetmem-status/1");
   EXPECT_EQ(json["level"], "unknown");

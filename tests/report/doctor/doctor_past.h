@@ -87,7 +87,7 @@ inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {
   // The daemon has judged its rules, and none of them fires.
   now.alerts.emplace();
   AlertsAnswer::Rule rule;
-  rule.name = "JetmemMemoryLow";
+  rule.name = "JetmemBusError";
   rule.severity = "warning";
   rule.state = "inactive";
   now.alerts->rules.push_back(rule);

@@ -121,7 +121,7 @@ TEST_P(FixedLeak, MemoryThatStaysLow) {
     EXPECT_EQ(later.found.memory->top_growth.front().command, "python3");
     EXPECT_NEAR(later.found.memory->top_growth.front().grown,
                 first.found.memory->top_growth.front().grown, 0.05 * grown);
-    EXPECT_EQ(later.answer.verdict, Verdict::kCritical);
+    EXPECT_EQ(later.answer.level, Verdict::kCritical);
     EXPECT_THAT(later.answer.conclusion, HasSubstr("python3 grew by ")) << minutes;
     EXPECT_THAT(later.answer.conclusion, Not(HasSubstr("still")));
     const bool is_coarse = now.step > 0;

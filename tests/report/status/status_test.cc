@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/status/next_command.h"
+#include "report/doctor/next_command.h"
 #include "report/status/status_answer.h"
 #include "rules/model/rules.h"
 
@@ -86,13 +86,13 @@ TEST(StatusVerdict, CriticalThenWarningThenTheRest) {
   EXPECT_THAT(status_answer(now).reason, HasSubstr("JetmemThrottling"));
   add(now, {"JetmemMemoryStall", "critical", "pending"});
   EXPECT_THAT(status_answer(now).reason, HasSubstr("JetmemMemoryStall"));
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning);
+  EXPECT_EQ(status_answer(now).level, Verdict::kWarning);
   for (const char* name : {"JetmemCmaExhausted", "JetmemSmmuStorm", "JetmemMemoryLow",
                            "JetmemOomKill", "JetmemKernelOops", "JetmemMemoryErrorUncorrected"}) {
     // Each is nearer to the cause than the one before.
     add(now, {name});
     const StatusAnswer answer = status_answer(now);
-    EXPECT_EQ(answer.level, StatusLevel::kCritical);
+    EXPECT_EQ(answer.level, Verdict::kCritical);
     EXPECT_EQ(answer.alerts.front().name, name);
     EXPECT_THAT(answer.reason, HasSubstr(name));
   }
@@ -106,10 +106,10 @@ TEST(StatusVerdict, IsAWarningWhileNothingIsRecorded) {
     now.alerts->rules.front().alerts.clear();
     return status_answer(now).level;
   };
-  EXPECT_EQ(level(1, 0), StatusLevel::kOk);
-  EXPECT_EQ(level(1, 3), StatusLevel::kOk) << "it writes again";
-  EXPECT_EQ(level(0, 0), StatusLevel::kOk) << "it has only just started";
-  EXPECT_EQ(level(0, 3), StatusLevel::kWarning);
+  EXPECT_EQ(level(1, 0), Verdict::kOk);
+  EXPECT_EQ(level(1, 3), Verdict::kOk) << "it writes again";
+  EXPECT_EQ(level(0, 0), Verdict::kOk) << "it has only just started";
+  EXPECT_EQ(level(0, 3), Verdict::kWarning);
 }
 
 TEST(StatusVerdict, KnowsSinceWhenUnlessItLookedOnce) {
@@ -132,9 +132,9 @@ TEST(StatusVerdict, IsNoWarningForACommandsOwnRights) {
   now.sources.push_back(denied);
   now.alerts->local_snapshot = true;
   now.by = SnapshotOrigin::kCommand;
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kUnknown);
+  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown);
   now.by = SnapshotOrigin::kCapture;
-  EXPECT_EQ(status_answer(now).level, StatusLevel::kWarning);
+  EXPECT_EQ(status_answer(now).level, Verdict::kWarning);
 }
 
 TEST(StatusCulprit, MayBeSmallerThanOneThatIsHidden) {
@@ -143,8 +143,8 @@ TEST(StatusCulprit, MayBeSmallerThanOneThatIsHidden) {
                                  {"jetmem_processes_omitted{reason=\"denied\"}", 80}},
                                 low);
   const StatusAnswer answer = status_answer(now);
-  ASSERT_TRUE(answer.culprit);
-  EXPECT_EQ(answer.culprit->role, "largest holder seen");
+  ASSERT_TRUE(answer.who);
+  EXPECT_EQ(answer.who->role, "largest holder seen");
 }
 
 TEST(StatusCulprit, IsTheLargestHolderOfMemory) {
@@ -154,13 +154,13 @@ TEST(StatusCulprit, IsTheLargestHolderOfMemory) {
                        {group("resident_bytes", "Xorg"), 2 * kGiB},
                        {group("resident_bytes", "other"), 6 * kGiB}};
   const StatusAnswer answer = status_answer(alarmed(holders, low));
-  ASSERT_TRUE(answer.culprit);
-  EXPECT_EQ(answer.culprit->name, "python3 (vision.service)");
-  EXPECT_EQ(answer.culprit->role, "largest holder");
-  EXPECT_EQ(answer.culprit->bytes, 4 * kGiB);
+  ASSERT_TRUE(answer.who);
+  EXPECT_EQ(answer.who->name, "python3 (vision.service)");
+  EXPECT_EQ(answer.who->role, "largest holder");
+  EXPECT_EQ(answer.who->bytes, 4 * kGiB);
   EXPECT_THAT(answer.reason, HasSubstr("largest holder: python3 (vision.service), 4 GiB"));
   const auto json = nlohmann::json::parse(status_json(answer));
-  EXPECT_EQ(json["culprit"]["name"], "python3 (vision.service)");
+  EXPECT_EQ(json["who"]["name"], "python3 (vision.service)");
   EXPECT_EQ(json["since_seconds"], 90);
 }
 
@@ -170,8 +170,8 @@ TEST(StatusCulprit, MayCallItselfOther) {
                        {group("resident_bytes", "Xorg"), 2 * kGiB},
                        {group("resident_bytes", "other"), 6 * kGiB}};
   const StatusAnswer answer = status_answer(alarmed(holders, low));
-  ASSERT_TRUE(answer.culprit);
-  EXPECT_EQ(answer.culprit->name, "other (hog.service)");
+  ASSERT_TRUE(answer.who);
+  EXPECT_EQ(answer.who->name, "other (hog.service)");
 }
 
 TEST(StatusCulprit, IsTheOneThatGrowsFast) {
@@ -180,28 +180,28 @@ TEST(StatusCulprit, IsTheOneThatGrowsFast) {
                  {group("resident_bytes", "leaky"), 1 * kGiB},
                  {group("growth_bytes_per_second", "leaky"), 13 * kMiB}};
   const StatusAnswer fast = status_answer(alarmed(holders, low));
-  ASSERT_TRUE(fast.culprit);
-  EXPECT_EQ(fast.culprit->name, "leaky");
-  EXPECT_EQ(fast.culprit->role, "growing");
-  EXPECT_EQ(fast.culprit->growth, 13 * kMiB);
+  ASSERT_TRUE(fast.who);
+  EXPECT_EQ(fast.who->name, "leaky");
+  EXPECT_EQ(fast.who->role, "growing");
+  EXPECT_EQ(fast.who->growth, 13 * kMiB);
   // What grows slowly explains no shortage of now, but it does a trend over hours.
   holders.back() = {group("trend_bytes_per_second", "leaky"), 10'000};
-  EXPECT_EQ(status_answer(alarmed(holders, low)).culprit->name, "Xorg");
+  EXPECT_EQ(status_answer(alarmed(holders, low)).who->name, "Xorg");
   const Alarm leak{"JetmemMemoryLeak", "warning", "firing", "jetmem_trend_exhaustion_seconds"};
-  EXPECT_EQ(status_answer(alarmed(holders, leak)).culprit->name, "leaky");
+  EXPECT_EQ(status_answer(alarmed(holders, leak)).who->name, "leaky");
 }
 
 TEST(StatusCulprit, MayBeInNoProcess) {
   const Alarm low{"JetmemMemoryLow", "critical", "firing", "jetmem_memory_available_ratio"};
   Series holders{{group("resident_bytes", "Xorg"), 1 * kGiB},
                  {"jetmem_meminfo_SUnreclaim_bytes", 3 * kGiB}};
-  EXPECT_EQ(status_answer(alarmed(holders, low)).culprit->name, "kernel slab (SUnreclaim)");
+  EXPECT_EQ(status_answer(alarmed(holders, low)).who->name, "kernel slab (SUnreclaim)");
   // Nobody knows that no process holds more, where processes are not known.
   holders.erase(holders.begin());
   const StatusAnswer blind = status_answer(alarmed(holders, low));
-  EXPECT_FALSE(blind.culprit);
+  EXPECT_FALSE(blind.who);
   EXPECT_THAT(blind.reason, HasSubstr("largest holder not known"));
-  EXPECT_FALSE(absence_reason(blind.absent, "culprit").empty());
+  EXPECT_FALSE(blind.who_unknown.empty());
 }
 
 TEST(StatusCulprit, IsNamedByALabelOrAnEvent) {
@@ -210,8 +210,8 @@ TEST(StatusCulprit, IsNamedByALabelOrAnEvent) {
                                                         "firing",
                                                         "jetmem_smmu_recent_faults",
                                                         {{"client", "isp0"}}}));
-  ASSERT_TRUE(storm.culprit);
-  EXPECT_EQ(storm.culprit->name, "isp0");
+  ASSERT_TRUE(storm.who);
+  EXPECT_EQ(storm.who->name, "isp0");
   EXPECT_THAT(storm.reason, HasSubstr("isp0"));
 
   DeviceNow now = alarmed({}, {"JetmemOomKill",
@@ -220,14 +220,14 @@ TEST(StatusCulprit, IsNamedByALabelOrAnEvent) {
                                "jetmem_kernel_recent_events",
                                {{"kind", "oom_kill"}}});
   now.events = {event("smmu_context_fault", 3590, "isp0"), event("oom_kill", 3580, "python3")};
-  EXPECT_EQ(status_answer(now).culprit->name, "python3");
-  EXPECT_EQ(status_answer(now).culprit->role, "killed");
+  EXPECT_EQ(status_answer(now).who->name, "python3");
+  EXPECT_EQ(status_answer(now).who->role, "killed");
   // An older one is not what fires.
   now.events[1].at = std::chrono::seconds(100);
-  EXPECT_FALSE(status_answer(now).culprit);
+  EXPECT_FALSE(status_answer(now).who);
   now.events[1] = event("oom_kill", 3580, "python3");
   now.events[1].boot = 6;
-  EXPECT_FALSE(status_answer(now).culprit);
+  EXPECT_FALSE(status_answer(now).who);
 
   now = alarmed({}, {"JetmemSmmuSuppressed",
                      "critical",
@@ -235,12 +235,12 @@ TEST(StatusCulprit, IsNamedByALabelOrAnEvent) {
                      "jetmem_smmu_recent_faults",
                      {{"client", "unknown"}}});
   now.events = {event("smmu_context_fault", 3590, "isp0")};
-  EXPECT_FALSE(status_answer(now).culprit) << "the kernel did not print whose these are";
+  EXPECT_FALSE(status_answer(now).who) << "the kernel did not print whose these are";
 }
 
 TEST(StatusCulprit, IsNobodyWhereNobodyIsMeant) {
-  EXPECT_FALSE(status_answer(alarmed({}, {"JetmemProbeSlow", "warning"})).culprit);
-  EXPECT_FALSE(status_answer(device()).culprit);
+  EXPECT_FALSE(status_answer(alarmed({}, {"JetmemProbeSlow", "warning"})).who);
+  EXPECT_FALSE(status_answer(device()).who);
 }
 
 TEST(NextCommand, IsTheFirstThatLooks) {
@@ -270,7 +270,7 @@ TEST(NextCommand, FollowsTheVerdict) {
   DeviceNow now = alarmed({}, {"JetmemMemoryLow"});
   EXPECT_EQ(status_answer(now).next_command, "sudo jetmem top");
   now.alerts->rules.front().alerts.front().remedy = "Pray.";
-  EXPECT_EQ(status_answer(now).next_command, "jetmem doctor");
+  EXPECT_EQ(status_answer(now).next_command, "jetmem doctor --step alerts");
   EXPECT_EQ(status_answer(DeviceNow{}).next_command, "sudo jetmem sources");
   now = alarmed({}, {"Quiet", "warning", "inactive"});
   EXPECT_EQ(status_answer(now).next_command, "jetmem --all");
@@ -281,11 +281,11 @@ TEST(NextCommand, FollowsTheVerdict) {
 // Every Linux has one; a container often does not see it.
 TEST(StatusVerdict, WithoutTheKernelLogIsUnknown) {
   DeviceNow now = alarmed({}, {"Quiet", "warning", "inactive"});
-  ASSERT_EQ(status_answer(now).level, StatusLevel::kOk);
+  ASSERT_EQ(status_answer(now).level, Verdict::kOk);
   now.sources.front().state = "absent";
   now.sources.front().reason = "read /dev/kmsg: No such file or directory";
   const StatusAnswer answer = status_answer(now);
-  EXPECT_EQ(answer.level, StatusLevel::kUnknown);
+  EXPECT_EQ(answer.level, Verdict::kUnknown);
   EXPECT_THAT(answer.reason, HasSubstr("/dev/kmsg"));
 }
 

@@ -17,4 +17,7 @@ std::span<const std::string_view> looking_commands();
 // Empty where there is none.
 std::string command_in(std::string_view remedy);
 
+// Whether a word means in a shell what it shows: anybody may have chosen it.
+bool is_plain_word(std::string_view word);
+
 }  // namespace jetmem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/status/next_command.h"
+#include "report/doctor/next_command.h"
 
 #include <algorithm>
 #include <array>
@@ -15,15 +15,6 @@ constexpr std::array<std::string_view, 11> kLooking{"alerts",  "boots",         
 constexpr std::array<std::string_view, 2> kFlags{"--faults", "--gpu"};
 
 constexpr std::string_view kEndOfCommand = ",;:.)";
-
-// The rest of a remedy may be a label's, which anybody may have chosen: what a person copies into a
-// shell must mean there what it shows.
-bool is_plain(std::string_view word) {
-  return std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("._:,@/+-").find(c) != std::string_view::npos;
-  });
-}
 
 struct Word {
   std::string_view text;
@@ -50,6 +41,13 @@ std::vector<Word> words_of(std::string_view text) {
 
 std::span<const std::string_view> looking_commands() { return kLooking; }
 
+bool is_plain_word(std::string_view word) {
+  return std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._:,@/+-").find(c) != std::string_view::npos;
+  });
+}
+
 std::string command_in(std::string_view remedy) {
   const std::vector<Word> words = words_of(remedy);
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
@@ -63,8 +61,8 @@ std::string command_in(std::string_view remedy) {
         out.append(" ").append(option.text);
         continue;
       }
-      if (!option.text.starts_with("--") || option.ends || !is_plain(option.text) ||
-          at + 2 >= words.size() || !is_plain(words[at + 2].text)) {
+      if (!option.text.starts_with("--") || option.ends || !is_plain_word(option.text) ||
+          at + 2 >= words.size() || !is_plain_word(words[at + 2].text)) {
         break;
       }
       out.append(" ").append(option.text).append(" ").append(words[at + 2].text);
