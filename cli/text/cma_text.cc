@@ -28,6 +28,8 @@ std::string area_text(const CmaAnswer::Area& area, const ScreenStyle& style) {
                         " in one block: " + painted(style, paint, fits ? "fits" : "does NOT fit") +
                         " (the block is " + number_text(*area.frame_fit_ratio) +
                         " of it); the larger of a frame and the largest request that failed");
+  } else if (area.frame_fit_ratio) {
+    out += labelled(style, "  needed", painted(style, paint, "no block is free: nothing fits"));
   } else if (why.empty()) {
     out += labelled(style, "  needed", not_known(area.absent, "frame_fit_ratio"));
   }

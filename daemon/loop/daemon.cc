@@ -30,6 +30,7 @@ constexpr Nanoseconds kStallLimit = std::chrono::seconds(10);
 // By then all is read that is read once. Later it is what queries, writes and alerts used.
 constexpr Nanoseconds kStartTime = std::chrono::seconds(30);
 constexpr Nanoseconds kReleaseInterval = std::chrono::hours(1);
+constexpr Nanoseconds kHastenedInterval = std::chrono::seconds(10);
 // How long a stop may wait for systemd to say whether the system is being shut down.
 constexpr std::chrono::milliseconds kSystemStateTimeout{1000};
 
@@ -265,7 +266,14 @@ void Daemon::cycle(Nanoseconds now) {
     write_cycle_metrics(out, counters_);
   }
   if (timer_.is_rules_due()) alerts_.set_due();
-  if (sampling_.is_memory_shrinking_fast()) alerts_.set_early();
+  if (sampling_.is_memory_shrinking_fast()) {
+    alerts_.set_early();
+    // Who grows is asked now: once a minute is too seldom where a minute is left.
+    if (now >= hasten_processes_at_) {
+      hasten_processes_at_ = now + kHastenedInterval;
+      read_source(sampling_.processes_index);
+    }
+  }
   publish(now);
   publisher_.readiness().beat(now);
   service_manager_.progressed(context_.clock.mono());

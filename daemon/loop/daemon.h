@@ -73,7 +73,8 @@ class Daemon {
   DaemonContext context_;
   Settings settings_;
   DaemonCounters counters_;
-  Nanoseconds release_memory_at_{0};  // boot clock
+  Nanoseconds release_memory_at_{0};     // boot clock
+  Nanoseconds hasten_processes_at_{0};  // likewise
   ServiceManager service_manager_;
   Sampling sampling_;
   SourceLog source_log_;

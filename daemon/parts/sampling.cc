@@ -28,6 +28,10 @@ Sampling::Sampling(const DaemonContext& context) {
       kernel_log_index = i;
     }
   }
+  processes_index = static_cast<std::size_t>(
+      std::find_if(sources.begin(), sources.end(),
+                   [](const auto& source) { return source->info().name == "processes"; }) -
+      sources.begin());
   Sampler::Options options;
   if (context.clock.speed() != 1) options.answer_time = context.at_speed(kAnswerTime);
   sampler = std::make_unique<Sampler>(context.root, context.clock, table, std::move(sources),

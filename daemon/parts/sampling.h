@@ -31,6 +31,7 @@ struct Sampling {
     return !table.sections()[exhaustion_section].values.empty();
   }
 
+  std::size_t processes_index = 0;     // of the source, in the sampler
   std::size_t exhaustion_section = 0;  // of MemoryExhaustion, which writes only while it shrinks
   std::size_t processes_section = 0;
   std::size_t alerts_section = 0;

@@ -50,6 +50,8 @@ CmaAnswer::Area area_of(const DeviceNow& now, const std::string& name) {
   explain(area.absent, "largest_run_bytes", area.largest_run_bytes, debugfs);
   explain(area.absent, "frame_fit_ratio", area.frame_fit_ratio,
           area.largest_run_bytes ? "the area is smaller than a frame" : debugfs);
+  explain(area.absent, "wanted_bytes", area.required_bytes,
+          area.frame_fit_ratio ? "no block is free to compare with" : debugfs);
   explain(area.absent, "pages_allocated", area.pages_allocated, pages);
   explain(area.absent, "pages_refused", area.pages_refused, pages);
   return area;
@@ -80,11 +82,15 @@ void advise(CmaAnswer& answer) {
   bool fragmented = false;
   bool full = false;
   bool small = false;
+  bool known = !answer.areas.empty();
   for (const CmaAnswer::Area& area : answer.areas) {
-    if (!area.required_bytes || !area.frame_fit_ratio || *area.frame_fit_ratio >= 1) continue;
-    if (area.bytes && *area.bytes < *area.required_bytes) {
+    known &= area.frame_fit_ratio.has_value();
+    if (!area.frame_fit_ratio || *area.frame_fit_ratio >= 1) continue;
+    // Where no block is free, any request is too large.
+    const double required = area.required_bytes.value_or(1);
+    if (area.bytes && *area.bytes < required) {
       small = true;
-    } else if (area.available_bytes && *area.available_bytes >= *area.required_bytes) {
+    } else if (area.available_bytes && *area.available_bytes >= required) {
       fragmented = true;
     } else {
       full = true;
@@ -108,8 +114,11 @@ void advise(CmaAnswer& answer) {
   const bool refused = !answer.failures.empty() || answer.calls_failed.value_or(0) > 0;
   if (refused && answer.advice.empty() && answer.has_cma.value_or(false)) {
     answer.advice.emplace_back(
-        "Allocations failed although the largest free block looks large enough: it is an upper "
-        "bound, as pinned pages may lie in it (EBUSY in the kernel log).");
+        !known ? "Allocations failed, and the largest free block is not known: whether the area is "
+                 "full or fragmented takes CONFIG_CMA_DEBUGFS and root."
+               : "Allocations failed although the largest free block looks large enough: it is an "
+                 "upper "
+                 "bound, as pinned pages may lie in it (EBUSY in the kernel log).");
   }
 }
 

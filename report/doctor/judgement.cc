@@ -186,15 +186,21 @@ void add_others(Judgement& out, std::span<const Step> steps) {
 }
 
 std::string nothing_wrong(const DeviceNow& now) {
-  std::string out = "no alert is firing; all rules evaluated";
+  // Those for information only are no trouble.
+  const std::uint64_t firing = now.alerts ? now.alerts->count_alerts("firing") : 0;
+  const std::string fires =
+      firing == 0 ? "no alert is firing"
+                  : "only " + doctor::counted(static_cast<double>(firing), "alert", "alerts") +
+                        " for information " + (firing == 1 ? "is" : "are") + " firing";
+  std::string out = fires + "; all rules evaluated";
   if (!now.alerts) return out;
   const auto pending = static_cast<double>(now.alerts->count_alerts("pending"));
   const std::uint64_t waiting = waiting_rules(now);
   if (pending > 0) {
-    out = "no alert is firing; " + doctor::counted(pending, "alert is", "alerts are") + " pending";
+    out = fires + "; " + doctor::counted(pending, "alert is", "alerts are") + " pending";
   } else if (waiting > 0) {
-    out = "no alert is firing; " + rules_text(waiting, *now.alerts) +
-          (waiting == 1 ? " waits" : " wait") + " for the first probe or reading";
+    out = fires + "; " + rules_text(waiting, *now.alerts) + (waiting == 1 ? " waits" : " wait") +
+          " for the first probe or reading";
   }
   return out;
 }

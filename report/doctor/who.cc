@@ -60,9 +60,13 @@ bool is_about(const AlertsAnswer::Rule& rule, std::string_view metric) {
   });
 }
 
+// By its first condition: the others only say when it matters.
 bool is_about_memory(const AlertsAnswer::Rule& rule) {
-  return std::any_of(kMemoryMetrics.begin(), kMemoryMetrics.end(),
-                     [&](std::string_view metric) { return is_about(rule, metric); });
+  if (rule.conditions.empty()) return false;
+  const std::string& expression = rule.conditions.front().expression;
+  return std::any_of(kMemoryMetrics.begin(), kMemoryMetrics.end(), [&](std::string_view metric) {
+    return expression.find(metric) != std::string::npos;
+  });
 }
 
 Who holder_of(const TopAnswer::Group& group, const char* role) {
@@ -124,8 +128,13 @@ WhoFound memory_suspect(const AlertsAnswer::Rule& rule, const DeviceNow& now) {
     growing.growth = rate;
     return {growing, {}};
   }
-  // The largest holder of all memory says nothing of who makes it shrink over hours.
+  // The largest holder of all memory says nothing of who makes it shrink.
   if (is_trend) return {{}, "who grows is not known: no program's trend explains it"};
+  if (is_about(rule, "jetmem_memory_exhaustion_seconds")) {
+    return {
+        {},
+        "who grows is not known: no program has been seen to grow fast, in the readings so far"};
+  }
   std::optional<Who> found;
   const char* const role = top.incomplete.empty() ? "largest holder" : "largest holder seen";
   if (largest != nullptr) found = holder_of(*largest, role);

@@ -43,6 +43,11 @@ GRID_LATENESS = 1
 # Where the condition comes and goes before it stays: steps of the grid may miss that it went.
 FLAPS_FROM = {"JetmemCmaFragmented": 63}
 
+def words(text):
+    """Without its numbers: two answers are some milliseconds apart, and time is fast here."""
+    return re.sub(r"(?:\b\d[\w.,:]*(?: (?:d|h|min|s)\b)? ?)+", "0 ", text)
+
+
 def is_critical(rule):
     return RULE_FILES[rule]["severity"] == "critical"
 
@@ -147,6 +152,7 @@ class Story:
         self._player = player.Player(self.name, self._root)
         self._player.write()
         self.firing, self.seen, self.last, self.late, self.levels = set(), set(), None, 0.0, set()
+        self.truth, self.said = player.scenario(self.name).TRUTH, None
 
     def _start_daemon(self):
         stderr, environment = journal_file.socket_as_stderr(self._test)
@@ -177,6 +183,16 @@ class Story:
             if len(entries) > looked or second % round(speed) == 0:
                 looked = len(entries)
                 self._look()
+            if second == self.truth["at"]:
+                self.said = self._documents()
+
+    def _documents(self):
+        """What each screen says at one moment."""
+        address = ("--daemon", f"127.0.0.1:{self._daemon.port}")
+        said = {name: json.loads(self._daemon.request("GET", f"/api/v1/{name}")[2]) for name in ("status", "doctor", "alerts")}
+        for name, command in (("status", ["status"]), ("brief", ["status", "--brief"]), ("doctor", ["doctor"])):
+            said[f"{name} text"] = jt.run([jt.JETMEM, *command, *address]).stdout
+        return said
 
     def _look(self):
         if self._daemon.port is None:
@@ -255,6 +271,7 @@ class _Stories(unittest.TestCase):
                 begins = FLAPS_FROM.get(rule, RULES[rule][1])
                 self.assertGreaterEqual(story.seconds_since(begins, first), RULE_FILES[rule]["for"] - GRID_LATENESS, "too soon")
         self.check_warned(story, firing)
+        self.check_one_voice(story)
         for rule in fired - set(run.maybe):
             with self.subTest(rule):
                 self.check_end(story, rule, [e for e in alerts if e["JETMEM_ALERT"] == rule])
@@ -267,6 +284,37 @@ class _Stories(unittest.TestCase):
             failed = [labels for labels, value in story.last.series("jetmem_source_errors_total") if value]
             self.assertEqual(failed, [])
         return story
+
+    def check_one_voice(self, story):
+        """All screens say the same, and what they say is so."""
+        truth, said = story.truth, story.said
+        status, doctor = said["status"], said["doctor"]
+        shown = json.dumps(status, indent=1)
+        who = status.get("who") or {}
+        self.assertEqual((status["level"], status.get("alert"), who.get("role"), who.get("name"), status.get("act")),
+                         tuple(truth[key] for key in ("level", "alert", "role", "who", "act")), shown)
+        self.assertIn(truth["do"], status.get("remedy", ""), shown)
+        # Not before it began; a condition may take minutes to be believed.
+        before = 0 if truth["alert"] is None else status["since_seconds"] - (truth["at"] - truth["since"])
+        self.assertLess(before, STEP + 2 * MOST_LATE, "since before it began")
+        for key in ("level", "alert", "step", "act", "remedy", "cause", "next_command"):
+            self.assertEqual(words(status.get(key, "")), words(doctor.get(key, "")), key)
+        self.assertEqual([(each.get("who") or {}).get(key) for each in (status, doctor) for key in ("name", "role")],
+                         [truth["who"], truth["role"]] * 2)
+        self.assertEqual(words(status["reason"]), words(doctor["reason"]))
+        if truth["alert"] is not None:
+            self.assertEqual((doctor["steps"][0]["step"], doctor["steps"][0]["verdict"]), (status["step"], status["level"]))
+            rule = next(each for each in said["alerts"]["rules"] if each["alert"] == truth["alert"])
+            self.assertTrue(words(status["reason"]).startswith(words(rule["alerts"][0]["summary"])), (status["reason"], rule))
+        firing = [each for rule in said["alerts"]["rules"] for each in rule["alerts"] if each["state"] == "firing"]
+        self.assertEqual(status["alerts"]["firing"], len(firing))
+        heads = [words(" ".join(said[f"{name} text"].partition("\ndevice")[0].partition("\nact")[0].partition("\n\n")[0].split()))
+                 for name in ("status", "doctor")]
+        self.assertEqual(heads[0], heads[1])
+        self.assertTrue(heads[0].endswith(words(status["reason"])) or ".." in heads[0], heads)
+        self.assertTrue(said["brief text"].startswith(status["level"].upper() + " "), said["brief text"])
+        if truth["alert"] is not None:
+            self.assertIn(words(status["reason"])[:60], words(said["brief text"]))
 
     def check_warned(self, story, firing):
         """Who looks at the status before memory is refused is warned, where there is time for that."""

@@ -10,6 +10,18 @@ FRAME = -(-3840 * 2160 * 3 // 2 // 4096)  # one 4K frame in NV12: 3038 pages
 PREVIEW = 2560 * 1440 * 2 // 4096         # a preview in YUYV: 1800 pages
 VI = "tegra-capture-vi"
 
+# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
+TRUTH = {
+    "at": 112,
+    "level": "critical",
+    "alert": "JetmemDmaAllocationFailing",
+    "since": 69,
+    "role": "refused",
+    "who": "tegra-capture-vi",
+    "act": None,
+    "do": "jetmem cma",
+}
+
 
 def story(m):
     yield "the area as it was found: the camera of yesterday holds most of it"

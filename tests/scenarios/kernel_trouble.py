@@ -24,6 +24,18 @@ LINES = (
     (3, "tegra-camrtc-capture-vi tegra-capture-vi: uncorr_err: request timed out after 2500 ms", "tegra-capture-vi"),
 )
 
+# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
+TRUTH = {
+    "at": 60,
+    "level": "critical",
+    "alert": "JetmemMemoryErrorUncorrected",
+    "since": 21,
+    "role": None,
+    "who": None,
+    "act": None,
+    "do": "DIMM",
+}
+
 
 def story(m):
     yield from m.quiet(BEGIN - 1)

@@ -224,7 +224,7 @@ class EverySecond(Played):
         self.assertLess(meminfo(root, "MemAvailable"), meminfo(BASE, "MemAvailable") // 4)
         self.assertLess(meminfo(root, "SwapFree"), meminfo(BASE, "SwapFree") // 2)
         self.assertGreater(stalled(root), 20)
-        self.assertEqual(vmstat(root)["oom_kill"], vmstat(BASE)["oom_kill"])
+        self.assertEqual(vmstat(root)["oom_kill"], 0)
 
     def test_thermal_throttle(self):
         root = self.copy()
@@ -255,7 +255,7 @@ class EverySecond(Played):
 
     def test_oom(self):
         root = self.play("oom")
-        self.assertEqual(vmstat(root)["oom_kill"], vmstat(BASE)["oom_kill"] + 1)
+        self.assertEqual(vmstat(root)["oom_kill"], 1)
         self.assertGreater(vmstat(root)["allocstall_movable"], vmstat(BASE)["allocstall_movable"] + 100)
         self.assertGreater(meminfo(root, "MemAvailable"), meminfo(BASE, "MemAvailable"))
         self.assertLess(stalled(root), 20)
@@ -304,7 +304,7 @@ class EverySecond(Played):
         back = vmstat(root)["pswpin"] - vmstat(BASE)["pswpin"]
         self.assertGreater(back, 400 * 4000)
         self.assertLess(abs(vmstat(root)["pswpout"] - vmstat(BASE)["pswpout"] - back), 0.5 * back, "as many go")
-        self.assertEqual(vmstat(root)["oom_kill"], vmstat(BASE)["oom_kill"])
+        self.assertEqual(vmstat(root)["oom_kill"], 0)
         self.assertGreater(stalled(root, "full"), 30)
 
 
