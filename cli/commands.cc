@@ -16,6 +16,7 @@ void add_all_commands(const Command& program) {
   add_history_command(past);
   add_boots_command(past);
   add_diff_command(past);
+  add_ack_command(past);
   add_capture_command(past);
   add_view_commands(now, program.group("Who holds memory"));
   const Command check = program.group("Check and change");

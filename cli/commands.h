@@ -18,6 +18,7 @@ void add_events_command(const Command& program);
 void add_hash_password_command(const Command& program);
 void add_history_command(const Command& program);
 void add_mark_command(const Command& program);
+void add_ack_command(const Command& program);
 void add_metrics_command(const Command& program);
 void add_plan_command(const Command& program);
 void add_probe_command(const Command& program);

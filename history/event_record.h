@@ -54,13 +54,23 @@ struct EventRecord {
   // How often, where several alike were kept as one; `until` is then the last's boot clock.
   std::uint64_t count = 1;
   std::optional<Nanoseconds> until;
+
+  // From the first to the last of them.
+  Nanoseconds lasted() const { return at && until && *until > *at ? *until - *at : Nanoseconds(0); }
+  // Of the last of them.
+  std::optional<Nanoseconds> last_wall() const {
+    return wall ? std::optional(*wall + lasted()) : std::nullopt;
+  }
+  std::optional<Nanoseconds> last_at() const { return until ? until : at; }
 };
 
-// Whether two are of one kind and thing, and may be kept as one that was repeated. A process is
-// killed once: another PID is another event.
-inline bool are_alike(const EventRecord& a, const EventRecord& b) {
-  return a.what == b.what && a.kind == b.kind && a.subject == b.subject &&
-         (!a.kind.starts_with("oom_kill") || a.summary == b.summary);
-}
+// Whether two are the same message about the same thing, and may be kept as one that was repeated:
+// only addresses, sizes and other numbers may differ in their sentences. A process is killed once:
+// another PID is another event.
+bool are_alike(const EventRecord& a, const EventRecord& b);
+
+// What an event itself counts (messages that the kernel suppressed) is added up where `more` is
+// kept as a repetition of `record`. False: it counts nothing.
+bool add_amounts(EventRecord& record, const EventRecord& more);
 
 }  // namespace jetmem

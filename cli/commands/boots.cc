@@ -50,7 +50,7 @@ std::vector<Aside> asides(const BootsAnswer& answer, const Boot& boot) {
     if (change.boot == boot.number) all.push_back({change.at, change_text(change)});
   }
   for (const Mark& mark : answer.marks) {
-    if (mark.boot == boot.id) all.push_back({mark.at, "mark: " + mark.text});
+    if (mark.boot == boot.id) all.push_back({mark.at, "mark: " + mark.sentence()});
   }
   // Within one boot its own clock has the order.
   std::stable_sort(all.begin(), all.end(),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/clock.h"
 #include "base/root/facts.h"
@@ -14,13 +15,21 @@
 #include "cli/text/events/event_text.h"
 #include "collectors/device/boot/marks.h"
 #include "collectors/device/boot/restart_summary.h"
+#include "report/doctor/doctor.h"
 #include "report/json/fields.h"
+#include "rules/model/rules.h"
 
 namespace jetmem {
 namespace {
 
 using boot::Mark;
 using boot::Marks;
+
+struct AckOptions : Target {
+  std::string finding;
+  std::string why;
+  std::string state_directory{boot::kStateDirectory};
+};
 
 struct MarkOptions : Target {
   std::optional<std::string> text;
@@ -42,10 +51,14 @@ int run_list(const std::string& directory, bool as_json) {
         if (mark.at.plausible()) v.output("time", utc_time(std::chrono::seconds(mark.at.wall)));
         v.output("since_boot_seconds", mark.at.uptime);
         v.output("boot_id", mark.boot);
+        if (!mark.finding.empty()) {
+          v.output("finding", mark.finding);
+          v.output("by", mark.by);
+        }
         v.output("text", mark.text);
       }));
     } else {
-      std::printf("%s  %s\n", moment_text(mark.at).c_str(), mark.text.c_str());
+      std::printf("%s  %s\n", moment_text(mark.at).c_str(), mark.sentence().c_str());
     }
   }
   if (!as_json && marks.list.empty()) std::printf("no marks\n");
@@ -55,19 +68,26 @@ int run_list(const std::string& directory, bool as_json) {
   return kExitOk;
 }
 
-int add_mark(const std::string& directory, const std::string& text) {
+// Who types it, also behind sudo; empty: not known.
+std::string user_name() {
+  for (const char* name : {"SUDO_USER", "USER", "LOGNAME"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return printable(value, 32);
+  }
+  return {};
+}
+
+int note_mark(const std::string& directory, Mark mark) {
   const SystemClock clock;
-  Mark mark;
-  mark.text = text;
   mark.at.wall = std::max<std::int64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(clock.wall()).count(), 0);
   mark.at.uptime = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(clock.boot()).count());
   mark.boot = Facts::of_this_machine().boot_id.value_or("");
-  const bool cut = text.size() > Mark::kMaxText;
+  const bool cut = mark.text.size() > Mark::kMaxText;
   const auto added = boot::add_mark(directory, std::move(mark));
   if (!added) return failed("mark", added.error());
-  std::printf("%s  %s\n", moment_text(added->at).c_str(), added->text.c_str());
+  std::printf("%s  %s\n", moment_text(added->at).c_str(), added->sentence().c_str());
   if (cut) warn("mark", "truncated to " + std::to_string(Mark::kMaxText) + " bytes");
   return kExitOk;
 }
@@ -86,7 +106,33 @@ int run_mark(const MarkOptions& options) {
                   {Errc::kInvalid, "--root is read-only; --state-dir sets another directory"});
   }
   if (options.list) return run_list(options.root + options.state_directory, options.json);
-  return add_mark(options.state_directory, *options.text);
+  Mark mark;
+  mark.text = *options.text;
+  return note_mark(options.state_directory, std::move(mark));
+}
+
+int run_ack(const AckOptions& options) {
+  const auto steps = doctor_steps();
+  const ParsedRules shipped = parse_rules(shipped_rules());
+  const bool is_known = std::find(steps.begin(), steps.end(), options.finding) != steps.end() ||
+                        std::any_of(shipped.rules.rules.begin(), shipped.rules.rules.end(),
+                                    [&](const Rule& rule) { return rule.name == options.finding; });
+  if (!is_known) {
+    std::string names;
+    for (const std::string_view step : steps) names.append(names.empty() ? "" : ", ").append(step);
+    return failed("ack", {Errc::kInvalid, "'" + printable(options.finding, 60) +
+                                              "' is neither an alert that jetmem ships nor a step "
+                                              "of jetmem doctor (" +
+                                              names + ")"});
+  }
+  if (!options.root.empty()) {
+    return failed("ack", {Errc::kInvalid, "--root is read-only"});
+  }
+  Mark mark;
+  mark.finding = options.finding;
+  mark.by = user_name();
+  mark.text = options.why;
+  return note_mark(options.state_directory, std::move(mark));
 }
 
 }  // namespace
@@ -108,6 +154,28 @@ void add_mark_command(const Command& program) {
       "(jetmem_marks_total). jetmem boots shows marks together with the changes that jetmem saw. "
       "Root and the group jetmem may set marks.");
   command.exit_status("0 if the mark was set, or the marks listed");
+}
+
+void add_ack_command(const Command& program) {
+  const Command command =
+      program.add("ack", "Acknowledge what happened: it leaves the verdict until it happens again");
+  auto& options = command.runs(run_ack);
+  command
+      .option("FINDING", options.finding, "",
+              "A step of jetmem doctor (oom, restart, ...) or an alert")
+      .required();
+  command.option("WHY", options.why, "", "Why it needs no more attention, at most 200 bytes")
+      .required();
+  command.option("--state-dir", options.state_directory, "DIR", "jetmemd's state directory")
+      .show_default();
+  command.footer(
+      "  sudo jetmem ack oom 'the trainer took all memory; its limit is set now'\n"
+      "Only what is over can be acknowledged: what is wrong now stays in the verdict. The step of "
+      "jetmem doctor shows who acknowledged it and why; jetmem mark --list and the history keep "
+      "it. "
+      "jetmemd takes it within ten seconds (jetmem_acknowledged_timestamp_seconds). "
+      "Root and the group jetmem may acknowledge.");
+  command.exit_status("0 if it was noted");
 }
 
 }  // namespace jetmem

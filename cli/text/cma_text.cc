@@ -4,6 +4,7 @@
 #include "cli/text/answer_text.h"
 #include "cli/text/events/event_text.h"
 #include "cli/text/status_text.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem {
 namespace {
@@ -52,7 +53,9 @@ std::string failure_text(const CmaAnswer::Failure& failure, const CmaAnswer& ans
     when = "at an unknown time";
   }
   std::string text = when + ": " + failure.summary;
-  if (failure.count > 1) text += " (" + std::to_string(failure.count) + " times)";
+  if (failure.count > 1) {
+    text += " (" + doctor::repeated(failure.count, failure.lasted_seconds) + ")";
+  }
   return labelled(style, "", text, 3);
 }
 

@@ -308,8 +308,9 @@ std::string event_lines(const StatusAnswer& answer, const ScreenStyle& style,
   }
   const StatusEvent& event = *answer.last_event;
   const std::string when = last_seen_text(event.age_seconds, event.wall, event.before_this_boot);
-  return labelled(style, "event",
-                  (when.empty() ? "at an unknown time" : when) + ": " + event.summary, max_lines);
+  std::string text = (when.empty() ? "at an unknown time" : when) + ": " + event.summary;
+  if (event.count > 1) text += " (" + doctor::repeated(event.count, event.lasted_seconds) + ")";
+  return labelled(style, "event", text, max_lines);
 }
 
 std::string fault_line(const StatusAnswer& answer, const ScreenStyle& style,

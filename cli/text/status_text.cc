@@ -14,6 +14,7 @@
 #include "cli/text/events/event_text.h"
 #include "cli/text/judgement_text.h"
 #include "cli/text/status_screen.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem {
 namespace {
@@ -220,7 +221,7 @@ std::string event_text(const StatusAnswer& answer, const ScreenStyle& style) {
   const StatusEvent& event = *answer.last_event;
   std::string text = last_seen_text(event.age_seconds, event.wall, event.before_this_boot);
   text += (text.empty() ? "" : ": ") + event.summary;
-  if (event.count > 1) text += " (" + number_text(static_cast<double>(event.count)) + " times)";
+  if (event.count > 1) text += " (" + doctor::repeated(event.count, event.lasted_seconds) + ")";
   return labelled(style, "event", text);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/draw/since.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/views.h"
+#include "report/diagnosis/format.h"
 
 namespace jetmem::watch {
 namespace {
@@ -40,7 +41,9 @@ std::string text_of(const EventRecord& event) {
     case EventWhat::kGuess:
       break;
   }
-  if (event.count > 1) out += " (" + std::to_string(event.count) + " times)";
+  if (event.count > 1) {
+    out += " (" + doctor::repeated(event.count, to_seconds(event.lasted())) + ")";
+  }
   return out;
 }
 

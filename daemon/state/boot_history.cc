@@ -381,6 +381,7 @@ bool BootHistory::read_marks(MarksState snapshot, bool at_start) {
 }
 
 void BootHistory::take_marks(const boot::Marks& marks, bool at_start) {
+  acknowledged_ = boot::acknowledgements(marks);
   std::uint64_t largest = 0;
   for (const Mark& mark : marks.list) largest = std::max(largest, mark.number);
   // Somebody removed the file: its numbers begin anew.
@@ -401,8 +402,8 @@ void BootHistory::take_marks(const boot::Marks& marks, bool at_start) {
     ++reported;
     if (options_.on_mark) options_.on_mark(mark);
     log_.info("mark" + std::string(at_start ? " (set while jetmemd was not running)" : "") + ", " +
-                  boot::moment_text(at) + ": " + mark.text,
-              {{"MESSAGE_ID", kMarked}, {"JETMEM_MARK", mark.text}});
+                  boot::moment_text(at) + ": " + mark.sentence(),
+              {{"MESSAGE_ID", kMarked}, {"JETMEM_MARK", mark.sentence()}});
   }
   if (fresh > reported) {
     log_.info(std::to_string(fresh - reported) + " more marks: jetmem mark --list shows them",
@@ -531,6 +532,7 @@ BootHistoryView BootHistory::view() const {
   view.failed_writes = writer_->counts().failed;
   view.bad_files = bad_files_;
   view.bad_marks = bad_marks_;
+  view.acknowledged = acknowledged_;
   return view;
 }
 

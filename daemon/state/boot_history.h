@@ -109,6 +109,7 @@ class BootHistory {
   std::optional<std::string> marks_error_;
   std::string marks_text_;
   MarksSeen marks_seen_;
+  std::vector<boot::Mark> acknowledged_;
   Nanoseconds started_{0};
   Nanoseconds saved_{0};
   Nanoseconds wall_offset_{0};

@@ -112,9 +112,11 @@ void HistoryFeed::kernel_event(const kernel_log::Event& event,
   // A storm is mostly of one source of trouble: it is counted without being put into words.
   const std::span<std::uint64_t> known = event.is_guess() ? std::span<std::uint64_t>(alike_guesses_)
                                                           : std::span<std::uint64_t>(alike_);
-  // A process is killed once: each kill is put into words.
-  std::uint64_t* alike =
-      !is_oom && occurrence.entry_index < known.size() ? &known[occurrence.entry_index] : nullptr;
+  // A process is killed once, and what the kernel suppressed is added up: these are put into words.
+  const bool has_words = is_oom || event.kind() == kernel_log::EventKind::kRatelimitSuppressed;
+  std::uint64_t* alike = !has_words && occurrence.entry_index < known.size()
+                             ? &known[occurrence.entry_index]
+                             : nullptr;
   if (alike != nullptr && *alike > 0 && recorder_.again(*alike, time, occurrence.before_start)) {
     return;
   }
@@ -142,7 +144,7 @@ void HistoryFeed::mark(const boot::Mark& mark, const std::string& this_boot) {
   record.what = EventWhat::kMark;
   record.kind = "mark";
   record.severity = "info";
-  record.summary = printable(mark.text, EventRecord::kMaxText);
+  record.summary = printable(mark.sentence(), EventRecord::kMaxText);
   if (mark.boot == this_boot) {
     record.at = std::chrono::seconds(mark.at.uptime);
   } else if (mark.at.plausible()) {

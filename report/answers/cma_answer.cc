@@ -71,8 +71,9 @@ void add_failures(CmaAnswer& answer, const DeviceNow& now) {
     failure.kind = event.kind;
     failure.subject = printable(event.subject, 64);
     failure.summary = printable(event.summary, 300);
-    if (event.wall) failure.wall = to_seconds(*event.wall);
-    if (event.at) failure.since_boot = to_seconds(*event.at);
+    if (event.wall) failure.wall = to_seconds(*event.last_wall());
+    if (event.at) failure.since_boot = to_seconds(*event.last_at());
+    failure.lasted_seconds = to_seconds(event.lasted());
     failure.count = event.count;
     answer.failures.push_back(std::move(failure));
   }
@@ -208,6 +209,7 @@ static void describe(json::Fields& v, CmaAnswer::Failure& failure) {
   v("time", failure.wall);
   v("since_boot_seconds", failure.since_boot);
   v("count", failure.count);
+  v("lasted_seconds", failure.lasted_seconds);
 }
 
 static void describe(json::Fields& v, CmaAnswer& answer) {

@@ -39,6 +39,7 @@ struct CmaAnswer {
     std::optional<double> wall;
     std::optional<double> since_boot;
     std::uint64_t count = 1;
+    double lasted_seconds = 0;  // from the first to the last, which the times are of
   };
   static constexpr std::size_t kMaxFailures = 10;
 

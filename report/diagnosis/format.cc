@@ -74,6 +74,12 @@ std::string counted(double value, const char* one, const char* many) {
   return count(value) + " " + (value == 1 ? one : many);
 }
 
+std::string repeated(std::uint64_t times, double seconds) {
+  std::string out = "x" + count(static_cast<double>(times));
+  if (seconds >= 1) out += " over " + span(seconds);
+  return out;
+}
+
 std::string about(double seconds) {
   if (seconds < 5400) return "about " + span(seconds);
   return seconds < 172800 ? "about " + number(seconds / 3600, 1) + " h"

@@ -23,6 +23,8 @@ std::string number(double value, int digits = 1);
 std::string count(double value);
 // "1 fault", "71,781 faults".
 std::string counted(double value, const char* one, const char* many);
+// "x8 over 35 s", "x8": of what happened several times, from the first to the last.
+std::string repeated(std::uint64_t count, double seconds);
 // "about 40 min", "about 2.5 h": of what is estimated.
 std::string about(double seconds);
 // A clause as a sentence: a full stop, and a capital letter unless it begins with a program's name.

@@ -95,11 +95,7 @@ void gather_events(const DeviceNow& now, Past& past, Findings& out) {
 }
 
 // When the last of those that were kept as one happened.
-double end_of(const Seen& seen) {
-  const EventRecord& event = *seen.event;
-  if (!event.at || !event.until || *event.until < *event.at) return seen.time;
-  return seen.time + seconds_of(*event.until - *event.at);
-}
+double end_of(const Seen& seen) { return seen.time + seconds_of(seen.event->lasted()); }
 
 // The last series of matching events, each less than kApart after the previous one. Empty where it
 // ended more than a day ago.
@@ -375,8 +371,7 @@ std::optional<Restart> restart_of(const DeviceNow& now, Past& past, const Findin
   if (out.booted > out.died) {
     for (const EventRecord& each : past.events(out.died, out.booted, {}, 200)) {
       if (each.boot != boot || !each.wall) continue;
-      double time = seconds_of(*each.wall);
-      if (each.at && each.until) time += seconds_of(*each.until - *each.at);
+      const double time = seconds_of(*each.last_wall());
       if (is_later(time)) out.died = time;
     }
   }

@@ -37,6 +37,7 @@ std::vector<DoctorAnswer::Step> steps_of(const DeviceNow& now, const doctor::Fin
     step.verdict = Verdict::kOk;
     doctor::advise_by_events(view, step);
     info.examine(view, step);
+    doctor::acknowledge(view, step);
     // A step that passed needs no action.
     if (step.verdict == Verdict::kOk) {
       step.cause.clear();

@@ -186,12 +186,13 @@ void add_others(Judgement& out, std::span<const Step> steps) {
 }
 
 std::string nothing_wrong(const DeviceNow& now) {
-  // Those for information only are no trouble.
+  // Those for information, or for what somebody acknowledged, are no trouble.
   const std::uint64_t firing = now.alerts ? now.alerts->count_alerts("firing") : 0;
   const std::string fires =
       firing == 0 ? "no alert is firing"
-                  : "only " + doctor::counted(static_cast<double>(firing), "alert", "alerts") +
-                        " for information " + (firing == 1 ? "is" : "are") + " firing";
+                  : "nothing is wrong now; " +
+                        doctor::counted(static_cast<double>(firing), "alert is", "alerts are") +
+                        " firing for information, or acknowledged";
   std::string out = fires + "; all rules evaluated";
   if (!now.alerts) return out;
   const auto pending = static_cast<double>(now.alerts->count_alerts("pending"));

@@ -82,6 +82,10 @@ inline void take_alerts(const DeviceView& view, Step& step,
   take_alerts(view, step, std::span(names.begin(), names.size()));
 }
 
+// What a person acknowledged (jetmem ack) leaves the verdict, until it happens again. Called behind
+// the step's examination.
+void acknowledge(const DeviceView& view, Step& step);
+
 enum class Seeing { kSeen, kAbsent, kBlind };
 // Whether a source can be read. If not, the step becomes unknown, with the reason and the missing
 // right. An absent one is left to the step.

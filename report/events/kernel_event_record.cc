@@ -71,9 +71,7 @@ bool is_same_event(const EventRecord& recorded, const EventRecord& of_log) {
     }
   }
   if (recorded.wall && of_log.wall) {
-    const Nanoseconds lasted =
-        recorded.at && recorded.until ? *recorded.until - *recorded.at : Nanoseconds(0);
-    return is_within(*of_log.wall, *recorded.wall, *recorded.wall + lasted);
+    return is_within(*of_log.wall, *recorded.wall, *recorded.last_wall());
   }
   return !recorded.at && !of_log.at && recorded.summary == of_log.summary;
 }

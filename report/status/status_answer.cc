@@ -109,7 +109,7 @@ bool is_plausible(double wall) { return wall >= to_seconds(kFirstPlausibleTime);
 
 std::optional<double> wall_of(const EventRecord& event) {
   if (!event.wall || !is_plausible(to_seconds(*event.wall))) return std::nullopt;
-  return to_seconds(*event.wall);
+  return to_seconds(*event.last_wall());
 }
 
 // A wall clock that was set meanwhile makes a moment lie in the future, one of this boot lie before
@@ -122,15 +122,15 @@ std::optional<double> credible_age(double age, bool this_boot, const DeviceNow& 
   return std::max(age, 0.0);
 }
 
-// Absent: unknown.
+// Of the last, where several are kept as one. Absent: unknown.
 std::optional<double> age_of(const EventRecord& event, const DeviceNow& now) {
   const bool this_boot = is_of_this_boot(event, now);
   // The boot clock is right even if the wall clock is not set.
   if (this_boot && event.at && now.since_boot > 0) {
-    return credible_age(now.since_boot - to_seconds(*event.at), true, now);
+    return credible_age(now.since_boot - to_seconds(*event.last_at()), true, now);
   }
   if (event.wall && now.wall && (this_boot || event.wall_trusted)) {
-    return credible_age(*now.wall - to_seconds(*event.wall), this_boot, now);
+    return credible_age(*now.wall - to_seconds(*event.last_wall()), this_boot, now);
   }
   return std::nullopt;
 }
@@ -266,6 +266,7 @@ void add_last_event(Answer& answer, const DeviceNow& now) {
     last.subject = printable(event.subject, 100);
     last.summary = printable(event.summary, 300);
     last.count = event.count;
+    last.lasted_seconds = to_seconds(event.lasted());
     last.age_seconds = age_of(event, now);
     last.before_this_boot = !is_of_this_boot(event, now);
     // Its moment is right only where its age is.
@@ -308,8 +309,8 @@ void add_alerts(Answer& answer, const DeviceNow& now) {
       shown.remedy = printable(alert.remedy, 500);
       shown.active_seconds = active_seconds(now, alert);
     }
-    shown.explains = std::find(answer.made_of.begin(), answer.made_of.end(), shown.name) !=
-                     answer.made_of.end();
+    shown.explains =
+        std::find(answer.made_of.begin(), answer.made_of.end(), shown.name) != answer.made_of.end();
     answer.alerts.push_back(std::move(shown));
   }
   const auto rank = [](const Answer::Alert& alert) {
@@ -380,8 +381,11 @@ void add_health(Answer& answer, const DeviceNow& now) {
   const std::string why = now.by == SnapshotOrigin::kDaemon ? "" : "needs jetmemd";
   explain(answer.absent, "loop_lag_seconds", answer.loop_lag_seconds, why);
   explain(answer.absent, "log_dropped", answer.log_dropped, why);
-  explain(answer.absent, "history_up", answer.history_up,
-          why.empty() ? "the recorder is disabled, or has no directory (jetmemd.service sets STATE_DIRECTORY)" : why);
+  explain(
+      answer.absent, "history_up", answer.history_up,
+      why.empty()
+          ? "the recorder is disabled, or has no directory (jetmemd.service sets STATE_DIRECTORY)"
+          : why);
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ struct StatusEvent {
   std::string subject;
   std::string summary;
   std::uint64_t count = 1;
-  std::optional<double> wall;
+  double lasted_seconds = 0;   // from the first to the last of them
+  std::optional<double> wall;  // of the last
   std::optional<double> age_seconds;
   bool before_this_boot = false;
 };

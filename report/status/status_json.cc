@@ -44,6 +44,7 @@ static void describe(json::Fields& v, StatusEvent& event) {
   v.unless_empty("subject", event.subject);
   v("summary", event.summary);
   v("count", event.count);
+  v("lasted_seconds", event.lasted_seconds);
   v("time", event.wall);
   v("age_seconds", event.age_seconds);
   v.unless_false("before_this_boot", event.before_this_boot);

@@ -54,9 +54,7 @@ std::string since_boot(Nanoseconds at) {
 
 // Of the last of those that a record stands for.
 std::optional<Nanoseconds> end_of(const EventRecord& record) {
-  if (!record.wall) return record.until ? record.until : record.at;
-  if (record.until && record.at) return *record.wall + (*record.until - *record.at);
-  return record.wall;
+  return record.wall ? record.last_wall() : record.last_at();
 }
 
 bool same(const EventRecord& a, const EventRecord& b) {
@@ -178,10 +176,11 @@ void EventRecordList::print_first() {
   const Row& row = rows_.front();
   std::string text = row.block;
   if (row.count > 1) {
-    text += "    repeated " + counted(row.count - 1, "time");
     const auto first = row.first.wall ? row.first.wall : row.first.at;
-    if (first && row.last && *row.last > *first) {
-      text += " until ";
+    const bool lasted = first && row.last && *row.last > *first;
+    text += "    " + doctor::repeated(row.count, lasted ? to_seconds(*row.last - *first) : 0);
+    if (lasted) {
+      text += ", last ";
       text += row.first.wall ? local_time_short(*row.last, *first) : since_boot(*row.last);
     }
     if (row.suppressed > 0) text += ", " + doctor::count(row.suppressed) + " suppressed in all";

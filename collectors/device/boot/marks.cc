@@ -41,6 +41,13 @@ bool mark_of(std::string_view line, Mark& out) {
     if (wall > kLast || out.at.uptime > kLast || out.number >= kNumbers) return false;
     out.at.wall = static_cast<std::int64_t>(wall);
     out.boot = printable(json.at("boot").get_ref<const std::string&>(), 40);
+    const auto text = [&](const char* name, std::size_t most) {
+      const auto found = json.find(name);
+      return found == json.end() ? std::string()
+                                 : printable(found->get_ref<const std::string&>(), most);
+    };
+    out.finding = text("finding", 64);
+    out.by = text("by", 32);
     out.text = printable(json.at("text").get_ref<const std::string&>(), Mark::kMaxText);
     return !out.text.empty();
   } catch (const Json::exception&) {
@@ -138,11 +145,15 @@ Result<void> replace_from(int fd, std::size_t offset, std::string_view text,
 }  // namespace
 
 std::string to_line(const Mark& mark) {
-  const Json json{{"n", mark.number},
-                  {"wall", mark.at.wall},
-                  {"uptime", mark.at.uptime},
-                  {"boot", mark.boot},
-                  {"text", mark.text}};
+  Json json{{"n", mark.number},
+            {"wall", mark.at.wall},
+            {"uptime", mark.at.uptime},
+            {"boot", mark.boot},
+            {"text", mark.text}};
+  if (!mark.finding.empty()) {
+    json["finding"] = mark.finding;
+    json["by"] = mark.by;
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -160,6 +171,17 @@ void parse_marks(std::string_view text, Marks& out) {
     }
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
+}
+
+std::vector<Mark> acknowledgements(const Marks& marks) {
+  std::vector<Mark> out;
+  for (auto mark = marks.list.rbegin(); mark != marks.list.rend(); ++mark) {
+    if (mark->finding.empty() || !mark->at.plausible() || out.size() == kMaxAcknowledged) continue;
+    const bool is_newer_there = std::any_of(
+        out.begin(), out.end(), [&](const Mark& each) { return each.finding == mark->finding; });
+    if (!is_newer_there) out.push_back(*mark);
+  }
+  return out;
 }
 
 Result<Mark> add_mark(const std::string& directory, Mark mark) {

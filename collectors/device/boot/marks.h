@@ -5,6 +5,8 @@
 //
 //   {"n":7,"wall":1763690000,"uptime":8123,"boot":"5b0f...","text":"new camera firmware"}
 //
+// With "finding" and "by" it acknowledges what happened before: `jetmem ack FINDING WHY`.
+//
 // The file is bounded: beyond kMaxFile its older half goes. A line that is cut or no mark is
 // counted and omitted.
 #pragma once
@@ -30,7 +32,14 @@ struct Mark {
   Moment at;
   std::string boot;  // its ID; empty: not known
   std::string text;  // printable
+  // A step of `jetmem doctor` or an alert; empty: no acknowledgement.
+  std::string finding;
+  std::string by;  // who; empty: not known
 
+  // The text, with what it acknowledges.
+  std::string sentence() const {
+    return finding.empty() ? text : "acknowledged " + finding + ": " + text;
+  }
   bool operator==(const Mark&) const = default;
 };
 
@@ -46,6 +55,10 @@ struct Marks {
 // One line, newline included; below PIPE_BUF whatever the text.
 std::string to_line(const Mark& mark);
 void parse_marks(std::string_view text, Marks& out);
+// The last acknowledgement of each finding, at most kMaxAcknowledged, the newest; without a time
+// none.
+inline constexpr std::size_t kMaxAcknowledged = 32;
+std::vector<Mark> acknowledgements(const Marks& marks);
 
 // Numbers the mark and adds it to the file, which is made if it is not there. Errors say what would
 // help. Never follows a link, nor writes into a file that is not the directory's owner's.

@@ -55,6 +55,11 @@ constexpr std::array kMetrics{
           {"what"}, boot::kWhats + 1),
     counter("jetmem_marks_total",
             "Marks that people set with jetmem mark since the history began."),
+    gauge("jetmem_acknowledged_timestamp_seconds",
+          "When somebody acknowledged with jetmem ack what happened before, in seconds since 1970: "
+          "finding is a step of jetmem doctor or an alert, by who it was, why the reason given. "
+          "It leaves the verdict until it happens again.",
+          {"finding", "by", "why"}, boot::kMaxAcknowledged),
     counter("jetmem_boot_history_errors_total",
             "Errors of jetmem's history of boots since jetmemd started. reason=write: it could "
             "not be written (disk full or read-only) and is out of date; bad_file: it was not "
@@ -198,6 +203,10 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
     out.put(metric("jetmem_boot_history_errors_total"), view_->failed_writes, "write");
     out.put(metric("jetmem_boot_history_errors_total"), view_->bad_files, "bad_file");
     out.put(metric("jetmem_boot_history_errors_total"), view_->bad_marks, "bad_mark");
+    for (const boot::Mark& mark : view_->acknowledged) {
+      out.put(metric("jetmem_acknowledged_timestamp_seconds"), static_cast<double>(mark.at.wall),
+              mark.finding, mark.by, mark.text);
+    }
   }
   if (!reading_.backend.empty()) out.put(metric("jetmem_pstore_backend_info"), 1, reading_.backend);
   for (const bool archived : {false, true}) {

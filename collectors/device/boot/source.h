@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "collectors/device/boot/facts.h"
 #include "collectors/source.h"
@@ -22,6 +23,7 @@ struct BootHistoryView {
   std::uint64_t failed_writes = 0;
   std::uint64_t bad_files = 0;
   std::uint64_t bad_marks = 0;
+  std::span<const boot::Mark> acknowledged;
 };
 
 class BootSource final : public SourceOf<BootSource, BootFacts> {

@@ -28,9 +28,9 @@ struct Starts {
   static constexpr std::size_t kMost = 16;
 
   std::string boot;
-  std::uint64_t since = 0;        // starts before this second of the boot are not known
+  std::uint64_t since = 0;  // starts before this second of the boot are not known
   std::uint64_t count = 0;
-  bool is_total = false;          // else of those that the history of boots does not have yet
+  bool is_total = false;  // else of those that the history of boots does not have yet
   std::optional<std::uint64_t> stopped;  // of those: runs that ended cleanly
   std::vector<std::uint64_t> at;         // the last kMost
 

@@ -33,7 +33,7 @@ function iso(seconds) {
 function often(event) {
   if (!(event.count > 1)) return '';
   const lasted = event.last_since_boot_seconds - event.since_boot_seconds;
-  return ` ${countText(event.count)} times${lasted > 0 ? ` within ${duration(lasted)}` : ''}.`;
+  return ` x${countText(event.count)}${lasted >= 1 ? ` over ${duration(lasted)}` : ''}.`;
 }
 
 function valueText(value) {

@@ -55,6 +55,7 @@ struct ActiveAlert {
   bool kept = false;
   // Of what jetmem itself may read: a command has rights of its own, no fault of the device.
   bool about_rights = false;
+  bool about_past = false;  // it fires for a while on what happened
 };
 
 // A single reading does not know for how long a condition is true; the recorder does.
@@ -89,6 +90,11 @@ void add_evaluated(const DeviceView& view, std::string_view name, std::vector<Ac
     alert.severity = rule->severity;
     alert.summary = printable(each.summary, 300);
     alert.kept = each.kept;
+    alert.about_past =
+        std::any_of(rule->conditions.begin(), rule->conditions.end(), [](const auto& condition) {
+          return condition.expression.find("_recent_events") != std::string::npos ||
+                 condition.expression.find("jetmem_boot_last_shutdown") != std::string::npos;
+        });
     alert.about_rights =
         answer.local_snapshot && !rule->conditions.empty() &&
         std::all_of(rule->conditions.begin(), rule->conditions.end(), [](const auto& condition) {
@@ -198,8 +204,9 @@ void take_alerts(const DeviceView& view, Step& step, std::span<const std::string
                            raises, alert.summary, alert.since});
     if (!raises) continue;
     const bool waits = !is_firing && !view.now.alerts->local_snapshot;
-    found(step, is_firing && is_critical ? Verdict::kCritical : Verdict::kWarning,
-          alert.summary + (waits ? " (pending)." : "."), alert.advice);
+    const auto report = alert.about_past ? found_past : found;
+    report(step, is_firing && is_critical ? Verdict::kCritical : Verdict::kWarning,
+           alert.summary + (waits ? " (pending)." : "."), alert.advice);
   }
   // The answer has the runbook as a file; keep only its name.
   if (const auto slash = step.runbook.rfind('/'); slash != std::string::npos) {
@@ -207,6 +214,30 @@ void take_alerts(const DeviceView& view, Step& step, std::span<const std::string
   }
   if (step.runbook.size() > 3 && step.runbook.ends_with(".md")) {
     step.runbook.resize(step.runbook.size() - 3);
+  }
+}
+
+void acknowledge(const DeviceView& view, Step& step) {
+  if (step.verdict < Verdict::kWarning || step.now >= Verdict::kWarning) return;
+  // Without a time it happened in this boot.
+  double last = view.found.now > 0 ? view.found.now - view.now.since_boot : 0;
+  for (const DoctorAnswer::Evidence& each : step.evidence) {
+    last = std::max(last, each.time.value_or(0));
+  }
+  for (const Sample& each : view.now.samples.family("jetmem_acknowledged_timestamp_seconds")) {
+    const std::string_view finding = each.label("finding");
+    const bool is_it = finding == step.name ||
+                       std::any_of(step.alerts.begin(), step.alerts.end(),
+                                   [&](const auto& alert) { return alert.alert == finding; });
+    if (!is_it || each.value < last) continue;
+    step.verdict = Verdict::kOk;
+    for (DoctorAnswer::Alert& alert : step.alerts) alert.raises = false;
+    const std::string by = printable(each.label("by"), 32);
+    std::string text = "Acknowledged at " + moment(each.value, view.today());
+    if (!by.empty()) text += " by " + by;
+    step.evidence.insert(step.evidence.begin(),
+                         {text + ": " + printable(each.label("why"), 200) + ".", each.value});
+    return;
   }
 }
 
@@ -246,7 +277,8 @@ Counted count_events(const DeviceView& view, Kinds kinds) {
   for (const Seen& each : view.found.events) {
     if (!is_of_system(*each.event, kinds)) continue;
     out.recent += static_cast<double>(each.event->count);
-    if (!out.last || each.time > *out.last) out.last = each.time;
+    const double last = each.time + seconds_of(each.event->lasted());
+    if (!out.last || last > *out.last) out.last = last;
   }
   out.from_probe_only = out.total == 0 && out.recent == 0 && out.of_probe > 0;
   if (out.total > 0 || out.recent > 0) {
@@ -293,10 +325,11 @@ void note_events(const DeviceView& view, Step& step, Kinds kinds, std::size_t mo
   std::size_t n = 0;
   for (auto it = view.found.events.rbegin(); it != view.found.events.rend() && n < most; ++it) {
     if (!is_of_system(*it->event, kinds)) continue;
-    std::string text = moment(it->time, view.today()) + ": " + printable(it->event->summary, 300);
-    if (it->event->count > 1)
-      text += " (" + count(static_cast<double>(it->event->count)) + " times)";
-    note(step, text, it->time);
+    const double lasted = seconds_of(it->event->lasted());
+    std::string text =
+        moment(it->time + lasted, view.today()) + ": " + printable(it->event->summary, 300);
+    if (it->event->count > 1) text += " (" + repeated(it->event->count, lasted) + ")";
+    note(step, text, it->time + lasted);
     ++n;
   }
   if (n > 0) return;

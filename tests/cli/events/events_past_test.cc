@@ -173,7 +173,7 @@ TEST_F(EventsOfThePast, AreShownAndFolded) {
   const std::string text = shown(past_events(history_, {})->events);
   EXPECT_THAT(text,
               testing::StartsWith("2026-11-20 15:00:00 oom_kill\n    something of app\n    ("));
-  EXPECT_THAT(text, HasSubstr("    repeated 4 times until 15:00:40\n"));
+  EXPECT_THAT(text, HasSubstr("    x5 over 40 s, last 15:00:40\n"));
   EXPECT_THAT(text, HasSubstr("2026-11-20 16:00:00 alert firing: JetmemMemoryLow\n"));
   EXPECT_THAT(text, HasSubstr("2026-11-20 16:00:00~ alert firing: JetmemMemoryLow\n"));
 }
