@@ -162,7 +162,14 @@ Command Command::add(const char* name, const char* help) const {
 
 void Command::alias(const char* name) const { app_->alias(name); }
 
-void Command::require_command() const { app_->require_subcommand(1); }
+void Command::require_command() const {
+  app_->require_subcommand(0, 1);
+  // Alone it lists what there is.
+  on_run([app = app_] {
+    put(app->help());
+    return kExitUsage;
+  });
+}
 
 CommandOption Command::flag(const char* name, bool& target, const char* help) const {
   return CommandOption(app_->add_flag(name, target, help_column(help)), context_);
@@ -246,7 +253,7 @@ int failed_past(std::string_view command, const Error& error) {
 CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
   app_->name("jetmem");
   app_->description("The memory health of a board whose CPU, GPU and camera share one DRAM.\n");
-  app_->set_version_flag("--version", std::string("jetmem ") + kVersion);
+  app_->set_version_flag("-v,--version", std::string("jetmem ") + kVersion);
   app_->require_subcommand(0, 1);
   app_->fallthrough();
   const Command program(*app_, context_);
@@ -306,7 +313,13 @@ int CommandProgram::run(const std::vector<std::string>& arguments,
     if (status != kExitOk) throw CLI::RuntimeError(status);
   });
   try {
-    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    std::vector<std::string> words(arguments.rbegin(), arguments.rend());
+    // "jetmem help doctor" is "jetmem doctor --help".
+    if (!words.empty() && words.back() == "help") {
+      words.pop_back();
+      words.insert(words.begin(), "--help");
+    }
+    app_->parse(std::move(words));
   } catch (const CLI::RuntimeError& error) {
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {

@@ -2,6 +2,7 @@
 #include "cli/daemon_address.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <utility>
 
@@ -90,13 +91,28 @@ DaemonAddress::DaemonAddress(const ListenAddress& address) : shown(address.text(
   base = "http://" + base + ":" + std::to_string(address.port);
 }
 
-// What --daemon names: an address as in http.listen, or http(s)://HOST[:PORT]. kInvalid: it is
-// neither, or `access` does not belong to it or cannot be read.
+// "orin-7" and "localhost:10743": names are looked up by who asks, other than by who listens.
+static std::string url_of_name(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  const bool is_name =
+      !name.empty() && std::isalpha(static_cast<unsigned char>(name.front())) != 0 &&
+      std::all_of(name.begin(), name.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
+      });
+  if (!is_name || name == "unix") return {};
+  std::string out = "http://" + std::string(text);
+  if (name.size() == text.size()) out += ":" + std::to_string(HttpSettings{}.listen.front().port);
+  return out;
+}
+
+// What --daemon names: an address as in http.listen, NAME[:PORT], or http(s)://HOST[:PORT].
+// kInvalid: it is none of these, or `access` does not belong to it or cannot be read.
 static Result<DaemonAddress> parse_daemon_address(std::string_view text,
                                                   const ClientAccess& access) {
   DaemonAddress out;
-  if (is_url(text)) {
-    auto base = base_of(text);
+  const std::string by_name = url_of_name(text);
+  if (is_url(text) || !by_name.empty()) {
+    auto base = base_of(by_name.empty() ? text : std::string_view(by_name));
     if (!base) return tl::unexpected(std::move(base.error()).within("--daemon"));
     out.base = std::move(*base);
     out.shown = printable(out.base, 300);

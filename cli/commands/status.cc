@@ -64,12 +64,10 @@ std::string next_command(const StatusOptions& options, const std::string& comman
 StatusAnswer answer_of(const StatusOptions& options, const DeviceNow& now,
                        const std::string& silent) {
   // As `jetmem doctor`: where no jetmemd judges, its recorder's file may know what fired.
-  auto history = now.by == SnapshotOrigin::kDaemon
-                     ? Result<std::unique_ptr<History>>(nullptr)
-                     : open_device_history(options);
+  auto history = now.by == SnapshotOrigin::kDaemon ? Result<std::unique_ptr<History>>(nullptr)
+                                                   : open_device_history(options);
   StatusAnswer answer = status_answer(now, history ? history->get() : nullptr);
-  const bool has_problem =
-      answer.level == Verdict::kWarning || answer.level == Verdict::kCritical;
+  const bool has_problem = answer.level == Verdict::kWarning || answer.level == Verdict::kCritical;
   if (!silent.empty() && !has_problem) {
     answer.level = Verdict::kUnknown;
     answer.reason = "jetmemd runs but gave no answer: which alerts fire is unknown";
@@ -119,6 +117,9 @@ int run_status(const StatusOptions& options) {
   if (!interval) {
     return failed("status", {Errc::kInvalid, "--interval: " + interval.error().message});
   }
+  if (*interval < std::chrono::seconds(1) || *interval > std::chrono::hours(24)) {
+    return failed("status", {Errc::kInvalid, "--interval: from 1s to 24h"});
+  }
   if (options.follow) return follow(options, *interval);
   std::string silent;
   const auto now = query_device(options, &silent);
@@ -154,9 +155,10 @@ void add_options(const Command& command, StatusOptions& options, bool alone) {
                                "jetmem's own health"));
   added.push_back(command.flag("--brief", options.brief,
                                "One line and the exit status, for loops over a fleet"));
-  added.push_back(command.flag("--follow", options.follow,
-                               "One line whenever the state, an alert or who is involved changes, and "
-                               "every --interval, until Ctrl-C"));
+  added.push_back(
+      command.flag("--follow", options.follow,
+                   "One line whenever the state, an alert or who is involved changes, and "
+                   "every --interval, until Ctrl-C"));
   added.push_back(command.option("--interval", options.interval, "DURATION",
                                  "With --follow: a line at least this often (default: 1m)"));
   if (!alone) {
