@@ -33,7 +33,7 @@ struct WebOptions {
   WebLog log;
   // For each address of its own: who fills the TCP port does not lock out the Unix socket.
   unsigned max_connections = 64;
-  // Of one client over TCP (daemon/http/access/client_key.h), likewise.
+  // Of one client over TCP (daemon/http/client_key.h), likewise.
   unsigned max_connections_per_client = 8;
   std::chrono::milliseconds idle_timeout{10'000};  // libmicrohttpd counts whole seconds
   // From a connection's or a request's beginning to the end of its headers, TLS included.

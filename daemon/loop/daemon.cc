@@ -363,12 +363,10 @@ void Daemon::publish(Nanoseconds now) {
 
 void Daemon::publish_requested_page() {
   const Nanoseconds now = context_.clock.boot();
-  if (!publisher_.is_page_current()) {
-    complete_table(now);
-    alerts_.write(now);
-    publish_page(now);
-  }
-  publisher_.reply_page();
+  if (publisher_.is_page_current()) return;
+  complete_table(now);
+  alerts_.write(now);
+  publish_page(now);
 }
 
 void Daemon::publish_page(Nanoseconds now) {

@@ -51,12 +51,7 @@ Result<std::string> host_name(const Root& root) {
 }  // namespace
 
 Publisher::Publisher(DaemonContext& context, Sampling& sampling)
-    : context_(context), sampling_(sampling), program_texts_(*sampling.sampler) {
-  if (pages_.can_request()) return;
-  context_.log.warning(
-      "cannot create an eventfd: /metrics is rendered every cycle, not on request, at a cost in "
-      "CPU");
-}
+    : context_(context), sampling_(sampling), program_texts_(*sampling.sampler) {}
 
 void Publisher::publish_alerts(const RuleEvaluator& evaluator) {
   const RuleEngine* engine = evaluator.engine();
@@ -67,25 +62,25 @@ void Publisher::publish_alerts(const RuleEvaluator& evaluator) {
                     evaluator.settings().runbook_directory()});
     alerts_texts_read_ = evaluator.times_read();
   }
-  take_alerts(*engine, alerts_texts_, context_.clock.wall() - context_.clock.boot(),
-              alerts_.back());
-  alerts_.publish();
+  auto now = std::make_shared<AlertsNow>();
+  take_alerts(*engine, alerts_texts_, context_.clock.wall() - context_.clock.boot(), *now);
+  alerts_.publish(std::move(now));
 }
 
 bool Publisher::is_page_due() const {
-  if (published_ < Nanoseconds(0) || !pages_.can_request()) return true;
-  return taken_ - published_ >= context_.at_speed(kPageInterval);
+  return newest_->taken < Nanoseconds(0) ||
+         taken_ - newest_->taken >= context_.at_speed(kPageInterval);
 }
 
 std::size_t Publisher::publish_page() {
-  source_states_.notify(*sampling_.sampler);
-  Page& page = pages_.back();
-  published_ = taken_;
-  published_cycle_ = pages_.cycle();
-  fill_page(sampling_.table, published_, published_cycle_, page);
-  const std::size_t hidden = page.layout->hidden();
-  pages_.publish();
-  return hidden;
+  auto sources = std::make_shared<const PublishedSources>(sources_now(*sampling_.sampler));
+  if (*sources != *sources_.newest()) sources_.publish(std::move(sources));
+  auto page = std::make_shared<Page>();
+  page->layout = newest_->layout;
+  fill_page(sampling_.table, taken_, pages_.cycle(), *page);
+  newest_ = page;
+  pages_.publish(newest_);
+  return newest_->layout->hidden();
 }
 
 std::string Publisher::own_address() const {
@@ -133,7 +128,7 @@ void Publisher::start(const Settings& settings, HistoryFeed* history) {
   options.request_timeout = settings.http.request_timeout;
   options.idle_timeout = settings.http.idle_timeout;
   ApiInputs reported;
-  reported.sources = &source_states_;
+  reported.sources = &sources_;
   reported.texts = &program_texts_;
   if (history != nullptr) reported.history = &history->history();
   reported.boot_id = context_.root.facts().boot_id.value_or("");

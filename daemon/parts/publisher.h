@@ -13,9 +13,9 @@
 #include "config/settings.h"
 #include "daemon/alerts/rule_evaluator.h"
 #include "daemon/http/page_buffer.h"
+#include "daemon/http/published.h"
 #include "daemon/http/published_sources.h"
 #include "daemon/http/server/web.h"
-#include "daemon/http/triple_buffer.h"
 #include "daemon/parts/daemon_context.h"
 #include "daemon/parts/sampling.h"
 #include "daemon/readiness.h"
@@ -40,7 +40,7 @@ class Publisher {
   // The last raw text of a source of Access::kProgram, or of the history of boots; of others it is
   // ignored. Null: there is none now.
   void take_program_text(std::string_view source, const Snapshot* snapshot) {
-    program_texts_.notify(source, snapshot);
+    program_texts_.take(source, snapshot);
   }
   void publish_alerts(const RuleEvaluator& evaluator);
   // The table has values of `now`, and jetmem's own series are not among them yet.
@@ -53,14 +53,20 @@ class Publisher {
   bool is_page_due() const;
   // Everything that the table has now. Returns how many series have no room on the page.
   std::size_t publish_page();
-  // Calls back when somebody asks for a page that begin_page() began; to be answered with
-  // reply_page(), after publish_page().
+  // Calls back when somebody asks for a page that begin_page() began: publish_page() answers.
   Result<void> watch_requests(EventLoop& loop, EventLoop::Callback callback) {
-    if (!pages_.can_request()) return {};
-    return page_requests_.start(loop, pages_.requests(), std::move(callback));
+    if (!pages_.requests().valid()) {
+      context_.log.warning(
+          "cannot create an eventfd: pages are up to 5 s old, not of the last cycle");
+      return {};
+    }
+    return page_requests_.start(loop, pages_.requests().get(),
+                                [this, callback = std::move(callback)] {
+                                  pages_.requests().clear();
+                                  callback();
+                                });
   }
-  bool is_page_current() const { return published_cycle_ == pages_.cycle(); }
-  void reply_page() { pages_.reply(); }
+  bool is_page_current() const { return newest_->cycle == pages_.cycle(); }
   // False: its thread still uses the history.
   bool stop() { return !web_ || web_->stop(); }
 
@@ -73,13 +79,12 @@ class Publisher {
   PageBuffer pages_;
   Watch page_requests_;
   Nanoseconds taken_{0};
-  Nanoseconds published_{-1};  // taken_ of the newest page; negative: there is none
-  std::uint64_t published_cycle_ = 0;
-  AlertsBuffer alerts_;
+  std::shared_ptr<const Page> newest_ = pages_.newest();
+  Published<AlertsNow> alerts_;
   std::shared_ptr<const AlertsTexts> alerts_texts_;
   std::uint64_t alerts_texts_read_ = 0;  // RuleEvaluator::times_read() of them
-  SourceStatesBuffer source_states_;
-  ProgramTextsBuffer program_texts_;
+  Published<PublishedSources> sources_;
+  ProgramTexts program_texts_;
   Readiness readiness_;
   bool is_protected_ = false;  // by passwords or certificates
   std::unique_ptr<Web> web_;

@@ -44,6 +44,7 @@ struct SourceNow {
     }
     return 0;
   }
+  bool operator==(const SourceNow&) const = default;
 };
 
 struct DeviceNow {

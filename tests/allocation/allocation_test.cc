@@ -13,7 +13,6 @@
 #include "collectors/sampler/registry.h"
 #include "collectors/sampler/sampler.h"
 #include "daemon/children/memory_protection.h"
-#include "daemon/http/page_buffer.h"
 #include "daemon/parts/daemon_metrics.h"
 #include "health/registry.h"
 #include "report/exposition/exposition.h"
@@ -62,9 +61,7 @@ class Loop {
       ProcessUsage::write(out, own_facts_, ::getpid(), "jetmemd");
       write_memory_protection(out, read_memory_protection());
     }
-    fill_page(table_, now, counters_.cycles, pages_.back());
-    pages_.publish();
-    (void)pages_.latest();  // so that all three pages come round
+    fill_page(table_, now, counters_.cycles, page_);
   }
 
   std::uint64_t shape() const { return table_.shape(); }
@@ -109,7 +106,7 @@ class Loop {
   std::size_t daemon_metrics_section_;
   std::size_t processes_section_;
   DaemonCounters counters_;
-  PageBuffer pages_;
+  Page page_;
   std::deque<Answer> answers_;  // they stay where they are
 };
 
@@ -117,7 +114,7 @@ class Loop {
 // change the shape, which may allocate: such a try says nothing and is made again.
 unsigned long allocations_in_steady_state(Loop& loop) {
   constexpr int kTries = 20;
-  // With the fifth reading the growth of groups of processes begins; each of three pages sees it.
+  // With the fifth reading the growth of groups of processes begins.
   for (int cycle = 0; cycle < 10; ++cycle) loop.cycle();
   unsigned long allocations = 0;
   for (int i = 0; i < kTries; ++i) {

@@ -69,7 +69,7 @@ class Calmed:
          "written again; jetmem_boot_history_errors_total tells at the source's next reading"),
         (".*", ".*", "query_system_state", "how the run ended is recorded as not reported"),
         (".*", ".*", "ProcessUsage::write", "jetmem's own figures are left out of that page"),
-        ("eventfd", ".*", "HistoryQueryWorker|PasswordVerifier",
+        ("eventfd", ".*", "QueryWorker",
          "a request that waits comes again by itself, a quarter of a second later"),
         ("access|readlink", ".*", "find_companion|find_tegrastats",
          "one of several places where a program may be; of none found its source tells"),

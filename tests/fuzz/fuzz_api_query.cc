@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   static ManualClock clock;
   static test::MadeUpHistory history;
   static PageBuffer buffer;
-  static AlertsBuffer alerts;
+  static Published<AlertsNow> alerts;
   static Readiness readiness;
   static WebMetrics metrics;
   ApiInputs reported;

@@ -19,14 +19,14 @@ struct Server {
   TempDir dir;
   ManualClock clock;
   PageBuffer buffer;
-  AlertsBuffer alerts;
+  Published<AlertsNow> alerts;
   Readiness readiness;
   WebMetrics metrics;
   WebOptions options;
   Refusals refusals{clock, options.log};
   Pages pages{clock, buffer, alerts, readiness, metrics};
-  Responder responder = [this](const Request& request) { return pages.answer(request); };
-  HttpPort::Shared shared{options, responder, refusals};
+  HttpPort::Shared shared{options, [this](const Request& request) { return pages.answer(request); },
+                          refusals};
   std::unique_ptr<HttpPort> port;
 
   Server() {
@@ -67,19 +67,18 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::string answer;
   {
     const UniqueFd client = server.connect();
-    check(server.port->accept_waiting(Nanoseconds(0)));
     for (const std::string_view piece : {text.substr(0, cut), text.substr(cut)}) {
       (void)::send(client.get(), piece.data(), piece.size(), MSG_NOSIGNAL);
-      server.port->serve();
+      server.port->serve(false);
       answer += receive(client.get());
     }
     ::shutdown(client.get(), SHUT_WR);
     for (int i = 0; i < 3; ++i) {
-      server.port->serve();
+      server.port->serve(false);
       answer += receive(client.get());
     }
   }
-  for (int i = 0; i < 5 && server.port->connections() > 0; ++i) server.port->serve();
+  for (int i = 0; i < 5 && server.port->connections() > 0; ++i) server.port->serve(false);
   // Nothing of it is left, and what came is an answer.
   check(server.port->connections() == 0);
   check(answer.empty() || answer.starts_with("HTTP/1."));

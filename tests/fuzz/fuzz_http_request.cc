@@ -29,7 +29,7 @@ struct Served {
   test::MadeUpHistory history;
   SampleTable table;
   PageBuffer buffer;
-  AlertsBuffer alerts;
+  Published<AlertsNow> alerts;
   Readiness readiness;
   WebMetrics metrics;
   WebLog log = [](LogLevel, const std::string&) {};
@@ -42,8 +42,9 @@ struct Served {
     clock.set_wall(std::chrono::seconds(1'790'000'000));
     const std::size_t section = table.add_section("test");
     { SampleWriter(table, section, Nanoseconds(0)).put(kSeries, 4096); }
-    fill_page(table, clock.boot(), 1, buffer.back());
-    buffer.publish();
+    auto page = std::make_shared<Page>();
+    fill_page(table, clock.boot(), 1, *page);
+    buffer.publish(std::move(page));
     readiness.beat(clock.boot());
     readiness.set_sources(6, 6);
     gate.set_rules(rules());
@@ -61,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const auto flags = static_cast<unsigned char>(text[0]);
   text.remove_prefix(1);
   Request request;
-  if ((flags & 2U) != 0) request.client.family = ClientKey::Family::kIpv4;
+  if ((flags & 2U) != 0) request.asker.client.family = ClientKey::Family::kIpv4;
   if ((flags & 4U) != 0) request.waited_for_gate = std::chrono::hours(1);
   request.method = take_line(text);
   request.path = take_line(text);
@@ -78,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const auto stopped = served.gate.check(request);
   const auto given = parse_basic_auth(request.authorization);
   const bool right = given && given->user == "alice" && given->password == "secret";
-  check(stopped || request.client.is_local() || right);
+  check(stopped || request.asker.client.is_local() || right);
   const Answer answer = stopped ? *stopped : served.pages.answer(request);
   if (answer.later) return 0;
   const auto& codes = WebMetrics::kCodes;

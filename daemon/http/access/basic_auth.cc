@@ -4,26 +4,15 @@
 #include <gnutls/gnutls.h>
 
 #include "base/text/text.h"
+#include "daemon/http/http_text.h"
 
 namespace jetmem {
-namespace {
-
-bool same_word(std::string_view text, std::string_view lower) {
-  if (text.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) != lower[i]) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 std::optional<Credentials> parse_basic_auth(std::string_view header) {
   const std::string_view scheme = take_word(header);
   const std::string_view encoded = trim(header);
   // The decoder would skip spaces.
-  if (!same_word(scheme, "basic") || encoded.empty() || encoded.size() > 2 * kMaxCredentials ||
+  if (!is_same_name(scheme, "basic") || encoded.empty() || encoded.size() > 2 * kMaxCredentials ||
       encoded.find_first_of(" \t") != std::string_view::npos) {
     return std::nullopt;
   }

@@ -31,7 +31,7 @@ void Connections::close(const Connection* connection) {
 
 void Connections::requested(Connection& connection) {
   connection.phase = Connection::Phase::kRequested;
-  connection.deadline = kNever;
+  connection.deadline = Connection::kNever;
   connection.in_headers = false;
 }
 
@@ -57,14 +57,6 @@ std::size_t Connections::count(const ClientKey* client) const {
   return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [&](const auto& each) {
     return !each->is_cut && (client == nullptr || each->client == *client);
   }));
-}
-
-Nanoseconds Connections::next_deadline() const {
-  Nanoseconds out = kNever;
-  for (const auto& each : all_) {
-    if (!each->is_cut) out = std::min(out, each->deadline);
-  }
-  return out;
 }
 
 Connection* Connections::oldest_idle(const ClientKey* client) const {

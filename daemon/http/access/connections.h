@@ -6,16 +6,20 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
-#include "daemon/http/access/client_key.h"
 #include "daemon/http/access/tls_server.h"
+#include "daemon/http/client_key.h"
 
 struct MHD_Connection;
 
 namespace jetmem {
+
+// The machine's clock: the daemon's may run faster, with --speed.
+inline Nanoseconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 struct Connection {
   enum class Phase : std::uint8_t {
@@ -24,12 +28,14 @@ struct Connection {
     kAnswer,     // it has not read all of its answer
   };
 
+  static constexpr Nanoseconds kNever = Nanoseconds::max();
+
   MHD_Connection* handle = nullptr;
   int fd = -1;
   ClientKey client;
   Phase phase = Phase::kRequest;
   Nanoseconds since{0};     // of the phase
-  Nanoseconds deadline{0};  // of the phase; Connections::kNever: none
+  Nanoseconds deadline{0};  // of the phase; kNever: none
   bool is_cut = false;      // it is being closed
   bool is_counted = false;  // among the refusals
   // Of the request whose headers are being read: as its first line had it.
@@ -46,16 +52,13 @@ struct Connection {
   bool has_unread() const;
   // While its request waits for the history or its password. libmicrohttpd ignores it while it is
   // suspended.
-  bool is_waiting = false;
-  bool at_gate = false;
-  bool is_suspended = false;
-  Nanoseconds waits_since{0};
-  Nanoseconds suspended_since{0};
+  std::optional<Nanoseconds> waits_since;
+  bool at_gate = false;             // it waits for its password
+  Nanoseconds asks_again = kNever;  // when it is resumed at the latest; kNever: not suspended
 };
 
 class Connections {
  public:
-  static constexpr Nanoseconds kNever = Nanoseconds::max();
   // A long answer's deadline allows for a reader as slow as this.
   static constexpr std::uint64_t kSlowestReader = 32U << 10;  // bytes a second
 
@@ -78,8 +81,6 @@ class Connections {
   bool has_handshake() const;
   // Those that are not cut: all, or of one client.
   std::size_t count(const ClientKey* client = nullptr) const;
-  // The next deadline; kNever: none.
-  Nanoseconds next_deadline() const;
   // Of those without a complete request and with nothing unread, of one client or all, the one that
   // has been so for longest. Null: there is none.
   Connection* oldest_idle(const ClientKey* client = nullptr) const;

@@ -4,7 +4,6 @@
 #include <crypt.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -50,21 +49,24 @@ bool password_matches(const PasswordVerifier::Users& users, const Credentials& c
   return same && is_known;
 }
 
-PasswordVerifier::PasswordVerifier() : shared_(std::make_shared<Shared>()) {
+PasswordVerifier::PasswordVerifier()
+    : worker_({.thread = "jetmem-password",
+               .nice = kNice,
+               .most = kMostWaiting,
+               .most_of_client = kMostOfClient}) {
   has_key_ = gnutls_rnd(GNUTLS_RND_KEY, key_.data(), key_.size()) == GNUTLS_E_SUCCESS;
 }
 
 PasswordVerifier::VerifierStats PasswordVerifier::stats() const {
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->stats;
+  const std::lock_guard lock(counted_->mutex);
+  return counted_->stats;
 }
 
-std::optional<PasswordVerifier::Digest> PasswordVerifier::digest_of(
-    const Credentials& credentials) const {
+std::optional<std::string> PasswordVerifier::digest_of(const Credentials& credentials) const {
   if (!has_key_) return std::nullopt;
-  std::string text = credentials.user;
+  std::string text = std::to_string(times_set_) + ' ' + credentials.user;
   text.append(1, '\0').append(credentials.password);
-  Digest out{};
+  std::string out(32, '\0');
   const int result = gnutls_hmac_fast(GNUTLS_MAC_SHA256, key_.data(), key_.size(), text.data(),
                                       text.size(), out.data());
   wipe(text);
@@ -73,90 +75,49 @@ std::optional<PasswordVerifier::Digest> PasswordVerifier::digest_of(
 }
 
 void PasswordVerifier::set_users(const Users& users) {
-  const std::lock_guard lock(shared_->mutex);
-  if (users == *shared_->users) return;
-  shared_->users = std::make_shared<const Users>(users);
-  shared_->found.clear();
+  if (users == *users_) return;
+  users_ = std::make_shared<const Users>(users);
+  // What is being checked against the users before is not fetched any more.
+  ++times_set_;
+  found_.clear();
 }
 
 PasswordVerifier::State PasswordVerifier::check(const Credentials& credentials,
                                                 const ClientKey& client) {
-  const auto made = digest_of(credentials);
-  if (!made) return State::kNoThread;
-  const Digest& digest = *made;
-  const std::lock_guard lock(shared_->mutex);
-  if (const auto found = shared_->found.find(digest); found != shared_->found.end()) {
+  const auto digest = digest_of(credentials);
+  if (!digest) return State::kFull;
+  if (const auto found = found_.find(*digest); found != found_.end()) {
     return found->second.right ? State::kRight : State::kWrong;
   }
-  std::deque<Job>& queue = shared_->queue;
-  const auto is_same = [&](const Job& job) { return job.digest == digest; };
-  if (shared_->checking == digest || std::any_of(queue.begin(), queue.end(), is_same)) {
-    return State::kRequested;
-  }
-  const auto own = std::count_if(queue.begin(), queue.end(),
-                                 [&](const Job& job) { return job.client == client; });
-  if (static_cast<std::size_t>(own) >= kMostOfClient || queue.size() >= kMostWaiting) {
-    return State::kFull;
-  }
-  if (!start()) return State::kNoThread;
-  queue.push_back({digest, credentials, client});
-  shared_->changed.notify_all();
-  return State::kRequested;
-}
-
-// Started by the first password: most daemons never receive one.
-bool PasswordVerifier::start() {
-  if (thread_.is_running()) return true;
-  return thread_.start("jetmem-password", shared_, run);
-}
-
-void PasswordVerifier::run(Shared& shared) {
-  // On Linux of this thread alone.
-  ::setpriority(PRIO_PROCESS, 0, kNice);
-  std::unique_lock lock(shared.mutex);
-  for (;;) {
-    shared.changed.wait(lock, [&] { return !shared.queue.empty() || shared.stopping; });
-    if (shared.stopping) break;
-    Job job = std::move(shared.queue.front());
-    shared.queue.pop_front();
-    shared.checking = job.digest;
-    const std::shared_ptr<const Users> users = shared.users;
-    lock.unlock();
+  const auto verify = [credentials = Credentials(credentials), users = users_,
+                       counted = counted_](Nanoseconds& rest) mutable {
     const Nanoseconds begin = thread_cpu_time();
-    const bool right = password_matches(*users, job.credentials);
+    const bool right = password_matches(*users, credentials);
     const Nanoseconds elapsed = thread_cpu_time() - begin;
-    wipe(job.credentials.password);
-    lock.lock();
-    shared.checking.reset();
-    shared.stats.seconds += to_seconds(elapsed);
-    ++(right ? shared.stats.right : shared.stats.wrong);
-    // Checked against users that were replaced meanwhile: the client asks again.
-    if (shared.users == users) shared.remember(job.digest, right);
-    shared.changes.signal();
-    if (right) continue;
-    shared.changed.wait_for(lock, elapsed * kRestAfterWrong, [&] { return shared.stopping; });
-  }
+    wipe(credentials.password);
+    if (!right) rest = elapsed * kRestAfterWrong;
+    const std::lock_guard lock(counted->mutex);
+    counted->stats.seconds += to_seconds(elapsed);
+    ++(right ? counted->stats.right : counted->stats.wrong);
+    return std::any(right);
+  };
+  const auto reply = worker_.ask(*digest, &client, verify, std::chrono::milliseconds(0));
+  if (reply.state == QueryWorker::State::kRequested) return State::kRequested;
+  const bool* const right = std::any_cast<bool>(&reply.answer);
+  if (right == nullptr) return State::kFull;
+  remember(*digest, *right);
+  return *right ? State::kRight : State::kWrong;
 }
 
 // Wrong passwords, however many, do not displace right ones.
-void PasswordVerifier::Shared::remember(const Digest& digest, bool right) {
-  if (found.size() >= kMostRemembered) {
-    const auto goes =
-        std::min_element(found.begin(), found.end(), [](const auto& a, const auto& b) {
-          return std::pair(a.second.right, a.second.number) <
-                 std::pair(b.second.right, b.second.number);
-        });
-    found.erase(goes);
+void PasswordVerifier::remember(const std::string& digest, bool right) {
+  if (found_.size() >= kMostRemembered) {
+    found_.erase(std::min_element(found_.begin(), found_.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.second.right, a.second.number) <
+             std::pair(b.second.right, b.second.number);
+    }));
   }
-  found[digest] = {right, ++numbers};
-}
-
-bool PasswordVerifier::stop(std::chrono::milliseconds timeout) {
-  {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->queue.clear();
-  }
-  return thread_.stop(timeout);
+  found_[digest] = {right, ++numbers_};
 }
 
 }  // namespace jetmem

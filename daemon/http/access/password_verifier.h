@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks passwords against their bcrypt hashes on a thread of its own, one at a time, because each
-// check takes a tenth of a second or more. Results are remembered by a keyed hash until the users
-// change, so that a client costs one check instead of one for each request.
+// Checks passwords against their bcrypt hashes on a QueryWorker, because each check takes a tenth
+// of a second or more. Results are remembered by a keyed hash until the users change, so that a
+// client costs one check instead of one for each request. The web thread's own.
 //
 // A flood of wrong passwords takes at most a quarter of one CPU, at low priority: after a wrong one
 // the thread rests three times as long as the check took. Each client has few places in the queue,
@@ -10,9 +10,7 @@
 
 #include <array>
 #include <chrono>
-#include <compare>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,10 +19,10 @@
 #include <vector>
 
 #include "base/event_fd.h"
-#include "base/worker_thread.h"
 #include "config/web/web_config.h"
 #include "daemon/http/access/basic_auth.h"
-#include "daemon/http/access/client_key.h"
+#include "daemon/http/client_key.h"
+#include "daemon/http/query_worker.h"
 
 namespace jetmem {
 
@@ -41,8 +39,7 @@ class PasswordVerifier {
     kRight,
     kWrong,
     kRequested,  // it is queued or being checked: ask again after changes()
-    kFull,       // too many are queued, or of this client
-    kNoThread,
+    kFull,       // too many are queued, or of this client; or there is no thread
   };
   struct VerifierStats {
     std::uint64_t right = 0;
@@ -51,9 +48,6 @@ class PasswordVerifier {
   };
 
   PasswordVerifier();
-  ~PasswordVerifier() { stop(std::chrono::milliseconds(0)); }
-  PasswordVerifier(const PasswordVerifier&) = delete;
-  PasswordVerifier& operator=(const PasswordVerifier&) = delete;
 
   // Forgets all results if the users differ from before.
   void set_users(const Users& users);
@@ -61,43 +55,33 @@ class PasswordVerifier {
   State check(const Credentials& credentials, const ClientKey& client);
 
   // Readable when it may be worth asking again.
-  const EventFd& changes() const { return shared_->changes; }
+  const EventFd& changes() const { return worker_.changes(); }
   VerifierStats stats() const;
 
   // Ends the thread. False: a check outlasted `timeout`; the thread is detached and ends by itself.
-  bool stop(std::chrono::milliseconds timeout);
+  bool stop(std::chrono::milliseconds timeout) { return worker_.stop(timeout); }
 
  private:
-  using Digest = std::array<std::uint8_t, 32>;
-  struct Job {
-    Digest digest{};
-    Credentials credentials;
-    ClientKey client;
-  };
   struct Found {
     bool right = false;
     std::uint64_t number = 0;  // in the order of finding
   };
-  struct Shared : WorkerThread::Shared {
-    EventFd changes;
-    std::shared_ptr<const Users> users = std::make_shared<const Users>();
-    std::deque<Job> queue;
-    std::optional<Digest> checking;
-    std::map<Digest, Found> found;
-    std::uint64_t numbers = 0;
+  struct Counted {
+    std::mutex mutex;
     VerifierStats stats;
-
-    void remember(const Digest& digest, bool right);
   };
-  static void run(Shared& shared);
-  // Nothing if GnuTLS fails: then no password is accepted.
-  std::optional<Digest> digest_of(const Credentials& credentials) const;
-  bool start();
+  // A keyed hash of them, for these users. Nothing if GnuTLS fails: then no password is accepted.
+  std::optional<std::string> digest_of(const Credentials& credentials) const;
+  void remember(const std::string& digest, bool right);
 
   std::array<std::uint8_t, 32> key_{};
   bool has_key_ = false;
-  std::shared_ptr<Shared> shared_;
-  WorkerThread thread_;
+  std::shared_ptr<const Users> users_ = std::make_shared<const Users>();
+  std::uint64_t times_set_ = 0;
+  std::map<std::string, Found> found_;
+  std::uint64_t numbers_ = 0;
+  std::shared_ptr<Counted> counted_ = std::make_shared<Counted>();
+  QueryWorker worker_;
 };
 
 // Whether the password is that of the user. Takes as long for users that do not exist.

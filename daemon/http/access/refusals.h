@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/rate_limited_log.h"
 #include "daemon/http/access/access_stats.h"
-#include "daemon/http/access/client_key.h"
+#include "daemon/http/client_key.h"
 #include "daemon/http/web_options.h"
 
 namespace jetmem {

@@ -6,7 +6,6 @@
 
 #include "base/text/text.h"
 #include "base/version.h"
-#include "daemon/http/api/alert_engine_problem.h"
 #include "report/device/newcomers.h"
 
 namespace jetmem {
@@ -45,8 +44,8 @@ ApiAnswer api_error(unsigned code, std::string_view error, std::string_view fix)
           }))};
 }
 
-Api::Api(ApiInputs inputs, const Clock& clock, PageBuffer& pages, AlertsBuffer& alerts,
-         const Readiness& readiness)
+Api::Api(ApiInputs inputs, const Clock& clock, PageBuffer& pages,
+         const Published<AlertsNow>& alerts, const Readiness& readiness)
     : inputs_(std::move(inputs)),
       clock_(clock),
       pages_(pages),
@@ -61,7 +60,7 @@ const Api::Endpoint* Api::find(std::string_view path) {
 }
 
 ApiAnswer Api::answer(const Endpoint& endpoint, std::span<const Parameter> parameters,
-                      const std::string& problem, ApiTimeouts timeout) {
+                      const std::string& problem, const ApiAsker& asker) {
   const Parameters requested(parameters);
   if (const auto known = requested.only(endpoint.parameters); !known) {
     return api_error(400, known.error().message, fix_of(endpoint));
@@ -70,7 +69,7 @@ ApiAnswer Api::answer(const Endpoint& endpoint, std::span<const Parameter> param
     return api_error(503, problem, "systemctl status jetmemd; journalctl -u jetmemd");
   }
   problem_ = problem;
-  timeout_ = timeout;
+  asker_ = asker;
   try {
     return endpoint.view != nullptr ? view(endpoint) : endpoint.answer(*this, requested);
   } catch (const std::exception& error) {
@@ -79,17 +78,17 @@ ApiAnswer Api::answer(const Endpoint& endpoint, std::span<const Parameter> param
   }
 }
 
-std::array<std::uint64_t, 4> Api::newest() {
-  const Page& page = pages_.current();
-  const std::uint64_t sources = inputs_.sources == nullptr ? 0 : inputs_.sources->latest().changes;
-  return {page.cycle, static_cast<std::uint64_t>(page.taken.count()),
-          static_cast<std::uint64_t>(alerts_.latest().evaluated.count()), sources};
+Api::Seen Api::newest() const {
+  return {pages_.current(), alerts_.newest(),
+          inputs_.sources == nullptr ? nullptr : inputs_.sources->newest()};
 }
 
 const DeviceNow& Api::now() {
-  const auto of = newest();
-  if (of == now_of_) return now_;
-  const Page& page = pages_.latest();
+  Seen seen = newest();
+  if (seen == now_of_) return now_;
+  now_of_ = std::move(seen);
+  ++version_;
+  const Page& page = *now_of_.page;
   now_.by = SnapshotOrigin::kDaemon;
   now_.version = kVersion;
   now_.boot_id = inputs_.boot_id;
@@ -98,56 +97,73 @@ const DeviceNow& Api::now() {
   now_.since_boot = to_seconds(page.taken);
   now_.wall = plausible(clock_.wall() - (clock_.boot() - page.taken));
   now_.samples = SampleSet::of(page);
-  if (inputs_.sources != nullptr) {
-    const PublishedSources& published = inputs_.sources->latest();
-    now_.sources = published.sources;
-    add_newcomers(published.newcomers, now_.samples);
+  if (now_of_.sources) {
+    now_.sources = now_of_.sources->sources;
+    add_newcomers(now_of_.sources->newcomers, now_.samples);
   }
-  const AlertsNow& alerts = alerts_.latest();
-  now_.no_alerts = alert_engine_problem(alerts, clock_.boot(), readiness_.timeout());
-  if (now_.no_alerts.empty()) {
-    now_.alerts = alerts_answer(alerts);
+  now_.alerts.reset();
+  now_.no_alerts.clear();
+  if (auto found = alerts()) {
+    now_.alerts = std::move(*found);
   } else {
-    now_.alerts.reset();
+    now_.no_alerts = std::move(found.error().message);
   }
   check_past();
-  now_of_ = of;
   return now_;
 }
 
-std::string Api::late(HistoryQueryWorker::State state) {
+Result<AlertsAnswer> Api::alerts() const {
+  // Missed evaluations before the last result is too old to be shown.
+  constexpr int kMissedSteps = 3;
+  const std::shared_ptr<const AlertsNow> alerts = alerts_.newest();
+  if (!alerts->texts) return fail(Errc::kAbsent, "the rules have not been evaluated yet");
+  const Nanoseconds age = clock_.boot() - alerts->evaluated;
+  if (age <= readiness_.timeout() + kMissedSteps * alerts->texts->interval) {
+    return alerts_answer(*alerts);
+  }
+  return fail(Errc::kUnavailable, "the rules were last evaluated " + whole_seconds(age) +
+                                      " ago; it is unknown what fires now");
+}
+
+std::vector<std::shared_ptr<const ProgramText>> Api::texts() const {
+  if (inputs_.texts == nullptr) return {};
+  return inputs_.texts->newest();
+}
+
+std::string whole_seconds(Nanoseconds t) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(t).count()) + " s";
+}
+
+std::string Api::late(QueryWorker::State state) {
   ++timeouts_;
   std::string out = "the history does not answer";
-  if (state == HistoryQueryWorker::State::kNoThread) return out + ": no thread could be started";
+  if (state == QueryWorker::State::kNoThread) return out + ": no thread could be started";
   if (const auto requested = query_worker_.query_age()) {
-    out += state == HistoryQueryWorker::State::kRequested ? ": asked "
-                                                          : ": another question was asked ";
+    out += state == QueryWorker::State::kRequested ? ": asked " : ": another question was asked ";
     out += whole_seconds(*requested) + " ago";
-    if (state == HistoryQueryWorker::State::kStuck) out += ", its disk may hang";
+    if (state == QueryWorker::State::kStuck) out += ", its disk may hang";
   }
   return out;
 }
 
 ApiAnswer Api::on_query_worker(const std::string& key, std::function<ApiAnswer()> make,
                                bool for_all) {
-  using Asker = HistoryQueryWorker::Asker;
-  using State = HistoryQueryWorker::State;
-  const Asker asker =
-      for_all ? Asker::kItself : (timeout_.is_local ? Asker::kLocal : Asker::kRemote);
-  HistoryQueryWorker::Reply reply = query_worker_.ask(
-      key, asker, [make = std::move(make)] { return std::any(make()); }, timeout_.wait);
+  using State = QueryWorker::State;
+  QueryWorker::Reply reply = query_worker_.ask(
+      key, for_all ? nullptr : &asker_.client,
+      [make = std::move(make)](Nanoseconds&) { return std::any(make()); }, asker_.wait);
   if (reply.state == State::kAnswered) {
     query_duration_ = reply.elapsed;
     if (auto* const answer = std::any_cast<ApiAnswer>(&reply.answer)) return std::move(*answer);
     return api_error(500, "no answer could be made of the history");
   }
-  if (reply.state == State::kRequested && timeout_.may_recur) {
+  if (reply.state == State::kRequested && asker_.may_recur) {
     ApiAnswer out;
     out.later = true;
     return out;
   }
   if (reply.state == State::kFull) {
-    ++queue_full_;
+    queue_full_ = true;
     return api_error(503, "too many questions wait for the history", "ask again in a second");
   }
   return api_error(503, late(reply.state), "ask again in a second; journalctl -u jetmemd");
@@ -157,19 +173,15 @@ Nanoseconds pause_after(Nanoseconds cost, Nanoseconds least) {
   return std::max(least, std::min(kPauseForCost * cost, kLongestPause));
 }
 
-std::optional<ApiAnswer> Api::kept(const CachedBody& body, Nanoseconds rest) {
-  const Nanoseconds pause = pause_after(body.cost, rest);
-  const bool is_good = clock_.mono() - body.made < pause || body.components == newest();
+std::optional<ApiAnswer> Api::kept(const CachedBody& body, Nanoseconds rest) const {
+  const bool is_good = clock_.mono() - body.made < pause_after(body.cost, rest) ||
+                       (body.version == version_ && newest() == now_of_);
   if (!is_good || !body.text) return std::nullopt;
-  return ApiAnswer{200, body.text, false, body.generation};
+  return ApiAnswer{200, body.text};
 }
 
 ApiAnswer Api::keep(CachedBody& body, ApiAnswer answer, Nanoseconds cost) {
-  body.text = answer.body;
-  answer.generation = ++body.generation;
-  body.components = now_of_;
-  body.made = clock_.mono();
-  body.cost = cost;
+  body = {answer.body, version_, clock_.mono(), cost};
   return answer;
 }
 
@@ -177,8 +189,9 @@ ApiAnswer Api::view(const Endpoint& endpoint) {
   CachedBody& body = views_[endpoint.path];
   if (auto answer = kept(body, endpoint.rest)) return std::move(*answer);
   const Nanoseconds begin = clock_.mono();
-  ApiAnswer answer = api_text(endpoint.view(now()));
-  return keep(body, std::move(answer), clock_.mono() - begin);
+  auto text = endpoint.view(*this);
+  if (!text) return api_error(503, text.error().message);
+  return keep(body, api_text(std::move(*text)), clock_.mono() - begin);
 }
 
 ApiAnswer Api::no_history() const {
@@ -186,8 +199,8 @@ ApiAnswer Api::no_history() const {
 }
 
 bool Api::has_metric(const std::string& name) {
-  const Page& page = pages_.latest();
-  return page.layout && page.layout->text().find("# TYPE " + name + " ") != std::string::npos;
+  const auto page = pages_.newest();
+  return page->layout && page->layout->text().find("# TYPE " + name + " ") != std::string::npos;
 }
 
 AnswerFrom Api::from() const {

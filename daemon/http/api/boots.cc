@@ -23,7 +23,9 @@ ApiAnswer api_boots(Api& api, const Parameters& /*parameters*/) {
       history = tl::unexpected(std::move(ok.error()));
     }
   };
-  if (api.texts() != nullptr) api.texts()->each(take);
+  for (const auto& source : api.texts()) {
+    for (const auto& [path, text] : source->files) take(path, text);
+  }
   return api_text(boots_json(boots_answer(api.from(), std::move(history), marks, nullptr)));
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All pages of the API but /api/v1/alerts, which has its own text of errors
-// (daemon/http/server/pages.cc).
+// All pages of the API.
 
 #include "daemon/http/api/api.h"
 #include "report/answers/cma_answer.h"
@@ -21,24 +20,36 @@ constexpr std::array<std::string_view, 6> kEventsParameters{"from", "to",     "c
 constexpr std::array kEndpoints{
     Api::Endpoint{.path = "/api/v1/status",
                   .is_of_now = true,
-                  .view = [](const DeviceNow& now) { return status_json(status_answer(now)); }},
+                  .view = [](Api& api) -> Result<std::string> {
+                    return status_json(status_answer(api.now()));
+                  }},
     Api::Endpoint{.path = "/api/v1/top",
                   .is_of_now = true,
-                  .view = [](const DeviceNow& now) { return top_json(top_answer(now, {})); }},
-    Api::Endpoint{.path = "/api/v1/cma",
-                  .is_of_now = true,
-                  .view = [](const DeviceNow& now) { return cma_json(cma_answer(now)); }},
+                  .view = [](Api& api) -> Result<std::string> {
+                    return top_json(top_answer(api.now(), {}));
+                  }},
     Api::Endpoint{
-        .path = "/api/v1/fragmentation",
+        .path = "/api/v1/cma",
         .is_of_now = true,
-        .view = [](const DeviceNow& now) { return fragmentation_json(fragmentation_answer(now)); }},
+        .view = [](Api& api) -> Result<std::string> { return cma_json(cma_answer(api.now())); }},
+    Api::Endpoint{.path = "/api/v1/fragmentation",
+                  .is_of_now = true,
+                  .view = [](Api& api) -> Result<std::string> {
+                    return fragmentation_json(fragmentation_answer(api.now()));
+                  }},
     Api::Endpoint{.path = "/api/v1/thermal",
                   .is_of_now = true,
-                  .view = [](const DeviceNow& now) { return thermal_json(thermal_answer(now)); }},
-    Api::Endpoint{.path = "/api/v1/now",
+                  .view = [](Api& api) -> Result<std::string> {
+                    return thermal_json(thermal_answer(api.now()));
+                  }},
+    Api::Endpoint{.path = "/api/v1/alerts",
                   .is_of_now = true,
-                  .view = device_now_json,
-                  .rest = std::chrono::milliseconds(250)},
+                  .view = [](Api& api) { return api.alerts().map(alerts_json); }},
+    Api::Endpoint{
+        .path = "/api/v1/now",
+        .is_of_now = true,
+        .view = [](Api& api) -> Result<std::string> { return device_now_json(api.now()); },
+        .rest = std::chrono::milliseconds(250)},
     Api::Endpoint{.path = "/api/v1/doctor", .is_of_now = true, .answer = api_doctor},
     Api::Endpoint{
         .path = "/api/v1/history", .parameters = kHistoryParameters, .answer = api_history},

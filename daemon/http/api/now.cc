@@ -54,21 +54,20 @@ void Api::check_past() {
   requested.most = DeviceNow::kMaxEvents;
   const bool query_boot = boot_query_ < Nanoseconds(0) ||
                           now - boot_query_ >= (now_.boot == 0 ? kNoBootRest : kBootRest);
-  HistoryQueryWorker::Reply reply = query_worker_.ask(
-      "now", HistoryQueryWorker::Asker::kItself,
-      [history = inputs_.history, requested, query_boot, boot_id = inputs_.boot_id] {
+  QueryWorker::Reply reply = query_worker_.ask(
+      "now", nullptr,
+      [history = inputs_.history, requested, query_boot, boot_id = inputs_.boot_id](Nanoseconds&) {
         return std::any(past_now(*history, requested, query_boot, boot_id));
       },
       kTimeout);
-  if (reply.state != HistoryQueryWorker::State::kAnswered) {
+  if (reply.state != QueryWorker::State::kAnswered) {
     const std::string why = late(reply.state);
     if (past_seen_ >= Nanoseconds(0) && now - past_seen_ <= kOldest) return;
     now_.events.clear();
     now_.no_events = why;
     return;
   }
-  const Nanoseconds cost = reply.elapsed;
-  past_pause_ = pause_after(cost, kPastRest);
+  past_pause_ = pause_after(reply.elapsed, kPastRest);
   past_seen_ = now;
   auto* const past = std::any_cast<PastNow>(&reply.answer);
   now_.events.clear();

@@ -15,8 +15,9 @@ ApiAnswer api_texts(Api& api, const Parameters& /*parameters*/) {
   Json out = Json::object();
   std::size_t size = 0;
   std::size_t left_out = 0;
-  if (api.texts() != nullptr) {
-    api.texts()->each([&](const std::string& path, const std::string& text) {
+  for (const auto& source : api.texts()) {
+    left_out += source->left_out;
+    for (const auto& [path, text] : source->files) {
       Json value(text);
       size += value.dump(-1, ' ', false, Json::error_handler_t::replace).size();
       if (size <= kMost) {
@@ -24,8 +25,7 @@ ApiAnswer api_texts(Api& api, const Parameters& /*parameters*/) {
       } else {
         ++left_out;
       }
-    });
-    left_out += api.texts()->left_out();
+    }
   }
   // A number, not a text: clients that look for texts skip it.
   if (left_out > 0) out["omitted"] = left_out;

@@ -11,18 +11,17 @@ void Gate::set_rules(std::shared_ptr<const AccessRules> rules) {
 }
 
 std::optional<Answer> Gate::check(const Request& request) {
-  if (request.client.is_local()) return std::nullopt;
+  if (request.asker.client.is_local()) return std::nullopt;
   if (!rules_ || rules_->users.empty()) return check_host(request);
   if (request.authorization.empty()) return refuse(AuthFailure::kMissing, request);
   const auto credentials = parse_basic_auth(request.authorization);
   if (!credentials) return refuse(AuthFailure::kWrong, request);
-  switch (verifier_.check(*credentials, request.client)) {
+  switch (verifier_.check(*credentials, request.asker.client)) {
     case PasswordVerifier::State::kRight:
       return std::nullopt;
     case PasswordVerifier::State::kWrong:
       return refuse(AuthFailure::kWrong, request);
     case PasswordVerifier::State::kFull:
-    case PasswordVerifier::State::kNoThread:
       return put_off(request);
     case PasswordVerifier::State::kRequested:
       break;
@@ -38,7 +37,7 @@ std::optional<Answer> Gate::check(const Request& request) {
 std::optional<Answer> Gate::check_host(const Request& request) {
   if (rules_ && rules_->tls) return std::nullopt;
   if (hosts_.allows_host(request.host, request.on_loopback)) return std::nullopt;
-  refusals_.refused(Refusal::kHost, request.client);
+  refusals_.refused(Refusal::kHost, request.asker.client);
   Answer out = text_answer(421,
                            "The Host header is not a name of this device. Use localhost or an "
                            "address, or add the name to http.hosts in its settings.\n");
@@ -48,7 +47,7 @@ std::optional<Answer> Gate::check_host(const Request& request) {
 }
 
 Answer Gate::refuse(AuthFailure why, const Request& request) {
-  refusals_.auth_failed(why, request.client);
+  refusals_.auth_failed(why, request.asker.client);
   Answer out = text_answer(401, why == AuthFailure::kMissing ? "A user and password are required.\n"
                                                              : "Wrong user or password.\n");
   out.add("WWW-Authenticate", "Basic realm=\"jetmem\", charset=\"UTF-8\"");
@@ -56,7 +55,7 @@ Answer Gate::refuse(AuthFailure why, const Request& request) {
 }
 
 Answer Gate::put_off(const Request& request) {
-  refusals_.refused(Refusal::kPasswordQueue, request.client);
+  refusals_.refused(Refusal::kPasswordQueue, request.asker.client);
   Answer out = text_answer(503, "Too many passwords wait to be checked; try again.\n");
   out.add("Retry-After", "2");
   return out;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// gzip of /metrics and of the API's answers: JSON shrinks to a tenth, and slow links carry it.
+// gzip of answers: a page or JSON shrinks to a tenth, and slow links carry it.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,30 +25,11 @@ class Gzip {
   std::unique_ptr<libdeflate_compressor, Free> compressor_;
 };
 
-class GzipTexts {
- public:
-  // Shorter texts gain nothing; longer ones would hold up the web thread.
-  static constexpr std::size_t kLeast = 1'024;
-  static constexpr std::size_t kMost = 1U << 20;
-
-  // `gzip` must outlive this object.
-  explicit GzipTexts(Gzip& gzip) : gzip_(gzip) {}
-
-  // Compresses each text once for as long as it exists, however many clients request it. Null: its
-  // size is outside of the limits, or out of memory.
-  std::shared_ptr<const std::string> of(const std::shared_ptr<const std::string>& text);
-
- private:
-  struct Kept {
-    std::weak_ptr<const std::string> text;
-    std::shared_ptr<const std::string> gzip;
-  };
-  Gzip& gzip_;
-  std::array<Kept, 8> kept_;
-  std::size_t next_ = 0;
-};
-
 // The text of one gzip member, `size` bytes long. Nothing: out of memory, or not such a member.
 std::optional<std::string> gunzip(std::string_view gzip, std::size_t size);
+
+// Whether the client takes gzip by its header Accept-Encoding (RFC 9110, 12.5.3): it is named, or
+// all are, with another weight than 0.
+bool accepts_gzip(std::string_view accept_encoding);
 
 }  // namespace jetmem

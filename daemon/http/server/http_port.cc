@@ -21,8 +21,8 @@
 namespace jetmem {
 namespace {
 
-// So few that a flood of connections does not starve the other ports.
-constexpr int kAcceptAtOnce = 16;
+// Connections accepted, and requests of each answered: a flood does not starve the other ports.
+constexpr int kAtOnce = 16;
 constexpr int kSendBuffer = 128 << 10;  // bytes; the kernel doubles it
 constexpr Nanoseconds kAcceptPause = std::chrono::seconds(1);
 // How long a request waits for the history.
@@ -32,9 +32,6 @@ constexpr Nanoseconds kAskAgain = std::chrono::milliseconds(250);
 // all the time, so a client that sends half of one would use a whole CPU. The poll notices at once
 // what does arrive.
 constexpr Nanoseconds kHandshakePause = std::chrono::milliseconds(20);
-constexpr int kRunsInHandshake = 4;
-// The machine's clock: the daemon's may run faster, with --speed.
-Nanoseconds now_of_wait() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 // Past libmicrohttpd, which may have no memory left for an answer's headers.
 void send_too_large(MHD_Connection* handle, const Connection& connection) {
@@ -120,7 +117,7 @@ struct HttpPort::Calls {
       }
     } catch (const std::exception&) {
       // No exception crosses C; a connection that we know nothing of is not served.
-      ++port.unanswered_;
+      ++port.failures_;
     }
   }
   // Called when a request's first line is complete.
@@ -149,8 +146,10 @@ struct HttpPort::Calls {
     auto& port = *static_cast<HttpPort*>(self);
     if (Connection* const its = connection_of(connection)) {
       its->answer.reset();
-      its->is_waiting = its->is_suspended = false;
-      port.connections_.finished(*its, now_of_wait());
+      its->waits_since.reset();
+      its->at_gate = false;
+      its->asks_again = Connection::kNever;
+      port.connections_.finished(*its, steady_now());
       if (!std::exchange(its->in_headers, false) || its->is_cut) return;
       its->is_last = true;
       // Otherwise the client ended it.
@@ -198,34 +197,37 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_parameter, &parameters);
     request.parameters = parameters;
     if (port.answer(connection, *its, request)) return MHD_YES;
-    ++port.unanswered_;
+    ++port.failures_;
     return MHD_NO;
   } catch (const std::exception&) {
-    ++static_cast<HttpPort*>(self)->unanswered_;
+    ++static_cast<HttpPort*>(self)->failures_;
     return MHD_NO;  // closes this connection; no exception crosses C
   }
 }
 
 bool HttpPort::answer(MHD_Connection* handle, Connection& connection, Request& request) {
-  request.timeout = timeout_of(connection);
-  request.client = connection.client;
+  const Nanoseconds now = steady_now();
+  const Nanoseconds waited = now - connection.waits_since.value_or(now);
+  request.asker = {connection.client, std::chrono::milliseconds(0),
+                   connection.at_gate || waited < kMaxTimeout};
+  if (connection.at_gate) request.waited_for_gate = waited;
   request.authorization = header_of(handle, MHD_HTTP_HEADER_AUTHORIZATION);
   request.host = header_of(handle, MHD_HTTP_HEADER_HOST);
   request.on_loopback = is_loopback(listener_.address());
-  if (connection.is_waiting && connection.at_gate) {
-    request.waited_for_gate = now_of_wait() - connection.waits_since;
-  }
   const Answer answer = shared_.responder(request);
-  if (answer.later) {
-    wait(connection, answer.at_gate);
-    return true;
-  }
-  return send_answer(handle, connection, answer);
+  if (!answer.later) return send_answer(handle, connection, answer);
+  // Or it has passed the gate and now waits for the history.
+  if (connection.at_gate != answer.at_gate) connection.waits_since = now;
+  if (!connection.waits_since) connection.waits_since = now;
+  connection.at_gate = answer.at_gate;
+  connection.asks_again = now + kAskAgain;
+  MHD_suspend_connection(handle);
+  return true;
 }
 
 bool HttpPort::send_answer(MHD_Connection* handle, Connection& connection, const Answer& answer) {
   connection.is_last = connection.is_last || answer.close;
-  connections_.answered(connection, answer.body->size(), now_of_wait());
+  connections_.answered(connection, answer.body->size(), steady_now());
   connection.answer = answer.body;
   return send(handle, answer);
 }
@@ -306,7 +308,8 @@ Connection* HttpPort::connection_of(MHD_Connection* handle) {
 void HttpPort::begin(MHD_Connection* handle, void** context) {
   *context = nullptr;
   const int fd = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-  Connection& connection = connections_.open(handle, fd, accepted_, now_of_wait());
+  Connection& connection =
+      connections_.open(handle, fd, accepted_.value_or(ClientKey()), steady_now());
   *context = &connection;
   if (!tls_) return;
   const MHD_ConnectionInfo* info =
@@ -320,11 +323,11 @@ void HttpPort::end(Connection& connection) {
   if (connection.is_counted) {
     // Counted already.
   } else if (connection.in_handshake() || handshake.client_refused) {
-    const auto why = handshake.client_refused               ? HandshakeFailure::kClientCertificate
-                     : connection.deadline <= now_of_wait() ? HandshakeFailure::kTimeout
-                                                            : HandshakeFailure::kOther;
+    const auto why = handshake.client_refused              ? HandshakeFailure::kClientCertificate
+                     : connection.deadline <= steady_now() ? HandshakeFailure::kTimeout
+                                                           : HandshakeFailure::kOther;
     shared_.refusals.handshake_failed(why, connection.client, handshake.details);
-  } else if (!is_adding_ && is_refused_by_library(connection)) {
+  } else if (!accepted_ && is_refused_by_library(connection)) {
     shared_.refusals.refused(Refusal::kBadRequest, connection.client);
   }
   connections_.close(&connection);
@@ -337,7 +340,7 @@ bool HttpPort::is_refused_by_library(const Connection& connection) const {
     return false;
   }
   // Silent for too long; or with TLS, whose end of a connection is no end of the socket.
-  if (tls_ || now_of_wait() - connection.since >= options_.idle_timeout) return false;
+  if (tls_ || steady_now() - connection.since >= options_.idle_timeout) return false;
   // The client ended it.
   char byte = 0;
   const ssize_t n = ::recv(connection.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -349,7 +352,7 @@ void HttpPort::refuse_as_malformed(const Connection& connection) {
   try {
     shared_.refusals.refused(Refusal::kBadRequest, connection.client);
   } catch (const std::exception&) {
-    ++unanswered_;
+    ++failures_;
   }
 }
 
@@ -379,12 +382,10 @@ void HttpPort::cut(Connection& connection, Refusal why) {
   cut(connection);
 }
 
-bool HttpPort::cut_overdue() {
-  bool out = false;
-  const Nanoseconds now = now_of_wait();
+void HttpPort::cut_overdue() {
+  const Nanoseconds now = steady_now();
   for (const auto& each : connections_.all()) {
     if (each->is_cut || each->deadline > now) continue;
-    out = true;
     if (each->phase == Connection::Phase::kAnswer) {
       cut(*each, Refusal::kSlowReader);
     } else if (each->in_handshake()) {
@@ -393,7 +394,6 @@ bool HttpPort::cut_overdue() {
       cut(*each, Refusal::kSlowRequest);
     }
   }
-  return out;
 }
 
 bool HttpPort::make_room(const ClientKey& client) {
@@ -415,114 +415,77 @@ void HttpPort::add_unread(std::set<const std::string*>& bodies) const {
   }
 }
 
-ApiTimeouts HttpPort::timeout_of(const Connection& connection) {
-  ApiTimeouts out;
-  out.is_local = connection.client.is_local();
-  out.wait = std::chrono::milliseconds(0);
-  out.may_recur = !connection.is_waiting || connection.at_gate ||
-                  now_of_wait() - connection.waits_since < kMaxTimeout;
-  return out;
-}
-
-void HttpPort::wait(Connection& connection, bool at_gate) {
-  const Nanoseconds now = now_of_wait();
-  // Or it has passed the gate and now waits for the history.
-  if (!connection.is_waiting || connection.at_gate != at_gate) connection.waits_since = now;
-  connection.is_waiting = true;
-  connection.at_gate = at_gate;
-  connection.suspended_since = now;
-  connection.is_suspended = true;
-  MHD_suspend_connection(connection.handle);
-}
-
 void HttpPort::wake(Connection& connection) {
-  if (std::exchange(connection.is_suspended, false)) MHD_resume_connection(connection.handle);
+  if (std::exchange(connection.asks_again, Connection::kNever) == Connection::kNever) return;
+  MHD_resume_connection(connection.handle);
 }
 
-bool HttpPort::wake_waiting(bool has_changes) {
-  bool woken = false;
-  const Nanoseconds now = now_of_wait();
+void HttpPort::wake_waiting(bool has_changes) {
+  const Nanoseconds now = steady_now();
   for (const auto& each : connections_.all()) {
-    if (!each->is_suspended || (!has_changes && now - each->suspended_since < kAskAgain)) continue;
-    wake(*each);
-    woken = true;
+    if (has_changes || each->asks_again <= now) wake(*each);
   }
-  return woken;
 }
 
-int HttpPort::listen_fd(Nanoseconds now) const {
-  if (now < accept_again_) return -1;
+int HttpPort::listen_fd() const {
   // Full of connections that are being closed: the next serve() makes room.
-  if (is_full()) return -1;
-  return listener_.fd();
+  return is_full() || steady_now() < accept_again_ ? -1 : listener_.fd();
 }
 
-Nanoseconds HttpPort::timeout(Nanoseconds now) const {
-  Nanoseconds out{-1};
+Nanoseconds HttpPort::next_call() const {
+  const Nanoseconds now = steady_now();
+  Nanoseconds out = now < accept_again_ ? accept_again_ : Connection::kNever;
+  for (const auto& each : connections_.all()) {
+    if (!each->is_cut) out = std::min({out, each->deadline, each->asks_again});
+  }
   MHD_UNSIGNED_LONG_LONG milliseconds = 0;
-  if (MHD_get_timeout(daemon_, &milliseconds) == MHD_YES) {
-    out = std::chrono::milliseconds(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, 3'600'000));
-    if (milliseconds == 0 && connections_.has_handshake()) {
-      out = std::clamp(served_ + kHandshakePause - now_of_wait(), Nanoseconds(0), kHandshakePause);
-    }
-  }
-  const auto until = [&out](Nanoseconds moment) {
-    if (moment == Connections::kNever) return;
-    const Nanoseconds left = std::max(Nanoseconds(0), moment - now_of_wait());
-    if (out < Nanoseconds(0) || left < out) out = left;
-  };
-  until(connections_.next_deadline());
-  const bool has_sleepers = std::any_of(connections_.all().begin(), connections_.all().end(),
-                                        [](const auto& each) { return each->is_suspended; });
-  if (has_sleepers && (out < Nanoseconds(0) || kAskAgain < out)) out = kAskAgain;
-  if (now < accept_again_ && (out < Nanoseconds(0) || accept_again_ - now < out)) {
-    out = accept_again_ - now;
-  }
-  return out;
+  if (MHD_get_timeout(daemon_, &milliseconds) != MHD_YES) return out;
+  if (milliseconds == 0 && connections_.has_handshake())
+    return std::min(out, now + kHandshakePause);
+  constexpr MHD_UNSIGNED_LONG_LONG kHour = 3'600'000;
+  return std::min(out, now + std::chrono::milliseconds(std::min(milliseconds, kHour)));
 }
 
-bool HttpPort::accept_waiting(Nanoseconds now) {
-  for (int i = 0; i < kAcceptAtOnce && !is_full(); ++i) {
+void HttpPort::accept_waiting() {
+  for (int i = 0; i < kAtOnce && listen_fd() >= 0; ++i) {
     sockaddr_storage from{};
     socklen_t length = sizeof from;
     const int fd = ::accept4(listener_.fd(), reinterpret_cast<sockaddr*>(&from), &length,
                              SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) {
-      if (errno == EINTR || errno == ECONNABORTED) continue;
-      if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
-      accept_again_ = now + kAcceptPause;
-      return false;
+    if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+    if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    MHD_Result added = MHD_NO;
+    if (fd >= 0) {
+      accepted_ = client_key(from);
+      if (!make_room(*accepted_)) {
+        accepted_.reset();
+        ::close(fd);
+        continue;
+      }
+      // What a slow reader has not read stays with us, where it is bounded, not in the kernel.
+      ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
+      sockaddr_storage peer{};
+      peer.ss_family = is_unix() ? AF_UNIX : AF_INET;
+      // Closes the socket when it fails.
+      added = MHD_add_connection(daemon_, fd, reinterpret_cast<sockaddr*>(&peer), sizeof(sockaddr));
+      accepted_.reset();
     }
-    accepted_ = client_key(from);
-    if (!make_room(accepted_)) {
-      ::close(fd);
-      continue;
-    }
-    // What a slow reader has not read stays with us, where it is bounded, not in the kernel.
-    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
-    sockaddr_storage peer{};
-    peer.ss_family = is_unix() ? AF_UNIX : AF_INET;
-    is_adding_ = true;
-    // Closes the socket when it fails.
-    const MHD_Result added =
-        MHD_add_connection(daemon_, fd, reinterpret_cast<sockaddr*>(&peer), sizeof(sockaddr));
-    is_adding_ = false;
-    if (added != MHD_YES) {
-      accept_again_ = now + kAcceptPause;
-      return false;
-    }
+    if (added == MHD_YES) continue;
+    accept_again_ = steady_now() + kAcceptPause;
+    ++failures_;
   }
-  return true;
 }
 
-void HttpPort::serve() {
+void HttpPort::serve(bool has_changes) {
+  accept_waiting();
+  cut_overdue();
+  wake_waiting(has_changes);
   // An answered request may leave the next, pipelined one in memory, unseen by poll.
-  for (int i = 0; i < (connections_.has_handshake() ? kRunsInHandshake : kAcceptAtOnce); ++i) {
+  for (int i = 0; i < kAtOnce; ++i) {
     MHD_run(daemon_);
     MHD_UNSIGNED_LONG_LONG milliseconds = 0;
     if (MHD_get_timeout(daemon_, &milliseconds) != MHD_YES || milliseconds != 0) break;
   }
-  served_ = now_of_wait();
 }
 
 }  // namespace jetmem

@@ -3,21 +3,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
+#include <functional>
 #include <utility>
 
 #include "base/text/text.h"
-#include "daemon/http/api/alert_engine_problem.h"
-#include "daemon/http/server/content_encoding.h"
 
 namespace jetmem {
 namespace {
 
 constexpr const char* kExposition = "text/plain; version=0.0.4; charset=utf-8";
-constexpr const char* kJson = "application/json";
 
 std::string no_such_page() {
-  std::string out = "No such page. There are / /runbooks/ /metrics /api/v1/alerts";
+  std::string out = "No such page. There are / /runbooks/ /metrics";
   for (const Api::Endpoint& each : Api::endpoints()) out.append(" ").append(each.path);
   return out + " /healthz /readyz\n";
 }
@@ -36,12 +33,15 @@ bool has_copy(std::string_view if_none_match, std::string_view etag) {
 // Names the body; without one where the client has it already.
 bool send_copy(const Request& request, Answer& answer, std::string etag) {
   answer.etag = std::move(etag);
-  answer.add("Vary", "Accept-Encoding");
   if (!has_copy(request.if_none_match, answer.etag)) return false;
   answer.code = 304;
   answer.body = std::make_shared<const std::string>();
   return true;
 }
+
+// Shorter texts gain nothing by gzip; longer ones would hold up the web thread.
+constexpr std::size_t kLeastPacked = 1'024;
+constexpr std::size_t kMostPacked = 1U << 20;
 
 }  // namespace
 
@@ -65,6 +65,12 @@ Answer text_answer(unsigned code, std::string text) {
 Answer Pages::answer(const Request& request) {
   Answer out = route(request);
   if (out.later) return out;
+  if (has_room_ && !has_room_(request, out)) {
+    out = text_answer(503,
+                      "Slow readers hold as many answers as they may; ask again, or for a "
+                      "shorter one.\n");
+    out.add("Retry-After", "2");
+  }
   out.add("Cache-Control", "no-store");
   out.add("X-Content-Type-Options", "nosniff");
   // No page of another site may embed it.
@@ -81,7 +87,6 @@ Answer Pages::route(const Request& request) {
     return out;
   }
   if (request.path == "/metrics") return metrics_page(request);
-  if (request.path == "/api/v1/alerts") return alerts_page(request);
   if (request.path == "/healthz") return health_page();
   if (request.path == "/readyz") return readiness_page();
   if (const Asset* const asset = find_asset(request.path)) return asset_page(*asset, request);
@@ -95,21 +100,17 @@ Answer Pages::route(const Request& request) {
 Answer Pages::asset_page(const Asset& asset, const Request& request) {
   Answer out;
   out.add("Cache-Control", "no-cache");
+  out.add("Vary", "Accept-Encoding");
   if (send_copy(request, out, asset.etag)) return out;
   out.add("Content-Type", asset.type);
   out.add("Content-Security-Policy", kPolicy);
   out.add("Referrer-Policy", "no-referrer");
-  const bool packed = prefers_gzip(request.accept_encoding);
+  const bool packed = accepts_gzip(request.accept_encoding);
   if (packed) out.add("Content-Encoding", "gzip");
-  // One copy for all clients that read it now.
-  std::weak_ptr<const std::string>& kept = asset_bodies_[{asset.path, packed}];
-  out.body = kept.lock();
-  if (out.body) return out;
   std::optional<std::string> text =
       packed ? std::string(asset.gzip) : gunzip(asset.gzip, asset.size);
   if (!text) return text_answer(500, "out of memory for this page\n");
   out.body = std::make_shared<const std::string>(std::move(*text));
-  kept = out.body;
   return out;
 }
 
@@ -121,11 +122,10 @@ Nanoseconds Pages::age(const Page& page) const {
 }
 
 Answer Pages::metrics_page(const Request& request) {
-  const Page& page = buffer_.current();
-  const bool is_filled = page.taken >= Nanoseconds(0);
-  const Nanoseconds age = this->age(page);
+  const std::shared_ptr<const Page> page = buffer_.current();
+  const bool is_filled = page->taken >= Nanoseconds(0);
+  const Nanoseconds age = this->age(*page);
   const bool stalled = age > readiness_.timeout();
-  const Page* served = is_filled && !stalled ? &page : nullptr;
 
   // This request is not counted yet: the page shows those before it.
   tail_.clear();
@@ -135,10 +135,10 @@ Answer Pages::metrics_page(const Request& request) {
   out.add("Content-Type", kExposition);
   out.add("Vary", "Accept-Encoding");
   std::string& text = unread(plain_);
-  if (served != nullptr) render_text(*served, text);
+  if (!stalled) render_text(*page, text);
   text.append(tail_);
   out.body = plain_;
-  if (prefers_gzip(request.accept_encoding) && gzip_.compress(text, unread(compressed_))) {
+  if (accepts_gzip(request.accept_encoding) && gzip_.compress(text, unread(compressed_))) {
     out.add("Content-Encoding", "gzip");
     out.body = compressed_;
   }
@@ -153,65 +153,35 @@ std::string& Pages::unread(std::shared_ptr<std::string>& buffer) {
 }
 
 std::string Pages::sampling_problem() {
-  const Page& page = buffer_.latest();
-  const Nanoseconds age = this->age(page);
+  const std::shared_ptr<const Page> page = buffer_.newest();
+  const Nanoseconds age = this->age(*page);
   if (age > readiness_.timeout()) {
     return "sampling has stopped: last page " + whole_seconds(age) + " ago, limit " +
            whole_seconds(readiness_.timeout());
   }
-  return page.taken < Nanoseconds(0) ? "nothing has been read yet" : std::string();
-}
-
-std::string Pages::new_run() {
-  std::random_device random;
-  std::string out(16, '0');
-  write_hex(std::uint64_t{random()} << 32 | random(), out);
-  return out;
-}
-
-void Pages::send_json(const Request& request, Answer& answer, std::uint64_t generation) {
-  if (answer.code == 200 && generation > 0 &&
-      send_copy(request, answer, "W/\"" + run_ + "-" + std::to_string(generation) + "\"")) {
-    return;
-  }
-  answer.add("Content-Type", kJson);
-  answer.add("Vary", "Accept-Encoding");
-  if (!answer.body || !prefers_gzip(request.accept_encoding)) return;
-  auto packed = gzip_texts_.of(answer.body);
-  if (!packed) return;
-  answer.body = std::move(packed);
-  answer.add("Content-Encoding", "gzip");
+  return page->taken < Nanoseconds(0) ? "nothing has been read yet" : std::string();
 }
 
 Answer Pages::api_page(const Api::Endpoint& endpoint, const Request& request) {
-  ApiAnswer answer = api_.answer(endpoint, request.parameters, sampling_problem(), request.timeout);
+  ApiAnswer answer = api_.answer(endpoint, request.parameters, sampling_problem(), request.asker);
   Answer out;
   out.later = answer.later;
+  if (out.later) return out;
   out.code = answer.code;
   out.body = std::move(answer.body);
-  send_json(request, out, answer.generation);
+  out.add("Vary", "Accept-Encoding");
+  if (out.code == 200) {
+    std::string etag = "W/\"0123456789abcdef\"";
+    write_hex(std::hash<std::string>()(*out.body), std::span(etag).subspan(3, 16));
+    if (send_copy(request, out, std::move(etag))) return out;
+  }
   if (out.code == 503) out.add("Retry-After", "1");
-  return out;
-}
-
-// What was evaluated before the loop stalled may no longer be so.
-Answer Pages::alerts_page(const Request& request) {
-  const Nanoseconds age = this->age(buffer_.latest());
-  if (age > readiness_.timeout()) {
-    return text_answer(503, sampling_problem() + "; it is unknown which alerts fire\n");
-  }
-  const AlertsNow& now = alerts_.latest();
-  const std::string problem = alert_engine_problem(now, clock_.boot(), readiness_.timeout());
-  if (!problem.empty()) return text_answer(503, problem + "\n");
-  if (!alerts_body_ || now.evaluated != alerts_evaluated_ || now.texts != alerts_texts_) {
-    alerts_body_ = std::make_shared<const std::string>(alerts_json(alerts_answer(now)));
-    alerts_evaluated_ = now.evaluated;
-    ++alerts_generation_;
-    alerts_texts_ = now.texts;
-  }
-  Answer out;
-  out.body = alerts_body_;
-  send_json(request, out, alerts_generation_);
+  out.add("Content-Type", "application/json");
+  if (out.body->size() < kLeastPacked || out.body->size() > kMostPacked) return out;
+  auto packed = std::make_shared<std::string>();
+  if (!accepts_gzip(request.accept_encoding) || !gzip_.compress(*out.body, *packed)) return out;
+  out.add("Content-Encoding", "gzip");
+  out.body = std::move(packed);
   return out;
 }
 

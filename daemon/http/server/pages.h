@@ -3,8 +3,9 @@
 #pragma once
 
 #include <array>
-#include <map>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,12 +13,11 @@
 
 #include "base/clock.h"
 #include "config/web/web_config.h"
-#include "daemon/http/access/client_key.h"
 #include "daemon/http/api/api.h"
 #include "daemon/http/page_buffer.h"
+#include "daemon/http/published.h"
 #include "daemon/http/server/gzip.h"
 #include "daemon/http/server/web_metrics.h"
-#include "daemon/http/triple_buffer.h"
 #include "daemon/http/web_options.h"
 #include "daemon/readiness.h"
 #include "page/assets.h"
@@ -30,12 +30,11 @@ struct Request {
   std::string_view accept_encoding{};
   std::string_view if_none_match{};
   std::span<const Parameter> parameters{};  // of the query; only the API looks at them
-  ApiTimeouts timeout{};                    // with the history
+  ApiAsker asker{};
   // For the gate (daemon/http/server/gate.h) only.
   std::string_view authorization{};
   std::string_view host{};
   bool on_loopback = false;  // it came to a loopback address
-  ClientKey client{};
   Nanoseconds waited_for_gate{0};
 };
 
@@ -63,32 +62,31 @@ Answer text_answer(unsigned code, std::string text);
 
 class Pages {
  public:
-  Pages(const Clock& clock, PageBuffer& buffer, AlertsBuffer& alerts, const Readiness& readiness,
-        WebMetrics& metrics, ApiInputs inputs = {})
+  // Whether there is memory for an answer until its client has read it.
+  using HasRoom = std::function<bool(const Request&, const Answer&)>;
+
+  Pages(const Clock& clock, PageBuffer& buffer, const Published<AlertsNow>& alerts,
+        const Readiness& readiness, WebMetrics& metrics, ApiInputs inputs = {},
+        HasRoom has_room = {})
       : clock_(clock),
         buffer_(buffer),
-        alerts_(alerts),
         readiness_(readiness),
         metrics_(metrics),
-        api_(std::move(inputs), clock, buffer, alerts, readiness),
-        run_(new_run()) {}
+        has_room_(std::move(has_room)),
+        api_(std::move(inputs), clock, buffer, alerts, readiness) {}
 
   Answer answer(const Request& request);
   Api& api() { return api_; }
+  const Api& api() const { return api_; }
 
  private:
   Answer route(const Request& request);
   Answer metrics_page(const Request& request);
   static std::string& unread(std::shared_ptr<std::string>& buffer);
-  Answer alerts_page(const Request& request);
-  // `generation`: of the body, as in ApiAnswer.
-  void send_json(const Request& request, Answer& answer, std::uint64_t generation);
   Answer api_page(const Api::Endpoint& endpoint, const Request& request);
   Answer asset_page(const Asset& asset, const Request& request);
   Answer health_page();
   Answer readiness_page();
-  // A word that no other run of the daemon has.
-  static std::string new_run();
   // The age of the newest page, or how long there has been none.
   Nanoseconds age(const Page& page) const;
   // Why there are no current samples; empty: there are.
@@ -98,23 +96,14 @@ class Pages {
 
   const Clock& clock_;
   PageBuffer& buffer_;
-  AlertsBuffer& alerts_;
   const Readiness& readiness_;
   WebMetrics& metrics_;
+  const HasRoom has_room_;
   Api api_;
   Gzip gzip_;
   std::shared_ptr<std::string> plain_;  // the last body of /metrics
   std::shared_ptr<std::string> compressed_;
-  GzipTexts gzip_texts_{gzip_};
-  std::map<std::pair<std::string_view, bool>, std::weak_ptr<const std::string>> asset_bodies_;
   std::string tail_;
-  // Of a evaluation step, rendered once however often it is asked for.
-  std::shared_ptr<const std::string> alerts_body_;
-  std::shared_ptr<const AlertsTexts> alerts_texts_;
-  Nanoseconds alerts_evaluated_{0};
-  std::uint64_t alerts_generation_ = 0;
-  // Tells this run's bodies from those of an earlier one.
-  const std::string run_;
   // Age counts from here until there is a page.
   const Nanoseconds started_ = clock_.boot();
 };

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/text/text.h"
+#include "daemon/http/http_text.h"
 
 namespace jetmem {
 namespace {
@@ -16,22 +17,9 @@ namespace {
 // ": " and the end of the line.
 constexpr std::size_t kAroundField = 4;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// `text` in lower case.
-bool begins_with(std::string_view name, std::string_view text) {
-  return name.size() >= text.size() &&
-         std::equal(text.begin(), text.end(), name.begin(),
-                    [](char wanted, char c) { return wanted == lower(c); });
-}
-
-bool is_name(std::string_view name, std::string_view text) {
-  return name.size() == text.size() && begins_with(name, text);
-}
-
 // tchar of RFC 9110.
 bool is_token_char(char c) {
-  return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') ||
+  return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
          std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
 
@@ -166,17 +154,17 @@ void RequestCheck::add_header(std::string_view name, std::string_view value) {
       std::any_of(value.begin(), value.end(), is_control)) {
     is_malformed_ = true;
   }
-  if (is_name(name, "host")) {
+  if (is_same_name(name, "host")) {
     once(has_host_);
-  } else if (is_name(name, "authorization")) {
+  } else if (is_same_name(name, "authorization")) {
     once(has_authorization_);
-  } else if (is_name(name, "connection")) {
-    may_end_ = may_end_ || !is_name(value, "keep-alive");
-  } else if (begins_with(name, "content-length")) {
+  } else if (is_same_name(name, "connection")) {
+    may_end_ = may_end_ || !is_same_name(value, "keep-alive");
+  } else if (has_name_prefix(name, "content-length")) {
     // libmicrohttpd before 1.0 appends a folded line to the name instead of the value.
     once(has_length_);
-    if (!is_name(name, "content-length") || value != "0") is_malformed_ = true;
-  } else if (begins_with(name, "transfer-encoding") || begins_with(name, "expect")) {
+    if (!is_same_name(name, "content-length") || value != "0") is_malformed_ = true;
+  } else if (has_name_prefix(name, "transfer-encoding") || has_name_prefix(name, "expect")) {
     is_malformed_ = true;
   }
 }

@@ -23,65 +23,62 @@ constexpr std::chrono::milliseconds kQueryTimeout{300};
 // So that what is to be seen then is so.
 constexpr Nanoseconds kLittleLater = std::chrono::milliseconds(10);
 
-int poll_timeout(Nanoseconds timeout) {
-  if (timeout < Nanoseconds(0)) return -1;
-  // Upwards: a wake-up before the time would find nothing to do and come again.
-  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
-}
-
-Answer no_room() {
-  Answer out = text_answer(503,
-                           "Slow readers hold as many answers as they may; ask again, or for a "
-                           "shorter one.\n");
-  out.add("Retry-After", "2");
-  return out;
-}
-
 }  // namespace
 
-Web::Web(WebOptions options, const Clock& clock, PageBuffer& buffer, AlertsBuffer& alerts,
-         const Readiness& readiness, OnListen on_listen, ApiInputs inputs, OnHistory on_history)
+Web::Web(WebOptions options, const Clock& clock, PageBuffer& buffer,
+         const Published<AlertsNow>& alerts, const Readiness& readiness, OnListen on_listen,
+         ApiInputs inputs, OnHistory on_history)
     : options_(std::move(options)),
-      clock_(clock),
       on_listen_(std::move(on_listen)),
       on_history_(std::move(on_history)),
-      pages_(clock, buffer, alerts, readiness, metrics_, std::move(inputs)),
+      pages_(clock, buffer, alerts, readiness, metrics_, std::move(inputs),
+             [this](const Request& request, const Answer& answer) {
+               return has_room(request, answer);
+             }),
       refusals_(clock, options_.log),
       gate_(refusals_, options_.hosts),
-      responder_([this](const Request& request) { return answer(request); }),
-      shared_{options_, responder_, refusals_} {
+      shared_{options_, [this](const Request& request) { return answer(request); }, refusals_} {
   metrics_.set_access(refusals_.stats());
 }
 
 Answer Web::answer(const Request& request) {
-  if (auto stopped = gate_.check(request)) {
-    if (!stopped->later) {
-      metrics_.count_request(request.path, stopped->code);
-      if (gate_.rules() != nullptr) stopped->more = gate_.rules()->headers;
+  std::optional<Answer> out = gate_.check(request);
+  if (out && !out->later) metrics_.count_request(request.path, out->code);
+  if (!out) {
+    count();
+    out = pages_.answer(request);
+    if (pages_.api().take_queue_full()) {
+      refusals_.refused(Refusal::kHistoryQueue, request.asker.client);
     }
-    return std::move(*stopped);
   }
-  metrics_.set_connections(connections());
+  if (gate_.rules() != nullptr && !request.asker.client.is_local()) {
+    out->more = gate_.rules()->headers;
+  }
+  return std::move(*out);
+}
+
+// What the web thread's own series show.
+void Web::count() {
   AccessStats& stats = refusals_.stats();
   stats.buffered_bytes = unread_bytes();
   const PasswordVerifier::VerifierStats passwords = gate_.worker().stats();
   stats.passwords_right = passwords.right;
   stats.passwords_wrong = passwords.wrong;
   stats.password_seconds = passwords.seconds;
-  Answer out = pages_.answer(request);
-  if (out.later) return out;
-  if (pages_.api().take_queue_full() > 0) {
-    refusals_.refused(Refusal::kHistoryQueue, request.client);
+  unsigned connections = 0;
+  for (const Endpoint& endpoint : endpoints_) {
+    if (endpoint.port) connections += endpoint.port->connections();
   }
-  const std::size_t most = request.client.is_local() ? kMostUnreadWithLocal : kMostUnread;
-  if (out.body->size() > kSmallAnswer && stats.buffered_bytes > 0 &&
-      unread_bytes(out.body.get()) > most) {
-    refusals_.refused(Refusal::kResponseMemory, request.client);
-    metrics_.count_instead(request.path, out.code, 503);
-    out = no_room();
-  }
-  if (gate_.rules() != nullptr && !request.client.is_local()) out.more = gate_.rules()->headers;
-  return out;
+  metrics_.set_connections(connections);
+}
+
+bool Web::has_room(const Request& request, const Answer& answer) {
+  if (answer.body->size() <= kSmallAnswer || refusals_.stats().buffered_bytes == 0) return true;
+  const bool is_local = request.asker.client.is_local();
+  const std::size_t most = is_local ? kMostUnreadWithLocal : kMostUnread;
+  if (unread_bytes(answer.body.get()) <= most) return true;
+  refusals_.refused(Refusal::kResponseMemory, request.asker.client);
+  return false;
 }
 
 std::size_t Web::unread_bytes(const std::string* added) const {
@@ -93,14 +90,6 @@ std::size_t Web::unread_bytes(const std::string* added) const {
   std::size_t out = 0;
   for (const std::string* const each : bodies) out += each->size();
   return out;
-}
-
-unsigned Web::connections() const {
-  unsigned all = 0;
-  for (const Endpoint& endpoint : endpoints_) {
-    if (endpoint.port) all += endpoint.port->connections();
-  }
-  return all;
 }
 
 Result<std::vector<Error>> Web::start() {
@@ -142,33 +131,22 @@ bool Web::stop() {
   return !history_abandoned_;
 }
 
-std::vector<ListenAddress> Web::addresses() const {
-  const std::lock_guard lock(addresses_mutex_);
-  return addresses_;
-}
-
 void Web::publish_addresses() {
-  std::vector<ListenAddress> now;
+  auto now = std::make_shared<std::vector<ListenAddress>>();
   for (const Endpoint& endpoint : endpoints_) {
-    if (endpoint.port) now.push_back(endpoint.port->address());
+    if (endpoint.port) now->push_back(endpoint.port->address());
   }
-  const std::lock_guard lock(addresses_mutex_);
-  addresses_ = std::move(now);
-}
-
-bool Web::must_stay_closed(const Endpoint& endpoint) const {
-  return access_files_ && gate_.rules() == nullptr &&
-         endpoint.needed.family != ListenAddress::Family::kUnix;
+  addresses_.publish(std::move(now));
 }
 
 std::optional<Error> Web::open(Endpoint& endpoint) {
   Result<std::unique_ptr<HttpPort>> port;
-  if (must_stay_closed(endpoint)) {
+  const bool is_unix = endpoint.needed.family == ListenAddress::Family::kUnix;
+  const AccessRules* const rules = is_unix ? nullptr : gate_.rules();
+  if (access_files_ && !is_unix && rules == nullptr) {
     port = fail(Errc::kUnavailable, "listen on " + endpoint.needed.text() + ": stays closed, as " +
                                         printable(options_.web_config) + " cannot be used");
   } else {
-    const bool is_unix = endpoint.needed.family == ListenAddress::Family::kUnix;
-    const AccessRules* const rules = is_unix ? nullptr : gate_.rules();
     port = HttpPort::open(endpoint.needed, shared_, rules == nullptr ? nullptr : rules->tls);
   }
   if (port) {
@@ -176,19 +154,19 @@ std::optional<Error> Web::open(Endpoint& endpoint) {
     return std::nullopt;
   }
   metrics_.count_listen_failure();
-  endpoint.retry_at = clock_.mono() + options_.listen_retry;
+  endpoint.retry_at = steady_now() + options_.listen_retry;
   endpoint.problem = port.error().message;
   return std::move(port).error();
 }
 
-void Web::retry(Nanoseconds now) {
+void Web::retry() {
   for (Endpoint& endpoint : endpoints_) {
-    if (endpoint.port || now < endpoint.retry_at) continue;
+    if (endpoint.port || steady_now() < endpoint.retry_at) continue;
     const std::string before = endpoint.problem;
     const auto error = open(endpoint);
-    if (!error) publish_addresses();
-    const bool is_new_event = !error || error->message != before;
-    if (is_new_event && on_listen_) on_listen_(endpoint.needed, error);
+    if (error && error->message == before) continue;
+    publish_addresses();
+    if (on_listen_) on_listen_(endpoint.needed, error);
   }
 }
 
@@ -228,68 +206,52 @@ void Web::check_history() {
   if (on_history_) on_history_(stuck);
 }
 
-Nanoseconds Web::timeout(Nanoseconds now) {
-  Nanoseconds out{-1};
-  const auto at_most = [&out](Nanoseconds t) {
-    if (t >= Nanoseconds(0) && (out < Nanoseconds(0) || t < out)) out = t;
-  };
+// Until something is due, for poll; negative: nothing is.
+int Web::poll_timeout() const {
+  const Nanoseconds now = steady_now();
+  Nanoseconds next = Connection::kNever;
   for (const Endpoint& endpoint : endpoints_) {
-    if (endpoint.port) {
-      at_most(endpoint.port->timeout(now));
-    } else {
-      at_most(std::max(Nanoseconds(0), endpoint.retry_at - now));
-    }
+    next = std::min(next, endpoint.port ? endpoint.port->next_call() : endpoint.retry_at);
   }
-  if (history_stuck_) return out;
-  if (const auto requested = pages_.api().worker().query_age()) {
-    at_most(std::max<Nanoseconds>(Nanoseconds(0), HistoryQueryWorker::kStuck - *requested) +
-            kLittleLater);
-  }
-  return out;
+  const auto age = pages_.api().worker().query_age();
+  if (age && !history_stuck_)
+    next = std::min(next, now + (QueryWorker::kStuck - *age) + kLittleLater);
+  if (next == Connection::kNever) return -1;
+  // Upwards: a wake-up before the time would find nothing to do and come again.
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now);
+  return static_cast<int>(std::max<std::int64_t>(0, left.count()));
 }
 
 void Web::run() {
   std::vector<pollfd> polled;
-  HistoryQueryWorker& worker = pages_.api().worker();
+  const auto add = [&](int fd) { polled.push_back({fd, POLLIN, 0}); };
+  const EventFd& history = pages_.api().worker().changes();
+  const EventFd& passwords = gate_.worker().changes();
   while (true) {
-    Nanoseconds now = clock_.mono();
     polled.clear();
-    polled.push_back({stop_.get(), POLLIN, 0});
-    polled.push_back({worker.changes().get(), POLLIN, 0});
-    polled.push_back({gate_.worker().changes().get(), POLLIN, 0});
-    polled.push_back({access_files_ ? access_files_->changes().get() : -1, POLLIN, 0});
-    const std::size_t first = polled.size();
+    // poll skips negative descriptors.
+    for (const int fd : {stop_.get(), history.get(), passwords.get()}) add(fd);
+    add(access_files_ ? access_files_->changes().get() : -1);
     for (const Endpoint& endpoint : endpoints_) {
-      // poll skips negative descriptors.
-      polled.push_back({endpoint.port ? endpoint.port->events_fd() : -1, POLLIN, 0});
-      polled.push_back({endpoint.port ? endpoint.port->listen_fd(now) : -1, POLLIN, 0});
+      add(endpoint.port ? endpoint.port->events_fd() : -1);
+      add(endpoint.port ? endpoint.port->listen_fd() : -1);
     }
-    const int ready = ::poll(polled.data(), polled.size(), poll_timeout(timeout(now)));
+    ::poll(polled.data(), polled.size(), poll_timeout());
     if (polled[0].revents != 0) return;
-    now = clock_.mono();
-    if (polled[1].revents != 0) worker.changes().clear();
-    if (polled[2].revents != 0) gate_.worker().changes().clear();
-    const bool has_update = polled[1].revents != 0 || polled[2].revents != 0;
-    if (polled[3].revents != 0) access_files_->changes().clear();
-    for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-      if (!endpoints_[i].port) continue;
-      HttpPort& port = *endpoints_[i].port;
-      const bool has_events = polled[first + 2 * i].revents != 0;
-      const bool has_clients = polled[first + 2 * i + 1].revents != 0;
-      if (has_clients && !port.accept_waiting(now)) metrics_.count_accept_failure();
-      // Without any input it is a timeout, and whose it was each finds out for itself.
-      const bool is_due = ready <= 0 || port.timeout(now) == Nanoseconds(0);
-      const bool has_cut = port.cut_overdue();
-      const bool come_again = port.wake_waiting(has_update);
-      if (has_events || has_clients || is_due || has_cut || come_again) port.serve();
-      for (unsigned n = port.take_unanswered(); n > 0; --n) metrics_.count_accept_failure();
+    history.clear();
+    passwords.clear();
+    for (Endpoint& endpoint : endpoints_) {
+      if (!endpoint.port) continue;
+      endpoint.port->serve(polled[1].revents != 0 || polled[2].revents != 0);
+      metrics_.count_accept_failures(endpoint.port->take_failures());
     }
     if (access_files_ && polled[3].revents != 0) {
+      access_files_->changes().clear();
       take_access();
       publish_addresses();
     }
     check_history();
-    retry(now);
+    retry();
   }
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The web thread: the page, /metrics, /api/v1/..., /healthz and /readyz over HTTP, read-only.
 //
-// One thread polls everything and sleeps when nothing happens. What it shares with the loop is
-// lock-free: the boxes of pages, alerts, sources and texts, the readiness, and a word to stop. So a
-// slow client cannot hold up the loop, and a stuck loop cannot keep the web thread from saying so.
+// One thread polls everything and sleeps when nothing happens. What the loop publishes it takes
+// behind mutexes that are held for the copy of a pointer: a slow client cannot hold up the loop,
+// and a stuck loop cannot keep the web thread from saying so.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,11 +19,11 @@
 #include "daemon/http/access/access_files.h"
 #include "daemon/http/access/refusals.h"
 #include "daemon/http/page_buffer.h"
+#include "daemon/http/published.h"
 #include "daemon/http/server/gate.h"
 #include "daemon/http/server/http_port.h"
 #include "daemon/http/server/pages.h"
 #include "daemon/http/server/web_metrics.h"
-#include "daemon/http/triple_buffer.h"
 #include "daemon/http/web_options.h"
 #include "daemon/readiness.h"
 
@@ -47,9 +46,9 @@ class Web {
   using OnHistory = std::function<void(bool stuck)>;
 
   // All references must outlive this object.
-  Web(WebOptions options, const Clock& clock, PageBuffer& buffer, AlertsBuffer& alerts,
-      const Readiness& readiness, OnListen on_listen, ApiInputs inputs = {},
-      OnHistory on_history = {});
+  Web(WebOptions options, const Clock& clock, PageBuffer& buffer,
+      const Published<AlertsNow>& alerts, const Readiness& readiness, OnListen on_listen,
+      ApiInputs inputs = {}, OnHistory on_history = {});
   ~Web() { stop(); }
   Web(const Web&) = delete;
   Web& operator=(const Web&) = delete;
@@ -66,32 +65,30 @@ class Web {
   void reload_access();
 
   // Where it listens now, with real port numbers. For any thread.
-  std::vector<ListenAddress> addresses() const;
+  std::vector<ListenAddress> addresses() const { return *addresses_.newest(); }
 
  private:
   struct Endpoint {
     ListenAddress needed;
     std::unique_ptr<HttpPort> port;  // null: not listening
     std::string problem;             // as last logged
-    Nanoseconds retry_at{0};
+    Nanoseconds retry_at{0};         // steady_now()
   };
   Answer answer(const Request& request);
+  bool has_room(const Request& request, const Answer& answer);
   // Nullopt: it listens.
   std::optional<Error> open(Endpoint& endpoint);
-  // TCP addresses without rules for them.
-  bool must_stay_closed(const Endpoint& endpoint) const;
   void take_access();
   void run();
-  void retry(Nanoseconds now);
+  void retry();
   void check_history();
-  unsigned connections() const;
+  void count();
   // Of answers that clients have not read, and this one; each body counts once.
   std::size_t unread_bytes(const std::string* added = nullptr) const;
-  Nanoseconds timeout(Nanoseconds now);
+  int poll_timeout() const;
   void publish_addresses();
 
   const WebOptions options_;
-  const Clock& clock_;
   const OnListen on_listen_;
   const OnHistory on_history_;
   WebMetrics metrics_;
@@ -99,16 +96,13 @@ class Web {
   Refusals refusals_;
   Gate gate_;
   std::unique_ptr<AccessFiles> access_files_;  // null: no web configuration is named
-  Responder responder_;
   HttpPort::Shared shared_;
   std::vector<Endpoint> endpoints_;  // the web thread's while it runs
   bool history_stuck_ = false;       // as last logged
   bool history_abandoned_ = false;
   EventFd stop_;
   WorkerThread thread_;
-
-  mutable std::mutex addresses_mutex_;  // guards addresses_
-  std::vector<ListenAddress> addresses_;
+  Published<std::vector<ListenAddress>> addresses_;
 };
 
 }  // namespace jetmem

@@ -74,13 +74,6 @@ void WebMetrics::write_http(SampleWriter& out) const {
   if (access_ != nullptr) write_access(out, *access_);
 }
 
-void WebMetrics::count_instead(std::string_view path, unsigned counted, unsigned code) {
-  const std::size_t p = std::min(index_of(kPaths, path), kPaths.size() - 1);
-  const std::size_t c = index_of(kCodes, counted);
-  if (c < kCodes.size() && requests_[p][c] > 0) --requests_[p][c];
-  count_request(path, code);
-}
-
 void WebMetrics::render(Nanoseconds page_age, bool stalled, std::string& out) {
   {
     SampleWriter writer(table_, section_, Nanoseconds(0));

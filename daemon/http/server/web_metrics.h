@@ -29,10 +29,8 @@ class WebMetrics {
   WebMetrics() : section_(table_.add_section("web")) {}
 
   void count_request(std::string_view path, unsigned code);
-  // One that was counted was answered otherwise in the end.
-  void count_instead(std::string_view path, unsigned counted, unsigned code);
   void count_listen_failure() { ++listen_failures_; }
-  void count_accept_failure() { ++accept_failures_; }
+  void count_accept_failures(unsigned count) { accept_failures_ += count; }
   void set_history(bool stuck, std::uint64_t timeouts) {
     history_stuck_ = stuck;
     history_timeouts_ = timeouts;

@@ -17,12 +17,13 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 void publish(PageBuffer& buffer) {
-  buffer.back().cycle = buffer.cycle();
-  buffer.publish();
+  auto page = std::make_shared<Page>();
+  page->cycle = buffer.cycle();
+  buffer.publish(std::move(page));
 }
 
 bool is_requested(const PageBuffer& buffer) {
-  pollfd request{buffer.requests(), POLLIN, 0};
+  pollfd request{buffer.requests().get(), POLLIN, 0};
   return ::poll(&request, 1, 0) == 1;
 }
 
@@ -39,18 +40,18 @@ TEST(PageBuffer, WhoAsksGetsThePageOfTheNewestCycle) {
   std::thread loop([&] {
     while (!stop) {
       buffer.next_cycle();
-      pollfd request{buffer.requests(), POLLIN, 0};
+      pollfd request{buffer.requests().get(), POLLIN, 0};
       if (::poll(&request, 1, 1) != 1) continue;
+      buffer.requests().clear();
       publish(buffer);
       ++filled;
-      buffer.reply();
     }
   });
   std::uint64_t last = 0;
   int late = 0;
   for (int i = 0; i < 200; ++i) {
     const std::uint64_t newest = buffer.cycle();
-    const std::uint64_t shown = buffer.current().cycle;
+    const std::uint64_t shown = buffer.current()->cycle;
     if (shown < newest) ++late;
     EXPECT_GE(shown, last);
     last = shown;
@@ -68,7 +69,7 @@ TEST(PageBuffer, ACurrentPageIsNotAskedForAgain) {
   PageBuffer buffer;
   buffer.next_cycle();
   publish(buffer);
-  EXPECT_EQ(buffer.current().cycle, 1U);
+  EXPECT_EQ(buffer.current()->cycle, 1U);
   EXPECT_FALSE(is_requested(buffer));
 }
 
@@ -78,18 +79,17 @@ TEST(PageBuffer, ALoopThatHangsIsWaitedForOnce) {
   publish(buffer);
   buffer.next_cycle();
   std::uint64_t shown = 0;
-  EXPECT_GE(time_of([&] { shown = buffer.current().cycle; }), PageBuffer::kTimeout / 2);
+  EXPECT_GE(time_of([&] { shown = buffer.current()->cycle; }), PageBuffer::kTimeout / 2);
   EXPECT_EQ(shown, 1U) << "the page that is there";
-  EXPECT_LT(time_of([&] { shown = buffer.current().cycle; }), PageBuffer::kTimeout / 2);
+  EXPECT_LT(time_of([&] { shown = buffer.current()->cycle; }), PageBuffer::kTimeout / 2);
   EXPECT_EQ(shown, 1U);
   EXPECT_TRUE(is_requested(buffer));
   // It answers late.
   publish(buffer);
-  buffer.reply();
-  EXPECT_EQ(buffer.current().cycle, 2U);
-  // And is asked again from its next cycle on: an old reply is not taken for one to this request.
+  EXPECT_EQ(buffer.current()->cycle, 2U);
+  // And is asked again from its next cycle on.
   buffer.next_cycle();
-  EXPECT_GE(time_of([&] { shown = buffer.current().cycle; }), PageBuffer::kTimeout / 2);
+  EXPECT_GE(time_of([&] { shown = buffer.current()->cycle; }), PageBuffer::kTimeout / 2);
   EXPECT_EQ(shown, 2U);
 }
 

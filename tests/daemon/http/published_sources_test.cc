@@ -21,11 +21,11 @@ class PublishedSourcesTest : public testing::Test {
                                          Sampler::Options{});
     clock_.advance(std::chrono::seconds(100));
   }
-  static std::vector<std::string> reported(ProgramTextsBuffer& buffer) {
+  static std::vector<std::string> reported(const ProgramTexts& texts) {
     std::vector<std::string> out;
-    buffer.each([&](const std::string& path, const std::string& text) {
-      out.push_back(path + "=" + text);
-    });
+    for (const auto& source : texts.newest()) {
+      for (const auto& [path, text] : source->files) out.push_back(path + "=" + text);
+    }
     return out;
   }
 
@@ -36,67 +36,57 @@ class PublishedSourcesTest : public testing::Test {
   std::unique_ptr<Sampler> sampler_;
 };
 
-TEST_F(PublishedSourcesTest, StatesAreReportedWhenTheyChange) {
-  SourceStatesBuffer buffer;
-  EXPECT_TRUE(buffer.latest().sources.empty());
-  buffer.notify(*sampler_);
-  ASSERT_EQ(buffer.latest().sources.size(), 2U);
-  EXPECT_EQ(buffer.latest().sources[0].state, "pending");
-  EXPECT_EQ(buffer.latest().changes, 1U);
+TEST_F(PublishedSourcesTest, StatesAreThoseOfTheSampler) {
+  const auto first = [&] { return sources_now(*sampler_).sources.at(0); };
+  EXPECT_EQ(sources_now(*sampler_).sources.size(), 2U);
+  EXPECT_EQ(first().state, "pending");
 
   sampler_->collect(0);
-  buffer.notify(*sampler_);
-  EXPECT_EQ(buffer.latest().sources[0].state, "absent");
-  EXPECT_NE(buffer.latest().sources[0].reason, "");
+  EXPECT_EQ(first().state, "absent");
+  EXPECT_NE(first().reason, "");
 
   tree_.write("proc/meminfo", "MemTotal: 4 kB\nMemFree: 4 kB\n");
   sampler_->collect(0);
-  buffer.notify(*sampler_);
-  const SourceNow& now = buffer.latest().sources[0];
+  const SourceNow now = first();
   EXPECT_EQ(now.name, "meminfo");
   EXPECT_EQ(now.state, "ok");
   EXPECT_EQ(now.reason, "");
   EXPECT_EQ(now.interval_seconds, 1);
   EXPECT_FALSE(now.stale);
-  const std::uint64_t changes = buffer.latest().changes;
-  for (int i = 0; i < 5; ++i) {
-    sampler_->collect(0);
-    buffer.notify(*sampler_);
-  }
-  EXPECT_EQ(buffer.latest().changes, changes);
+  sampler_->collect(0);
+  EXPECT_EQ(first(), now);
 
   clock_.advance(std::chrono::seconds(60));
   sampler_->finish_cycle();
-  buffer.notify(*sampler_);
-  EXPECT_TRUE(buffer.latest().sources[0].stale);
+  EXPECT_TRUE(first().stale);
 }
 
 TEST_F(PublishedSourcesTest, TextsOfProgramsAreKept) {
-  ProgramTextsBuffer buffer(*sampler_);
-  EXPECT_TRUE(reported(buffer).empty());
+  ProgramTexts texts(*sampler_);
+  EXPECT_TRUE(reported(texts).empty());
   Snapshot snapshot;
   snapshot.add("/run/a", "one\n", 0);
   snapshot.add("/run/denied", "", EACCES);
-  buffer.notify("tegrastats", &snapshot);
-  EXPECT_EQ(reported(buffer), std::vector<std::string>{"/run/a=one\n"});
-  buffer.notify("meminfo", &snapshot);  // read, unknown by a program
-  EXPECT_EQ(reported(buffer).size(), 1U);
+  texts.take("tegrastats", &snapshot);
+  EXPECT_EQ(reported(texts), std::vector<std::string>{"/run/a=one\n"});
+  texts.take("meminfo", &snapshot);  // read, unknown by a program
+  EXPECT_EQ(reported(texts).size(), 1U);
 
   snapshot.clear();
   snapshot.add("/run/b", "two\n", 0);
-  buffer.notify("tegrastats", &snapshot);
-  EXPECT_EQ(reported(buffer), std::vector<std::string>{"/run/b=two\n"});
-  buffer.notify("tegrastats", nullptr);
-  EXPECT_TRUE(reported(buffer).empty());
+  texts.take("tegrastats", &snapshot);
+  EXPECT_EQ(reported(texts), std::vector<std::string>{"/run/b=two\n"});
+  texts.take("tegrastats", nullptr);
+  EXPECT_TRUE(reported(texts).empty());
 }
 
 TEST_F(PublishedSourcesTest, ATextBeyondTheBoundIsLeftOutWhole) {
-  ProgramTextsBuffer buffer(*sampler_);
+  ProgramTexts texts(*sampler_);
   Snapshot snapshot;
-  snapshot.add("/run/long", std::string(ProgramTextsBuffer::kMaxBytes + 1, 'x'), 0);
+  snapshot.add("/run/long", std::string(ProgramTexts::kMaxBytes + 1, 'x'), 0);
   snapshot.add("/run/short", "y", 0);
-  buffer.notify("tegrastats", &snapshot);
-  EXPECT_EQ(reported(buffer), std::vector<std::string>{"/run/short=y"});
+  texts.take("tegrastats", &snapshot);
+  EXPECT_EQ(reported(texts), std::vector<std::string>{"/run/short=y"});
 }
 
 }  // namespace

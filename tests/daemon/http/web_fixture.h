@@ -53,8 +53,9 @@ class WebServerTest : public testing::Test {
       SampleWriter out(table_, section_, Nanoseconds(0));
       for (int n = 0; n < series; ++n) out.put(kManySeries, 4096.0 * n, n, "Normal");
     }
-    fill_page(table_, clock_.boot(), ++round_, buffer_.back());
-    buffer_.publish();
+    auto page = std::make_shared<Page>();
+    fill_page(table_, clock_.boot(), ++round_, *page);
+    buffer_.publish(std::move(page));
     readiness_.beat(clock_.boot());
     readiness_.set_sources(6, 6);
   }
@@ -96,7 +97,7 @@ class WebServerTest : public testing::Test {
   std::size_t section_ = table_.add_section("test");
   std::uint64_t round_ = 0;
   PageBuffer buffer_;
-  AlertsBuffer alerts_;
+  Published<AlertsNow> alerts_;
   Readiness readiness_;
   WebOptions options_;
   std::vector<std::string> failures_;

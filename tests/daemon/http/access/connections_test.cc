@@ -54,23 +54,16 @@ class ConnectionsTest : public testing::Test {
   Connections all_{{seconds(10), seconds(5)}};
 };
 
-TEST_F(ConnectionsTest, ATricklingRequestHasADeadline) {
-  Connection& slow = open("192.0.2.1", seconds(100));
-  EXPECT_EQ(all_.next_deadline(), seconds(110));
-  slow.is_cut = true;
-  EXPECT_EQ(all_.next_deadline(), Connections::kNever);
-}
-
-TEST_F(ConnectionsTest, NoDeadlineWhileTheAnswerIsMade) {
+TEST_F(ConnectionsTest, EachPhaseHasItsDeadlineButWhileTheAnswerIsMade) {
   Connection& one = open("192.0.2.1", seconds(0));
+  EXPECT_EQ(one.deadline, seconds(10));
   all_.requested(one);
-  EXPECT_EQ(all_.next_deadline(), Connections::kNever);
+  EXPECT_EQ(one.deadline, Connection::kNever);
   all_.answered(one, 320 << 10, seconds(20));
-  EXPECT_EQ(all_.next_deadline(), seconds(20 + 10 + 10));  // 32 KiB a second are enough
+  EXPECT_EQ(one.deadline, seconds(20 + 10 + 10));  // 32 KiB a second are enough
   all_.finished(one, seconds(30));
-  EXPECT_EQ(all_.next_deadline(), seconds(30 + 5 + 10));
+  EXPECT_EQ(one.deadline, seconds(30 + 5 + 10));
   all_.close(&one);
-  EXPECT_EQ(all_.next_deadline(), Connections::kNever);
   EXPECT_EQ(all_.count(), 0U);
 }
 

@@ -185,7 +185,7 @@ class GateTest : public testing::Test {
     gate_.set_rules(rules);
     request_.method = "GET";
     request_.path = "/metrics";
-    request_.client = client();
+    request_.asker.client = client();
   }
 
   ManualClock clock_;
@@ -217,7 +217,7 @@ TEST_F(GateTest, WithoutAPasswordThereIsNothingToSee) {
 }
 
 TEST_F(GateTest, ASocketOfThisMachineIsItsOwnProof) {
-  request_.client = {};
+  request_.asker.client = {};
   EXPECT_FALSE(gate_.check(request_));
 }
 

@@ -8,11 +8,11 @@
 namespace jetmem {
 namespace {
 
-std::shared_ptr<const std::string> text(std::size_t size) {
+std::string text(std::size_t size) {
   std::string out;
   while (out.size() < size) out += "{\"key\": " + std::to_string(out.size()) + "}\n";
   out.resize(size);
-  return std::make_shared<const std::string>(std::move(out));
+  return out;
 }
 
 TEST(Gzip, ComesBackAsItWas) {
@@ -21,7 +21,7 @@ TEST(Gzip, ComesBackAsItWas) {
   for (const std::size_t size : {0U, 1U, 2U, 1'000U, 70'000U}) {
     std::string noise(size, '\0');
     for (char& c : noise) c = static_cast<char>(random());
-    for (const std::string& each : {noise, *text(size)}) {
+    for (const std::string& each : {noise, text(size)}) {
       std::string packed;
       ASSERT_TRUE(gzip.compress(each, packed));
       EXPECT_EQ(gunzip(packed, each.size()), each);
@@ -29,46 +29,30 @@ TEST(Gzip, ComesBackAsItWas) {
   }
 }
 
-TEST(GzipTexts, ComesBackAsItWas) {
-  Gzip gzip;
-  GzipTexts texts(gzip);
-  for (const std::size_t size : {GzipTexts::kLeast, std::size_t{50'000}, GzipTexts::kMost}) {
-    const auto plain = text(size);
-    const auto packed = texts.of(plain);
-    ASSERT_TRUE(packed) << size;
-    EXPECT_LT(packed->size(), size / 2);
-    EXPECT_EQ(gunzip(*packed, size), *plain);
-  }
-}
-
-TEST(GzipTexts, OnlyWhereItIsWorthIt) {
-  Gzip gzip;
-  GzipTexts texts(gzip);
-  EXPECT_EQ(texts.of(text(GzipTexts::kLeast - 1)), nullptr);
-  EXPECT_EQ(texts.of(text(GzipTexts::kMost + 1)), nullptr);
-}
-
-TEST(GzipTexts, OnceForAllWhoAsk) {
-  Gzip gzip;
-  GzipTexts texts(gzip);
-  const auto plain = text(9'000);
-  const auto packed = texts.of(plain);
-  EXPECT_EQ(texts.of(plain), packed);
-  // Another text of the same length, and one that may lie where an older one lay.
-  for (int i = 0; i < 20; ++i) {
-    auto other = std::make_shared<const std::string>(9'000, static_cast<char>('a' + i));
-    EXPECT_EQ(gunzip(*texts.of(other), other->size()), *other);
-  }
-}
-
 TEST(Gunzip, RefusesWhatIsNot) {
   Gzip gzip;
-  const auto packed = GzipTexts(gzip).of(text(5'000));
-  EXPECT_FALSE(gunzip(*packed, 4'999));
-  EXPECT_FALSE(gunzip(*packed, 5'001));
-  EXPECT_FALSE(gunzip(std::string_view(*packed).substr(0, 100), 5'000));
+  std::string packed;
+  ASSERT_TRUE(gzip.compress(text(5'000), packed));
+  EXPECT_FALSE(gunzip(packed, 4'999));
+  EXPECT_FALSE(gunzip(packed, 5'001));
+  EXPECT_FALSE(gunzip(std::string_view(packed).substr(0, 100), 5'000));
   EXPECT_FALSE(gunzip("no gzip at all", 5'000));
   EXPECT_FALSE(gunzip("", 0));
+}
+
+TEST(ContentEncoding, GzipIsSentToWhoTakesIt) {
+  for (const char* yes : {"gzip", "GZIP", "x-gzip", "deflate, gzip", "gzip;q=1.0, identity; q=0.5",
+                          "*", "br;q=1.0, gzip ; q = 0.001", "*;q=0.1", "gzip;q=0.5,*;q=0",
+                          "identity;q=0, *", ",,gzip,,", "identity, gzip;q=0.5"}) {
+    EXPECT_TRUE(accepts_gzip(yes)) << yes;
+  }
+}
+
+TEST(ContentEncoding, AndToNobodyElse) {
+  for (const char* no : {"", "identity", "gzip;q=0", "gzip;q=0.000", "*;q=0", "gzip;q=0, *", "br",
+                         "gzipped", "gzip;q=", "gzip;q=-1", "gzip;q=x", ";q=1", "deflate"}) {
+    EXPECT_FALSE(accepts_gzip(no)) << no;
+  }
 }
 
 }  // namespace

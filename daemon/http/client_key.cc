@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/access/client_key.h"
+#include "daemon/http/client_key.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
