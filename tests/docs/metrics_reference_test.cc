@@ -11,12 +11,11 @@
 #include "daemon/alerts/rule_evaluator.h"
 #include "daemon/capture/incident_capture.h"
 #include "daemon/children/memory_protection.h"
-#include "daemon/http/access/access_stats.h"
-#include "daemon/http/server/web_metrics.h"
+#include "daemon/http/web_metrics.h"
 #include "daemon/parts/children.h"
 #include "daemon/parts/daemon_metrics.h"
-#include "daemon/state/history_feed.h"
 #include "daemon/parts/kernel_log_follower.h"
+#include "daemon/state/history_feed.h"
 #include "daemon/state_file_metrics.h"
 #include "health/registry.h"
 #include "tests/update.h"
@@ -50,8 +49,10 @@ std::string render_reference(const std::vector<MetricGroup>& groups) {
   std::string out =
       "# Metrics\n"
       "\n"
-      "For whoever writes a query, a rule or a panel: every metric that jetmem exports, with its unit,\n"
-      "labels and meaning. Generated from the code (`scripts/update-golden`); a test fails when it is stale.\n"
+      "For whoever writes a query, a rule or a panel: every metric that jetmem exports, with its "
+      "unit,\n"
+      "labels and meaning. Generated from the code (`scripts/update-golden`); a test fails when it "
+      "is stale.\n"
       "\n"
       "A `*` in a name stands for the name that the kernel prints. *Series* is the most that a\n"
       "metric may have; what exceeds it is omitted and counted in\n"
@@ -111,19 +112,18 @@ std::vector<MetricGroup> all_groups() {
   groups.push_back({"The daemon", "jetmem's own cost and how well it works.", daemon_metrics()});
   groups.push_back({"Protection of the daemon", "What keeps jetmemd's memory when memory is short.",
                     memory_protection_metrics()});
-  groups.push_back({"Messages of the site's own", "What messages.directory has.",
-                    KernelLogFollower::metrics()});
+  groups.push_back(
+      {"Messages of the site's own", "What messages.directory has.", KernelLogFollower::metrics()});
   groups.push_back({"State files", "What a restart of jetmemd reads back, one series per file.",
                     kStateFileMetrics});
   for (const auto metrics : program_metrics()) {
     groups.push_back({"Programs that the daemon runs", "Starts, failures and output.", metrics});
   }
   groups.push_back(
-      {"The web server", "Current at each scrape, even when the loop hangs.", web_metrics()});
-  groups.push_back({"Access",
-                    "Also of the web server: refusals, TLS and passwords. What is about the latter "
-                    "two only where http.web_config asks for them.",
-                    access_metrics()});
+      {"The web server",
+       "Current at each scrape, even when the loop hangs. What is about TLS and passwords only "
+       "where http.web_config asks for them.",
+       web_metrics()});
   return groups;
 }
 

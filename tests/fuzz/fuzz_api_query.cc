@@ -12,7 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   static PageBuffer buffer;
   static Published<AlertsNow> alerts;
   static Readiness readiness;
-  static WebMetrics metrics;
+  static const WebLog log;
+  static WebMetrics metrics{clock, log};
   ApiInputs reported;
   reported.history = &history;
   if (history.known.empty()) {

@@ -21,12 +21,11 @@ struct Server {
   PageBuffer buffer;
   Published<AlertsNow> alerts;
   Readiness readiness;
-  WebMetrics metrics;
   WebOptions options;
-  Refusals refusals{clock, options.log};
+  WebMetrics metrics{clock, options.log};
   Pages pages{clock, buffer, alerts, readiness, metrics};
   HttpPort::Shared shared{options, [this](const Request& request) { return pages.answer(request); },
-                          refusals};
+                          metrics};
   std::unique_ptr<HttpPort> port;
 
   Server() {

@@ -31,10 +31,9 @@ struct Served {
   PageBuffer buffer;
   Published<AlertsNow> alerts;
   Readiness readiness;
-  WebMetrics metrics;
   WebLog log = [](LogLevel, const std::string&) {};
-  Refusals refusals{clock, log};
-  Gate gate{refusals};
+  WebMetrics metrics{clock, log};
+  Gate gate{metrics};
   Pages pages{clock, buffer, alerts, readiness, metrics, {.history = &history}};
 
   Served() {

@@ -37,7 +37,7 @@ std::optional<Answer> Gate::check(const Request& request) {
 std::optional<Answer> Gate::check_host(const Request& request) {
   if (rules_ && rules_->tls) return std::nullopt;
   if (hosts_.allows_host(request.host, request.on_loopback)) return std::nullopt;
-  refusals_.refused(Refusal::kHost, request.asker.client);
+  metrics_.refused(Refusal::kHost, request.asker.client);
   Answer out = text_answer(421,
                            "The Host header is not a name of this device. Use localhost or an "
                            "address, or add the name to http.hosts in its settings.\n");
@@ -47,7 +47,7 @@ std::optional<Answer> Gate::check_host(const Request& request) {
 }
 
 Answer Gate::refuse(AuthFailure why, const Request& request) {
-  refusals_.auth_failed(why, request.asker.client);
+  metrics_.auth_failed(why, request.asker.client);
   Answer out = text_answer(401, why == AuthFailure::kMissing ? "A user and password are required.\n"
                                                              : "Wrong user or password.\n");
   out.add("WWW-Authenticate", "Basic realm=\"jetmem\", charset=\"UTF-8\"");
@@ -55,7 +55,7 @@ Answer Gate::refuse(AuthFailure why, const Request& request) {
 }
 
 Answer Gate::put_off(const Request& request) {
-  refusals_.refused(Refusal::kPasswordQueue, request.asker.client);
+  metrics_.refused(Refusal::kPasswordQueue, request.asker.client);
   Answer out = text_answer(503, "Too many passwords wait to be checked; try again.\n");
   out.add("Retry-After", "2");
   return out;

@@ -12,8 +12,8 @@
 #include "daemon/http/access/access_files.h"
 #include "daemon/http/access/host_guard.h"
 #include "daemon/http/access/password_verifier.h"
-#include "daemon/http/access/refusals.h"
 #include "daemon/http/server/pages.h"
+#include "daemon/http/web_metrics.h"
 
 namespace jetmem {
 
@@ -22,9 +22,9 @@ class Gate {
   // How long a request waits for its password to be checked.
   static constexpr std::chrono::seconds kTimeout{10};
 
-  // `refusals` must outlive this object.
-  explicit Gate(Refusals& refusals, const std::vector<std::string>& hosts = {})
-      : refusals_(refusals), hosts_(hosts) {}
+  // `metrics` must outlive this object.
+  explicit Gate(WebMetrics& metrics, const std::vector<std::string>& hosts = {})
+      : metrics_(metrics), hosts_(hosts) {}
 
   // Null: no password is required.
   void set_rules(std::shared_ptr<const AccessRules> rules);
@@ -41,7 +41,7 @@ class Gate {
 
   std::optional<Answer> check_host(const Request& request);
 
-  Refusals& refusals_;
+  WebMetrics& metrics_;
   const HostGuard hosts_;
   std::shared_ptr<const AccessRules> rules_;
   PasswordVerifier verifier_;

@@ -186,7 +186,7 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
       // libmicrohttpd closes a connection whose request is answered at the first call, and reads no
       // body then. Other requests are answered at the second one.
       if (check.is_malformed()) {
-        port.shared_.refusals.refused(Refusal::kBadRequest, its->client);
+        port.shared_.metrics.refused(Refusal::kBadRequest, its->client);
         return port.send_answer(connection, *its, malformed()) ? MHD_YES : MHD_NO;
       }
       *state = &headers_seen;
@@ -326,9 +326,9 @@ void HttpPort::end(Connection& connection) {
     const auto why = handshake.client_refused              ? HandshakeFailure::kClientCertificate
                      : connection.deadline <= steady_now() ? HandshakeFailure::kTimeout
                                                            : HandshakeFailure::kOther;
-    shared_.refusals.handshake_failed(why, connection.client, handshake.details);
+    shared_.metrics.handshake_failed(why, connection.client, handshake.details);
   } else if (!accepted_ && is_refused_by_library(connection)) {
-    shared_.refusals.refused(Refusal::kBadRequest, connection.client);
+    shared_.metrics.refused(Refusal::kBadRequest, connection.client);
   }
   connections_.close(&connection);
 }
@@ -350,7 +350,7 @@ bool HttpPort::is_refused_by_library(const Connection& connection) const {
 // Called where no exception may pass.
 void HttpPort::refuse_as_malformed(const Connection& connection) {
   try {
-    shared_.refusals.refused(Refusal::kBadRequest, connection.client);
+    shared_.metrics.refused(Refusal::kBadRequest, connection.client);
   } catch (const std::exception&) {
     ++failures_;
   }
@@ -358,7 +358,7 @@ void HttpPort::refuse_as_malformed(const Connection& connection) {
 
 // Its end, but after the answer.
 void HttpPort::refuse_as_too_large(MHD_Connection* handle, Connection& connection) {
-  shared_.refusals.refused(Refusal::kBadRequest, connection.client);
+  shared_.metrics.refused(Refusal::kBadRequest, connection.client);
   send_too_large(handle, connection);
   connection.is_cut = true;
   ::shutdown(connection.fd, SHUT_RDWR);
@@ -377,7 +377,7 @@ void HttpPort::cut(Connection& connection) {
 }
 
 void HttpPort::cut(Connection& connection, Refusal why) {
-  shared_.refusals.refused(why, connection.client);
+  shared_.metrics.refused(why, connection.client);
   connection.is_counted = true;
   cut(connection);
 }
@@ -404,8 +404,8 @@ bool HttpPort::make_room(const ClientKey& client) {
     cut(*idle, is_share_full ? Refusal::kClientConnections : Refusal::kIdleEvicted);
     return true;
   }
-  shared_.refusals.refused(is_share_full ? Refusal::kClientConnections : Refusal::kConnections,
-                           client);
+  shared_.metrics.refused(is_share_full ? Refusal::kClientConnections : Refusal::kConnections,
+                          client);
   return false;
 }
 

@@ -18,10 +18,10 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "daemon/http/access/connections.h"
-#include "daemon/http/access/refusals.h"
 #include "daemon/http/access/tls_server.h"
 #include "daemon/http/server/listen.h"
 #include "daemon/http/server/pages.h"
+#include "daemon/http/web_metrics.h"
 #include "daemon/http/web_options.h"
 
 struct MHD_Connection;
@@ -37,7 +37,7 @@ class HttpPort {
   struct Shared {
     const WebOptions& options;
     const Responder responder;  // called on the thread that calls serve()
-    Refusals& refusals;
+    WebMetrics& metrics;
   };
 
   // `tls` null: plain HTTP.

@@ -129,7 +129,8 @@ Answer Pages::metrics_page(const Request& request) {
 
   // This request is not counted yet: the page shows those before it.
   tail_.clear();
-  metrics_.set_history(api_.worker().is_stuck(), api_.timeouts());
+  metrics_.stats.history_stuck = api_.worker().is_stuck();
+  metrics_.stats.history_timeouts = api_.timeouts();
   metrics_.render(is_filled ? age : Nanoseconds(-1), stalled, tail_);
   Answer out;
   out.add("Content-Type", kExposition);

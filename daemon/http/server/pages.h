@@ -17,7 +17,7 @@
 #include "daemon/http/page_buffer.h"
 #include "daemon/http/published.h"
 #include "daemon/http/server/gzip.h"
-#include "daemon/http/server/web_metrics.h"
+#include "daemon/http/web_metrics.h"
 #include "daemon/http/web_options.h"
 #include "daemon/readiness.h"
 #include "page/assets.h"

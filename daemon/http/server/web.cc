@@ -31,15 +31,13 @@ Web::Web(WebOptions options, const Clock& clock, PageBuffer& buffer,
     : options_(std::move(options)),
       on_listen_(std::move(on_listen)),
       on_history_(std::move(on_history)),
+      metrics_(clock, options_.log),
       pages_(clock, buffer, alerts, readiness, metrics_, std::move(inputs),
              [this](const Request& request, const Answer& answer) {
                return has_room(request, answer);
              }),
-      refusals_(clock, options_.log),
-      gate_(refusals_, options_.hosts),
-      shared_{options_, [this](const Request& request) { return answer(request); }, refusals_} {
-  metrics_.set_access(refusals_.stats());
-}
+      gate_(metrics_, options_.hosts),
+      shared_{options_, [this](const Request& request) { return answer(request); }, metrics_} {}
 
 Answer Web::answer(const Request& request) {
   std::optional<Answer> out = gate_.check(request);
@@ -48,7 +46,7 @@ Answer Web::answer(const Request& request) {
     count();
     out = pages_.answer(request);
     if (pages_.api().take_queue_full()) {
-      refusals_.refused(Refusal::kHistoryQueue, request.asker.client);
+      metrics_.refused(Refusal::kHistoryQueue, request.asker.client);
     }
   }
   if (gate_.rules() != nullptr && !request.asker.client.is_local()) {
@@ -59,25 +57,24 @@ Answer Web::answer(const Request& request) {
 
 // What the web thread's own series show.
 void Web::count() {
-  AccessStats& stats = refusals_.stats();
+  WebStats& stats = metrics_.stats;
   stats.buffered_bytes = unread_bytes();
   const PasswordVerifier::VerifierStats passwords = gate_.worker().stats();
   stats.passwords_right = passwords.right;
   stats.passwords_wrong = passwords.wrong;
   stats.password_seconds = passwords.seconds;
-  unsigned connections = 0;
+  stats.connections = 0;
   for (const Endpoint& endpoint : endpoints_) {
-    if (endpoint.port) connections += endpoint.port->connections();
+    if (endpoint.port) stats.connections += endpoint.port->connections();
   }
-  metrics_.set_connections(connections);
 }
 
 bool Web::has_room(const Request& request, const Answer& answer) {
-  if (answer.body->size() <= kSmallAnswer || refusals_.stats().buffered_bytes == 0) return true;
+  if (answer.body->size() <= kSmallAnswer || metrics_.stats.buffered_bytes == 0) return true;
   const bool is_local = request.asker.client.is_local();
   const std::size_t most = is_local ? kMostUnreadWithLocal : kMostUnread;
   if (unread_bytes(answer.body.get()) <= most) return true;
-  refusals_.refused(Refusal::kResponseMemory, request.asker.client);
+  metrics_.refused(Refusal::kResponseMemory, request.asker.client);
   return false;
 }
 
@@ -153,7 +150,7 @@ std::optional<Error> Web::open(Endpoint& endpoint) {
     endpoint.port = std::move(*port);
     return std::nullopt;
   }
-  metrics_.count_listen_failure();
+  ++metrics_.stats.listen_failures;
   endpoint.retry_at = steady_now() + options_.listen_retry;
   endpoint.problem = port.error().message;
   return std::move(port).error();
@@ -177,7 +174,7 @@ void Web::reload_access() {
 // Rules are never taken away again: what has errors leaves those before.
 void Web::take_access() {
   const AccessFiles::State state = access_files_->state();
-  AccessStats& stats = refusals_.stats();
+  WebStats& stats = metrics_.stats;
   stats.has_config = true;
   stats.config_good = state.good;
   stats.loads_ok = state.loads_ok;
@@ -243,7 +240,7 @@ void Web::run() {
     for (Endpoint& endpoint : endpoints_) {
       if (!endpoint.port) continue;
       endpoint.port->serve(polled[1].revents != 0 || polled[2].revents != 0);
-      metrics_.count_accept_failures(endpoint.port->take_failures());
+      metrics_.stats.accept_failures += endpoint.port->take_failures();
     }
     if (access_files_ && polled[3].revents != 0) {
       access_files_->changes().clear();

@@ -17,13 +17,12 @@
 #include "base/result.h"
 #include "base/worker_thread.h"
 #include "daemon/http/access/access_files.h"
-#include "daemon/http/access/refusals.h"
 #include "daemon/http/page_buffer.h"
 #include "daemon/http/published.h"
 #include "daemon/http/server/gate.h"
 #include "daemon/http/server/http_port.h"
 #include "daemon/http/server/pages.h"
-#include "daemon/http/server/web_metrics.h"
+#include "daemon/http/web_metrics.h"
 #include "daemon/http/web_options.h"
 #include "daemon/readiness.h"
 
@@ -93,7 +92,6 @@ class Web {
   const OnHistory on_history_;
   WebMetrics metrics_;
   Pages pages_;
-  Refusals refusals_;
   Gate gate_;
   std::unique_ptr<AccessFiles> access_files_;  // null: no web configuration is named
   HttpPort::Shared shared_;

@@ -190,8 +190,8 @@ class GateTest : public testing::Test {
 
   ManualClock clock_;
   WebLog log_;
-  Refusals refusals_{clock_, log_};
-  Gate gate_{refusals_};
+  WebMetrics metrics_{clock_, log_};
+  Gate gate_{metrics_};
   Request request_;
 };
 
@@ -210,10 +210,10 @@ TEST_F(GateTest, WithoutAPasswordThereIsNothingToSee) {
     EXPECT_EQ(answer->code, 401U);
     EXPECT_EQ(header(*answer, "WWW-Authenticate"), "Basic realm=\"jetmem\", charset=\"UTF-8\"");
   }
-  EXPECT_EQ(refusals_.stats().auth_failures[0], 6U);
+  EXPECT_EQ(metrics_.stats.auth_failures[0], 6U);
   request_.authorization = "Basic nonsense";
   EXPECT_EQ(gate_.check(request_)->code, 401U);
-  EXPECT_EQ(refusals_.stats().auth_failures[1], 1U);
+  EXPECT_EQ(metrics_.stats.auth_failures[1], 1U);
 }
 
 TEST_F(GateTest, ASocketOfThisMachineIsItsOwnProof) {
@@ -252,7 +252,7 @@ TEST_F(GateTest, NobodyWaitsForEver) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->code, 503U);
   EXPECT_EQ(header(*answer, "Retry-After"), "2");
-  EXPECT_EQ(refusals_.stats().refused[static_cast<std::size_t>(Refusal::kPasswordQueue)], 1U);
+  EXPECT_EQ(metrics_.stats.refused[static_cast<std::size_t>(Refusal::kPasswordQueue)], 1U);
 }
 
 }  // namespace

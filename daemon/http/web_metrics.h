@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the web server counts about access: refusals, TLS, passwords. The web thread's own.
+// The web thread's own figures, and the log of what it refuses: the first one at once, then at most
+// once a minute for each kind, with the count. The figures are written at each scrape, by the web
+// thread: when the loop hangs, they are what still tells the truth.
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "base/clock.h"
+#include "base/rate_limited_log.h"
+#include "daemon/http/client_key.h"
+#include "daemon/http/web_options.h"
 #include "metrics/sample.h"
+#include "report/exposition/exposition.h"
 
 namespace jetmem {
 
@@ -35,9 +44,14 @@ inline constexpr std::array<std::string_view, 3> kHandshakeFailureNames{"client_
 enum class AuthFailure : std::uint8_t { kMissing, kWrong };
 inline constexpr std::array<std::string_view, 2> kAuthFailureNames{"missing", "invalid"};
 
-struct AccessStats {
-  std::array<std::uint64_t, kRefusalNames.size()> refused{};
+struct WebStats {
+  unsigned connections = 0;
+  std::uint64_t listen_failures = 0;
+  std::uint64_t accept_failures = 0;
+  bool history_stuck = false;
+  std::uint64_t history_timeouts = 0;
   std::uint64_t buffered_bytes = 0;
+  std::array<std::uint64_t, kRefusalNames.size()> refused{};
 
   // Only if a web configuration is named.
   bool has_config = false;
@@ -54,8 +68,43 @@ struct AccessStats {
   double password_seconds = 0;
 };
 
-void write_access(SampleWriter& out, const AccessStats& stats);
+class WebMetrics {
+ public:
+  // Any path may be asked for, so only known ones get a series; the rest is "other".
+  static constexpr auto kPaths = std::to_array<std::string_view>(
+      {"/", "/api/v1/alerts", "/api/v1/boots", "/api/v1/cma", "/api/v1/doctor", "/api/v1/events",
+       "/api/v1/fragmentation", "/api/v1/history", "/api/v1/now", "/api/v1/status", "/api/v1/texts",
+       "/api/v1/thermal", "/api/v1/top", "/healthz", "/metrics", "/page", "/readyz", "other"});
+  static constexpr std::array<unsigned, 9> kCodes{200, 304, 400, 401, 404, 405, 421, 500, 503};
+
+  // Both must outlive this object.
+  WebMetrics(const Clock& clock, const WebLog& log);
+
+  void count_request(std::string_view path, unsigned code);
+  void refused(Refusal why, const ClientKey& client);
+  // `details`: what is wrong with the certificate, if known; printable.
+  void handshake_failed(HandshakeFailure why, const ClientKey& client, std::string_view details);
+  void auth_failed(AuthFailure why, const ClientKey& client);
+
+  // What is not counted here is set before render().
+  WebStats stats;
+
+  // Appends the series in the text format. `page_age` is negative when there is no page yet.
+  void render(Nanoseconds page_age, bool stalled, std::string& out);
+
+ private:
+  void write(SampleWriter& out) const;
+  void notify(std::string_view kind, const ClientKey& client, std::string_view what);
+
+  const Clock& clock_;
+  RateLimitedLog log_;
+  SampleTable table_;
+  std::size_t section_;
+  Page page_;
+  std::array<std::array<std::uint64_t, kCodes.size()>, kPaths.size()> requests_{};
+};
+
 // Every metric above, for the metrics reference.
-std::span<const Descriptor> access_metrics();
+std::span<const Descriptor> web_metrics();
 
 }  // namespace jetmem
