@@ -83,8 +83,6 @@ Schema::Schema(std::span<const KnownSource> sources)
                   [](auto& s) { return &s.http.max_connections_per_client; }),
           declare("http.request_timeout", Duration{1s, 5min}, Applies::kAtRestart,
                   [](auto& s) { return &s.http.request_timeout; }),
-          declare("http.idle_timeout", Duration{1s, 5min}, Applies::kAtRestart,
-                  [](auto& s) { return &s.http.idle_timeout; }),
 
           declare("reader.deadline", Duration{100ms, 60s}, Applies::kAtOnce,
                   [](auto& s) { return &s.reader.deadline; }),

@@ -17,7 +17,7 @@ namespace jetmem {
 enum class Applies { kAtOnce, kAtRestart };
 
 struct Setting {
-  std::string key;      // "http.idle_timeout"
+  std::string key;      // "http.request_timeout"
   std::string allowed;  // "a duration from 1s to 5m"
   Applies applies = Applies::kAtOnce;
 

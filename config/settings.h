@@ -27,10 +27,11 @@ struct HttpSettings {
   std::vector<ListenAddress> listen{{.host = "127.0.0.1", .port = 10743}};  // empty: no server
   std::string web_config;  // a file of TLS and passwords (config/web/web_config.h); empty: neither
   std::vector<std::string> hosts;  // what clients may call this device, beside its addresses
+  // For each address of its own: who fills the TCP port does not lock out the Unix socket.
   std::uint32_t max_connections = 64;
-  std::uint32_t max_connections_per_client = 8;
+  std::uint32_t max_connections_per_client = 8;  // over TCP, likewise
+  // From a connection's or a request's beginning to the end of its headers, TLS included.
   std::chrono::milliseconds request_timeout{10'000};
-  std::chrono::milliseconds idle_timeout{10'000};
   bool operator==(const HttpSettings&) const = default;
 };
 

@@ -113,20 +113,14 @@ unsigned Publisher::allowed_connections(unsigned wanted, std::size_t addresses) 
 
 void Publisher::start(const Settings& settings, HistoryFeed* history) {
   WebOptions options;
-  options.listen = settings.http.listen;
-  is_protected_ = !settings.http.web_config.empty();
-  options.web_config = settings.http.web_config;
-  options.hosts = settings.http.hosts;
+  static_cast<HttpSettings&>(options) = settings.http;
+  is_protected_ = !options.web_config.empty();
   options.log = [this](LogLevel level, std::string message) {
     context_.log.write({level, std::move(message), {}, false});
   };
   add_api_socket(options, context_.runtime_directory);
   if (options.listen.empty()) return;
-  options.max_connections =
-      allowed_connections(settings.http.max_connections, options.listen.size());
-  options.max_connections_per_client = settings.http.max_connections_per_client;
-  options.request_timeout = settings.http.request_timeout;
-  options.idle_timeout = settings.http.idle_timeout;
+  options.max_connections = allowed_connections(options.max_connections, options.listen.size());
   ApiInputs reported;
   reported.sources = &sources_;
   reported.texts = &program_texts_;

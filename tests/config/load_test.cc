@@ -44,7 +44,7 @@ log: {level: debug}
 http:
   listen: ["0.0.0.0:0", '[::]:10743', "unix:/run/jetmem/api.socket"]
   max_connections: 1024
-  idle_timeout: 1m30s
+  request_timeout: 1m30s
 reader:
   deadline: 100ms
   max_wedged: 1
@@ -60,7 +60,7 @@ sources:
   EXPECT_EQ(s.http.listen[1].text(), "[::]:10743");
   EXPECT_EQ(s.http.listen[2].host, "/run/jetmem/api.socket");
   EXPECT_EQ(s.http.max_connections, 1024U);
-  EXPECT_EQ(s.http.idle_timeout, 90s);
+  EXPECT_EQ(s.http.request_timeout, 90s);
   EXPECT_EQ(s.reader.deadline, 100ms);
   EXPECT_EQ(s.reader.socket, "");
   EXPECT_EQ(s.reader.program, "/opt/jetmem/jetmem-reader");
@@ -107,9 +107,9 @@ TEST(Load, BadValuesAreReportedWithPlaceAndKey) {
       {"http: {max_connections: 064}", "1:25 http.max_connections"},
       {"http: {max_connections: 0x40}", "1:25 http.max_connections"},
       {"http: {max_connections: 64.0}", "1:25 http.max_connections"},
-      {"http:\n  idle_timeout: 10", "2:17 http.idle_timeout"},
-      {"http:\n  idle_timeout: 10ms", "2:17 http.idle_timeout"},
-      {"http:\n  idle_timeout: {s: 10}", "2:17 http.idle_timeout"},
+      {"http:\n  request_timeout: 10", "2:20 http.request_timeout"},
+      {"http:\n  request_timeout: 10ms", "2:20 http.request_timeout"},
+      {"http:\n  request_timeout: {s: 10}", "2:20 http.request_timeout"},
       {"sources: {pagetypeinfo: {interval: 59s}}", "1:36 sources.pagetypeinfo.interval"},
       {"sources: {pagetypeinfo: {interval: 61m}}", "1:36 sources.pagetypeinfo.interval"},
       {"probe: {frame: 12}", "1:16 probe.frame"},
@@ -229,7 +229,7 @@ TEST(Load, LaterFilesOverrideKeyByKey) {
   EXPECT_EQ(loaded->values.http.max_connections, 5U);
   EXPECT_EQ(loaded->origins.at("http.listen"), "b.yaml:4");
   EXPECT_EQ(loaded->origins.at("http.max_connections"), "a.yaml:3");
-  EXPECT_EQ(loaded->origins.at("http.idle_timeout"), "default");
+  EXPECT_EQ(loaded->origins.at("http.request_timeout"), "default");
   EXPECT_EQ(loaded->origins.at("sources.thermal.interval"), "default");
 }
 
@@ -336,7 +336,7 @@ TEST(ShowSettings, SaysWhereEachValueComesFrom) {
 TEST(ShowSettings, LoadsBackToTheSame) {
   const auto loaded = parse_text(
       "log: {level: trace}\nhttp: {listen: ['[::1]:0', 'unix:/run/caf\xc3\xa9 #1: \"\\'], "
-      "idle_timeout: 61500ms}\nsources: {thermal: {enabled: false, interval: 1s500ms}}\n");
+      "request_timeout: 61500ms}\nsources: {thermal: {enabled: false, interval: 1s500ms}}\n");
   ASSERT_TRUE(loaded) << describe(loaded.error());
   EXPECT_EQ(good(show_settings(*loaded)), loaded->values);
 }

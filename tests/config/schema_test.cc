@@ -49,11 +49,11 @@ TEST(Restart, NamesTheKeysAndKeepsTheirRunningValues) {
   Settings more = needed;
   more.http.listen.clear();
   more.http.max_connections = 1;
-  more.http.idle_timeout = 1s;
+  more.http.request_timeout = 1s;
   more.reader.socket = "";
   more.reader.program = "/x";
   EXPECT_THAT(keys_that_need_restart(running, more),
-              ElementsAre("http.listen", "http.max_connections", "http.idle_timeout",
+              ElementsAre("http.listen", "http.max_connections", "http.request_timeout",
                           "reader.socket", "reader.program"));
   EXPECT_EQ(applicable_without_restart(running, more), needed);
   // Settings that know no sources are no reason to crash.

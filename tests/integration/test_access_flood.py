@@ -27,7 +27,7 @@ import jetmem_testing as jt
 
 TLS = "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
 USERS = f"basic_auth_users:\n  alice: {at.ALICE}\n"
-SETTINGS = jt.FAST + "http: {request_timeout: 2s, idle_timeout: 2s}\n"
+SETTINGS = jt.FAST + "http: {request_timeout: 2s}\n"
 SCRAPER = "127.0.0.2"
 
 
@@ -445,7 +445,7 @@ class UnderAttack(unittest.TestCase):
 
     def test_expiring(self):
         # libmicrohttpd freed connections in the middle of a walk over them.
-        page = self.check(jt.Daemon(self, jt.FAST + "http: {idle_timeout: 1s}\n",
+        page = self.check(jt.Daemon(self, jt.FAST + "http: {request_timeout: 1s}\n",
                                     environment={"MALLOC_PERTURB_": "165"}), "expiring", 7)
         self.assertGreater(page.value("jetmem_http_requests_total", path="/healthz", code="200"), 100)
         self.assertGreater(page.value("jetmem_http_requests_total", path="/readyz", code="200"), 80)

@@ -21,7 +21,7 @@ Connection& Connections::open(MHD_Connection* handle, int fd, const ClientKey& c
   out.fd = fd;
   out.client = client;
   out.since = now;
-  out.deadline = now + limits_.request;
+  out.deadline = now + timeout_;
   return out;
 }
 
@@ -38,14 +38,14 @@ void Connections::requested(Connection& connection) {
 void Connections::answered(Connection& connection, std::size_t bytes, Nanoseconds now) {
   connection.phase = Connection::Phase::kAnswer;
   connection.since = now;
-  connection.deadline = now + limits_.request + std::chrono::seconds(bytes / kSlowestReader);
+  connection.deadline = now + timeout_ + std::chrono::seconds(bytes / kSlowestReader);
 }
 
 void Connections::finished(Connection& connection, Nanoseconds now) {
   connection.phase = Connection::Phase::kRequest;
   connection.since = now;
-  // libmicrohttpd closes a silent connection; this also ends one that trickles.
-  connection.deadline = now + limits_.idle + limits_.request;
+  connection.deadline = now + timeout_;
+  connection.is_kept = true;
 }
 
 bool Connections::has_handshake() const {

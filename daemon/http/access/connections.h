@@ -36,6 +36,7 @@ struct Connection {
   Phase phase = Phase::kRequest;
   Nanoseconds since{0};     // of the phase
   Nanoseconds deadline{0};  // of the phase; kNever: none
+  bool is_kept = false;     // it has had an answer
   bool is_cut = false;      // it is being closed
   bool is_counted = false;  // among the refusals
   // Of the request whose headers are being read: as its first line had it.
@@ -62,11 +63,9 @@ class Connections {
   // A long answer's deadline allows for a reader as slow as this.
   static constexpr std::uint64_t kSlowestReader = 32U << 10;  // bytes a second
 
-  struct Limits {
-    Nanoseconds request{0};  // from its beginning
-    Nanoseconds idle{0};     // between two requests, beside that
-  };
-  explicit Connections(Limits limits) : limits_(limits) {}
+  // `timeout`: of a request, from the connection's beginning or the answer before, and of an
+  // answer.
+  explicit Connections(Nanoseconds timeout) : timeout_(timeout) {}
 
   Connection& open(MHD_Connection* handle, int fd, const ClientKey& client, Nanoseconds now);
   void close(const Connection* connection);
@@ -86,7 +85,7 @@ class Connections {
   Connection* oldest_idle(const ClientKey* client = nullptr) const;
 
  private:
-  const Limits limits_;
+  const Nanoseconds timeout_;
   std::vector<std::unique_ptr<Connection>> all_;
 };
 

@@ -237,7 +237,7 @@ HttpPort::HttpPort(Listener listener, const Shared& shared, std::shared_ptr<cons
       shared_(shared),
       options_(shared.options),
       tls_(std::move(tls)),
-      connections_({shared.options.request_timeout, shared.options.idle_timeout}) {}
+      connections_(shared.options.request_timeout) {}
 
 Result<std::unique_ptr<HttpPort>> HttpPort::open(const ListenAddress& address, const Shared& shared,
                                                  std::shared_ptr<const TlsServer> tls) {
@@ -256,10 +256,6 @@ Result<std::unique_ptr<HttpPort>> HttpPort::open(const ListenAddress& address, c
 }
 
 bool HttpPort::start_daemon() {
-  using std::chrono::duration_cast, std::chrono::seconds;
-  // In whole seconds, and 0 would mean never.
-  const auto connection_timeout =
-      std::max<std::int64_t>(1, std::chrono::ceil<seconds>(options_.idle_timeout).count());
   // clang-format off
   daemon_ = MHD_start_daemon(
       MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | no_thread_safety() |
@@ -272,7 +268,6 @@ bool HttpPort::start_daemon() {
       MHD_OPTION_NOTIFY_COMPLETED, Calls::on_end, this,
       MHD_OPTION_NOTIFY_CONNECTION, Calls::on_connection, this,
       MHD_OPTION_CONNECTION_LIMIT, options_.max_connections + kSpareConnections,
-      MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(connection_timeout),
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, RequestCheck::kConnectionMemory,
       tls_ ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, no_certificate,
       MHD_OPTION_END);
@@ -339,8 +334,8 @@ bool HttpPort::is_refused_by_library(const Connection& connection) const {
   if (connection.is_cut || connection.is_last || connection.phase != Connection::Phase::kRequest) {
     return false;
   }
-  // Silent for too long; or with TLS, whose end of a connection is no end of the socket.
-  if (tls_ || steady_now() - connection.since >= options_.idle_timeout) return false;
+  // The end of a connection with TLS is no end of the socket.
+  if (tls_) return false;
   // The client ended it.
   char byte = 0;
   const ssize_t n = ::recv(connection.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -388,8 +383,8 @@ void HttpPort::cut_overdue() {
     if (each->is_cut || each->deadline > now) continue;
     if (each->phase == Connection::Phase::kAnswer) {
       cut(*each, Refusal::kSlowReader);
-    } else if (each->in_handshake()) {
-      cut(*each);  // counted where it ends
+    } else if (each->in_handshake() || (each->is_kept && !each->in_headers)) {
+      cut(*each);  // counted where it ends, or not refused
     } else {
       cut(*each, Refusal::kSlowRequest);
     }

@@ -31,6 +31,7 @@ inline constexpr Descriptor kManySeries{.name = "jetmem_series_bytes",
 class WebServerTest : public testing::Test {
  protected:
   void SetUp() override {
+    options_.listen.clear();
     options_.log = [this](LogLevel, std::string message) {
       const std::lock_guard lock(mutex_);
       log_ += message + "\n";

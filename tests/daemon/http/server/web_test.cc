@@ -297,7 +297,7 @@ TEST_F(WebTest, AmbiguousRequestsAreRefusedAndEndTheConnection) {
 }
 
 TEST_F(WebTest, GarbageHurtsNobody) {
-  options_.idle_timeout = milliseconds(1000);
+  options_.request_timeout = milliseconds(1000);
   start();
   std::vector<std::unique_ptr<HttpClient>> clients;
   for (const std::string& garbage :
@@ -330,7 +330,7 @@ TEST_F(WebTest, SilentClientsChangeNothingForAScrape) {
 }
 
 TEST_F(WebTest, ClientsThatDoNotReadAreCutAndOthersGetTheNewestPage) {
-  options_.idle_timeout = milliseconds(1000);
+  options_.request_timeout = milliseconds(1000);
   start();
   std::string burst;
   for (int i = 0; i < 500; ++i) burst += kGetMetrics;
@@ -346,7 +346,7 @@ TEST_F(WebTest, ClientsThatDoNotReadAreCutAndOthersGetTheNewestPage) {
 
 TEST_F(WebTest, WhenFullClientsWaitForTheirTurn) {
   options_.max_connections = 2;
-  options_.idle_timeout = milliseconds(1000);
+  options_.request_timeout = milliseconds(1000);
   start();
   const auto first = client(kGet);
   EXPECT_EQ(first->receive().code, 200);
