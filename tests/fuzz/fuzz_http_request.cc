@@ -84,9 +84,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const auto& codes = WebMetrics::kCodes;
   check(std::find(codes.begin(), codes.end(), answer.code) != codes.end());
   check(answer.body != nullptr && answer.body->size() <= (4U << 20));
-  for (const Answer::Header& header : answer.headers) {
-    if (header.name == nullptr) continue;
-    check(std::string_view(header.value).find_first_of("\r\n") == std::string_view::npos);
+  for (const auto& [name, value] : answer.headers) {
+    check(std::string_view(value).find_first_of("\r\n") == std::string_view::npos);
   }
   if (request.method != "GET" && request.method != "HEAD") check(answer.code >= 400);
   return 0;

@@ -166,11 +166,8 @@ Nanoseconds pause_after(Nanoseconds cost, Nanoseconds least);
 
 std::string whole_seconds(Nanoseconds t);
 
-// The pages, one file each.
-ApiAnswer api_boots(Api& api, const Parameters& parameters);
-ApiAnswer api_doctor(Api& api, const Parameters& parameters);
+// Pages in files of their own.
 ApiAnswer api_history(Api& api, const Parameters& parameters);
 ApiAnswer api_events(Api& api, const Parameters& parameters);
-ApiAnswer api_texts(Api& api, const Parameters& parameters);
 
 }  // namespace jetmem

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // /api/v1/events: what happened, newest first, a page at a time.
 
+#include "base/try.h"
 #include "daemon/http/api/api.h"
 #include "report/answers/history_answer.h"
 #include "report/events/event_kind_names.h"
@@ -21,8 +22,7 @@ Result<std::vector<std::string>> kinds_of(std::string_view text) {
     if (kind.empty() || kind.size() > 100 || out.size() == kMaxKinds) {
       return fail(Errc::kInvalid, "kind is no list of 1 to 16 kinds between commas");
     }
-    if (auto known = check_event_kind(kind); !known)
-      return tl::unexpected(std::move(known.error()));
+    JETMEM_TRY(check_event_kind(kind));
     out.emplace_back(kind);
     if (more) text.remove_prefix(comma + 1);
   }
@@ -31,27 +31,17 @@ Result<std::vector<std::string>> kinds_of(std::string_view text) {
 
 Result<EventsQuery> events_query(const Parameters& parameters, Nanoseconds now) {
   EventsQuery out;
-  const auto from = parameters.moment("from", now);
-  if (!from) return tl::unexpected(from.error());
-  const auto to = parameters.moment("to", now);
-  if (!to) return tl::unexpected(to.error());
-  const auto before = parameters.number("before");
-  if (!before) return tl::unexpected(before.error());
-  const auto most = parameters.count("limit", kDefault, kMost);
-  if (!most) return tl::unexpected(most.error());
-  if (*from && *to && **from > **to) return fail(Errc::kInvalid, "from is after to");
-  out.from = *from;
-  out.to = *to;
-  out.before = *before;
-  out.most = *most;
+  JETMEM_ASSIGN(out.from, parameters.moment("from", now));
+  JETMEM_ASSIGN(out.to, parameters.moment("to", now));
+  JETMEM_ASSIGN(out.before, parameters.number("before"));
+  JETMEM_ASSIGN(out.most, parameters.count("limit", kDefault, kMost));
+  if (out.from && out.to && *out.from > *out.to) return fail(Errc::kInvalid, "from is after to");
   if (const std::string_view* const what = parameters.find("category")) {
     out.what = event_what_named(*what);
     if (!out.what) return fail(Errc::kInvalid, "category is none of kernel, alert, daemon, mark");
   }
   if (const std::string_view* const kind = parameters.find("kind")) {
-    auto kinds = kinds_of(*kind);
-    if (!kinds) return tl::unexpected(std::move(kinds.error()));
-    out.kinds = std::move(*kinds);
+    JETMEM_ASSIGN(out.kinds, kinds_of(*kind));
   }
   return out;
 }

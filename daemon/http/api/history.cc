@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "base/try.h"
 #include "daemon/http/api/api.h"
 #include "history/merge_points.h"
 #include "history/query/selection.h"
@@ -53,6 +54,11 @@ ApiAnswer unknown_metric(History& history, std::string_view name) {
           }))};
 }
 
+void sort_by_key(std::vector<SeriesKnown>& series) {
+  std::sort(series.begin(), series.end(),
+            [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });
+}
+
 ApiAnswer wrong(const Error& error) { return api_error(400, error.message, kFix); }
 
 // The first of these that is given, or null: each goes with another kind of question.
@@ -74,50 +80,46 @@ bool is_metric_name(std::string_view text) {
   return parsed && parsed->labels.empty() && parsed->family == text;
 }
 
-// What a question on the history worker's thread is made of.
-struct HistoryRequest {
-  History& history;
-  AnswerFrom from;
+struct ListQuery {
   std::string metric;       // empty: not asked for
   bool has_metric = false;  // jetmem has it now, recorded or not
-  std::string after;
-  bool has_after = false;
+  std::optional<std::string> after;
   std::size_t limit = 0;
 };
 
-ApiAnswer list_of(const HistoryRequest& requested) {
+ApiAnswer list_of(History& history, const ListQuery& requested, const AnswerFrom& from) {
   HistoryList out;
-  auto facts = requested.history.facts();
+  auto facts = history.facts();
   if (!facts) return api_error(503, facts.error().message);
   out.facts = std::move(*facts);
-  auto known = requested.history.series(requested.metric);
+  auto known = history.series(requested.metric);
   if (!known) return api_error(503, known.error().message);
   if (known->size() >= History::kMostSeries) {
     out.facts.problem += (out.facts.problem.empty() ? "" : "; ") + std::string("only the first ") +
                          std::to_string(known->size()) + " series by name are listed";
   }
   if (!requested.metric.empty() && known->empty() && !requested.has_metric) {
-    return unknown_metric(requested.history, requested.metric);
+    return unknown_metric(history, requested.metric);
   }
-  std::sort(known->begin(), known->end(),
-            [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });
+  sort_by_key(*known);
   auto first = known->begin();
-  if (requested.has_after) {
+  if (requested.after) {
     first = std::upper_bound(
-        known->begin(), known->end(), requested.after,
+        known->begin(), known->end(), *requested.after,
         [](std::string_view key, const SeriesKnown& each) { return key < each.key; });
   }
   const auto left = static_cast<std::size_t>(known->end() - first);
   const std::size_t count = std::min(left, requested.limit);
   for (std::size_t i = 0; i < count; ++i) out.series.push_back(std::move(*(first++)));
   if (count < left) out.next = out.series.back().key;
-  return api_text(history_list_json(requested.from, out));
+  return api_text(history_list_json(from, out));
 }
 
 ApiAnswer list(Api& api, const Parameters& parameters) {
   const auto limit = parameters.count("limit", kListDefault, kListMost);
   if (!limit) return wrong(limit.error());
-  HistoryRequest requested{*api.history(), api.from(), {}, false, {}, false, *limit};
+  ListQuery requested;
+  requested.limit = *limit;
   if (const std::string_view* const metric = parameters.find("metric")) {
     if (!is_metric_name(*metric)) {
       return api_error(400, "metric=\"" + printable(*metric, 60) + "\" is no name of a metric",
@@ -128,10 +130,11 @@ ApiAnswer list(Api& api, const Parameters& parameters) {
   }
   if (const std::string_view* const after = parameters.find("after")) {
     requested.after = std::string(*after);
-    requested.has_after = true;
   }
   return api.on_query_worker("history " + parameters.text(),
-                             [requested] { return list_of(requested); });
+                             [&history = *api.history(), requested, from = api.from()] {
+                               return list_of(history, requested, from);
+                             });
 }
 
 // When, how fine and how many; what of is the caller's to say.
@@ -143,23 +146,18 @@ struct PointsQuery {
 Result<PointsQuery> points_query(const Parameters& parameters, Nanoseconds now) {
   PointsQuery requested;
   SeriesQuery& out = requested.series;
-  const auto to = parameters.moment("to", now);
-  if (!to) return tl::unexpected(to.error());
-  const auto from = parameters.moment("from", now);
-  if (!from) return tl::unexpected(from.error());
+  JETMEM_ASSIGN(const auto to, parameters.moment("to", now));
+  JETMEM_ASSIGN(const auto from, parameters.moment("from", now));
   // What was recorded before the clock was set back is not hidden.
-  out.to = to->value_or(now + std::chrono::hours(24));
-  out.from = from->value_or(to->value_or(now) - kDefaultPast);
+  out.to = to.value_or(now + std::chrono::hours(24));
+  out.from = from.value_or(to.value_or(now) - kDefaultPast);
   if (out.from > out.to) return fail(Errc::kInvalid, "from is after to");
-  const auto step = parameters.duration("step");
-  if (!step) return tl::unexpected(step.error());
-  requested.step = step->value_or(Nanoseconds(0));
+  JETMEM_ASSIGN(const auto step, parameters.duration("step"));
+  requested.step = step.value_or(Nanoseconds(0));
   if (requested.step > kLongestStep) return fail(Errc::kInvalid, "step is more than a week");
   // A step makes one of many.
   const std::size_t otherwise = requested.step > Nanoseconds(0) ? kPointsMost : kPointsDefault;
-  const auto most = parameters.count("limit", otherwise, kPointsMost);
-  if (!most) return tl::unexpected(most.error());
-  out.most = *most;
+  JETMEM_ASSIGN(out.most, parameters.count("limit", otherwise, kPointsMost));
   if (const std::string_view* const text = parameters.find("resolution")) {
     out.resolution = resolution_named(*text);
     if (!out.resolution) return fail(Errc::kInvalid, "resolution is none of raw, 1m, 15m");
@@ -215,8 +213,7 @@ ApiAnswer metric_of(History& history, const SeriesName& needed, PointsQuery requ
                                        !has_labels(each.key, needed);
                               }),
                known->end());
-  std::sort(known->begin(), known->end(),
-            [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });
+  sort_by_key(*known);
   MetricPast out;
   out.step = requested.step;
   if (known->size() > kSeriesMost) {

@@ -85,9 +85,7 @@ bool send(MHD_Connection* connection, const Answer& answer) {
   const auto add = [&](const char* name, const char* value) {
     whole = MHD_add_response_header(response, name, value) == MHD_YES && whole;
   };
-  for (const Answer::Header& header : answer.headers) {
-    if (header.name != nullptr) add(header.name, header.value);
-  }
+  for (const auto& [name, value] : answer.headers) add(name.data(), value);
   if (!answer.etag.empty()) add(MHD_HTTP_HEADER_ETAG, answer.etag.c_str());
   if (answer.more) {
     for (const auto& [name, value] : *answer.more) add(name.c_str(), value.c_str());
@@ -141,21 +139,25 @@ struct HttpPort::Calls {
   static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url,
                                const char* method, const char* version, const char* upload_data,
                                std::size_t* upload_data_size, void** state);
-  static void on_end(void* self, MHD_Connection* connection, void** /*state*/,
+  static void on_end(void* self, MHD_Connection* handle, void** /*state*/,
                      MHD_RequestTerminationCode why) {
     auto& port = *static_cast<HttpPort*>(self);
-    if (Connection* const its = connection_of(connection)) {
-      its->answer.reset();
-      its->waits_since.reset();
-      its->at_gate = false;
-      its->asks_again = Connection::kNever;
-      port.connections_.finished(*its, steady_now());
-      if (!std::exchange(its->in_headers, false) || its->is_cut) return;
-      its->is_last = true;
-      // Otherwise the client ended it.
-      if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK || why == MHD_REQUEST_TERMINATED_WITH_ERROR) {
-        port.refuse_as_malformed(*its);
-      }
+    Connection* const connection = connection_of(handle);
+    if (connection == nullptr) return;
+    connection->answer.reset();
+    connection->waits_since.reset();
+    connection->at_gate = false;
+    connection->asks_again = Connection::kNever;
+    port.connections_.finished(*connection, steady_now());
+    if (!std::exchange(connection->in_headers, false) || connection->is_cut) return;
+    connection->is_last = true;
+    // Otherwise the client ended it.
+    if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK && why != MHD_REQUEST_TERMINATED_WITH_ERROR)
+      return;
+    try {
+      port.shared_.metrics.refused(Refusal::kBadRequest, connection->client);
+    } catch (const std::exception&) {
+      ++port.failures_;  // no exception crosses C
     }
   }
 };
@@ -340,15 +342,6 @@ bool HttpPort::is_refused_by_library(const Connection& connection) const {
   char byte = 0;
   const ssize_t n = ::recv(connection.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return n > 0 || (n < 0 && errno == EAGAIN);
-}
-
-// Called where no exception may pass.
-void HttpPort::refuse_as_malformed(const Connection& connection) {
-  try {
-    shared_.metrics.refused(Refusal::kBadRequest, connection.client);
-  } catch (const std::exception&) {
-    ++failures_;
-  }
 }
 
 // Its end, but after the answer.

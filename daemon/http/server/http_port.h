@@ -91,7 +91,6 @@ class HttpPort {
   // False: the connection cannot be answered and must be closed.
   bool answer(MHD_Connection* handle, Connection& connection, Request& request);
   bool send_answer(MHD_Connection* handle, Connection& connection, const Answer& answer);
-  void refuse_as_malformed(const Connection& connection);
   void refuse_as_too_large(MHD_Connection* handle, Connection& connection);
   bool is_refused_by_library(const Connection& connection) const;
   // Closes it at the next serve(), without sending the rest of its answer.

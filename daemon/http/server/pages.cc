@@ -45,13 +45,6 @@ constexpr std::size_t kMostPacked = 1U << 20;
 
 }  // namespace
 
-void Answer::add(const char* name, const char* value) {
-  for (Header& header : headers) {
-    if (header.name == nullptr) header = {name, value};
-    if (std::string_view(header.name) == name) return;
-  }
-}
-
 Answer text_answer(unsigned code, std::string text) {
   Answer out;
   out.code = code;

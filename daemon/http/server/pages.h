@@ -2,8 +2,8 @@
 // Answers requests, without any HTTP library: path in, status and body out.
 #pragma once
 
-#include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,22 +39,17 @@ struct Request {
 };
 
 struct Answer {
-  struct Header {
-    const char* name = nullptr;  // null: unused
-    const char* value = nullptr;
-  };
-
   unsigned code = 200;
-  std::shared_ptr<const std::string> body;  // unchanged until the last client has read it
-  std::array<Header, 12> headers{};
-  std::string etag;      // of the body; empty: it has none
-  bool close = false;    // the connection, after this answer
+  std::shared_ptr<const std::string> body;          // unchanged until the last client has read it
+  std::map<std::string_view, const char*> headers;  // names end with a NUL
+  std::string etag;                                 // of the body; empty: it has none
+  bool close = false;                               // the connection, after this answer
   bool later = false;    // no answer yet: pass the same request again (ApiAnswer::later)
   bool at_gate = false;  // it waits for its password to be checked
   std::shared_ptr<const WebConfig::Headers> more;  // of the web configuration; null: none
 
   // The first value of a name counts.
-  void add(const char* name, const char* value);
+  void add(const char* name, const char* value) { headers.emplace(name, value); }
 };
 
 // Plain text that no client may cache.

@@ -196,10 +196,8 @@ class GateTest : public testing::Test {
 };
 
 std::string header(const Answer& answer, std::string_view name) {
-  for (const Answer::Header& each : answer.headers) {
-    if (each.name != nullptr && name == each.name) return each.value;
-  }
-  return {};
+  const auto found = answer.headers.find(name);
+  return found == answer.headers.end() ? "" : found->second;
 }
 
 TEST_F(GateTest, WithoutAPasswordThereIsNothingToSee) {

@@ -56,10 +56,8 @@ class PagesTest : public ::testing::Test {
 };
 
 std::string header(const Answer& answer, std::string_view name) {
-  for (const Answer::Header& h : answer.headers) {
-    if (h.name != nullptr && h.name == name) return h.value;
-  }
-  return "";
+  const auto found = answer.headers.find(name);
+  return found == answer.headers.end() ? "" : found->second;
 }
 
 TEST_F(PagesTest, AScrapeShowsTheCycleAndItsAge) {
