@@ -269,9 +269,8 @@ AlertsAnswer evaluate_now(const LocalSnapshot& shot, ParsedRules rules,
   engine.evaluate(&sources);
   const auto texts = std::make_shared<const AlertsTexts>(AlertsTexts{
       engine.rules(), std::move(rules.errors), settings.interval, settings.runbook_directory()});
-  AlertsNow now;
-  take_alerts(engine, texts, SystemClock().wall() - shot.now(), now);
-  AlertsAnswer answer = alerts_answer(now);
+  AlertsAnswer answer =
+      alerts_answer(take_alerts(engine, texts, SystemClock().wall() - shot.now()));
   answer.local_snapshot = true;
   for (std::size_t r = 0; r < engine.rules().rules.size(); ++r) {
     const Rule& rule = engine.rules().rules[r];

@@ -62,9 +62,8 @@ void Publisher::publish_alerts(const RuleEvaluator& evaluator) {
                     evaluator.settings().runbook_directory()});
     alerts_texts_read_ = evaluator.times_read();
   }
-  auto now = std::make_shared<AlertsNow>();
-  take_alerts(*engine, alerts_texts_, context_.clock.wall() - context_.clock.boot(), *now);
-  alerts_.publish(std::move(now));
+  alerts_.publish(std::make_shared<const AlertsNow>(
+      take_alerts(*engine, alerts_texts_, context_.clock.wall() - context_.clock.boot())));
 }
 
 bool Publisher::is_page_due() const {

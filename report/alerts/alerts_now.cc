@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 
 #include "base/text/text.h"
 #include "report/alerts/alert_order.h"
@@ -15,14 +16,12 @@ namespace {
 
 constexpr std::size_t kMaxConfigErrors = 100;
 
-// The next alert, in the place of an earlier one, whose memory is used again.
-AlertsNow::Alert* next_alert(AlertsNow& out) {
-  if (out.alert_count == AlertsNow::kMaxAlerts) {
+void add_alert(AlertsNow& out, AlertsNow::Alert alert) {
+  if (out.alerts.size() == AlertsNow::kMaxAlerts) {
     ++out.alerts_omitted;
-    return nullptr;
+  } else {
+    out.alerts.push_back(std::move(alert));
   }
-  if (out.alert_count == out.alerts.size()) out.alerts.emplace_back();
-  return &out.alerts[out.alert_count++];
 }
 
 double seconds_of(std::chrono::milliseconds duration) {
@@ -63,11 +62,11 @@ void put_alert(const AlertsNow& now, const Rule& rule, const AlertsNow::Alert& f
                AlertsAnswer::Rule& out) {
   AlertsAnswer::Alert& to = out.alerts.emplace_back();
   to.labels = found.labels;
-  if (found.is_unknown) {
+  if (!found.instance) {
     to.state = "unknown";
     return;
   }
-  const RuleEngine::Instance& instance = found.instance;
+  const RuleEngine::Instance& instance = *found.instance;
   const ValueUnit unit = value_unit(rule.when.front());
   to.state = alert_state_name(instance.state);
   to.value = instance.value;
@@ -102,58 +101,37 @@ void sort_alerts(AlertsAnswer::Rule& rule) {
 
 }  // namespace
 
-void take_alerts(const RuleEngine& engine, const std::shared_ptr<const AlertsTexts>& texts,
-                 Nanoseconds wall_offset, AlertsNow& out) {
-  if (out.texts != texts) out.texts = texts;
+AlertsNow take_alerts(const RuleEngine& engine, std::shared_ptr<const AlertsTexts> texts,
+                      Nanoseconds wall_offset) {
+  AlertsNow out;
+  out.texts = std::move(texts);
   out.evaluated = engine.last_step();
   out.wall_offset = wall_offset;
   out.steps = engine.steps();
   const std::size_t n = engine.rules().rules.size();
-  out.rules.resize(n);
-  out.alert_count = 0;
-  out.alerts_omitted = 0;
-  std::size_t condition = 0;
   for (std::size_t r = 0; r < n; ++r) {
     const RuleEngine::Evaluation& evaluated = engine.evaluated(r);
-    AlertsNow::Rule& to = out.rules[r];
-    to.state = evaluated.state();
-    to.inhibited = evaluated.inhibited;
-    to.blind = evaluated.blind;
-    to.dropped = evaluated.dropped;
+    out.rules.push_back(
+        {evaluated.state(), evaluated.inhibited, std::string(evaluated.blind), evaluated.dropped});
     for (const RuleEngine::Seen& seen : evaluated.conditions) {
-      if (condition == out.conditions.size()) out.conditions.emplace_back();
-      AlertsNow::Condition& found = out.conditions[condition++];
-      found.series = seen.series;
-      found.holding = seen.holding;
-      found.worst = seen.worst;
-      if (seen.worst) found.labels = engine.labels_of(seen);
+      out.conditions.push_back(
+          {seen.series, seen.holding, seen.worst, seen.worst ? engine.labels_of(seen) : Labels()});
     }
   }
-  out.conditions.resize(condition);
   // Where there are too many, those that fire stay.
   for (const AlertState state : {AlertState::kFiring, AlertState::kPending}) {
     for (std::size_t r = 0; r < n; ++r) {
       for (const RuleEngine::Instance& instance : engine.evaluated(r).instances) {
-        if (instance.state != state) continue;
-        AlertsNow::Alert* alert = next_alert(out);
-        if (alert == nullptr) continue;
-        alert->rule = r;
-        alert->is_unknown = false;
-        alert->instance = instance;
-        alert->labels = engine.labels_of(instance);
+        if (instance.state == state) add_alert(out, {r, instance, engine.labels_of(instance)});
       }
     }
   }
   for (std::size_t r = 0; r < n; ++r) {
     for (const RuleEngine::Unknown& unknown : engine.evaluated(r).unknown) {
-      if (unknown.is_pending_again) continue;
-      AlertsNow::Alert* alert = next_alert(out);
-      if (alert == nullptr) continue;
-      alert->rule = r;
-      alert->is_unknown = true;
-      alert->labels = unknown.labels;
+      if (!unknown.is_pending_again) add_alert(out, {r, std::nullopt, unknown.labels});
     }
   }
+  return out;
 }
 
 AlertsAnswer alerts_answer(const AlertsNow& now) {
@@ -194,10 +172,10 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
     put_conditions(rule, condition, to);
     condition += rule.when.size();
     bool was_blinded = false;
-    for (std::size_t i = 0; i < now.alert_count; ++i) {
-      if (now.alerts[i].rule != r) continue;
-      put_alert(now, rule, now.alerts[i], to);
-      was_blinded |= now.alerts[i].is_unknown;
+    for (const AlertsNow::Alert& alert : now.alerts) {
+      if (alert.rule != r) continue;
+      put_alert(now, rule, alert, to);
+      was_blinded |= !alert.instance;
     }
     sort_alerts(to);
     const bool is_unknown =

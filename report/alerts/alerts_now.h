@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The result of one evaluation, passed from the daemon's loop to the web thread: numbers and
-// labels, and texts that only change with the rules. Copying it allocates nothing while nothing
-// changes; the answer is made from it on request.
+// labels, and texts that only change with the rules. The answer is made from it on request.
 #pragma once
 
 #include <memory>
@@ -41,8 +40,7 @@ struct AlertsNow {
   };
   struct Alert {
     std::size_t rule = 0;
-    bool is_unknown = false;
-    RuleEngine::Instance instance;
+    std::optional<RuleEngine::Instance> instance;  // absent: unknown
     Labels labels;
   };
 
@@ -52,14 +50,13 @@ struct AlertsNow {
   std::uint64_t steps = 0;
   std::vector<Rule> rules;
   std::vector<Condition> conditions;  // of all rules, in order
-  std::vector<Alert> alerts;          // the first alert_count are in use
-  std::size_t alert_count = 0;
+  std::vector<Alert> alerts;
   std::uint64_t alerts_omitted = 0;
 };
 
 // `texts` are of the engine's rules.
-void take_alerts(const RuleEngine& engine, const std::shared_ptr<const AlertsTexts>& texts,
-                 Nanoseconds wall_offset, AlertsNow& out);
+AlertsNow take_alerts(const RuleEngine& engine, std::shared_ptr<const AlertsTexts> texts,
+                      Nanoseconds wall_offset);
 
 // The rules must have been evaluated.
 AlertsAnswer alerts_answer(const AlertsNow& now);

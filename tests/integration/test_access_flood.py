@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that mean harm: trickles, floods of connections, handshakes, requests, passwords and nonsense.
+"""Clients that mean harm: floods of connections, handshakes, requests and passwords.
 While each goes on, sampling keeps its pace, a scraper that means well is served, and memory stays bounded.
 
 Floods run in processes of their own; they share the machine's processors with the daemon, so the
@@ -10,7 +10,6 @@ import contextlib
 import http.client
 import os
 import pathlib
-import random
 import resource
 import selectors
 import socket
@@ -32,45 +31,6 @@ SCRAPER = "127.0.0.2"
 
 
 # ------------------------------------------------------------------- floods; each runs until killed
-
-def trickle(port):
-    """Three hundred connections of sixty addresses, a byte of a request each quarter of a second."""
-    clients = []
-    request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 1000
-    while True:
-        while len(clients) < 300:
-            client = socket.socket()
-            client.setblocking(False)
-            client.bind((f"127.0.1.{len(clients) % 60 + 1}", 0))
-            with contextlib.suppress(BlockingIOError):
-                client.connect(("127.0.0.1", port))
-            clients.append([client, 0])
-        for entry in clients:
-            try:
-                entry[0].send(request[entry[1]:entry[1] + 1])
-                entry[1] += 1
-            except BlockingIOError:
-                pass
-            except OSError:
-                entry[0].close()
-                entry[0] = None
-        clients = [entry for entry in clients if entry[0]]
-        time.sleep(0.25)
-
-
-def connections(port):
-    """As many as can be made, each closed at once, or left to be."""
-    held = []
-    while True:
-        client = socket.socket()
-        client.settimeout(0.2)
-        client.bind(("127.0.2.1", 0))
-        with contextlib.suppress(OSError):
-            client.connect(("127.0.0.1", port))
-        held.append(client)
-        if len(held) > 100:
-            held.pop(0).close()
-
 
 def handshakes(port):
     context = ssl.create_default_context()
@@ -131,38 +91,6 @@ def passwords(port):
     for i in range(20):
         threading.Thread(target=one, args=(f"127.0.6.{i % 10 + 1}",), daemon=True).start()
     time.sleep(1000)
-
-
-REQUESTS = (
-    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip;q=0.5, *;q=0\r\n\r\n",
-    b"GET /api/v1/history?series=jetmem_x%7Ba%3D%22b%22%7D&from=-3600&step=60 HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    b"POST /api/v1/now HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-    b"PUT / HTTP/1.0\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n0123456789",
-    b"GET /page/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \"x\", W/\"y\"\r\n"
-    b"Authorization: Basic YWxpY2U6c2VjcmV0\r\nConnection: keep-alive, upgrade\r\n\r\n",
-    b"HEAD /readyz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-PIECES = (b"\0", b"\r\n", b"\r\n\r\n", b"%00", b"%", b"?", b"&" * 40, b"/" * 300, b"\xff\xfe", b"-1",
-          b"18446744073709551616", b"Content-Length: 99999999999\r\n", b"Transfer-Encoding: chunked\r\n",
-          b"X: " + b"y" * 20_000 + b"\r\n", b"ffffffffffffffff\r\n", b"HTTP/9.9", b"*", b"\t", b":")
-
-
-def nonsense(port):
-    """Requests with pieces changed, doubled, removed and inserted; the same ones each time."""
-    choose = random.Random(7)
-    while True:
-        text = bytearray(choose.choice(REQUESTS))
-        for _ in range(choose.randrange(6)):
-            begin = choose.randrange(len(text) + 1)
-            end = min(len(text), begin + choose.randrange(20))
-            text[begin:end] = choose.choice((b"", bytes(text[begin:end]) * 2, choose.choice(PIECES),
-                                             choose.randbytes(3)))
-        with contextlib.suppress(OSError), at.raw(port, "127.0.5.1", 0.05) as client:
-            cut = choose.randrange(len(text) + 1)
-            client.sendall(text[:cut])
-            client.sendall(text[cut:])
-            if choose.randrange(2):
-                client.shutdown(socket.SHUT_WR)
-            client.recv(4096)
 
 
 def keep_busy(connect, count):
@@ -276,7 +204,7 @@ def expiring(port):
 
 
 FLOODS = {each.__name__: each
-          for each in (trickle, connections, handshakes, requests, readers, passwords, nonsense, busy,
+          for each in (handshakes, requests, readers, passwords, busy,
                        crowd, storm, local, idle, expiring)}
 
 
@@ -433,16 +361,6 @@ class UnderAttack(unittest.TestCase):
         self.assertLess(self.newcomers(lambda: self.answered(daemon), 30), 5)
         self.assertIsNone(flood.process.poll())
 
-    def test_trickle(self):
-        page = self.check(jt.Daemon(self, SETTINGS), "trickle", 7)
-        # Which of them depends on how soon the flood comes back.
-        self.assertGreater(sum(self.refused(page, reason) for reason in (
-            "slow_request", "idle_evicted", "client_connections")), 50)
-
-    def test_connections(self):
-        page = self.check(jt.Daemon(self, SETTINGS), "connections")
-        self.assertGreater(self.refused(page, "client_connections"), 10)
-
     def test_expiring(self):
         # libmicrohttpd freed connections in the middle of a walk over them.
         page = self.check(jt.Daemon(self, jt.FAST + "http: {request_timeout: 1s}\n",
@@ -485,15 +403,6 @@ class UnderAttack(unittest.TestCase):
         answer = jt.wait_for("bob is let in", lambda: daemon.request(
             "GET", "/healthz", source="127.0.0.9")[0] == 200)
         self.assertTrue(answer)
-
-    def test_nonsense(self):
-        daemon = jt.Daemon(self, SETTINGS)
-
-        page = self.check(daemon, "nonsense")
-        for path, code in (("other", "404"), ("/api/v1/history", "400"), ("/api/v1/now", "405")):
-            self.assertGreater(page.value("jetmem_http_requests_total", path=path, code=code), 0,
-                               (path, code))
-        jt.wait_for("its connections are gone", lambda: not connections(daemon))
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class AlertsTest : public ::testing::Test {
     engine_.begin(at);
     engine_.set(*engine_.series("jetmem_x_bytes", {{"area", "a"}}), value);
     engine_.evaluate(blindness);
-    take_alerts(engine_, texts_, seconds(1'790'000'000), now_);
+    now_ = take_alerts(engine_, texts_, seconds(1'790'000'000));
   }
 
   RuleEngine engine_{rules(), {}};

@@ -309,9 +309,7 @@ TEST_F(PagesTest, AlertsAreReportedOnlyWhileTheyAreFresh) {
   const auto evaluate = [&] {
     engine.begin(clock_.boot());
     engine.evaluate();
-    auto now = std::make_shared<AlertsNow>();
-    take_alerts(engine, texts, Nanoseconds(0), *now);
-    alerts_.publish(std::move(now));
+    alerts_.publish(std::make_shared<const AlertsNow>(take_alerts(engine, texts, Nanoseconds(0))));
   };
   evaluate();
   answer = get("/api/v1/alerts");

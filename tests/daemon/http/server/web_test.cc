@@ -329,33 +329,6 @@ TEST_F(WebTest, SilentClientsChangeNothingForAScrape) {
   EXPECT_LE(slow, 2);  // a busy machine may hold up one or two, but no client can hold up all
 }
 
-TEST_F(WebTest, ClientsThatDoNotReadAreCutAndOthersGetTheNewestPage) {
-  options_.request_timeout = milliseconds(1000);
-  start();
-  std::string burst;
-  for (int i = 0; i < 500; ++i) burst += kGetMetrics;
-  const auto deaf = deaf_client("");
-  ::fcntl(deaf->fd(), F_SETFL, O_NONBLOCK);
-  deaf->send(burst);
-  for (int i = 0; i < 10; ++i) {
-    sample();
-    ASSERT_EQ(fetch(address_, "/metrics").code, 200);
-  }
-  EXPECT_TRUE(shows("jetmem_http_connections 1"));
-}
-
-TEST_F(WebTest, WhenFullClientsWaitForTheirTurn) {
-  options_.max_connections = 2;
-  options_.request_timeout = milliseconds(1000);
-  start();
-  const auto first = client(kGet);
-  EXPECT_EQ(first->receive().code, 200);
-  const auto second = client(kGet);
-  EXPECT_EQ(second->receive().code, 200);
-  // Once one of the others has been idle too long.
-  EXPECT_EQ(client(kGet)->receive().code, 200);
-}
-
 TEST_F(WebTest, AnIdleThreadDoesNotWake) {
   start();
   HttpClient kept(address_);
