@@ -99,7 +99,7 @@ void AccessFiles::run(Shared& shared) {
       shared.load(requested);
     } else if (stamps != shared.stamps) {
       unsettled = std::move(stamps);
-    } else if (!shared.good) {
+    } else if (!shared.state.good) {
       // What was wrong may be repaired where no stamp shows it: a directory's permissions.
       shared.load(false);
     }
@@ -119,11 +119,6 @@ bool AccessFiles::stop(std::chrono::milliseconds timeout) {
 void AccessFiles::Shared::log_message(LogLevel level, const std::string& message) const {
   // The log may be gone when the thread was abandoned.
   if (log && !abandoned) log(level, "http: " + message);
-}
-
-AccessFiles::Rules AccessFiles::Shared::current() const {
-  const std::lock_guard lock(mutex);
-  return state.rules;
 }
 
 // Stamped before it is read, so that a change meanwhile is seen the next time.
@@ -161,7 +156,7 @@ Loaded<AccessFiles::Rules> AccessFiles::Shared::read(std::vector<ConfigError>& w
     return tl::unexpected(std::vector<ConfigError>{
         {.file = file, .key = {}, .message = std::move(server.error().message)}});
   }
-  const Rules before = current();
+  const Rules& before = state.rules;
   const bool is_same = before && before->tls && before->tls->same_as(**server);
   rules->tls = std::move(*server);
   if (is_same) rules->tls = before->tls;
@@ -177,72 +172,52 @@ Loaded<AccessFiles::Rules> AccessFiles::Shared::read(std::vector<ConfigError>& w
   return rules;
 }
 
+// Only this thread changes the state, so that it may read it without the lock.
 void AccessFiles::Shared::load(bool requested) {
-  std::vector<ConfigError> warnings;
-  auto rules = read(warnings);
-  const Rules old = current();
-  if (rules && (*rules)->tls && old && old->tls && !is_valid_now(**rules) && is_valid_now(*old)) {
-    rules = tl::unexpected(warnings);
+  std::vector<ConfigError> messages;
+  auto rules = read(messages);
+  const Rules old = state.rules;
+  if (rules && old && (*rules)->tls && old->tls && !is_valid_now(**rules) && is_valid_now(*old)) {
+    rules = tl::unexpected(messages);
   }
-  if (rules && old) {
-    // A file that is half written may lack a section and still be valid.
-    if (const std::string lost = protection_lost(*old, **rules); !lost.empty()) {
-      ConfigError less{.file = file,
-                       .key = {},
-                       .message = "no longer requires what it required before (" + lost + "); "};
-      less.message += requested ? "accepted because of the reload"
-                                : "if that is intended, run systemctl reload jetmemd";
-      if (requested) {
-        warnings.push_back(std::move(less));
-      } else {
-        rules = tl::unexpected(std::vector<ConfigError>{std::move(less)});
-      }
-    }
+  // A file that is half written may lack a section and still be valid.
+  if (const std::string lost = rules && old ? protection_lost(*old, **rules) : ""; !lost.empty()) {
+    messages.push_back({.file = file,
+                        .key = {},
+                        .message = "no longer requires what it required before (" + lost + "); " +
+                                   (requested ? "accepted because of the reload"
+                                              : "if that is intended, run systemctl reload "
+                                                "jetmemd")});
+    if (!requested) rules = tl::unexpected(std::vector{messages.back()});
   }
-  if (!rules) return refuse(rules.error(), requested);
+  if (!rules) messages = rules.error();
   std::string text;
-  for (const ConfigError& warning : warnings) text += describe(warning) + "\n";
-  if (requested || !good || text != reported) {
-    for (const ConfigError& warning : warnings) log_message(LogLevel::kWarning, describe(warning));
-  }
+  for (const ConfigError& each : messages) text += describe(each) + "\n";
+  const bool is_new = requested || state.good != rules.has_value() || text != reported;
   reported = std::move(text);
-  log_message(LogLevel::kInfo,
-              "web configuration " + printable(file, 4096) + ": " + summary(**rules));
-  accept(std::move(*rules));
-}
-
-void AccessFiles::Shared::accept(Rules rules) {
-  good = true;
+  for (const ConfigError& each : messages) {
+    if (is_new) log_message(rules ? LogLevel::kWarning : LogLevel::kError, describe(each));
+  }
+  if (rules) {
+    log_message(LogLevel::kInfo,
+                "web configuration " + printable(file, 4096) + ": " + summary(**rules));
+  } else if (is_new) {
+    log_message(LogLevel::kError,
+                old ? "the web configuration is refused; the one in force is kept, and the files "
+                      "are tried again every 10 s"
+                    : "no TCP port is opened without a valid web configuration; it is tried again "
+                      "every 10 s and at a reload");
+  }
   const std::lock_guard lock(mutex);
-  state.rules = std::move(rules);
-  state.good = true;
-  ++state.loads_ok;
+  state.good = rules.has_value();
+  ++(rules ? state.loads_ok : state.loads_failed);
+  if (rules) state.rules = std::move(*rules);
   changes.signal();
-}
-
-void AccessFiles::Shared::refuse(const std::vector<ConfigError>& errors, bool requested) {
-  {
-    const std::lock_guard lock(mutex);
-    state.good = false;
-    ++state.loads_failed;
-    changes.signal();
-  }
-  std::string text = describe(errors);
-  const bool is_new = requested || good || text != reported;
-  good = false;
-  reported = std::move(text);
-  if (!is_new) return;
-  for (const ConfigError& error : errors) log_message(LogLevel::kError, describe(error));
-  log_message(LogLevel::kError,
-              current() ? "the web configuration is refused; the one in force is kept, and the "
-                          "files are tried again every 10 s"
-                        : "no TCP port is opened without a valid web configuration; it is tried "
-                          "again every 10 s and at a reload");
 }
 
 // Once a day, from two weeks before.
 void AccessFiles::Shared::check_expiry() {
-  const Rules rules = current();
+  const Rules& rules = state.rules;
   const std::int64_t time = now();
   if (!rules || !rules->tls || time < rules->certificate_until - kSoon) return;
   if (time >= logged_expiry && time - logged_expiry < kDay) return;

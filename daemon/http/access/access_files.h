@@ -79,16 +79,12 @@ class AccessFiles {
     std::vector<std::string> paths;
     std::string stamps;    // of the paths, from before they were read
     std::string reported;  // the errors or warnings last logged
-    bool good = false;
     std::int64_t logged_expiry = 0;
     std::atomic<bool> abandoned{false};
 
-    Rules current() const;
     void load(bool requested);
     Loaded<Rules> read(std::vector<ConfigError>& warnings);
     void will_read(const std::string& path);
-    void accept(Rules rules);
-    void refuse(const std::vector<ConfigError>& errors, bool requested);
     void check_expiry();
     void log_message(LogLevel level, const std::string& message) const;
   };
