@@ -32,10 +32,10 @@ struct ChildBounds {
   std::size_t answer_bytes = 128U << 20;  // beyond it the child is killed
 };
 
-// What `work` returns in a forked child. Of its effects only those outside the process stay. Errors
+// What `work` returns in a forked child. Only effects outside the process remain. Errors
 // name the bound that was reached, or how it ended: kTooLarge, kTimeout, kMalformed for a crash.
-// Call it only where no other thread runs: the child has copies of their locks, and nobody to release
-// them. Under a sanitizer memory has no bound.
+// Call it only where no other thread runs: the child has copies of their locks, and nobody to
+// release them. Under a sanitizer memory has no bound.
 Result<std::string> run_bounded(const ChildBounds& bounds,
                                 const std::function<std::string()>& work);
 

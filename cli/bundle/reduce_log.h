@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a log goes into a bundle: the lines that jetmem decodes, and of them what it decodes. A
-// list of what is private cannot be complete, so nothing else is taken: of other lines only when
-// they were printed and how long they were.
+// Reduces a log to what a bundle may hold: the decoded parts of the lines that jetmem decodes. A
+// list of what is private cannot be complete, so nothing else is taken; other lines leave only
+// their time and their length.
 //
 // A word stays if the line means something else without it: it is part of the message's form, or
 // of the value of a field. Values of free text keep words that are no more than words and numbers.
@@ -25,9 +25,9 @@ class LogReducer {
 
   // Records of /dev/kmsg, each as one record; or lines of any other log.
   std::string kernel_log(std::string_view text);
-  // Of a record of pstore, by its name.
+  // A record of pstore; `name` is that of its file.
   std::string crash_record(std::string_view name, std::string_view text);
-  // boots.json, of which the lines of crash records are a log's.
+  // boots.json: its lines of crash records are reduced like those of a log.
   std::string boots(std::string_view json);
   // Nothing: jetmem does not decode it.
   std::optional<std::string> message(const kernel_log::LogLine& line);
@@ -51,7 +51,7 @@ class LogReducer {
   bool last_begins_ = false;
 };
 
-// Of an event as JSON has it: its fields of free text, and the sentence about it.
+// The texts of an event in JSON: its fields of free text, and the sentence about it.
 struct EventTexts {
   std::string fields;
   std::string summary;

@@ -36,7 +36,8 @@ class UnpackedBundle {
   // off, damaged, beyond a bound.
   static Result<std::unique_ptr<UnpackedBundle>> open(const std::string& file,
                                                       UnpackLimits limits = {});
-  // What stands for "/": the folder with jetmem/manifest.json, else the one folder at the top.
+  // The folder that is the tree's "/": the one with jetmem/manifest.json, else the only one at the
+  // top.
   const std::string& root() const { return root_; }
   // Skipped entries, and a missing manifest.
   const std::vector<std::string>& remarks() const { return remarks_; }

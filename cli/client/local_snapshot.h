@@ -32,7 +32,7 @@ struct LocalSnapshotOptions {
   std::function<void(int fd, const kernel_log::Catalogue* site)> kernel_log{};
   // Tried before a reader of one's own is started; empty: none.
   std::string reader_socket{};
-  // What programs printed that only the daemon runs, by path.
+  // The output of programs that only the daemon runs, by path.
   std::map<std::string, std::string> texts{};
   // Settings files that name the site's own messages.
   std::vector<std::string> config{};

@@ -28,7 +28,7 @@ class LogFormat {
   Result<void> pause();
   Result<void> finish();
 
-  // What of the input was not understood; empty when all was.
+  // Describes the input that was not understood; empty when all was.
   std::string omitted() const;
 
  private:

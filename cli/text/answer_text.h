@@ -19,7 +19,7 @@ namespace jetmem {
 std::string cma_text(const CmaAnswer& answer, const ScreenStyle& style);
 std::string diff_text(const DiffAnswer& answer, std::size_t width);
 std::string fragmentation_text(const FragmentationAnswer& answer, const ScreenStyle& style);
-// Of the GPU's and cameras' memory alone.
+// Shows the memory of GPU and cameras alone.
 std::string gpu_text(const TopAnswer& answer, const ScreenStyle& style);
 std::string map_text(const MapAnswer& answer, const ScreenStyle& style);
 std::string plan_text(const PlanAnswer& answer);

@@ -15,7 +15,7 @@ class MetricUnit {
   bool binary() const { return kind_ == Kind::kBytes; }
   // "340 MiB", "62%", "12.5/s".
   std::string text(double value) const;
-  // Of a tick, so that it differs from its neighbours, which are `step` away.
+  // The text of a tick, precise enough to differ from its neighbours, which are `step` away.
   std::string tick(double value, double step) const;
   // How much it changes an hour, with its sign.
   std::string per_hour(double change) const;

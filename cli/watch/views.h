@@ -71,7 +71,7 @@ bool has_filter(std::string_view text, std::string_view filter);
 
 Style severity_style(std::string_view severity);
 
-// As many of the parts as fit, with so many blanks in between.
+// Adds as many of the parts as fit, with `blanks` between them.
 void add_fitting(Line& line, const std::vector<std::string>& parts, std::size_t columns,
                  std::size_t blanks, Style style = Style::kPlain);
 

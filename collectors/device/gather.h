@@ -8,8 +8,7 @@
 
 namespace jetmem::device {
 
-// What /proc/iomem said at boot to root, kept by jetmem-iomem.service: the same text, of the same
-// boot.
+// A copy of /proc/iomem as root saw it at this boot, made by jetmem-iomem.service.
 inline constexpr std::string_view kIomemAtBoot = "/run/jetmem-iomem/iomem";
 inline constexpr std::string_view kTeeRecord = "jetmem:tee";  // 1: /dev/tee0 is there, 0: it is not
 inline constexpr std::string_view kNodesRecord = "jetmem:nodes_left_out";

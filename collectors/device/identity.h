@@ -38,7 +38,7 @@ void parse_identity(const Snapshot& snapshot, Identity& out, AbsentValues& absen
 
 // "36.4.4" of the release file's text; empty when its first line is another.
 void take_l4t_release(std::string_view text, std::string& out);
-// Of a kernel's release; empty when it names none.
+// The L4T release that a kernel's release names; empty when it names none.
 void take_l4t_of_kernel(std::string_view release, std::string& out);
 // The SoC among the strings of `compatible`; nothing when they are not strings.
 std::optional<std::string_view> soc_among(std::string_view compatible);

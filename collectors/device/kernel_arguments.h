@@ -8,8 +8,8 @@
 
 namespace jetmem::device {
 
-// What stands behind the last "name=": the kernel lets it win. Behind "--" all is init's. Empty:
-// the argument is not there.
+// The value of the last "name=", which is the one that the kernel uses. Arguments after "--" are
+// init's. Empty: the argument is not there.
 std::string_view kernel_argument(std::string_view command_line, std::string_view name);
 
 // "256M", "0x10000000", "1G@0-4G": the bytes, as the kernel reads them (lib/cmdline.c, memparse).

@@ -66,10 +66,10 @@ struct Bufinfo {
   static constexpr std::string_view kOther = "other";
   static constexpr std::size_t kMaxDevices = 64;
 
-  // Of the last line: all there are.
+  // The totals of the last line, of all buffers.
   std::uint64_t buffers = 0;
   std::uint64_t bytes = 0;
-  // Of the rows that were there to see.
+  // Sums of the rows that were read.
   std::uint64_t rows = 0;
   std::uint64_t row_bytes = 0;
   std::uint64_t largest = 0;

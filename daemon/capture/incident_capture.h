@@ -35,12 +35,12 @@ struct IncidentCaptureOptions {
   std::string runtime_directory{};  // when the last one was, over a restart
   std::string boot_id{};
   std::vector<std::string> config{};  // settings files named to the daemon; empty: the usual ones
-  // Where the program finds this daemon and no other; empty, or says so: nowhere.
+  // The address at which the program finds this daemon and no other; empty: there is none.
   std::function<std::string()> own_address{};
   std::string program{};  // empty: the one beside the daemon
-  // So that what the recorder writes because of the alert is on the disk.
+  // Time for the recorder to write what belongs to the alert.
   Nanoseconds delay = std::chrono::seconds(5);
-  // After the first try that failed; doubled with each. Three in all.
+  // The pause after the first failed try; doubles with each. There are three tries in all.
   Nanoseconds retry = std::chrono::seconds(30);
 };
 
@@ -55,7 +55,7 @@ class IncidentCapture {
   void apply(const Settings& settings);
   // Every change of every alert; what fired already before a restart is not one.
   void notify(const Transition& transition);
-  // At the end of the daemon: one that runs is ended, and begun anew at the next start.
+  // At the end of the daemon: terminates a running one, which starts again with the next daemon.
   void stop();
 
   // Nothing while it is off or has no directory.

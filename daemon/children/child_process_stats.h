@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every program that the daemon runs is counted by, and its entries in the log, of which there
-// are never many.
+// Counts the starts, failures and output of every program that the daemon runs, and logs them at a
+// limited rate.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@
 namespace jetmem {
 
 enum class ChildProcessFailure : std::uint8_t {
-  kNotStarted,  // it could not be executed
-  kExited,      // by itself, before it was asked to
-  kTimeout,     // it printed nothing for too long, and was ended
-  kFlood,       // it printed far more than it should, and was ended
-  kWedged,      // it hangs in the kernel beyond SIGKILL
-  kInvalidOutput,     // it ended well, and what it printed is not what it should
+  kNotStarted,     // it could not be executed
+  kExited,         // by itself, before it was asked to
+  kTimeout,        // it printed nothing for too long, and was ended
+  kFlood,          // it printed far more than it should, and was ended
+  kWedged,         // it hangs in the kernel beyond SIGKILL
+  kInvalidOutput,  // it ended well, and what it printed is not what it should
 };
 inline constexpr std::size_t kChildProcessFailures = 6;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of a stream of lines the newest whole one, in bounded memory: for a program whose older lines
+// Keeps the newest complete line of a stream, in bounded memory: for a program whose older lines
 // nobody needs.
 #pragma once
 

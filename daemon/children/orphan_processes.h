@@ -23,8 +23,9 @@ class OrphanProcesses {
   // Before the program starts. The first time it looks whether the control group has nobody but the
   // daemon and its descendants, and so is its own.
   void before_start();
-  // Of the daemon's own user, and not gone; nothing where /proc cannot be read. `example` is
-  // one of them, for people: "sleep 4711". Not while the program itself runs.
+  // Processes of the daemon's own user that still run; nothing where /proc cannot be read.
+  // `example` names one of them, for people: "sleep 4711". Not to be called while the program
+  // itself runs.
   std::optional<std::size_t> count(std::string& example) const;
 
  private:

@@ -7,7 +7,7 @@
 // belong to others.
 //
 // It runs with the daemon's rights, and ends with it. When it ends, is silent for too long or
-// floods, it is started anew after a pause that grows. While it prints as it should, the loop is
+// floods, it is started again after a pause that grows. While it prints as it should, the loop is
 // woken by its lines and by nothing else.
 #pragma once
 
@@ -46,7 +46,7 @@ class TegrastatsProgram final : public Program {
   void on_silence();
   void hand_over();
   void log_losses();
-  // It runs no more, or never did: tried again later.
+  // The program has ended or did not start: it is tried again later.
   void abandon_run(ChildProcessFailure why, std::string how);
   void wait(Waits what, Nanoseconds how_long);
   Nanoseconds timeout() const;

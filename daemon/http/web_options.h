@@ -20,7 +20,7 @@ inline constexpr unsigned kSpareConnections = 16;
 using WebLog = std::function<void(LogLevel, std::string)>;
 
 struct WebOptions : HttpSettings {
-  // Of the addresses the Unix sockets at this path, if any: every local user may ask there.
+  // The path of the Unix sockets, if any, where every local user may ask.
   std::string open_socket;
   WebLog log;
   Nanoseconds listen_retry = std::chrono::seconds(10);

@@ -2,8 +2,8 @@
 // The daemon's notifications to systemd, by the protocol of sd_notify(3). Without systemd every
 // call does nothing.
 //
-// Not through sd_notify() itself: that waits when the socket is full, and so a PID 1 that hangs
-// would stop the sampling. Here what cannot be sent waits for the next round.
+// It does not use sd_notify() itself, which waits while the socket is full, so that a hanging PID 1
+// would stop the sampling. Here, what cannot be sent waits for the next cycle.
 #pragma once
 
 #include <sys/un.h>

@@ -101,7 +101,7 @@ class ProbeProgram final : public Program {
   std::optional<Nanoseconds> save_at_;  // boot clock; which process it is was not known yet
 
   std::optional<ProbeGroup> running_;
-  // Whose turn it is in the present cycle, not before when; and why the source has nothing of it.
+  // The group to probe in this cycle and its earliest time; and why the source is skipped.
   std::optional<ProbeGroup> turn_;
   Nanoseconds turn_at_{0};  // boot clock
   std::string skip_reason_;

@@ -59,21 +59,21 @@ class ProbeRunner {
   // Either may be empty; the program then is the one beside jetmemd.
   void set_paths(std::string socket, std::string program);
 
-  // Not while one runs or is leaving. An error: none was started; kSkipped: there is no socket, and
-  // within the daemon's own memory limit there is no room for it.
+  // Not to be called while one runs or is being terminated. An error: none was started; kSkipped:
+  // there is no socket, and the daemon's own memory limit has no room for it.
   Result<void> run(ProbeRequest request, std::chrono::milliseconds deadline);
   // Ends it; on_end is not called.
   void kill();
 
   bool running() const { return child_.running(); }
-  // Killed and not gone; for so long that it hangs in the kernel.
+  // It was killed and has not ended; wedged: for so long that it hangs in the kernel.
   bool is_terminating() { return child_.is_terminating(); }
   bool wedged() const { return child_.wedged(); }
   // True: nobody here may kill it, and it ends itself at its deadline.
   bool from_socket() const { return from_socket_; }
   pid_t terminating_pid() const { return child_.terminating_pid(); }
   pid_t pid() const { return child_.pid(); }
-  // Of the run now.
+  // How long the current run has taken.
   Nanoseconds runs_for() const { return running() ? clock_.mono() - started_ : Nanoseconds(0); }
   // Why the daemon starts the program itself; empty when it is systemd's.
   const std::string& fallback() const { return fallback_; }

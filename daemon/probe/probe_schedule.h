@@ -26,9 +26,9 @@ struct ProbeScheduleOptions {
   Nanoseconds first_memory_spread = std::chrono::seconds(20);
   Nanoseconds first_cuda = std::chrono::minutes(5);
   Nanoseconds first_cuda_spread = std::chrono::minutes(5);
-  // And no more than a tenth of the interval.
+  // The limit of the jitter, which is also at most a tenth of the interval.
   Nanoseconds most_jitter = std::chrono::seconds(30);
-  // After the settings were read anew, and between that and the run before.
+  // The pause after the settings were read again, and the least pause between two runs.
   Nanoseconds after_reload = std::chrono::seconds(1);
   Nanoseconds between_runs = std::chrono::seconds(5);
   // From 0 to 1; empty: chance.
@@ -44,7 +44,8 @@ class ProbeSchedule {
   void set(Nanoseconds interval, bool cuda, Nanoseconds cuda_interval);
   // The source is due.
   void due(Nanoseconds now);
-  // Whoever changed the settings wants to see it: soon, and without what is left of a pause.
+  // The settings changed, and whoever changed them waits for the result: runs soon and drops the
+  // rest of a pause.
   void soon(Nanoseconds now);
   void cancel() { at_.reset(); }
 
@@ -63,8 +64,8 @@ class ProbeSchedule {
     bool operator==(const Saved&) const = default;
   };
   Saved save() const;
-  // After begin(). A daemon that dies again and again probes at most as often as one that keeps running:
-  // each group waits for its interval, whatever the first times say.
+  // After begin(). A daemon that dies again and again probes at most as often as one that keeps
+  // running: each group waits for its interval, whatever the first times say.
   void restore(const Saved& saved, Nanoseconds now);
 
   // When a cycle is to begin: first memory, then CUDA if it wants.

@@ -25,7 +25,7 @@ struct ProbeProcess {
 
   bool operator==(const ProbeProcess&) const = default;
 };
-// Of a line of /proc/<pid>/stat: nothing unless it is a jetmem-probe of which something is left.
+// Parses a line of /proc/<pid>/stat; nothing unless it is a jetmem-probe that has not ended.
 std::optional<ProbeProcess> probe_process_of(std::string_view stat);
 // The one of this number now.
 std::optional<ProbeProcess> find_probe_process(pid_t pid);

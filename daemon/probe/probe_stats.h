@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of each kind of memory since the daemon's start, run by run: what a single result
-// cannot tell. Bounded, whatever a program says.
+// Counts the results of each kind of memory since the daemon's start, which a single result cannot
+// show. Bounded, whatever a program reports.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What jetmemd reads in its state directory. All of it waits for the disk: asked on the
-// StateWriter's thread only.
+// Reads of jetmemd's state directory. All of them wait for the disk: call them on the StateWriter's
+// thread only.
 #pragma once
 
 #include <sys/types.h>
@@ -28,7 +28,7 @@ struct MarksState {
 
 struct StateFound {
   boot::History history;
-  std::string lost;      // why it begins anew, and where the old one is; empty: it does not
+  std::string lost;      // why a new one begins, and where the old one is; empty: none
   std::string no_marks;  // why jetmem mark will not work; empty: it does
   MarksState marks;
 };

@@ -44,7 +44,7 @@ struct MemoryBudget {
   // different moments.
   double overlap_bytes = 0;
   bool unaccounted_includes_unknown = false;
-  // Why files that tell of one memory cannot be of one machine; empty: they can.
+  // Why files that describe one memory cannot be from one machine; empty: they can.
   std::string contradiction;
 
   const Part* part(std::string_view name) const;

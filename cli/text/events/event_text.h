@@ -18,10 +18,10 @@
 
 namespace jetmem {
 
-// As dmesg has it: "12.345678".
+// In dmesg's format: "12.345678".
 std::string seconds_text(std::chrono::microseconds stamp);
 
-// What of a log was not taken into account, "3 records missing; ..."; empty when all was.
+// Describes the records of a log that were not counted, "3 records missing; ..."; empty: none.
 std::string omitted_text(const kernel_log::TextLog::Counts& counts,
                          std::string_view lost = "missing");
 
@@ -47,7 +47,7 @@ class EventRecordList {
     EventRecord first;
     std::string block;
     std::uint64_t count = 0;
-    double suppressed = 0;  // messages, of all that report it
+    double suppressed = 0;            // messages, of all that report it
     std::optional<Nanoseconds> last;  // on the wall clock, or else since boot
   };
   void print_first();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the boot source no pattern names: the power management controller's folder, and the
-// records of pstore, of which only the ends are taken.
+// Adds the files of the boot source that no path pattern can name: the power management
+// controller's folder, and the records of pstore, only their ends.
 #pragma once
 
 #include <string>

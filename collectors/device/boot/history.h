@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What jetmemd keeps of the machine's boots over its restarts: boots.json in its state directory
-// (systemd's StateDirectory=, /var/lib/jetmem), and what follows from it.
+// The history of the machine's boots that jetmemd keeps over its restarts: boots.json in its state
+// directory (systemd's StateDirectory=, /var/lib/jetmem), and what follows from it.
 //
 // Boots are in the order in which they were met. Wall clocks are shown where they are plausible and
-// never compared otherwise: a board without a battery begins in 1970, and leaps once it hears of
-// the time.
+// never compared otherwise: a board without a battery begins in 1970, and its clock steps when a
+// time server answers.
 #pragma once
 
 #include <array>
@@ -114,8 +114,9 @@ struct History {
   void clear() { *this = History(); }
   bool operator==(const History&) const = default;
 
-  // So many were made in the present boot, of whose runs `stopped` ended cleanly. Where that is not
-  // known, those that were not known ended uncleanly, but for the last: a clean stop is kept here.
+  // Counts the starts of the present boot: `in_boot` in all, of which `stopped` runs ended cleanly.
+  // Where that is not known, runs not recorded here count as unclean, except the last: its clean
+  // stop is recorded.
   void count_starts(std::uint64_t in_boot, std::optional<std::uint64_t> stopped);
   // The boot before the last, and the change that a kind saw last; null: none.
   const Boot* before() const;

@@ -45,15 +45,15 @@ struct PstoreRecord {
   // Whether it is a line of a crash, not just the last one or one of what the kernel survived: a
   // console is kept over every reboot, a clean one too.
   bool is_crash = false;
-  // Of its text, wherever it lies: systemd-pstore moves records.
+  // Of the record's text, not of its path: systemd-pstore moves records.
   std::uint32_t digest = 0;
 
   void clear() { reset_keeping(*this, &PstoreRecord::name, &PstoreRecord::line); }
   bool operator==(const PstoreRecord&) const = default;
 };
 
-// Of the record's name and of its text: `head` its beginning, `tail` its end where the middle was
-// omitted. Never fails: what is in there was written by a dying kernel.
+// Parses a record's name and text: `head` is its beginning, `tail` its end if the middle was
+// omitted. Never fails: the text was written by a dying kernel.
 void parse_pstore_record(std::string_view name, std::string_view head, std::string_view tail,
                          PstoreRecord& out);
 
@@ -63,8 +63,8 @@ std::string_view message_of_crash_line(std::string_view line);
 // The words by which crash_weight() judges the line; empty: none.
 std::string_view crash_phrase(std::string_view line);
 
-// "Kernel panic - not syncing: ...": how much a kernel's line says of what went wrong; 0: nothing.
-// Not yet that it was its end.
+// How much a line of the kernel ("Kernel panic - not syncing: ...") says about what went wrong; 0:
+// nothing. It does not say whether the kernel ended there.
 int crash_weight(std::string_view line);
 
 }  // namespace jetmem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of event that a kernel log can tell of: names, weight, and what it usually means.
+// Every kind of event that a kernel log can report: names, weight, and what it usually means.
 //
 // messages/kinds.yaml has them; the names are label values and JSON, so they never change.
 #pragma once

@@ -46,7 +46,7 @@ struct ApiAnswer {
   bool later = false;  // the history was asked, and there is none yet: ask the same again
 };
 
-// Who asks, and how long it has for what the history is asked.
+// Who asks, and how long a question to the history may take.
 struct ApiAsker {
   ClientKey client{};
   std::chrono::milliseconds wait{2'000};  // in which the web thread does nothing else
@@ -117,7 +117,7 @@ class Api {
   ApiAnswer no_history() const;
   // Whether jetmem has a metric of this name now, recorded or not.
   bool has_metric(const std::string& name);
-  // Of an answer about the past: it is true also while nobody can say how things are now.
+  // The head of an answer about the past, which is true also while sampling has stopped.
   AnswerFrom from() const;
   std::vector<std::shared_ptr<const ProgramText>> texts() const;
   Nanoseconds wall() const { return clock_.wall(); }

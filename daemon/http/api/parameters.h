@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the '?' of a request, held to what the page knows: a word that nobody
-// understands is an error and not ignored, so that a typing error is no other question.
+// The parameters of a request, checked against those that the page knows: an unknown one is an
+// error instead of being ignored, so that a typing error does not ask another question.
 #pragma once
 
 #include <optional>

@@ -13,7 +13,8 @@ namespace jetmem {
 
 class RequestCheck {
  public:
-  // Of the request line, header fields and cookies, and how many fields and parameters.
+  // Limits of the request line, header fields and cookies together, and of the number of fields and
+  // parameters.
   static constexpr std::size_t kMaxBytes = 16'000;
   static constexpr std::size_t kMaxFields = 160;
   // For a connection's request line, headers and answer headers: what is accepted, with as much for
@@ -21,12 +22,12 @@ class RequestCheck {
   // itself, with 414 or 431.
   static constexpr std::size_t kConnectionMemory = kMaxBytes + kMaxFields * 56 + 3'072;
 
-  // Of a URI as sent: whether it has blanks, or its path would end early once decoded; and whether
-  // it or the number of its parameters is too large by itself.
+  // Whether a URI as sent has blanks, or a path that would end early once decoded; and whether it,
+  // or the number of its parameters, is too large by itself.
   static bool is_malformed_uri(std::string_view uri);
   static bool is_too_large_uri(std::string_view uri);
 
-  // Of a request whose headers are complete, as libmicrohttpd hands it over.
+  // Checks a request whose headers are complete, as libmicrohttpd hands it over.
   RequestCheck(MHD_Connection* handle, const Connection& connection, const char* method,
                const char* version);
 
