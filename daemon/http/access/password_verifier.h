@@ -16,15 +16,26 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/event_fd.h"
 #include "config/web/web_config.h"
-#include "daemon/http/access/basic_auth.h"
 #include "daemon/http/client_key.h"
 #include "daemon/http/query_worker.h"
 
 namespace jetmem {
+
+struct Credentials {
+  std::string user;
+  std::string password;
+};
+
+// Longer ones are invalid: hash-password makes no hash of them.
+inline constexpr std::size_t kMaxCredentials = 512;
+
+// Of the header Authorization: Basic ... of a request. Nothing: it has another form.
+std::optional<Credentials> parse_basic_auth(std::string_view header);
 
 class PasswordVerifier {
  public:
