@@ -27,6 +27,7 @@
 #include "collectors/source.h"
 #include "collectors/sysfs/clocks/source.h"
 #include "collectors/sysfs/cma.h"
+#include "collectors/sysfs/edac.h"
 #include "collectors/sysfs/power.h"
 #include "collectors/sysfs/thermal.h"
 #include "collectors/sysfs/throttle.h"
@@ -40,7 +41,7 @@ namespace jetmem {
 using AllSources =
     std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource, PressureSource,
                ZramSource, CmaSource, ThermalSource, ClocksSource, ThrottleSource, PowerSource,
-               DeviceSource, BootSource, KernelLogSource, TegrastatsSource, NvmapSource, NvmlSource,
+               EdacSource, DeviceSource, BootSource, KernelLogSource, TegrastatsSource, NvmapSource, NvmlSource,
                DmabufSource, ProcessesSource, ProbeSource, PagetypeinfoSource>;
 
 // What is known of each source without making one: this is all that jetmem-reader links.

@@ -8,10 +8,10 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 20> kAlertOrder{
+constexpr std::array<std::string_view, 22> kAlertOrder{
     // Broken hardware and a kernel or data that can no longer be trusted explain everything else.
-    "JetmemMemoryErrorUncorrected", "JetmemMemoryError", "JetmemBusError", "JetmemKernelOops",
-    "JetmemProbeMismatch",
+    "JetmemMemoryErrorUncorrected", "JetmemMemoryErrorsCountedUncorrected", "JetmemMemoryError",
+    "JetmemMemoryErrorsCounted", "JetmemBusError", "JetmemKernelOops", "JetmemProbeMismatch",
     // Without memory, everything else fails as well.
     "JetmemOomKill", "JetmemMemoryExhausting", "JetmemMemoryStall", "JetmemMemoryLow",
     // A storm takes CPU time and fills the log.

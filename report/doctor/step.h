@@ -137,7 +137,8 @@ void examine_events(const DeviceView& view, Step& step,
 Judgement judge_steps(const DeviceNow& now, const Findings& found, std::span<const Step> steps);
 
 void examine_restart(const DeviceView& view, Step& step);
-// Steps that only events tell of: hardware, dma, storage, stalls, gpu, camera.
+void examine_hardware(const DeviceView& view, Step& step);
+// Steps that only events tell of: dma, storage, stalls, gpu, camera.
 void examine_by_events(const DeviceView& view, Step& step);
 void examine_site(const DeviceView& view, Step& step);
 void examine_memory(const DeviceView& view, Step& step);

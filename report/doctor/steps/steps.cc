@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<StepInfo, 19> kSteps{{
     {"restart", "Last restart", examine_restart},
-    {"hardware", "Memory and bus hardware", examine_by_events},
+    {"hardware", "Memory and bus hardware", examine_hardware},
     {"memory", "Memory", examine_memory},
     {"fragmentation", "Fragmentation", examine_fragmentation},
     {"cma", "Contiguous memory (CMA)", examine_cma},

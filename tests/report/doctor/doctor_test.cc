@@ -73,6 +73,16 @@ Changes unclean(const std::string& key, double value) {
 }
 
 const Case kCases[] = {
+    {"UncorrectedErrorsCounted", "hardware", kWarning, "DIMM_A1 (mc0): 1 uncorrected",
+     set("jetmem_edac_errors_total{controller=\"mc0\",error=\"uncorrected\"}", 1,
+         "jetmem_edac_module_errors_total{controller=\"mc0\",error=\"uncorrected\",label=\"DIMM_"
+         "A1\","
+         "module=\"dimm0\"}",
+         1)},
+    {"CorrectedErrorsCounted", "hardware", kOk, "mc0: 12 corrected",
+     set("jetmem_edac_errors_total{controller=\"mc0\",error=\"corrected\"}", 12)},
+    {"EccIsOff", "hardware", kOk, "ECC is off",
+     set("jetmem_edac_ecc{controller=\"mc0\",mode=\"None\"}", 0)},
     {"MemoryLow", "memory", kCritical, "200 MiB of 8 GiB", set(kAvailable, 200 * kMiB)},
     {"MemoryShort", "memory", kWarning, "700 MiB", set(kAvailable, 700 * kMiB)},
     {"Stall", "memory", kCritical, "50%", set(stall("full"), 0.5, stall("some"), 0.8)},

@@ -36,6 +36,34 @@ std::vector<Scenario> kernel_stories() {
     20m     kernel_recent_memory_errors{kind=memory_error,error=corrected} = gone  -> inactive
     30m                                          -> inactive)"},
 
+      // By the controllers' own counts. What was counted before jetmem started is none.
+      {.rule = "JetmemMemoryErrorsCountedUncorrected",
+       .fires = R"(
+    0s      edac_errors_total{controller=mc0,error=uncorrected} = 0  -> inactive
+    10m     edac_errors_total{controller=mc0,error=uncorrected} = 1  -> firing
+    19m30s                                       -> firing
+    21m                                          -> inactive)",
+       .labels = "controller=mc0 error=uncorrected",
+       .quiet = R"(
+    0s      edac_errors_total{controller=mc0,error=uncorrected} = 4; edac_errors_total{controller=mc0,error=corrected} = 3  -> inactive
+    20m     edac_errors_total{controller=mc0,error=corrected} = 5  -> inactive
+    30m     edac_errors_total{controller=mc0,error=uncorrected} = gone  -> inactive
+    40m                                          -> inactive)"},
+
+      {.rule = "JetmemMemoryErrorsCounted",
+       .fires = R"(
+    0s      edac_errors_total{controller=mc0,error=corrected} = 100  -> inactive
+    1h      edac_errors_total{controller=mc0,error=corrected} = 104  -> inactive
+    1h30m   edac_errors_total{controller=mc0,error=corrected} = 111  -> firing
+    3h                                           -> inactive)",
+       .labels = "controller=mc0 error=corrected",
+       .quiet = R"(
+    0s      edac_errors_total{controller=mc0,error=corrected} = 500  -> inactive
+    1h      edac_errors_total{controller=mc0,error=corrected} = 504  -> inactive
+    3h      edac_errors_total{controller=mc0,error=corrected} = 508  -> inactive
+    4h      edac_errors_total{controller=mc0,error=corrected} = gone  -> inactive
+    5h                                           -> inactive)"},
+
       {.rule = "JetmemBusError",
        .fires = R"(
     0s      kernel_recent_events{kind=bus_error} = 0  -> inactive
