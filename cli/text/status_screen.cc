@@ -255,7 +255,7 @@ std::string gpu_line(const StatusAnswer& answer, const ScreenStyle& style) {
   }
   FieldLine line(style, "gpu");
   if (answer.no_gpu) {
-    line.add("none that shares this memory and that jetmem reads (NVIDIA's)");
+    line.add("none that shares this memory and whose driver reports it");
     return line.text();
   }
   line.add(bytes_text(*answer.gpu_bytes) + " in use");

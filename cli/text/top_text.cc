@@ -117,6 +117,11 @@ Table groups_table(const TopAnswer& answer, std::size_t width, std::string& drop
   return table;
 }
 
+std::string growth_note(const TopAnswer& answer, const ScreenStyle& style) {
+  const std::string why = absence_reason(answer.absent, "growth");
+  return why.empty() ? why : paragraph(style, "GROWTH is not known: " + why);
+}
+
 std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
   std::string out = paragraph(style,
                               "PROCESSES, by name, unit and container; sorted by " +
@@ -155,6 +160,10 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
                                    [](const auto& group) { return group.gpu.value_or(0) > 0; });
   const bool has_mapped = std::any_of(answer.groups.begin(), answer.groups.end(),
                                       [](const auto& group) { return group.mapped.has_value(); });
+  if (has_gpu && !answer.drm.empty()) {
+    return out + paragraph(style, "A buffer that is shared may count in GPU and in DMABUF.") +
+           growth_note(answer, style);
+  }
   if (has_gpu && !has_mapped) {
     out += paragraph(style,
                      "Mappings of processes are not known: mapped GPU buffers may count in "
@@ -166,9 +175,7 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
                      "gave to nvmap (NVMAP_IOC_FROM_VA) in RESIDENT and GPU, and a shared part of "
                      "a buffer in GPU and DMABUF.");
   }
-  const std::string no_growth = absence_reason(answer.absent, "growth");
-  if (!no_growth.empty()) out += paragraph(style, "GROWTH is not known: " + no_growth);
-  return out;
+  return out + growth_note(answer, style);
 }
 
 // What became of a client of this name.
@@ -214,7 +221,30 @@ std::string heap_note(const TopAnswer::Heap& heap) {
   return out;
 }
 
+std::string drm_text(const TopAnswer& answer, const ScreenStyle& style) {
+  std::string out = "\n" + paragraph(style, "GPU MEMORY (DRM), by driver, region and process", 0);
+  Table table{{"REGION"}, {"HELD BY"}, {"BYTES", Align::kRight}, {"", Align::kLeft, Narrow::kWrap}};
+  for (const auto& region : answer.drm) {
+    std::string what;
+    if (region.resident && region.total) join(what, bytes_text(*region.total) + " requested");
+    if (region.shared.value_or(0) > 0) join(what, bytes_text(*region.shared) + " shared");
+    table.row({region.driver + " " + region.region, "(all)",
+               bytes_text(region.resident ? region.resident : region.total), what});
+    for (const auto& client : region.clients) {
+      table.row({"", shortened(client.process, 20), bytes_text(client.bytes), ""});
+    }
+  }
+  out += table.text(style, 2);
+  if (answer.drm_unreported) {
+    out += paragraph(
+        style, "Of " + counted(static_cast<std::uint64_t>(*answer.drm_unreported), "open file") +
+                   " of a GPU or display the driver reports no memory.");
+  }
+  return out;
+}
+
 std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
+  if (answer.heaps.empty() && !answer.drm.empty()) return drm_text(answer, style);
   std::string out =
       "\n" + paragraph(style, "GPU AND CAMERA MEMORY (nvmap), by heap and process", 0);
   if (answer.heaps.empty()) {
@@ -247,7 +277,8 @@ std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
   const std::string omitted = absence_reason(answer.absent, "nvmap.values");
   if (!omitted.empty()) join(totals, "omitted: " + omitted);
   if (!totals.empty()) out += paragraph(style, totals + ".");
-  return out + clientless_text(answer, style);
+  out += clientless_text(answer, style);
+  return answer.drm.empty() ? out : out + drm_text(answer, style);
 }
 
 void add_buffers(Table& table, const std::vector<TopAnswer::Buffers>& all, const char* what) {

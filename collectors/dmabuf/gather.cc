@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/text/text.h"
+#include "collectors/dmabuf/drm.h"
 #include "collectors/dmabuf/holders.h"
 #include "collectors/processes/group/pids.h"
 #include "collectors/sysfs/sysfs_text.h"
@@ -50,6 +51,12 @@ void gather_sysfs(Gatherer& files, Moment end) {
     files.read(folder + "/size");
   }
   if (left_out > 0) files.add(kNoteBuffersLeftOut, std::to_string(left_out) + "\n");
+}
+
+// Kernels before 5.19, and drivers without such a text, have only the kernel's own keys.
+bool is_drm_fdinfo(const FileText& file) {
+  AbsentValues ignored;  // parse_drm() counts them
+  return file.ok() && parse_drm_fdinfo(file.text, ignored).has_value();
 }
 
 // Mappings are looked at only where they say something: nvmap's are the ones that are in resident
@@ -112,8 +119,8 @@ class HolderWalk {
     }
   }
 
-  // Only the links say which descriptors are buffers: to read the fdinfo of others would take
-  // locks in the drivers behind them.
+  // Only the links say which descriptors are buffers or the GPU's: to read the fdinfo of others
+  // would take locks in the drivers behind them.
   int take_live(const std::string& process) {
     if (const int error = files_.list(process + "/fd", descriptors_); error != 0) return error;
     // A kernel thread, as a rule: nothing of it was seen.
@@ -134,9 +141,12 @@ class HolderWalk {
       }
       std::string_view target = target_;
       const bool named = target == "anon_inode:dmabuf" || target == kNvmapDevice;
-      if (!named && !take_prefix(target, kDmabufPath)) continue;
+      const bool is_drm = target.starts_with(kDrmDevices);
+      if (!named && !is_drm && !take_prefix(target, kDmabufPath)) continue;
       if (!evict(process)) continue;
-      if (named) {
+      if (is_drm) {
+        if (!is_drm_fdinfo(files_.read(process + "/fdinfo/" + number))) files_.forget();
+      } else if (named) {
         files_.add(link, target_ + "\n");
       } else {
         read_buffer(process + "/fdinfo/" + number, link);
@@ -183,8 +193,8 @@ class HolderWalk {
     return late_;
   }
 
-  // A captured tree has only the files of buffers and of nvmap's device, and the records that were
-  // made for them.
+  // A captured tree has only the files of buffers, the GPU's and nvmap's device, and the records
+  // that were made for them.
   int take_copy(const std::string& process) {
     const int error = files_.list(process + "/fdinfo", descriptors_);
     std::vector<std::string> links;
@@ -199,6 +209,7 @@ class HolderWalk {
     for (const std::string& number : descriptors_) {
       if (!evict(process)) continue;
       const FileText fdinfo = files_.read(process + "/fdinfo/" + number);
+      if (is_drm_fdinfo(fdinfo)) continue;
       const auto info = fdinfo.ok() ? parse_dmabuf_fdinfo(fdinfo.text) : std::nullopt;
       // Kernels that print inodes print the size of every buffer.
       const bool is_device = info && info->inode && !info->size;

@@ -18,24 +18,6 @@ namespace {
 using Piece = DmabufHolders::Piece;
 constexpr std::string_view kProc = "/proc/";
 
-// "/proc/2215/fdinfo/31": the process and what follows it.
-struct Location {
-  std::uint32_t pid = 0;
-  std::string_view leaf;    // "fdinfo", "fd", "comm"
-  std::string_view number;  // "31"
-};
-
-std::optional<Location> place_of(std::string_view path) {
-  if (!take_prefix(path, kProc)) return std::nullopt;
-  const std::string_view digits = path.substr(0, path.find('/'));
-  const auto pid = digits.size() > 10 ? std::nullopt : parse_u64(digits);
-  if (!pid || *pid > UINT32_MAX || digits.size() == path.size()) return std::nullopt;
-  path.remove_prefix(digits.size() + 1);
-  const std::size_t slash = path.find('/');
-  if (slash == std::string_view::npos) return Location{static_cast<std::uint32_t>(*pid), path, {}};
-  return Location{static_cast<std::uint32_t>(*pid), path.substr(0, slash), path.substr(slash + 1)};
-}
-
 // "key:<T>value"
 bool take_key(std::string_view& line, std::string_view key) {
   std::string_view rest = line;
@@ -80,7 +62,7 @@ class Collector {
  private:
   void take(const FileText& file, Refill<DmabufHolder>& holders) {
     if (take_note(file)) return;
-    const auto location = place_of(file.path);
+    const auto location = holder_location(file.path);
     if (!location) return;
     const bool is_fdinfo = location->leaf == "fdinfo";
     const bool is_beyond = location->leaf == kLeafBeyond;
@@ -352,6 +334,19 @@ bool DmabufHolders::operator==(const DmabufHolders& other) const {
                     h.nvmap_openers, h.mappings, h.mappings_missed);
   };
   return stats(*this) == stats(other);
+}
+
+std::optional<HolderLocation> holder_location(std::string_view path) {
+  if (!take_prefix(path, kProc)) return std::nullopt;
+  const std::string_view digits = path.substr(0, path.find('/'));
+  const auto pid = digits.size() > 10 ? std::nullopt : parse_u64(digits);
+  if (!pid || *pid > UINT32_MAX || digits.size() == path.size()) return std::nullopt;
+  path.remove_prefix(digits.size() + 1);
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos)
+    return HolderLocation{static_cast<std::uint32_t>(*pid), path, {}};
+  return HolderLocation{static_cast<std::uint32_t>(*pid), path.substr(0, slash),
+                        path.substr(slash + 1)};
 }
 
 std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text) {

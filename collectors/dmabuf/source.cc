@@ -87,6 +87,20 @@ constexpr std::array kMetrics{
           "Processes whose descriptors may not be examined, kernel threads among them. Above 0 "
           "the holder metrics cover only a part of the processes: jetmem-reader needs "
           "CAP_SYS_PTRACE."),
+    gauge("jetmem_drm_clients",
+          "Open files of GPU drivers (/dev/dri) that visible processes have, each once."),
+    gauge("jetmem_drm_bytes",
+          "GPU memory of all visible clients, as the driver reports it (DRM fdinfo). kind=resident "
+          "has pages behind it, total was requested, shared is in several clients and counts in "
+          "each. Regions memory, system, gtt and cpu are the machine's own memory, vram and local "
+          "the GPU's.",
+          {"driver", "region", "kind"}, 3 * Drm::kMaxRegions),
+    gauge(
+        "jetmem_drm_process_bytes",
+        "GPU memory in use by processes of this name, by region: resident memory where the driver "
+        "reports it, else all that was requested. The 20 largest names of each region; all others "
+        "are the command \"other\". Steady growth is a leak of graphics buffers.",
+        {"driver", "region", "command"}, Drm::kMaxRegions*(Drm::kMaxNames + 1)),
 };
 consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
 
@@ -212,7 +226,8 @@ void take_holders(Dmabuf& out) {
   const DmabufHolders& held = out.held;
   // That none was found says something only when most could be looked at.
   const bool most_seen = !held.hidden && held.processes > held.processes_denied;
-  out.holders_known = held.processes > 0 && (most_seen || held.buffers + held.unsized > 0);
+  out.holders_known =
+      held.processes > 0 && (most_seen || held.buffers + held.unsized + out.drm.clients > 0);
   out.holders_whole = out.holders_known && held.whole();
   out.unsized = held.unsized;
   const auto add = [&](std::string_view reason, std::uint64_t count) {
@@ -232,7 +247,7 @@ void take_holders(Dmabuf& out) {
 
 const SourceInfo DmabufSource::kInfo{
     .name = "dmabuf",
-    .what = "DMA-BUF buffers: how many, whose, and which processes hold them",
+    .what = "DMA-BUF buffers and GPU memory (DRM): how many, whose, which processes hold them",
     .access = Access::kReader,
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(60),
@@ -249,7 +264,7 @@ bool Dmabuf::operator==(const Dmabuf& other) const {
   const auto stats = [](const Dmabuf& d) {
     return std::tie(d.buffers, d.bytes, d.origin, d.largest, d.bufinfo.exporters, d.bufinfo.devices,
                     d.unlisted_buffers, d.unlisted_bytes, d.holders_known, d.holders,
-                    d.holders_whole, d.unsized, d.held);
+                    d.holders_whole, d.unsized, d.held, d.drm);
   };
   return stats(*this) == stats(other);
 }
@@ -283,6 +298,7 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   if (!bufinfo.ok() || failure) sysfs_error = take_sysfs(snapshot, out);
   if (!bufinfo.ok() || failure) out.bufinfo.of_nvmap.clear();
   parse_dmabuf_holders(snapshot, out.bufinfo.of_nvmap, out.held);
+  parse_drm(snapshot, out.drm, out.absent);
   take_holders(out);
   out.holders = out.held.holders;
   if (bufinfo.ok() && !failure) return {};
@@ -372,6 +388,23 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
   out.put(metric("jetmem_dmabuf_holders_suppressed"), shown_.suppressed_count());
 }
 
+static void write_drm(SampleWriter& out, const Drm& drm) {
+  out.put(metric("jetmem_drm_clients"), drm.clients);
+  for (const Drm::Region& region : drm.regions) {
+    const auto put = [&](const std::optional<std::uint64_t>& bytes, std::string_view kind) {
+      out.put(metric("jetmem_drm_bytes"), bytes, region.driver, region.region, kind);
+    };
+    put(region.figures.total, "total");
+    put(region.figures.resident, "resident");
+    put(region.figures.shared, "shared");
+  }
+  for (const Drm::Use& use : drm.uses) {
+    const Drm::Region& region = drm.regions[use.region];
+    const std::string_view name = use.is_rest ? ShownGroups::kOther : std::string_view(use.name);
+    out.put(metric("jetmem_drm_process_bytes"), use.bytes, region.driver, region.region, name);
+  }
+}
+
 void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   const Dmabuf& r = reading_;
@@ -397,6 +430,7 @@ void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   write_names(out, context.absent);
   // Parts of sums are no sums.
   if (r.held.is_cut()) context.absent.add("walk_cut");
+  if (!r.held.is_cut()) write_drm(out, r.drm);
   if (r.held.is_cut() || r.held.beyond > 0) return;
   // A kernel that tells no size tells nothing to add up.
   if (r.unsized > 0 && r.held.buffers == 0) return;

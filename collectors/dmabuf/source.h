@@ -10,6 +10,7 @@
 //        readable, where bufinfo cannot be read. CONFIG_DMABUF_SYSFS_STATS, 5.14; gone in 2026.
 //   /proc/<pid>/fd, /proc/<pid>/fdinfo  the holders (holders.h). Of other users' processes with
 //        CAP_SYS_PTRACE only. Where nvmap made buffers, /proc/<pid>/maps too.
+// The same walk sees who has the GPU open, and what its driver says of that (drm.h).
 // The totals of the machine are of the first two. Holders give none: drivers hold buffers too.
 #pragma once
 
@@ -20,6 +21,7 @@
 
 #include "base/clock.h"
 #include "collectors/dmabuf/bufinfo.h"
+#include "collectors/dmabuf/drm.h"
 #include "collectors/dmabuf/holders.h"
 #include "collectors/processes/group/groups.h"
 #include "collectors/processes/group/shown_groups.h"
@@ -52,6 +54,7 @@ struct Dmabuf {
 
   Bufinfo bufinfo;
   DmabufHolders held;
+  Drm drm;
 
   bool operator==(const Dmabuf& other) const;
 };

@@ -32,7 +32,9 @@ constexpr std::array kMetrics{
           kLabels, kSeries),
     gauge("jetmem_process_group_gpu_bytes",
           "GPU and camera memory of the group (nvmap, or NVML where the GPU shares the machine's "
-          "memory). Not part of resident memory, and not bounded by a cgroup's limit.",
+          "memory, or what other drivers report of the machine's memory: DRM fdinfo). Not part of "
+          "resident memory, and not bounded by a cgroup's limit. Absent where a driver reports "
+          "none of a process that has it open.",
           kLabels, kSeries),
     gauge("jetmem_process_group_dmabuf_bytes",
           "Memory in DMA-BUFs that the group has open or mapped and that is not in its GPU memory. "
@@ -194,12 +196,19 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
   if (nvml != nullptr && nvml->integrated != true) nvml = nullptr;
   // Where NVML has no lists of processes, nvmap is all there is.
   if (nvml != nullptr && nvmap != nullptr && !nvml->has_lists) nvml = nullptr;
+  // Somebody's memory is reported, and nobody else's was overlooked.
+  const auto* dmabuf = context.readings.get<Dmabuf>();
+  const bool knows_drm =
+      dmabuf != nullptr && dmabuf->holders_whole && dmabuf->drm.clients > dmabuf->drm.unreported;
+  const Drm* const drm = knows_drm ? &dmabuf->drm : nullptr;
   extras_.gpu.assign(reading_.groups.size(), 0);
-  extras_.has_gpu = (nvmap != nullptr || nvml != nullptr) &&
+  extras_.gpu_unknown.assign(reading_.groups.size(), 0);
+  extras_.has_gpu = (nvmap != nullptr || nvml != nullptr || drm != nullptr) &&
                     (nvmap == nullptr || nvmap->clients_whole) &&
                     (nvml == nullptr || nvml->processes_whole);
   extras_.has_nvmap = extras_.has_gpu && nvmap != nullptr;
   extras_.has_nvml = extras_.has_gpu && nvml != nullptr;
+  extras_.has_drm = extras_.has_gpu && drm != nullptr;
   if (!extras_.has_gpu) {
     const bool in_part = nvmap != nullptr || nvml != nullptr;
     context.absent.add(in_part ? "gpu_known_in_part" : "gpu_unknown");
@@ -207,6 +216,7 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
   }
   extras_.nvmap.assign(reading_.processes.size(), 0);
   extras_.nvml.assign(reading_.processes.size(), 0);
+  extras_.drm.assign(reading_.processes.size(), 0);
   const auto add = [&](std::vector<std::uint64_t>& to, const Processes::Process* process,
                        std::uint64_t bytes) {
     if (bytes == 0) return;
@@ -233,8 +243,18 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
       add(extras_.nvml, process_of(one.pid), one.bytes);
     }
   }
+  if (drm != nullptr) {
+    for (const Drm::Holder& holder : drm->holders) {
+      const Processes::Process* const process = process_of(holder.pid, holder.name);
+      add(extras_.drm, process, holder.bytes);
+      // What else reports memory makes a figure, that of a display alone none.
+      const bool is_unknown =
+          holder.unreported && holder.bytes == 0 && nvmap == nullptr && nvml == nullptr;
+      if (is_unknown && process != nullptr) ++extras_.gpu_unknown[process->group];
+    }
+  }
   for (std::size_t i = 0; i < reading_.processes.size(); ++i) {
-    const std::uint64_t bytes = std::max(extras_.nvmap[i], extras_.nvml[i]);
+    const std::uint64_t bytes = std::max({extras_.nvmap[i], extras_.nvml[i], extras_.drm[i]});
     extras_.gpu[reading_.processes[i].group] += bytes;
     extras_.beside[i] += bytes;
   }
@@ -320,7 +340,7 @@ void ProcessesSource::find_newcomers(std::uint64_t page) const {
     newcomer.processes = group.processes;
     newcomer.resident = group.resident_pages * page;
     if (group.shared_unknown == 0) newcomer.shared = group.shared_pages * page;
-    if (extras_.has_gpu) newcomer.gpu = extras_.gpu[i];
+    if (extras_.has_gpu && extras_.gpu_unknown[i] == 0) newcomer.gpu = extras_.gpu[i];
     if (extras_.has_dmabuf) newcomer.dmabuf = extras_.dmabuf[i];
     if (extras_.has_mapped) newcomer.mapped = extras_.mapped[i];
   }
@@ -358,18 +378,19 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     std::uint64_t shared = 0;
     std::uint64_t shared_unknown = 0;
     std::uint64_t gpu = 0;
+    std::uint64_t gpu_unknown = 0;
     std::uint64_t dmabuf = 0;
     std::uint64_t mapped = 0;
 
-    void add(const Processes::Group& group, std::uint64_t gpu_bytes, std::uint64_t dmabuf_bytes,
-             std::uint64_t mapped_bytes) {
-      mapped += mapped_bytes;
+    void add(const Processes::Group& group, const Extras& extras, std::size_t i) {
+      mapped += extras.mapped[i];
       processes += group.processes;
       resident += group.resident_pages;
       shared += group.shared_pages;
       shared_unknown += group.shared_unknown;
-      gpu += gpu_bytes;
-      dmabuf += dmabuf_bytes;
+      gpu += extras.gpu[i];
+      gpu_unknown += extras.gpu_unknown[i];
+      dmabuf += extras.dmabuf[i];
     }
   };
   const auto put_group = [&](const Sums& sums, const std::optional<double>& growth,
@@ -382,7 +403,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
       out.put(metric("jetmem_process_group_shared_bytes"), sums.shared * page, command, unit,
               container);
     }
-    if (extras_.has_gpu) {
+    if (extras_.has_gpu && sums.gpu_unknown == 0) {
       out.put(metric("jetmem_process_group_gpu_bytes"), sums.gpu, command, unit, container);
     }
     if (extras_.has_dmabuf) {
@@ -396,18 +417,18 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   };
   Sums rest;
   for (std::size_t i = 0; i < reading_.groups.size(); ++i) {
-    rest.add(reading_.groups[i], extras_.gpu[i], extras_.dmabuf[i], extras_.mapped[i]);
+    rest.add(reading_.groups[i], extras_, i);
   }
   for (const ShownGroups::Shown& one : shown_.all()) {
     if (!one.shown) continue;
     Sums sums;
-    sums.add(reading_.groups[one.group], extras_.gpu[one.group], extras_.dmabuf[one.group],
-             extras_.mapped[one.group]);
+    sums.add(reading_.groups[one.group], extras_, one.group);
     rest.processes -= sums.processes;
     rest.resident -= sums.resident;
     rest.shared -= sums.shared;
     rest.shared_unknown -= sums.shared_unknown;
     rest.gpu -= sums.gpu;
+    rest.gpu_unknown -= sums.gpu_unknown;
     rest.dmabuf -= sums.dmabuf;
     rest.mapped -= sums.mapped;
     const auto growth = is_cut ? std::nullopt : one.growth.rate();

@@ -4,8 +4,9 @@
 // walks a process's mappings is read (no smaps): that would stop it.
 //
 // What belongs to a process beside its resident memory comes from the last readings of other
-// sources, by pid. A process's GPU memory is what nvmap or NVML says, the larger: both may mean
-// the same. DMA-BUFs that nvmap made are in nvmap's figure already where that is whole.
+// sources, by pid. A process's GPU memory is what nvmap, NVML or the GPU's driver (DRM fdinfo)
+// says, the largest: they may mean the same. DMA-BUFs that nvmap made are in nvmap's figure already
+// where that is whole.
 //
 // Of nvmap's DMA-BUFs a process has only what nvmap does not charge it with: in full what no client
 // of nvmap has, and of the others what exceeds its charge. What it has mapped of them is in its
@@ -48,7 +49,10 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   struct Extras {
     std::vector<std::uint64_t> nvmap;  // by process
     std::vector<std::uint64_t> nvml;   // by process
-    std::vector<std::uint64_t> gpu;    // by group
+    std::vector<std::uint64_t> drm;    // by process
+    // By group: processes of whose memory the GPU's driver reports nothing.
+    std::vector<std::uint64_t> gpu_unknown;
+    std::vector<std::uint64_t> gpu;  // by group
     std::vector<std::uint64_t> dmabuf;
     std::vector<std::uint64_t> mapped;
     std::vector<std::uint64_t> bytes;  // all together
@@ -63,6 +67,7 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
     bool has_dmabuf = false;
     bool has_nvmap = false;  // what gpu is made of
     bool has_nvml = false;
+    bool has_drm = false;
     bool has_mapped = false;
     bool is_cut = false;  // of the older processes only
     std::string name;     // at hand
@@ -73,7 +78,7 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
 
     // What bytes are made of: figures of different kinds are not compared.
     auto kind() const {
-      return std::tuple(has_gpu, has_dmabuf, has_nvmap, has_nvml, has_mapped, is_cut);
+      return std::tuple(has_gpu, has_dmabuf, has_nvmap, has_nvml, has_drm, has_mapped, is_cut);
     }
   };
   void join(WriteContext& context) const;

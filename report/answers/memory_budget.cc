@@ -7,6 +7,7 @@
 
 #include "base/text/text.h"
 #include "collectors/device/budget.h"
+#include "collectors/dmabuf/drm.h"
 #include "report/answers/answer_head.h"
 #include "report/diagnosis/format.h"
 
@@ -135,6 +136,14 @@ Part gpu(const DeviceNow& now) {
     part.why = "NVML's value overlaps with other parts";
     return part;
   }
+  for (const Sample& use : now.samples.family("jetmem_drm_process_bytes")) {
+    if (!is_system_region(use.label("region"))) continue;
+    part.reported_bytes = part.reported_bytes.value_or(0) + use.value;
+  }
+  if (part.reported_bytes) {
+    part.why = "with most drivers its buffers are in shared memory too";
+    return part;
+  }
   part.none = is_absent(now, "nvmap") && (is_absent(now, "nvml") || now.source("nvml") == nullptr);
   const bool card = !now.samples.family("jetmem_nvml_gpu_integrated").empty();
   part.none = part.none || (is_absent(now, "nvmap") && card);
@@ -143,7 +152,7 @@ Part gpu(const DeviceNow& now) {
   const bool is_tegra = device != nullptr && device->label("soc").starts_with("tegra");
   if (is_tegra && !card) part.none = false;
   if (part.none)
-    part.why = card ? "the GPU has memory of its own" : "none that jetmem reads (NVIDIA's)";
+    part.why = card ? "the GPU has memory of its own" : "none whose driver reports it";
   else
     part.why = reason(now, is_absent(now, "nvmap") && !is_tegra ? "nvml" : "nvmap");
   return part;

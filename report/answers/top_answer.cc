@@ -113,6 +113,33 @@ std::vector<TopAnswer::Heap> heaps_of(const SampleSet& samples, std::size_t limi
   return out;
 }
 
+std::vector<TopAnswer::Region> drm_of(const SampleSet& samples, std::size_t limit) {
+  std::vector<TopAnswer::Region> out;
+  for (const Sample& sample : samples.family("jetmem_drm_bytes")) {
+    const auto is_it = [&](const TopAnswer::Region& each) {
+      return each.driver == sample.label("driver") && each.region == sample.label("region");
+    };
+    auto at = std::find_if(out.begin(), out.end(), is_it);
+    if (at == out.end()) {
+      at = out.insert(at, TopAnswer::Region{});
+      at->driver = sample.label("driver");
+      at->region = sample.label("region");
+    }
+    const std::string_view kind = sample.label("kind");
+    (kind == "total" ? at->total : kind == "resident" ? at->resident : at->shared) = sample.value;
+  }
+  for (TopAnswer::Region& region : out) {
+    for (const Sample& use : samples.family("jetmem_drm_process_bytes")) {
+      if (use.label("driver") != region.driver || use.label("region") != region.region) continue;
+      if (use.value > 0) region.clients.push_back({std::string(use.label("command")), use.value});
+    }
+    sort_and_cut(
+        region.clients, limit, [](const auto& c) { return c.process == kOther; },
+        [](const auto& c) { return c.bytes; });
+  }
+  return out;
+}
+
 std::vector<TopAnswer::Ended> ended_of(const SampleSet& samples) {
   std::vector<TopAnswer::Ended> out;
   for (const Sample& client : samples.family("jetmem_nvmap_ended_client_bytes")) {
@@ -271,6 +298,11 @@ TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
   out.nvmap_allocatable = samples.value("jetmem_nvmap_allocatable_bytes");
   out.clientless = clientless_of(samples, needed.limit);
   out.ended = ended_of(samples);
+  out.drm = drm_of(samples, needed.limit);
+  if (const SourceNow* source = now.source("dmabuf")) {
+    const auto unreported = source->absent_count("gpu_memory_unreported");
+    if (unreported > 0) out.drm_unreported = static_cast<double>(unreported);
+  }
   out.dmabuf = dmabuf_of(samples, needed.limit);
   out.zram = {samples.sum("jetmem_zram_used_bytes"), samples.sum("jetmem_zram_original_bytes")};
   out.memory = linux_budget(now);
@@ -309,6 +341,15 @@ static void describe(json::Fields& v, TopAnswer::Heap& heap) {
   v("carveout_free_bytes", heap.free);
   v("clients", heap.with_memory);
   v("processes", heap.clients);
+}
+
+static void describe(json::Fields& v, TopAnswer::Region& region) {
+  v("driver", region.driver);
+  v("region", region.region);
+  v("total_bytes", region.total);
+  v("resident_bytes", region.resident);
+  v("shared_bytes", region.shared);
+  v("processes", region.clients);
 }
 
 static void describe(json::Fields& v, TopAnswer::Clientless& clientless) {
@@ -359,6 +400,8 @@ void describe(json::Fields& v, TopAnswer& answer) {
   v("nvmap_allocatable_bytes", answer.nvmap_allocatable);
   v("nvmap_clientless", answer.clientless);
   v("nvmap_ended", answer.ended);
+  v("drm", answer.drm);
+  v("drm_clients_unreported", answer.drm_unreported);
   v("dmabuf", answer.dmabuf);
   v.object("zram", [&](json::Fields& w) {
     w("used_bytes", answer.zram.used);

@@ -69,6 +69,15 @@ struct TopAnswer {
     std::string holder;  // empty: one of several
     double bytes = 0;
   };
+  // Of a GPU whose driver reports it by client (DRM fdinfo).
+  struct Region {
+    std::string driver;
+    std::string region;  // "memory", "vram"
+    std::optional<double> total;
+    std::optional<double> resident;
+    std::optional<double> shared;
+    std::vector<Client> clients;  // by name; largest first
+  };
   struct Buffers {  // DMA-BUFs
     std::string name;
     double bytes = 0;
@@ -105,6 +114,8 @@ struct TopAnswer {
   std::optional<double> nvmap_allocatable;  // as the driver reports it
   Clientless clientless;
   std::vector<Ended> ended;  // largest first
+  std::vector<Region> drm;
+  std::optional<double> drm_unreported;  // clients of whose memory the driver reports nothing
   Dmabuf dmabuf;
   Zram zram;
   MemoryBudget memory;  // linux_budget()

@@ -114,6 +114,19 @@ TEST(TopGpu, UnknownHasAReason) {
   }
 }
 
+TEST(TopGpu, OtherDriversReportByClient) {
+  const CommandRun run = run_command(
+      {"top", "--gpu", "--root", std::string(JETMEM_FIXTURES) + "/raspberry-pi-5", "--json"});
+  const auto json = nlohmann::json::parse(run.out);
+  ASSERT_EQ(json["drm"].size(), 1U);
+  EXPECT_EQ(json["drm"][0]["driver"], "v3d");
+  EXPECT_EQ(json["drm"][0]["total_bytes"], (61440 + 148480) * 1024);
+  EXPECT_EQ(json["drm"][0]["processes"][0]["process"], "chromium");
+  EXPECT_EQ(json["drm"][0]["processes"][1]["bytes"], 61440 * 1024);
+  EXPECT_EQ(json["drm_clients_unreported"], 1);
+  EXPECT_EQ(json["groups"][1]["gpu_bytes"], 61440 * 1024);
+}
+
 TEST(MapCommand, AddsUpToTheModule) {
   const CommandRun run = run_command({"map", "--root", kBoard});
   EXPECT_EQ(run.status, 0);

@@ -133,6 +133,36 @@ TEST_F(ProcessesTest, MemoryOfTheGpuIsJoinedByPid) {
   EXPECT_EQ(absent("gpu_unknown"), 0U);
 }
 
+TEST_F(ProcessesTest, OtherDriversReportGpuMemoryByClient) {
+  process(871, "labwc", "/", 20);
+  process(872, "labwc", "/", 20);
+  process(2107, "chromium", "/", 20);
+  process(300, "logind", "/", 20);
+  dmabuf.holders_known = dmabuf.holders_whole = true;
+  dmabuf.drm.clients = 4;
+  dmabuf.drm.unreported = 1;
+  dmabuf.drm.holders = {{300, "logind", 0, true},
+                        {871, "labwc", 4000, false},
+                        {872, "labwc", 500, false},
+                        {2107, "another", 9000, false}};
+  fixture.readings.set_valid(2, true);
+  EXPECT_EQ(value("gpu_bytes", "labwc"), 4500);
+  EXPECT_EQ(value("gpu_bytes", "chromium"), 0) << "its pid was another program's";
+  EXPECT_TRUE(std::isnan(value("gpu_bytes", "logind"))) << "not 0: its driver does not report it";
+  EXPECT_EQ(absent("gpu_process_unknown"), 1U);
+  // The larger: they may mean the same.
+  nvmap.clients = {{"iovmm", "labwc", 871, 3000}};
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("gpu_bytes", "labwc"), 4500);
+  EXPECT_EQ(value("gpu_bytes", "logind"), 0) << "nvmap knows all";
+  fixture.readings.set_valid(0, false);
+  dmabuf.holders_whole = false;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(value("gpu_bytes", "labwc")));
+  EXPECT_EQ(absent("gpu_unknown"), 1U);
+}
+
 TEST_F(ProcessesTest, NvmlCountsOnlyWhereItIsTheMachinesMemory) {
   process(2215, "python3", "/", 20);
   nvml.processes = {{0, 2215, 9000}};

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/dmabuf/drm.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "base/text/text.h"
+#include "collectors/dmabuf/holders.h"
+#include "collectors/fields.h"
+#include "collectors/processes/group/pids.h"
+#include "collectors/sysfs/sysfs_text.h"
+
+namespace jetmem {
+namespace {
+
+using DrmPiece = Drm::Piece;
+
+constexpr std::string_view kUnreported = "gpu_memory_unreported";
+
+// "16 MiB"; without a unit they are bytes.
+std::optional<std::uint64_t> take_size(std::string_view text, Fields& fields) {
+  const std::string_view digits = take_word(text);
+  const std::string_view unit = trim(text);
+  std::uint64_t factor = 1;
+  if (unit == "KiB") factor = 1U << 10;
+  if (unit == "MiB") factor = 1U << 20;
+  if (unit == "GiB") factor = 1U << 30;
+  if (factor == 1 && !unit.empty()) {
+    fields.lost();
+    return std::nullopt;
+  }
+  const auto number = fields.number(digits, kMostMemory / factor);
+  return number ? std::optional(*number * factor) : std::nullopt;
+}
+
+void set_once(std::optional<std::uint64_t>& into, std::string_view text, Fields& fields) {
+  if (into) return fields.lost();
+  into = take_size(text, fields);
+}
+
+// "total-memory" and the like, behind "drm-".
+void take_memory(std::string_view key, std::string_view value, DrmFdinfo& out, Fields& fields) {
+  struct Kind {
+    std::string_view before;
+    std::optional<std::uint64_t> DrmFigures::*figure;
+  };
+  static constexpr std::array<Kind, 4> kKinds{{{"total-", &DrmFigures::total},
+                                               {"shared-", &DrmFigures::shared},
+                                               {"resident-", &DrmFigures::resident},
+                                               {"memory-", &DrmFigures::resident}}};
+  for (const Kind& kind : kKinds) {
+    std::string_view name = key;
+    if (!take_prefix(name, kind.before)) continue;
+    if (name.starts_with("cycles-")) return;
+    if (!is_name(name)) return fields.lost();
+    DrmFdinfo::Region* const region = out.regions.find_or_add(&DrmFdinfo::Region::name, name);
+    if (region == nullptr) return fields.lost(kBeyondBound);
+    auto& figure = region->*kind.figure;
+    // amdgpu prints both names of what is resident.
+    const bool is_alias = kind.figure == &DrmFigures::resident && figure;
+    if (!is_alias) set_once(figure, value, fields);
+    return;
+  }
+}
+
+class DrmCollector {
+ public:
+  DrmCollector(const Snapshot& snapshot, Drm& out, AbsentValues& absent)
+      : snapshot_(snapshot), out_(out), absent_(absent), holders_(out.holders) {}
+
+  void run() {
+    out_.pieces.clear();
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i]);
+    count_clients_once();
+    sum_by_holder();
+    sum_by_region();
+    // They look into the snapshot.
+    out_.pieces.clear();
+  }
+
+ private:
+  void take(const FileText& file) {
+    const auto location = holder_location(file.path);
+    if (!location || !file.ok()) return;
+    if (location->leaf == "comm") {
+      comm_ = file.text;
+      comm_pid_ = location->pid;
+    } else if (location->leaf == "fdinfo") {
+      if (const auto info = parse_drm_fdinfo(file.text, absent_)) add(location->pid, *info);
+    }
+  }
+
+  void add(std::uint32_t pid, const DrmFdinfo& info) {
+    if (holder_ == nullptr || holder_->pid != pid) {
+      holder_ = &holders_.add();
+      holder_->pid = pid;
+      const auto comm = comm_pid_ == pid ? comm_of(comm_) : std::nullopt;
+      if (comm) assign_kind(holder_->name, *comm);
+    }
+    DrmPiece piece;
+    piece.driver = info.driver;
+    piece.device = info.device;
+    piece.client = info.client;
+    piece.holder = static_cast<std::uint32_t>(holders_.size() - 1);
+    bool any = false;
+    for (const DrmFdinfo::Region& region : info.regions) {
+      if (!region.in_use()) continue;
+      any = true;
+      piece.region = region.name;
+      piece.figures = region;
+      out_.pieces.push_back(piece);
+    }
+    if (!any) out_.pieces.push_back(piece);
+  }
+
+  // Who has the client first in /proc is charged with it. Of descriptors without a number, each
+  // region of a process counts once.
+  void count_clients_once() {
+    std::vector<DrmPiece>& pieces = out_.pieces;
+    const auto identity = [](const DrmPiece& piece) {
+      return std::tuple(piece.driver, piece.device, piece.client,
+                        piece.client ? 0U : piece.holder + 1);
+    };
+    std::sort(pieces.begin(), pieces.end(), [&](const DrmPiece& a, const DrmPiece& b) {
+      const auto key = [&](const DrmPiece& p) {
+        return std::tuple(identity(p), p.region, p.client ? p.holder : 0U);
+      };
+      if (key(a) != key(b)) return key(a) < key(b);
+      return a.figures.in_use().value_or(0) > b.figures.in_use().value_or(0);
+    });
+    const auto same = [&](const DrmPiece& a, const DrmPiece& b) {
+      return identity(a) == identity(b) && a.region == b.region;
+    };
+    pieces.erase(std::unique(pieces.begin(), pieces.end(), same), pieces.end());
+    out_.clients = out_.unreported = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (i > 0 && identity(pieces[i]) == identity(pieces[i - 1])) continue;
+      ++out_.clients;
+      if (pieces[i].region.empty()) ++out_.unreported;
+    }
+  }
+
+  void sum_by_holder() {
+    for (const DrmPiece& piece : out_.pieces) {
+      Drm::Holder& holder = out_.holders[piece.holder];
+      holder.unreported = holder.unreported || piece.region.empty();
+      if (is_system_region(piece.region)) holder.bytes += piece.figures.in_use().value_or(0);
+    }
+    if (out_.unreported > 0) absent_.add(kUnreported, out_.unreported);
+    std::erase_if(out_.pieces, [](const DrmPiece& piece) { return piece.region.empty(); });
+  }
+
+  void sum_by_region() {
+    const auto name = [&](const DrmPiece& piece) -> const std::string& {
+      return out_.holders[piece.holder].name;
+    };
+    std::sort(out_.pieces.begin(), out_.pieces.end(), [&](const DrmPiece& a, const DrmPiece& b) {
+      return std::tuple(a.driver, a.region, std::string_view(name(a)), a.holder, a.client) <
+             std::tuple(b.driver, b.region, std::string_view(name(b)), b.holder, b.client);
+    });
+    Refill<Drm::Region> regions(out_.regions);
+    Refill<Drm::Use> uses(out_.uses);
+    const auto& pieces = out_.pieces;
+    for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
+      const auto is_same = [&](const DrmPiece& piece) {
+        return piece.driver == pieces[begin].driver && piece.region == pieces[begin].region;
+      };
+      while (end < pieces.size() && is_same(pieces[end])) ++end;
+      if (regions.size() == Drm::kMaxRegions) {
+        absent_.add(kBeyondBound);
+        continue;
+      }
+      Drm::Region& region = regions.add();
+      region.driver = pieces[begin].driver;
+      region.region = pieces[begin].region;
+      const std::size_t first = uses.size();
+      for (std::size_t i = begin; i < end; ++i) {
+        add_up(region.figures, pieces[i].figures);
+        if (i == begin || name(pieces[i]) != name(pieces[i - 1])) {
+          Drm::Use& use = uses.add();
+          use.region = static_cast<std::uint32_t>(regions.size() - 1);
+          use.name = name(pieces[i]);
+        }
+        out_.uses[uses.size() - 1].bytes += *pieces[i].figures.in_use();
+      }
+      keep_largest(uses, first);
+    }
+  }
+
+  static void add_up(DrmFigures& sum, const DrmFigures& one) {
+    for (const auto figure : {&DrmFigures::total, &DrmFigures::resident, &DrmFigures::shared}) {
+      if (one.*figure) sum.*figure = (sum.*figure).value_or(0) + *(one.*figure);
+    }
+  }
+
+  // The largest names from `first` on stay, in order of their names; the others become one.
+  void keep_largest(Refill<Drm::Use>& uses, std::size_t first) {
+    const std::size_t count = uses.size() - first;
+    if (count <= Drm::kMaxNames) return;
+    const auto begin = out_.uses.begin() + static_cast<long>(first);
+    const auto kept = begin + static_cast<long>(Drm::kMaxNames);
+    std::nth_element(begin, kept - 1, begin + static_cast<long>(count),
+                     [](const Drm::Use& a, const Drm::Use& b) {
+                       return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+                     });
+    std::sort(begin, kept, [](const Drm::Use& a, const Drm::Use& b) { return a.name < b.name; });
+    kept->is_rest = true;
+    kept->name.clear();
+    for (auto it = kept + 1; it != begin + static_cast<long>(count); ++it) kept->bytes += it->bytes;
+    uses.shorten(first + Drm::kMaxNames + 1);
+  }
+
+  const Snapshot& snapshot_;
+  Drm& out_;
+  AbsentValues& absent_;
+  Refill<Drm::Holder> holders_;
+  Drm::Holder* holder_ = nullptr;
+  std::string_view comm_;
+  std::uint32_t comm_pid_ = 0;
+};
+
+}  // namespace
+
+bool is_system_region(std::string_view region) {
+  return region == "memory" || region == "gtt" || region == "cpu" || region.starts_with("system");
+}
+
+std::optional<DrmFdinfo> parse_drm_fdinfo(std::string_view text, AbsentValues& absent) {
+  DrmFdinfo out;
+  Fields fields(absent);
+  Lines lines(text);
+  std::string_view line;
+  while (lines.next(line)) {
+    // The last line of a text that was cut.
+    const bool is_cut = line.data() + line.size() == text.data() + text.size();
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    std::string_view key = line.substr(0, colon);
+    const std::string_view value = trim(line.substr(colon + 1));
+    if (!take_prefix(key, "drm-")) {
+      // A buffer's, whose name may hold anything.
+      if (out.driver.empty() && (key == "size" || key == "exp_name")) return std::nullopt;
+      continue;
+    }
+    if (is_cut) {
+      fields.lost();
+    } else if (key == "driver") {
+      if (out.driver.empty() && is_name(value)) out.driver = value;
+    } else if (key == "pdev") {
+      if (is_name(value)) out.device = value;
+    } else if (key == "client-id") {
+      if (!out.client) out.client = fields.number(value, UINT64_MAX);
+    } else {
+      take_memory(key, value, out, fields);
+    }
+  }
+  if (out.driver.empty()) return std::nullopt;
+  return out;
+}
+
+void parse_drm(const Snapshot& snapshot, Drm& out, AbsentValues& absent) {
+  DrmCollector(snapshot, out, absent).run();
+}
+
+}  // namespace jetmem
