@@ -321,6 +321,34 @@ std::string dmabuf_text(const TopAnswer& answer, const ScreenStyle& style) {
   return out + paragraph(style, sums);
 }
 
+std::string cgroups_text(const TopAnswer& answer, const ScreenStyle& style) {
+  std::string out = "\n" + paragraph(style, "SERVICES AND CONTAINERS (control groups)", 0);
+  if (answer.cgroups.empty()) return out + paragraph(style, not_known(answer.absent, "cgroups"));
+  Table table{{"UNIT, CONTAINER", Align::kLeft, Narrow::kCut},
+              {"MEMORY", Align::kRight},
+              {"LIMIT", Align::kRight},
+              {"USED", Align::kRight},
+              {"SWAP", Align::kRight},
+              {"WAITS", Align::kRight},
+              {"KILLS", Align::kRight}};
+  const auto ratio = [](const std::optional<double>& value) {
+    return value ? ratio_text(*value) : std::string("-");
+  };
+  for (const auto& group : answer.cgroups) {
+    const auto& limit = group.limit && group.high ? std::min(group.limit, group.high)
+                        : group.limit             ? group.limit
+                                                  : group.high;
+    table.row({place_text(group.unit, group.container, 40), bytes_text(group.bytes),
+               limit ? bytes_text(limit) : "none", ratio(group.used_ratio), bytes_text(group.swap),
+               ratio(group.stall_ratio), group.oom_kills ? number_text(*group.oom_kills) : "-"});
+  }
+  return out + table.text(style, 2) +
+         paragraph(style,
+                   "MEMORY includes page cache. WAITS: share of the last minute in which a task "
+                   "waited for memory. GPU and camera memory (nvmap) and most DMA-BUFs are charged "
+                   "to no control group: no limit holds for them.");
+}
+
 std::string zram_text(const TopAnswer& answer, const ScreenStyle& style) {
   if (!answer.zram.used) return {};
   std::string out = "ZRAM holds ";
@@ -399,8 +427,8 @@ std::string gpu_text(const TopAnswer& answer, const ScreenStyle& style) {
 
 std::string top_text(const TopAnswer& answer, const ScreenStyle& style) {
   return groups_text(answer, style) + heaps_text(answer, style) + dmabuf_text(answer, style) +
-         zram_text(answer, style) + memory_text(answer.memory, style) +
-         read_by_text(answer.from, style);
+         cgroups_text(answer, style) + zram_text(answer, style) +
+         memory_text(answer.memory, style) + read_by_text(answer.from, style);
 }
 
 }  // namespace jetmem

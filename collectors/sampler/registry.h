@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/root/known_source.h"
+#include "collectors/cgroups/cgroups.h"
 #include "collectors/device/boot/source.h"
 #include "collectors/device/source.h"
 #include "collectors/dmabuf/source.h"
@@ -41,8 +42,9 @@ namespace jetmem {
 using AllSources =
     std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource, PressureSource,
                ZramSource, CmaSource, ThermalSource, ClocksSource, ThrottleSource, PowerSource,
-               EdacSource, DeviceSource, BootSource, KernelLogSource, TegrastatsSource, NvmapSource, NvmlSource,
-               DmabufSource, ProcessesSource, ProbeSource, PagetypeinfoSource>;
+               EdacSource, DeviceSource, BootSource, KernelLogSource, TegrastatsSource, NvmapSource,
+               NvmlSource, DmabufSource, ProcessesSource, CgroupsSource, ProbeSource,
+               PagetypeinfoSource>;
 
 // What is known of each source without making one: this is all that jetmem-reader links.
 std::span<const SourceInfo* const> all_source_infos();

@@ -140,6 +140,34 @@ std::vector<TopAnswer::Region> drm_of(const SampleSet& samples, std::size_t limi
   return out;
 }
 
+std::vector<TopAnswer::Cgroup> cgroups_of(const SampleSet& samples, std::size_t limit) {
+  std::vector<TopAnswer::Cgroup> out;
+  for (const Sample& sample : samples.family("jetmem_cgroup_memory_bytes")) {
+    TopAnswer::Cgroup group;
+    group.unit = sample.label("unit");
+    group.container = sample.label("container");
+    const SampleSet::Match who{{"unit", group.unit}, {"container", group.container}};
+    group.bytes = sample.value;
+    group.swap = samples.value("jetmem_cgroup_swap_bytes", who);
+    group.peak = samples.value("jetmem_cgroup_memory_peak_bytes", who);
+    group.limit = samples.value("jetmem_cgroup_memory_limit_bytes", who);
+    group.high = samples.value("jetmem_cgroup_memory_high_bytes", who);
+    group.used_ratio = samples.value("jetmem_cgroup_limit_used_ratio", who);
+    group.stall_ratio =
+        samples.value("jetmem_cgroup_stall_ratio",
+                      {{"unit", group.unit}, {"container", group.container}, {"kind", "some"}});
+    group.oom_kills = samples.value(
+        "jetmem_cgroup_memory_events_total",
+        {{"unit", group.unit}, {"container", group.container}, {"event", "oom_kill"}});
+    out.push_back(std::move(group));
+  }
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.used_ratio, a.bytes) > std::pair(b.used_ratio, b.bytes);
+  });
+  if (out.size() > limit) out.resize(limit);
+  return out;
+}
+
 std::vector<TopAnswer::Ended> ended_of(const SampleSet& samples) {
   std::vector<TopAnswer::Ended> out;
   for (const Sample& client : samples.family("jetmem_nvmap_ended_client_bytes")) {
@@ -235,6 +263,7 @@ void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
   add("dmabuf.unowned_bytes", out.dmabuf.held_by_none.has_value(), "dmabuf",
       out.dmabuf.denied.value_or(0) > 0 ? "not all processes are readable"
                                         : "the kernel does not list all buffers");
+  add("cgroups", !out.cgroups.empty(), "cgroups", "none has memory charged to it");
   add("zram", out.zram.used.has_value(), "zram", "there is no zram device");
   add("processes", out.processes.has_value(), "processes", "the source did not count them");
   const bool grows = std::any_of(out.groups.begin(), out.groups.end(),
@@ -298,6 +327,7 @@ TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
   out.nvmap_allocatable = samples.value("jetmem_nvmap_allocatable_bytes");
   out.clientless = clientless_of(samples, needed.limit);
   out.ended = ended_of(samples);
+  out.cgroups = cgroups_of(samples, needed.limit);
   out.drm = drm_of(samples, needed.limit);
   if (const SourceNow* source = now.source("dmabuf")) {
     const auto unreported = source->absent_count("gpu_memory_unreported");
@@ -341,6 +371,19 @@ static void describe(json::Fields& v, TopAnswer::Heap& heap) {
   v("carveout_free_bytes", heap.free);
   v("clients", heap.with_memory);
   v("processes", heap.clients);
+}
+
+static void describe(json::Fields& v, TopAnswer::Cgroup& group) {
+  v("unit", group.unit);
+  v.unless_empty("container", group.container);
+  v("bytes", group.bytes);
+  v("swap_bytes", group.swap);
+  v("peak_bytes", group.peak);
+  v("limit_bytes", group.limit);
+  v("high_bytes", group.high);
+  v("used_ratio", group.used_ratio);
+  v("stall_ratio", group.stall_ratio);
+  v("oom_kills", group.oom_kills);
 }
 
 static void describe(json::Fields& v, TopAnswer::Region& region) {
@@ -400,6 +443,7 @@ void describe(json::Fields& v, TopAnswer& answer) {
   v("nvmap_allocatable_bytes", answer.nvmap_allocatable);
   v("nvmap_clientless", answer.clientless);
   v("nvmap_ended", answer.ended);
+  v("cgroups", answer.cgroups);
   v("drm", answer.drm);
   v("drm_clients_unreported", answer.drm_unreported);
   v("dmabuf", answer.dmabuf);

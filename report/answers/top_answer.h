@@ -96,6 +96,19 @@ struct TopAnswer {
     std::vector<Buffers> holders;
     std::vector<Buffers> exporters;
   };
+  // A service, container or other control group. GPU memory and most DMA-BUFs are not in it.
+  struct Cgroup {
+    std::string unit;
+    std::string container;
+    std::optional<double> bytes;
+    std::optional<double> swap;
+    std::optional<double> peak;
+    std::optional<double> limit;
+    std::optional<double> high;
+    std::optional<double> used_ratio;   // of the lower of both
+    std::optional<double> stall_ratio;  // some task waited for memory, in the last minute
+    std::optional<double> oom_kills;
+  };
   struct Zram {
     std::optional<double> used;
     std::optional<double> original;
@@ -113,7 +126,8 @@ struct TopAnswer {
   std::optional<double> nvmap_total;        // of all heaps, as the driver counts it
   std::optional<double> nvmap_allocatable;  // as the driver reports it
   Clientless clientless;
-  std::vector<Ended> ended;  // largest first
+  std::vector<Ended> ended;     // largest first
+  std::vector<Cgroup> cgroups;  // the closest to its limit first, then the largest
   std::vector<Region> drm;
   std::optional<double> drm_unreported;  // clients of whose memory the driver reports nothing
   Dmabuf dmabuf;

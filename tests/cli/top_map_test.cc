@@ -127,6 +127,24 @@ TEST(TopGpu, OtherDriversReportByClient) {
   EXPECT_EQ(json["groups"][1]["gpu_bytes"], 61440 * 1024);
 }
 
+TEST(Top, ServicesAndContainersByTheirLimits) {
+  const auto cgroups = [](const std::string& board) {
+    const CommandRun run =
+        run_command({"top", "--root", std::string(JETMEM_FIXTURES) + "/" + board, "--json"});
+    return nlohmann::json::parse(run.out)["cgroups"];
+  };
+  const auto second = cgroups("orin");
+  EXPECT_EQ(second[0]["container"], "4be1c07d9a3f");
+  EXPECT_EQ(second[0]["limit_bytes"], 2048LL << 20);
+  EXPECT_EQ(second[0]["oom_kills"], 0);
+  EXPECT_EQ(second[1]["unit"], "jetmemd.service");
+  const auto first = cgroups("xavier-nx");
+  EXPECT_EQ(first[0]["container"], "9d02b7c41f5e");
+  EXPECT_EQ(first[0]["swap_bytes"], 80 << 20);
+  EXPECT_EQ(first[0]["oom_kills"], 2);
+  EXPECT_FALSE(first[0].contains("stall_ratio"));
+}
+
 TEST(MapCommand, AddsUpToTheModule) {
   const CommandRun run = run_command({"map", "--root", kBoard});
   EXPECT_EQ(run.status, 0);

@@ -31,6 +31,7 @@ MESSAGES = HERE.parent.parent / "collectors" / "kernel_log" / "messages"
 FILES = {
     "boot": "pstore lib/jetmem reset_reason",
     "clocks": "pmode status nvpmodel.conf mc_all cur_freq governor",
+    "cgroups": "memory.current memory.events memory.pressure memory.oom_control",
     "drm_fdinfo": "fdinfo",
     "edac": "dimm_ce_count dimm_label dimm_edac_mode",
     "device": "reg compatible nv_tegra_release iomem",

@@ -55,6 +55,18 @@ Kind take_line(std::string_view line, std::string_view& path) {
   return has_controller(controllers, "memory") ? kMemory : kKinds;
 }
 
+// "/lxc/web/ns/init.scope", "/lxc.payload.web", "/lxc.payload/web": web.
+std::string_view lxc_name_in(std::string_view path) {
+  for (const std::string_view before : {"/lxc.payload.", "/lxc.payload/", "/lxc/"}) {
+    const std::size_t at = path.find(before);
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = path.substr(at + before.size());
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    if (name.size() <= kMaxUnit) return name;
+  }
+  return {};
+}
+
 // The last run of exactly 64 hexadecimal digits: of containers within each other the inner one.
 std::string_view container_in(std::string_view path) {
   std::size_t end = path.size();
@@ -68,7 +80,7 @@ std::string_view container_in(std::string_view path) {
     if (end - begin == kIdDigits) return path.substr(begin, kShownDigits);
     end = begin;
   }
-  return {};
+  return lxc_name_in(path);
 }
 
 std::string_view unit_in(std::string_view path) {
@@ -86,6 +98,8 @@ std::string_view unit_in(std::string_view path) {
 
 }  // namespace
 
+Cgroup cgroup_of_path(std::string_view path) { return {unit_in(path), container_in(path)}; }
+
 Cgroup parse_cgroup(std::string_view text) {
   std::array<std::string_view, kKinds> paths;
   Lines lines(text);
@@ -95,20 +109,15 @@ Cgroup parse_cgroup(std::string_view text) {
     const Kind kind = take_line(line, path);
     if (kind != kKinds && paths[kind].empty()) paths[kind] = path;
   }
-  Cgroup out;
   for (const std::string_view path : paths) {
-    out.container = container_in(path);
-    if (!out.container.empty()) {
-      out.unit = unit_in(path);
-      return out;
+    if (const Cgroup of_container = cgroup_of_path(path); !of_container.container.empty()) {
+      return of_container;
     }
   }
   for (const std::string_view path : paths) {
-    if (path.size() <= 1) continue;
-    out.unit = unit_in(path);
-    break;
+    if (path.size() > 1) return cgroup_of_path(path);
   }
-  return out;
+  return {};
 }
 
 void append_cgroup_lines(std::string& out, std::string_view text) {

@@ -20,8 +20,8 @@ namespace jetmem {
 struct Cgroup {
   // The last component that systemd manages: "camera.service", "user@1000.service". Empty: none.
   std::string_view unit;
-  // The first 12 digits of the container's id, as `docker ps` shows it. Empty: in none. Of Docker,
-  // Podman, containerd and CRI-O; LXC's have no id.
+  // The first 12 digits of the container's id, as `docker ps` shows it; of LXC its name. Empty: in
+  // none. Of Docker, Podman, containerd, CRI-O and LXC.
   std::string_view container;
 };
 
@@ -29,6 +29,9 @@ struct Cgroup {
 // memory's only. Without one by the line of version 2, unless that says nothing ("/"), else
 // systemd's, else memory's. Both point into `text`.
 Cgroup parse_cgroup(std::string_view text);
+
+// The same of one path: "/system.slice/docker-<64 hex digits>.scope".
+Cgroup cgroup_of_path(std::string_view path);
 
 // Those lines of the file that parse_cgroup() looks at: a fraction of it in version 1.
 void append_cgroup_lines(std::string& out, std::string_view text);

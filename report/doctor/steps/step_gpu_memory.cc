@@ -102,7 +102,8 @@ void examine_clientless(const DeviceView& view, Step& step) {
                      : "") +
             ".",
         {cause,
-         "Restart the holder, or the camera and codec services one by one, and watch: jetmem top --gpu",
+         "Restart the holder, or the camera and codec services one by one, and watch: jetmem top "
+         "--gpu",
          "nvmap-orphans-growing"});
 }
 

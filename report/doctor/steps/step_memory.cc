@@ -38,6 +38,29 @@ void check_pressure(const DeviceView& view, Step& step) {
   }
 }
 
+// The service or container that is closest to its limit.
+void check_cgroups(const DeviceView& view, Step& step) {
+  const Sample* const closest = largest(view, "jetmem_cgroup_limit_used_ratio");
+  if (closest == nullptr) return;
+  const SampleSet::Match who{{"unit", closest->label("unit")},
+                             {"container", closest->label("container")}};
+  std::string text = printable(closest->label("unit"), 64);
+  if (!closest->label("container").empty()) {
+    text += (text.empty() ? "" : " ") + printable(closest->label("container"), 64);
+  }
+  text += " uses " + share(closest->value) + " of its memory limit";
+  if (const auto used = view.value("jetmem_cgroup_memory_bytes", who)) text += ", " + bytes(*used);
+  if (const auto stall =
+          view.value("jetmem_cgroup_stall_ratio", {{"unit", closest->label("unit")},
+                                                   {"container", closest->label("container")},
+                                                   {"kind", "some"}})) {
+    text += ", and waited for memory for " + share(*stall) + " of the last minute";
+  }
+  note(step, text +
+                 ": closest of all. GPU and camera memory (nvmap, DMA-BUFs) is charged to no "
+                 "control group.");
+}
+
 void check_trend(const DeviceView& view, Step& step) {
   if (const auto left = view.value("jetmem_trend_exhaustion_seconds")) {
     std::string text = "Memory is shrinking; exhausted in " + about(*left);
@@ -70,7 +93,7 @@ void examine_memory(const DeviceView& view, Step& step) {
   }
   take_alerts(view, step,
               {"JetmemMemoryExhausting", "JetmemMemoryStall", "JetmemMemoryLow", "JetmemMemoryLeak",
-               "JetmemSwapThrash", "JetmemBelowWatermark"});
+               "JetmemSwapThrash", "JetmemBelowWatermark", "JetmemCgroupNearLimit"});
   const auto total = view.now.samples.meminfo("MemTotal");
   const auto available = view.now.samples.meminfo("MemAvailable");
   if (!total || !available || *total <= 0) {
@@ -116,6 +139,7 @@ void examine_memory(const DeviceView& view, Step& step) {
   }
   check_pressure(view, step);
   check_trend(view, step);
+  check_cgroups(view, step);
   if (view.found.memory && step.verdict >= Verdict::kWarning) {
     const std::string sentence =
         doctor::sentence(memory_sentence(*view.found.memory, view.today()));

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text/text.h"
-#include "report/doctor/step.h"
 #include "report/diagnosis/known_issues.h"
+#include "report/doctor/step.h"
 
 namespace jetmem::doctor {
 namespace {

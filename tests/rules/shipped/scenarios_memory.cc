@@ -233,6 +233,34 @@ std::vector<Scenario> memory_stories() {
     20m     kernel_events_total{kind=oom_kill,origin=system} = 0    -> inactive
     30m     kernel_recent_events{kind=oom_kill} = gone              -> inactive)"},
 
+      // Full of page cache is normal: only who waits as well is short.
+      {.rule = "JetmemCgroupNearLimit",
+       .fires = R"(
+    0s      cgroup_limit_used_ratio{unit=a.service} = 99%; cgroup_stall_ratio{unit=a.service,kind=some} = 2%  -> inactive
+    5m      cgroup_stall_ratio{unit=a.service,kind=some} = 12%  -> pending
+    6m45s                                        -> pending
+    7m                                           -> firing
+    9m      cgroup_limit_used_ratio{unit=a.service} = 90%  -> inactive)",
+       .labels = "unit=a.service",
+       .quiet = R"(
+    0s      cgroup_limit_used_ratio{unit=a.service} = 100%; cgroup_stall_ratio{unit=a.service,kind=some} = 0%  -> inactive
+    10m     cgroup_limit_used_ratio{unit=b.service} = 60%; cgroup_stall_ratio{unit=b.service,kind=some} = 40%  -> inactive
+    20m     cgroup_limit_used_ratio{unit=a.service} = gone  -> inactive
+    30m                                          -> inactive)"},
+
+      {.rule = "JetmemCgroupOomKill",
+       .fires = R"(
+    0s      cgroup_memory_events_total{container=4be1c07d9a3f,event=oom_kill} = 3  -> inactive
+    10m     cgroup_memory_events_total{container=4be1c07d9a3f,event=oom_kill} = 4  -> firing
+    19m30s                                       -> firing
+    21m                                          -> inactive)",
+       .labels = "container=4be1c07d9a3f event=oom_kill",
+       .quiet = R"(
+    0s      cgroup_memory_events_total{unit=a.service,event=oom_kill} = 3  -> inactive
+    10m     cgroup_memory_events_total{unit=a.service,event=max} = 9000; cgroup_memory_events_total{unit=a.service,event=oom} = 2  -> inactive
+    20m     cgroup_memory_events_total{unit=a.service,event=oom_kill} = gone  -> inactive
+    30m                                          -> inactive)"},
+
       {.rule = "JetmemPageAllocationFailure",
        .fires = R"(
     0s      kernel_recent_events{kind=page_alloc_failure} = 0  -> inactive

@@ -60,7 +60,7 @@ TEST(Cgroup, Containers) {
   }
   EXPECT_EQ(unit("0::/system.slice/docker-" + kId + ".scope\n"), "docker-*.scope");
   EXPECT_EQ(unit("0::/docker/" + kId + "\n"), "");
-  EXPECT_EQ(container("0::/lxc.payload.cam/init.scope\n"), "");
+  EXPECT_EQ(container("0::/lxc.payload.cam/init.scope\n"), "cam");
   EXPECT_EQ(container("0::/x/" + kId + "b\n"), "") << "65 digits are no id";
   EXPECT_EQ(container("0::/docker/" + kId + "/docker/" + std::string(64, 'b') + "\n"),
             "bbbbbbbbbbbb");
