@@ -33,6 +33,7 @@
 #include "collectors/sysfs/thermal.h"
 #include "collectors/sysfs/throttle.h"
 #include "collectors/sysfs/zram.h"
+#include "collectors/tasks/tasks.h"
 
 namespace jetmem {
 
@@ -43,7 +44,7 @@ using AllSources =
     std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource, PressureSource,
                ZramSource, CmaSource, ThermalSource, ClocksSource, ThrottleSource, PowerSource,
                EdacSource, DeviceSource, BootSource, KernelLogSource, TegrastatsSource, NvmapSource,
-               NvmlSource, DmabufSource, ProcessesSource, CgroupsSource, ProbeSource,
+               NvmlSource, DmabufSource, ProcessesSource, CgroupsSource, TasksSource, ProbeSource,
                PagetypeinfoSource>;
 
 // What is known of each source without making one: this is all that jetmem-reader links.

@@ -138,7 +138,8 @@ Judgement judge_steps(const DeviceNow& now, const Findings& found, std::span<con
 
 void examine_restart(const DeviceView& view, Step& step);
 void examine_hardware(const DeviceView& view, Step& step);
-// Steps that only events tell of: dma, storage, stalls, gpu, camera.
+void examine_stalls(const DeviceView& view, Step& step);
+// Steps that only events tell of: dma, storage, gpu, camera.
 void examine_by_events(const DeviceView& view, Step& step);
 void examine_site(const DeviceView& view, Step& step);
 void examine_memory(const DeviceView& view, Step& step);

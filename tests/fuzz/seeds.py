@@ -40,6 +40,7 @@ FILES = {
     "nvmap": "clients orphan_handles",
     "power": "in1_label curr1_input rail_name_0",
     "processes": "cgroup statm comm",
+    "tasks": "stat status wchan",
     "throttle": "oc3_event_cnt type cur_state",
     "zram": "mm_stat swaps comp_algorithm",
 }

@@ -19,7 +19,7 @@ constexpr std::array<StepInfo, 19> kSteps{{
     {"smmu", "SMMU faults", examine_smmu},
     {"oom", "Out of memory", examine_oom},
     {"storage", "Swap and storage", examine_by_events},
-    {"stalls", "Stalls and crashes", examine_by_events},
+    {"stalls", "Stalls and crashes", examine_stalls},
     {"thermal", "Heat and power", examine_thermal},
     {"gpu", "GPU and engines", examine_by_events},
     {"gpu_memory", "GPU memory", examine_gpu_memory},

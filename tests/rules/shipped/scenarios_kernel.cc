@@ -189,6 +189,18 @@ std::vector<Scenario> kernel_stories() {
     20m     kernel_recent_events{kind=swap_error} = gone  -> inactive
     30m                                          -> inactive)"},
 
+      {.rule = "JetmemTaskStuck",
+       .fires = R"(
+    0s      stuck_tasks = 0  -> inactive
+    1m      stuck_task_seconds{command=nvargus-daemon,wait_channel=nvmap_handle_pin} = 30  -> firing
+    3m      stuck_task_seconds{command=nvargus-daemon,wait_channel=nvmap_handle_pin} = 150  -> firing
+    4m      stuck_task_seconds{command=nvargus-daemon,wait_channel=nvmap_handle_pin} = gone  -> inactive)",
+       .labels = "command=nvargus-daemon wait_channel=nvmap_handle_pin",
+       .quiet = R"(
+    0s      uninterruptible_tasks = 4; stuck_tasks = 0  -> inactive
+    10m     uninterruptible_tasks = 9; stuck_task_seconds{command=dd,wait_channel=io_schedule} = 20  -> inactive
+    30m                                          -> inactive)"},
+
       {.rule = "JetmemCpuStall",
        .fires = R"(
     0s      kernel_recent_events{kind=rcu_stall} = 0  -> inactive

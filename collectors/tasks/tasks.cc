@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/tasks/tasks.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <tuple>
+
+#include "base/text/text.h"
+#include "collectors/fields.h"
+#include "collectors/processes/group/pid_stat.h"
+#include "collectors/processes/group/pids.h"
+#include "collectors/sysfs/sysfs_text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array kTaskMetrics{
+    gauge("jetmem_stuck_task_seconds",
+          "How long tasks of this name have been stuck in the kernel, in uninterruptible sleep, at "
+          "least: the one that is for the longest time. wait_channel is the function of the kernel "
+          "it waits in, which names the driver; empty where it is not known. Such a task cannot be "
+          "killed. From 30 s on.",
+          {"command", "wait_channel"}, Tasks::kMaxStuck),
+    gauge("jetmem_stuck_task_pid",
+          "PID of the process whose task has been stuck for the longest time: an identifier, not a "
+          "quantity.",
+          {"command", "wait_channel"}, Tasks::kMaxStuck),
+    gauge("jetmem_stuck_tasks",
+          "Tasks in uninterruptible sleep for at least 30 s that have not run meanwhile."),
+    gauge("jetmem_uninterruptible_tasks",
+          "Tasks in uninterruptible sleep (state D) at the moment of reading, most of them for "
+          "milliseconds: they wait for a disk or a driver. Absent while the load is so low that "
+          "none is looked at.",
+          {}, 1, Worst::kMax),
+    gauge("jetmem_tasks_omitted",
+          "Processes and threads that were not looked at for stuck tasks: denied (hidepid), or "
+          "beyond the bound of 0.5 s and 64 tasks in state D.",
+          {"reason"}, 2),
+};
+consteval const Descriptor& task_metric(std::string_view name) {
+  return find_metric(kTaskMetrics, name);
+}
+
+const SystemClock kTaskClock;
+
+constexpr std::uint64_t kLeastLoad = 20;  // hundredths
+
+// "0.08 0.03 0.05 1/789 12345": hundredths of the first.
+std::optional<std::uint64_t> load_of(std::string_view text) {
+  const std::string_view word = take_word(text);
+  const std::size_t point = word.find('.');
+  if (point == std::string_view::npos || word.size() - point != 3) return std::nullopt;
+  const auto whole = parse_u64(word.substr(0, point));
+  const auto part = parse_u64(word.substr(point + 1));
+  if (!whole || !part || *whole > 1'000'000) return std::nullopt;
+  return *whole * 100 + *part;
+}
+
+class TaskWalk {
+ public:
+  explicit TaskWalk(Gatherer& files) : files_(files) {}
+
+  void run() {
+    const FileText load = files_.read("/proc/loadavg");
+    const bool is_idle = load.ok() && load_of(load.text).value_or(kLeastLoad) < kLeastLoad;
+    files_.forget();
+    if (is_idle && files_.root().is_live()) return note(kNoteTasksIdle, 1);
+    std::vector<std::string> names;
+    if (const int error = files_.list("/proc", names); error != 0) {
+      files_.add("/proc", {}, error);
+      return;
+    }
+    keep_pids(names);
+    for (const std::string& pid : names) look_at(pid);
+    for (const std::string& task : blocked_) take(task);
+    note(kNoteTasksLookedAt, looked_at_);
+    note(kNoteTasksLeftOut, left_out_);
+    note(kNoteTasksDenied, denied_);
+  }
+
+ private:
+  void note(std::string_view what, std::uint64_t number) {
+    files_.add(what, std::to_string(number) + "\n");
+  }
+
+  void look_at(const std::string& pid) {
+    if (!has_time()) {
+      ++left_out_;
+      return;
+    }
+    const std::string process = "/proc/" + pid;
+    const auto stat = stat_of(process + "/stat");
+    if (!stat) return;
+    ++looked_at_;
+    if (stat->state == 'D') add(process + "/task/" + pid);
+    if (stat->threads.value_or(1) < 2) return;
+    std::vector<std::string>& threads = threads_;
+    if (files_.list(process + "/task", threads) != 0) return;
+    for (const std::string& thread : threads) {
+      if (thread == pid) continue;
+      if (!has_time()) {
+        ++left_out_;
+        continue;
+      }
+      const std::string task = process + "/task/" + thread;
+      const auto its = stat_of(task + "/stat");
+      if (its && its->state == 'D') add(task);
+    }
+  }
+
+  std::optional<PidStat> stat_of(const std::string& path) {
+    const FileText file = files_.read(path);
+    if (is_denied(file.error)) ++denied_;
+    const auto stat = file.ok() ? parse_pid_stat(file.text) : Result<PidStat>(PidStat{});
+    const bool is_there = file.ok() && stat;
+    files_.forget();
+    return is_there ? std::optional(*stat) : std::nullopt;
+  }
+
+  void add(const std::string& task) {
+    if (blocked_.size() == Tasks::kMaxBlocked) {
+      ++left_out_;
+    } else {
+      blocked_.push_back(task);
+    }
+  }
+
+  // Once more: most have gone on meanwhile.
+  void take(const std::string& task) {
+    const FileText file = files_.read(task + "/stat");
+    const auto stat = file.ok() ? parse_pid_stat(file.text) : Result<PidStat>(PidStat{});
+    if (!file.ok() || !stat || stat->state != 'D') return files_.forget();
+    files_.read_lines_with(task + "/status", "ctxt_switches", 512);
+    files_.read(task + "/wchan");
+  }
+
+  bool has_time() const { return std::chrono::steady_clock::now() - begin_ < kTasksMostTime; }
+
+  Gatherer& files_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::vector<std::string> threads_;
+  std::vector<std::string> blocked_;
+  std::uint64_t looked_at_ = 0;
+  std::uint64_t left_out_ = 0;
+  std::uint64_t denied_ = 0;
+};
+
+class TaskFiles {
+ public:
+  TaskFiles(const Snapshot& snapshot, Tasks& out)
+      : snapshot_(snapshot), out_(out), fields_(out.absent), blocked_(out.blocked) {}
+
+  Result<void> run() {
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i]);
+    finish();
+    if (out_.idle || looked_at_ > 0) return {};
+    if (list_error_ != 0) {
+      return tl::unexpected(FileText{"/proc", {}, list_error_}.as_error());
+    }
+    if (out_.denied > 0) return fail(Errc::kDenied, "permission denied for all processes");
+    return fail(Errc::kAbsent, "/proc lists no process");
+  }
+
+ private:
+  void take(const FileText& file) {
+    const auto number = [&] { return one_u64(file.text).value_or(0); };
+    if (file.path == kNoteTasksIdle) out_.idle = true;
+    if (file.path == kNoteTasksLookedAt) looked_at_ = number();
+    if (file.path == kNoteTasksLeftOut) out_.left_out = number();
+    if (file.path == kNoteTasksDenied) out_.denied = number();
+    if (file.path == "/proc") list_error_ = file.error;
+    std::string_view path = file.path;
+    if (!take_prefix(path, "/proc/")) return;
+    const auto pid = take_id(path);
+    if (!pid || !take_prefix(path, "task/")) return;
+    const auto tid = take_id(path);
+    if (!tid) return;
+    if (path == "stat") {
+      finish();
+      take_stat(file, *pid, *tid);
+    } else if (one_.tid != *tid) {
+      return;
+    } else if (path == "status") {
+      take_status(file);
+    } else if (path == "wchan") {
+      take_wait_channel(file);
+    }
+  }
+
+  // "1234/"
+  static std::optional<std::uint32_t> take_id(std::string_view& path) {
+    const std::size_t slash = path.find('/');
+    const auto id = slash > 10 ? std::nullopt : parse_u64(path.substr(0, slash));
+    if (!id || *id == 0 || *id > UINT32_MAX) return std::nullopt;
+    path.remove_prefix(slash + 1);
+    return static_cast<std::uint32_t>(*id);
+  }
+
+  void take_stat(const FileText& file, std::uint32_t pid, std::uint32_t tid) {
+    if (!file.ok()) return;
+    const auto stat = parse_pid_stat(file.text);
+    const std::size_t open = file.text.find('(');
+    const std::size_t close = file.text.rfind(')');
+    if (!stat || !stat->start_ticks || !stat->utime_ticks || !stat->stime_ticks || close < open) {
+      return fields_.lost();
+    }
+    if (stat->state != 'D') return;
+    one_.pid = pid;
+    one_.tid = tid;
+    one_.start = *stat->start_ticks;
+    one_.ran = *stat->utime_ticks + *stat->stime_ticks;
+    assign_kind(one_.name, file.text.substr(open + 1, close - open - 1));
+  }
+
+  void take_status(const FileText& file) {
+    // Of a task that ended meanwhile.
+    if (!file.ok()) return;
+    Lines lines(file.text);
+    std::uint64_t sum = 0;
+    int counts = 0;
+    for (std::string_view line; lines.next(line);) {
+      if (!take_prefix(line, "voluntary_ctxt_switches:") &&
+          !take_prefix(line, "nonvoluntary_ctxt_switches:")) {
+        continue;
+      }
+      const auto count = fields_.number(line);
+      if (!count) return;
+      sum += *count;
+      ++counts;
+    }
+    if (counts != 2) return fields_.lost();
+    one_.switches = sum;
+    has_switches_ = true;
+  }
+
+  void take_wait_channel(const FileText& file) {
+    if (!file.ok()) return;
+    const std::string_view name = trim(file.text);
+    if (name == "0" || name.empty()) {
+      out_.absent.add("wait_channel_unknown");
+    } else if (is_name(name)) {
+      one_.wait_channel = name;
+    } else {
+      fields_.lost();
+    }
+  }
+
+  // vfork() and the freezer.
+  static bool is_harmless(std::string_view channel) {
+    constexpr std::array<std::string_view, 6> kHarmless{
+        "kernel_clone", "_do_fork", "do_fork", "__refrigerator", "do_freezer_trap", "vfork_wait"};
+    // "kernel_clone.isra.0" is the same.
+    channel = channel.substr(0, channel.find('.'));
+    return std::find(kHarmless.begin(), kHarmless.end(), channel) != kHarmless.end();
+  }
+
+  void finish() {
+    if (one_.tid != 0 && has_switches_ && !is_harmless(one_.wait_channel)) {
+      if (blocked_.size() == Tasks::kMaxBlocked) {
+        ++out_.left_out;
+      } else {
+        blocked_.add() = one_;
+      }
+    }
+    one_.clear();
+    has_switches_ = false;
+  }
+
+  const Snapshot& snapshot_;
+  Tasks& out_;
+  Fields fields_;
+  Refill<Tasks::Blocked> blocked_;
+  Tasks::Blocked one_;
+  bool has_switches_ = false;
+  std::uint64_t looked_at_ = 0;
+  int list_error_ = 0;
+};
+
+}  // namespace
+
+const SourceInfo TasksSource::kInfo{
+    .name = "tasks",
+    .what = "tasks that are stuck in the kernel, and in which function of it",
+    .access = Access::kReader,
+    .interval = std::chrono::seconds(30),
+    .shortest_interval = std::chrono::seconds(5),
+    .grant = "CAP_SYS_PTRACE for jetmem-reader, or root: without it wait channels are not shown",
+    .throttled = true,
+    .metrics = kTaskMetrics,
+    .limits = kTasksLimits,
+    .gather = gather_tasks,
+};
+
+TasksSource::TasksSource() : TasksSource(kTaskClock) {}
+
+void gather_tasks(Gatherer& files) { TaskWalk(files).run(); }
+
+Result<void> parse_tasks(const Snapshot& snapshot, Tasks& out) {
+  out.idle = false;
+  out.left_out = out.denied = 0;
+  out.absent.reset();
+  return TaskFiles(snapshot, out).run();
+}
+
+Result<void> TasksSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  before_.swap(reading_.blocked);
+  auto ok = parse_tasks(snapshot, reading_);
+  if (!ok) {
+    has_before_ = false;
+    return ok;
+  }
+  if (!has_before_) before_.clear();
+  has_two_ = has_before_;
+  has_before_ = true;
+  find_stuck();
+  return {};
+}
+
+void TasksSource::find_stuck() {
+  const Nanoseconds now = clock_.mono();
+  Refill<Tasks::Stuck> stuck(reading_.stuck);
+  reading_.stuck_tasks = 0;
+  for (Tasks::Blocked& task : reading_.blocked) {
+    task.since = now;
+    for (const Tasks::Blocked& was : before_) {
+      const bool is_same = std::tie(was.tid, was.start, was.ran, was.switches) ==
+                           std::tie(task.tid, task.start, task.ran, task.switches);
+      if (is_same) task.since = was.since;
+    }
+    const Nanoseconds waited = now - task.since;
+    if (waited < Tasks::kLeast) continue;
+    ++reading_.stuck_tasks;
+    Tasks::Stuck* group = nullptr;
+    for (std::size_t i = 0; i < stuck.size(); ++i) {
+      Tasks::Stuck& each = reading_.stuck[i];
+      if (each.name == task.name && each.wait_channel == task.wait_channel) group = &each;
+    }
+    if (group == nullptr) {
+      if (stuck.size() == Tasks::kMaxStuck) {
+        reading_.absent.add(kBeyondBound);
+        continue;
+      }
+      group = &stuck.add();
+      group->name = task.name;
+      group->wait_channel = task.wait_channel;
+    }
+    ++group->tasks;
+    if (waited > group->longest) {
+      group->longest = waited;
+      group->pid = task.pid;
+    }
+  }
+  std::sort(reading_.stuck.begin(), reading_.stuck.begin() + static_cast<long>(stuck.size()),
+            [](const Tasks::Stuck& a, const Tasks::Stuck& b) {
+              return std::tie(a.name, a.wait_channel) < std::tie(b.name, b.wait_channel);
+            });
+}
+
+void TasksSource::write(SampleWriter& out, WriteContext& context) const {
+  context.absent.add(reading_.absent);
+  for (const Tasks::Stuck& each : reading_.stuck) {
+    out.put(task_metric("jetmem_stuck_task_seconds"), to_seconds(each.longest), each.name,
+            each.wait_channel);
+    out.put(task_metric("jetmem_stuck_task_pid"), each.pid, each.name, each.wait_channel);
+  }
+  if (reading_.idle || has_two_) {
+    out.put(task_metric("jetmem_stuck_tasks"), reading_.stuck_tasks);
+  } else {
+    context.absent.add("needs_two_readings");
+  }
+  if (reading_.idle) return;
+  out.put(task_metric("jetmem_uninterruptible_tasks"), reading_.blocked.size());
+  out.put(task_metric("jetmem_tasks_omitted"), reading_.left_out, "bound");
+  out.put(task_metric("jetmem_tasks_omitted"), reading_.denied, "denied");
+}
+
+}  // namespace jetmem
