@@ -20,8 +20,10 @@ namespace jetmem {
 
 class Gatherer {
  public:
-  Gatherer(const Root& root, Snapshot& out, const ReadLimits& limits)
-      : root_(root), out_(out), limits_(limits) {}
+  // `remembered` outlives the reading; null where there is only one.
+  Gatherer(const Root& root, Snapshot& out, const ReadLimits& limits,
+           std::vector<std::string>* remembered = nullptr)
+      : root_(root), out_(out), limits_(limits), remembered_(remembered) {}
 
   const Root& root() const { return root_; }
   // Whether the limits on files and bytes allow for another. Look before each: beyond them the
@@ -46,6 +48,10 @@ class Gatherer {
   // FileText::kTooLarge when those, or one line, are more than `most` bytes.
   FileText read_lines_with(std::string_view path, std::string_view word, std::size_t most);
 
+  // What the function left here in the reading before, in the same process: which files are worth
+  // another look. Where to look, never what was found; and bounded.
+  std::vector<std::string>& remembered() { return remembered_ != nullptr ? *remembered_ : own_; }
+
   // Takes back the record made last: it was looked at and is none of ours.
   void forget() { out_.drop_last(); }
   // A record of what is no file's text, for parse: "jetmem:NAME" with the number and a newline.
@@ -62,6 +68,8 @@ class Gatherer {
   const Root& root_;
   Snapshot& out_;
   const ReadLimits& limits_;
+  std::vector<std::string>* remembered_ = nullptr;
+  std::vector<std::string> own_;
 };
 
 }  // namespace jetmem

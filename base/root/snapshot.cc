@@ -19,9 +19,9 @@ constexpr std::size_t kMaxKeptFds = 256;
 constexpr std::size_t kReadChunk = 8192;
 
 // procfs and sysfs let go of open files when what they describe is removed: reading one fails from
-// then on (proc_entry_rundown(), kernfs_drain()). Files of debugfs and tracefs may belong to a module
-// that can be unloaded all the same, and then closing one runs freed code (nvmap of L4T 36: an oops);
-// an open one also keeps its file system from being unmounted.
+// then on (proc_entry_rundown(), kernfs_drain()). Files of debugfs and tracefs may belong to a
+// module that can be unloaded all the same, and then closing one runs freed code (nvmap of L4T 36:
+// an oops); an open one also keeps its file system from being unmounted.
 bool may_stay_open(int fd) {
   struct statfs info {};
   if (::fstatfs(fd, &info) != 0) return false;
@@ -166,7 +166,7 @@ const Snapshot& SnapshotReader::read(const Root& root) {
     }
   }
   if (gather_ != nullptr) {
-    Gatherer gatherer(root, snapshot_, limits_);
+    Gatherer gatherer(root, snapshot_, limits_, &remembered_);
     gather_(gatherer);
   }
   // Descriptors of files that no longer exist are given back.

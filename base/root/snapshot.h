@@ -109,10 +109,10 @@ class Gatherer;
 using Gather = void (*)(Gatherer&);
 
 // Reads the files that a source's patterns name. Where the root is live, descriptors of procfs and
-// sysfs stay open between cycles; of no other file system, debugfs and tracefs least of all. A pattern is an absolute path in which '*' stands for any run of characters
-// within one component: "/sys/class/thermal/thermal_zone*/temp". A directory that a '*' is looked
-// up in and that cannot be listed becomes a record of its own with the errno, so that "denied" and
-// "absent" stay apart.
+// sysfs stay open between cycles; of no other file system, debugfs and tracefs least of all. A
+// pattern is an absolute path in which '*' stands for any run of characters within one component:
+// "/sys/class/thermal/thermal_zone*/temp". A directory that a '*' is looked up in and that cannot
+// be listed becomes a record of its own with the errno, so that "denied" and "absent" stay apart.
 class SnapshotReader {
  public:
   // `recorded_as`: the source, whose records a captured tree may have (base/root/recorded.h). They
@@ -135,6 +135,7 @@ class SnapshotReader {
   ReadLimits limits_;
   Gather gather_;
   std::string_view recorded_as_;
+  std::vector<std::string> remembered_;  // by gather_
   Snapshot snapshot_;
   std::vector<Kept> kept_;
   std::size_t cursor_ = 0;  // where in kept_ the next file is expected

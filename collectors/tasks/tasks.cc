@@ -28,15 +28,6 @@ constexpr std::array kTaskMetrics{
           {"command", "wait_channel"}, Tasks::kMaxStuck),
     gauge("jetmem_stuck_tasks",
           "Tasks in uninterruptible sleep for at least 30 s that have not run meanwhile."),
-    gauge("jetmem_uninterruptible_tasks",
-          "Tasks in uninterruptible sleep (state D) at the moment of reading, most of them for "
-          "milliseconds: they wait for a disk or a driver. Absent while the load is so low that "
-          "none is looked at.",
-          {}, 1, Worst::kMax),
-    gauge("jetmem_tasks_omitted",
-          "Processes and threads that were not looked at for stuck tasks: denied (hidepid), or "
-          "beyond the bound of 0.5 s and 64 tasks in state D.",
-          {"reason"}, 2),
 };
 consteval const Descriptor& task_metric(std::string_view name) {
   return find_metric(kTaskMetrics, name);
@@ -44,7 +35,11 @@ consteval const Descriptor& task_metric(std::string_view name) {
 
 const SystemClock kTaskClock;
 
-constexpr std::uint64_t kLeastLoad = 20;  // hundredths
+// Loads in hundredths, pauses in seconds. One task more that is stuck makes 25 of load in 17 s.
+constexpr std::uint64_t kLeastLoad = 20;
+constexpr std::uint64_t kRise = 25;
+constexpr std::uint64_t kShortestPause = 55;
+constexpr std::uint64_t kLongestPause = 180;
 
 // "0.08 0.03 0.05 1/789 12345": hundredths of the first.
 std::optional<std::uint64_t> load_of(std::string_view text) {
@@ -59,21 +54,29 @@ std::optional<std::uint64_t> load_of(std::string_view text) {
 
 class TaskWalk {
  public:
-  explicit TaskWalk(Gatherer& files) : files_(files) {}
+  explicit TaskWalk(Gatherer& files) : files_(files), remembered_(files.remembered()) {}
 
   void run() {
-    const FileText load = files_.read("/proc/loadavg");
-    const bool is_idle = load.ok() && load_of(load.text).value_or(kLeastLoad) < kLeastLoad;
+    const FileText file = files_.read("/proc/loadavg");
+    const std::uint64_t load = file.ok() ? load_of(file.text).value_or(kLeastLoad) : kLeastLoad;
     files_.forget();
-    if (is_idle && files_.root().is_live()) return note(kNoteTasksIdle, 1);
-    std::vector<std::string> names;
-    if (const int error = files_.list("/proc", names); error != 0) {
-      files_.add("/proc", {}, error);
-      return;
+    const bool is_live = files_.root().is_live();
+    if (is_live && load < kLeastLoad) {
+      remembered_.clear();
+      return note(kNoteTasksIdle, 1);
     }
-    keep_pids(names);
-    for (const std::string& pid : names) look_at(pid);
-    for (const std::string& task : blocked_) take(task);
+    if (!is_live || is_due(load)) {
+      if (!walk()) return;
+      last_walk_ = now_;
+      last_load_ = load;
+    }
+    last_load_ = std::min(last_load_, load);
+    const std::vector<std::string> before = std::move(remembered_);
+    remembered_ = {std::to_string(last_walk_) + " " + std::to_string(last_load_)};
+    for (const std::string& task : blocked_) {
+      const bool again = std::find(before.begin(), before.end(), task) != before.end();
+      if (take(task, again)) remembered_.push_back(task);
+    }
     note(kNoteTasksLookedAt, looked_at_);
     note(kNoteTasksLeftOut, left_out_);
     note(kNoteTasksDenied, denied_);
@@ -82,6 +85,32 @@ class TaskWalk {
  private:
   void note(std::string_view what, std::uint64_t number) {
     files_.add(what, std::to_string(number) + "\n");
+  }
+
+  // Whether to look at all tasks. If not, those of the reading before are looked at.
+  bool is_due(std::uint64_t load) {
+    if (remembered_.empty()) return true;
+    std::string_view line = remembered_.front();
+    last_walk_ = take_u64(line).value_or(0);
+    last_load_ = take_u64(line).value_or(0);
+    const std::uint64_t since = now_ - last_walk_;
+    if (since >= kLongestPause || (since >= kShortestPause && load >= last_load_ + kRise)) {
+      return true;
+    }
+    looked_at_ = 1;  // as far as is of interest
+    blocked_.assign(remembered_.begin() + 1, remembered_.end());
+    return false;
+  }
+
+  bool walk() {
+    std::vector<std::string> names;
+    if (const int error = files_.list("/proc", names); error != 0) {
+      files_.add("/proc", {}, error);
+      return false;
+    }
+    keep_pids(names);
+    for (const std::string& pid : names) look_at(pid);
+    return true;
   }
 
   void look_at(const std::string& pid) {
@@ -95,9 +124,8 @@ class TaskWalk {
     ++looked_at_;
     if (stat->state == 'D') add(process + "/task/" + pid);
     if (stat->threads.value_or(1) < 2) return;
-    std::vector<std::string>& threads = threads_;
-    if (files_.list(process + "/task", threads) != 0) return;
-    for (const std::string& thread : threads) {
+    if (files_.list(process + "/task", threads_) != 0) return;
+    for (const std::string& thread : threads_) {
       if (thread == pid) continue;
       if (!has_time()) {
         ++left_out_;
@@ -126,19 +154,29 @@ class TaskWalk {
     }
   }
 
-  // Once more: most have gone on meanwhile.
-  void take(const std::string& task) {
+  // Once more: most have gone on meanwhile. Where it waits is asked of those only that were so in
+  // the reading before.
+  bool take(const std::string& task, bool again) {
     const FileText file = files_.read(task + "/stat");
     const auto stat = file.ok() ? parse_pid_stat(file.text) : Result<PidStat>(PidStat{});
-    if (!file.ok() || !stat || stat->state != 'D') return files_.forget();
+    if (!file.ok() || !stat || stat->state != 'D') {
+      files_.forget();
+      return false;
+    }
     files_.read_lines_with(task + "/status", "ctxt_switches", 512);
-    files_.read(task + "/wchan");
+    if (again || !files_.root().is_live()) files_.read(task + "/wchan");
+    return true;
   }
 
   bool has_time() const { return std::chrono::steady_clock::now() - begin_ < kTasksMostTime; }
 
   Gatherer& files_;
+  std::vector<std::string>& remembered_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::uint64_t now_ = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(begin_.time_since_epoch()).count());
+  std::uint64_t last_walk_ = 0;
+  std::uint64_t last_load_ = 0;  // the least since then
   std::vector<std::string> threads_;
   std::vector<std::string> blocked_;
   std::uint64_t looked_at_ = 0;
@@ -369,10 +407,8 @@ void TasksSource::write(SampleWriter& out, WriteContext& context) const {
   } else {
     context.absent.add("needs_two_readings");
   }
-  if (reading_.idle) return;
-  out.put(task_metric("jetmem_uninterruptible_tasks"), reading_.blocked.size());
-  out.put(task_metric("jetmem_tasks_omitted"), reading_.left_out, "bound");
-  out.put(task_metric("jetmem_tasks_omitted"), reading_.denied, "denied");
+  if (reading_.left_out > 0) context.absent.add(kBeyondBound, reading_.left_out);
+  if (reading_.denied > 0) context.absent.add("process_denied", reading_.denied);
 }
 
 }  // namespace jetmem

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks that are stuck in the kernel: in uninterruptible sleep for longer than 30 s, and in what.
 // Long before the kernel's own detector speaks (hung_task, 120 s; not built into every kernel).
-// Asked of jetmem-reader; about 10 us for each process and thread, and nothing while the load
-// average shows that no task can be stuck.
+// Asked of jetmem-reader; about 10 us for each process and thread. All are looked at when the load
+// has risen by 0.25 since that was done, at most once a minute and at least every third; in other
+// readings only those that were in state D the last time, and none while the load shows that none
+// can be stuck.
 //
 //   /proc/loadavg                       tasks in uninterruptible sleep count in the first figure:
 //   one
@@ -10,7 +12,7 @@
 //   /proc/<pid>/stat                    of each process: state, number of threads
 //   (group/pid_stat.h) /proc/<pid>/task/<tid>/stat         of each thread of those that have
 //   several
-// and of tasks that were D, once all were looked at, again:
+// and then, of tasks that were D:
 //   /proc/<pid>/task/<tid>/stat         "D" and the time it ran on a CPU
 //   /proc/<pid>/task/<tid>/status       the lines voluntary_ctxt_switches and
 //                                       nonvoluntary_ctxt_switches

@@ -129,14 +129,12 @@ TEST_F(TasksTest, OfOneNameAndChannelTheLongestIsShown) {
   EXPECT_EQ(
       value("jetmem_stuck_task_seconds{command=\"camera\",wait_channel=\"nvmap_handle_pin\"}"), 60);
   EXPECT_EQ(value("jetmem_stuck_task_seconds{command=\"job-*\",wait_channel=\"\"}"), 30);
-  EXPECT_EQ(value("jetmem_uninterruptible_tasks"), 3);
 }
 
 TEST_F(TasksTest, AnIdleMachineHasNone) {
   add(std::string(kNoteTasksIdle), "1\n");
   EXPECT_TRUE(read().idle);
   EXPECT_EQ(value("jetmem_stuck_tasks"), 0);
-  EXPECT_TRUE(std::isnan(value("jetmem_uninterruptible_tasks")));
 }
 
 TEST_F(TasksTest, AnOddTaskCostsThatTask) {
