@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "cli/draw/number_text.h"
@@ -103,11 +104,28 @@ std::string zones_text(const MapAnswer& answer, const ScreenStyle& style) {
   return out;
 }
 
+// Only where there is such a profile: most kernels have none.
+std::string allocations_text(const MapAnswer& answer, const ScreenStyle& style) {
+  if (!answer.allocated) return {};
+  constexpr std::size_t kMost = 10;
+  std::string out =
+      "\n" +
+      paragraph(style, "ALLOCATED BY THE KERNEL'S CODE: " + bytes_text(*answer.allocated), 0);
+  Table table{{"MODULE, OR FOLDER OF ITS SOURCE"}, {"BYTES", Align::kRight}};
+  for (std::size_t i = 0; i < std::min(kMost, answer.allocations.size()); ++i) {
+    const auto& each = answer.allocations[i];
+    table.row({each.module ? "[" + each.part + "]" : each.part, bytes_text(each.bytes)});
+  }
+  return out + table.text(style, 2) +
+         paragraph(style, "mm/memory.c is programs' memory, mm/filemap.c page cache.");
+}
+
 }  // namespace
 
 std::string map_text(const MapAnswer& answer, const ScreenStyle& style) {
   return budget_text(answer, style) + areas_text(answer, style) + zones_text(answer, style) +
-         memory_text(answer.memory, style) + read_by_text(answer.from, style);
+         allocations_text(answer, style) + memory_text(answer.memory, style) +
+         read_by_text(answer.from, style);
 }
 
 }  // namespace jetmem

@@ -18,6 +18,7 @@
 #include "collectors/jetson/tegrastats/source.h"
 #include "collectors/kernel_log/source.h"
 #include "collectors/probe/source.h"
+#include "collectors/proc/allocinfo.h"
 #include "collectors/proc/buddyinfo.h"
 #include "collectors/proc/meminfo.h"
 #include "collectors/proc/pagetypeinfo.h"
@@ -45,7 +46,7 @@ using AllSources =
                ZramSource, CmaSource, ThermalSource, ClocksSource, ThrottleSource, PowerSource,
                EdacSource, DeviceSource, BootSource, KernelLogSource, TegrastatsSource, NvmapSource,
                NvmlSource, DmabufSource, ProcessesSource, CgroupsSource, TasksSource, ProbeSource,
-               PagetypeinfoSource>;
+               PagetypeinfoSource, AllocinfoSource>;
 
 // What is known of each source without making one: this is all that jetmem-reader links.
 std::span<const SourceInfo* const> all_source_infos();

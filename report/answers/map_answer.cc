@@ -6,7 +6,17 @@
 namespace jetmem {
 namespace {
 
+// "optee@84000000", "optee_core", "tee-carveout", "tee": of the secure world's system. Others (atf,
+// tz) may be firmware without one.
+bool is_optee(std::string_view part) {
+  part = part.substr(0, part.find('@'));
+  const std::string_view first = part.substr(0, part.find_first_of("_-"));
+  return part.find("optee") != std::string_view::npos || part.starts_with("op-tee") ||
+         first == "tee";
+}
+
 std::string what_of(std::string_view kind, std::string_view part) {
+  if (kind == "carveout" && is_optee(part)) return "the secure world (OP-TEE)";
   if (kind == "carveout") return "reserved for firmware or a device";
   if (part == "mem_total") return "MemTotal: for programs and drivers, CMA included";
   if (part == "kernel_reserved") return "the kernel's image, its page structures, reservations";
@@ -23,6 +33,17 @@ void take_budget(const DeviceNow& now, MapAnswer& out) {
     out.parts.push_back({std::string(kind), std::string(part), sample.value, what_of(kind, part)});
     out.sum = out.sum.value_or(0) + sample.value;
   }
+  if (const auto present = samples.value("jetmem_optee_present")) out.optee = *present > 0;
+  for (const MapAnswer::Part& part : out.parts) {
+    if (part.kind == "carveout" && is_optee(part.name)) {
+      out.optee_bytes = out.optee_bytes.value_or(0) + part.bytes;
+    }
+  }
+  for (MapAnswer::Part& part : out.parts) {
+    if (part.name == "unattributed" && out.optee == true && !out.optee_bytes) {
+      part.what += "; OP-TEE's memory is in it";
+    }
+  }
   std::stable_sort(out.parts.begin(), out.parts.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
   out.module = samples.value("jetmem_memory_module_bytes");
@@ -32,6 +53,16 @@ void take_budget(const DeviceNow& now, MapAnswer& out) {
   }
   const auto whole = out.module ? out.module : out.physical;
   if (whole && out.sum) out.missing = *whole - *out.sum;
+}
+
+void take_allocations(const SampleSet& samples, MapAnswer& out) {
+  out.allocated = samples.value("jetmem_kernel_allocated_total_bytes");
+  for (const Sample& sample : samples.family("jetmem_kernel_allocated_bytes")) {
+    out.allocations.push_back(
+        {std::string(sample.label("part")), sample.label("module") == "yes", sample.value});
+  }
+  std::stable_sort(out.allocations.begin(), out.allocations.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
 }
 
 void take_areas(const SampleSet& samples, MapAnswer& out) {
@@ -84,6 +115,11 @@ void append_absences(const DeviceNow& now, MapAnswer& out) {
   add("nvmap_carveouts", !out.carveouts_of_nvmap.empty(), "nvmap", "nvmap has no carve-out here");
   const auto& huge = out.huge_pages;
   add("huge_pages", huge.total && huge.page_bytes, "meminfo", "this kernel has no huge pages");
+  add("optee_bytes", out.optee_bytes || out.optee == false, "device",
+      out.optee ? "no carve-out of the device tree is OP-TEE's"
+                : "whether OP-TEE runs is not known");
+  add("kernel_allocations", out.allocated.has_value(), "allocinfo",
+      "the kernel has no allocation profile");
   add("zones", !out.zones.empty(), "zoneinfo", "no zone was reported");
   out.absent.emplace_back("addresses", "jetmem stores sizes, not addresses");
 }
@@ -97,6 +133,7 @@ MapAnswer map_answer(const DeviceNow& now) {
   if (const Sample* info = samples.find("jetmem_device_info")) out.model = info->label("model");
   take_budget(now, out);
   take_areas(samples, out);
+  take_allocations(samples, out);
   take_zones(samples, out);
   out.huge_pages = {samples.value("jetmem_meminfo_HugePages_Total"),
                     samples.value("jetmem_meminfo_HugePages_Free"),
@@ -128,6 +165,12 @@ static void describe(json::Fields& v, MapAnswer::Zone& zone) {
   v("cma_bytes", zone.cma);
 }
 
+static void describe(json::Fields& v, MapAnswer::Allocation& allocation) {
+  v("part", allocation.part);
+  v("module", allocation.module);
+  v("bytes", allocation.bytes);
+}
+
 static void describe(json::Fields& v, MapAnswer::HugePages& pages) {
   v("pages", pages.total);
   v("free_pages", pages.free);
@@ -150,6 +193,10 @@ static void describe(json::Fields& v, MapAnswer& answer) {
   areas("nvmap_carveouts", answer.carveouts_of_nvmap, "heap");
   v("zones", answer.zones);
   v("huge_pages", answer.huge_pages);
+  v("kernel_allocations", answer.allocations);
+  v("kernel_allocated_bytes", answer.allocated);
+  v("optee", answer.optee);
+  v("optee_bytes", answer.optee_bytes);
   v("memory", answer.memory);
   v.absent(answer.absent);
 }

@@ -37,6 +37,12 @@ struct MapAnswer {
     std::optional<double> free;
     std::optional<double> cma;
   };
+  // Of the kernel's allocation profile: a module, or a folder of its source.
+  struct Allocation {
+    std::string part;
+    bool module = false;
+    double bytes = 0;
+  };
   struct HugePages {
     std::optional<double> total;
     std::optional<double> free;
@@ -57,7 +63,11 @@ struct MapAnswer {
   std::vector<Area> carveouts_of_nvmap;  // carve-outs that nvmap hands out of
   std::vector<Zone> zones;
   HugePages huge_pages;
-  MemoryBudget memory;  // linux_budget()
+  std::vector<Allocation> allocations;  // largest first
+  std::optional<double> allocated;      // all, page cache and programs' memory included
+  std::optional<bool> optee;            // whether OP-TEE runs
+  std::optional<double> optee_bytes;    // of its carve-outs; absent where none is named so
+  MemoryBudget memory;                  // linux_budget()
   Absences absent;
 };
 

@@ -244,6 +244,31 @@ TEST(MapAnswer, PartsAddUpToTheModule) {
   EXPECT_EQ(json["physical_source"], "iomem");
 }
 
+TEST(MapAnswer, OpteesPartIsNamed) {
+  const std::string budget = "jetmem_memory_budget_bytes{kind=\"";
+  Series series{{"jetmem_optee_present", 1},
+                {budget + "carveout\",part=\"steering\"}", 9},
+                {budget + "firmware\",part=\"unattributed\"}", 7}};
+  const auto json = nlohmann::json::parse(map_json(map_answer(device(series))));
+  EXPECT_EQ(json["optee"], true);
+  EXPECT_TRUE(json["absent"].contains("optee_bytes"));
+  series.emplace_back(budget + "carveout\",part=\"optee_core@84000000\"}", 40);
+  series.emplace_back(budget + "carveout\",part=\"tee@1000\"}", 2);
+  EXPECT_EQ(map_answer(device(series)).optee_bytes, 42);
+}
+
+TEST(MapAnswer, AllocationsOfTheKernelsCode) {
+  const std::string key = "jetmem_kernel_allocated_bytes{module=\"";
+  const auto json = nlohmann::json::parse(
+      map_json(map_answer(device({{"jetmem_kernel_allocated_total_bytes", 900},
+                                  {key + "no\",part=\"mm/slub.c\"}", 100},
+                                  {key + "yes\",part=\"panfrost\"}", 300}}))));
+  EXPECT_EQ(json["kernel_allocated_bytes"], 900);
+  EXPECT_EQ(json["kernel_allocations"][0]["part"], "panfrost");
+  EXPECT_EQ(json["kernel_allocations"][0]["module"], true);
+  EXPECT_EQ(json["kernel_allocations"][1]["bytes"], 100);
+}
+
 TEST(MapAnswer, APcHasNoModule) {
   const MapAnswer answer =
       map_answer(device({{"jetmem_memory_physical_bytes{source=\"iomem\"}", 900},
