@@ -355,7 +355,7 @@ sources:
 CHEAP = ("meminfo", "zoneinfo", "buddyinfo", "vmstat", "pressure")
 BOARD_SOURCES = CHEAP + ("zram", "cma", "thermal", "clocks", "throttle", "power", "device", "boot",
                          "kernel_log", "tegrastats", "nvmap", "nvml", "dmabuf", "processes",
-                         "probe", "pagetypeinfo")
+                         "probe", "pagetypeinfo", "edac", "cgroups", "tasks", "allocinfo")
 
 
 class Daemon:
@@ -687,6 +687,11 @@ BOARD_STATES = {
                "tegrastats": "absent", "nvmap": "absent", "nvml": "absent"},
     "xavier-nx": {"nvml": "absent"},
 }
+# Sources whose files few trees have.
+for _source, _boards in {"edac": {"x86-pc"}, "cgroups": {"orin", "xavier-nx"}, "tasks": set(),
+                         "allocinfo": set()}.items():
+    for _board in BOARD_STATES.keys() - _boards:
+        BOARD_STATES[_board][_source] = "absent"
 
 
 def unexpected_states(page, board):
