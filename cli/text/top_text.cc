@@ -258,7 +258,7 @@ std::string heaps_text(const TopAnswer& answer, const ScreenStyle& style) {
                  ended_text(answer, client.process)});
     }
     if (!heap.orphans) {
-      table.row({"", "(no client)", "-", "not reported by the kernel"});
+      table.row({"", "(no client)", "-", "not known"});
     } else if (*heap.orphans > 0) {
       const std::string how =
           heap.orphan_handles

@@ -155,7 +155,7 @@ class Collector {
         finish_carveout(raw, heap);
       }
     }
-    out_.clients_whole &= beyond_bound_ == 0;
+    out_.clients_whole &= !heaps_omitted_;
     auto& pids = out_.client_pids;
     std::sort(pids.begin(), pids.end());
     pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
@@ -336,9 +336,17 @@ class Collector {
       out_.absent.add(kNoOrphanTable);
       return;
     }
+    // Kernels that have this table charge shared buffers in equal parts: what no client is charged
+    // with is the sum of its rows, but for the rounding of each client to KiB.
+    if (heap.bytes && heap.charged_bytes) {
+      heap.orphan_bytes = *heap.bytes - std::min(*heap.bytes, *heap.charged_bytes);
+    }
+    if (file(raw.orphans).error == FileText::kTooLarge) {
+      ++beyond_bound_;
+      return;
+    }
     const auto table = table_of(raw.orphans, "BASE");
     if (!table) return;
-    // A part of the sum would look as if the leak had shrunk.
     bool all_known = !table->cut;
     if (table->cut) ++beyond_bound_;
     std::uint64_t handles = 0;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/jetson/nvmap/source.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <ctime>
 
 #include "base/text/text.h"
 #include "collectors/jetson/nvmap/parse.h"
@@ -36,14 +39,18 @@ constexpr std::array kMetrics{
           "buffers come and go; far below zero on kernels that charge a shared buffer to each "
           "client in full.",
           {"heap"}, nvmap::kMaxHeaps),
-    gauge("jetmem_nvmap_orphan_bytes",
-          "Memory of buffers without an nvmap client (orphan_handles). A process holds them by a "
-          "descriptor or mapping (jetmem_dmabuf_holder_clientless_bytes names it), or a driver "
-          "does. A shared part of a buffer counts too. A steady amount is normal with cameras. "
-          "Growth is a leak: restart the holder, else the programs that use camera or codec; if "
-          "that frees nothing, reboot.",
-          {"heap"}, nvmap::kMaxHeaps, Worst::kMax),
-    gauge("jetmem_nvmap_orphan_handles", "Buffers without an nvmap client. Growth is a leak.",
+    gauge(
+        "jetmem_nvmap_orphan_bytes",
+        "Memory of buffers without an nvmap client (orphan_handles; where that table is too large "
+        "to be read, heap memory not charged to any client). A process holds them by a "
+        "descriptor or mapping (jetmem_dmabuf_holder_clientless_bytes names it), or a driver "
+        "does. A shared part of a buffer counts too. A steady amount is normal with cameras. "
+        "Growth is a leak: restart the holder, else the programs that use camera or codec; if "
+        "that frees nothing, reboot.",
+        {"heap"}, nvmap::kMaxHeaps, Worst::kMax),
+    gauge("jetmem_nvmap_orphan_handles",
+          "Buffers without an nvmap client. Growth is a leak. Absent where there are more than "
+          "jetmem reads one by one (about 8000).",
           {"heap"}, nvmap::kMaxHeaps),
     gauge("jetmem_nvmap_carveout_bytes",
           "Size of a heap with memory of its own, set aside at boot.", {"heap"}, nvmap::kMaxHeaps),
@@ -55,12 +62,13 @@ constexpr std::array kMetrics{
           "nothing. Before L4T 36 the kernel does not report free memory: the value is then the "
           "size minus allocated memory.",
           {"heap"}, nvmap::kMaxHeaps),
-    gauge("jetmem_nvmap_process_bytes",
-          "Memory that processes of this name hold in the heap, all of them together; a buffer "
-          "shared by several is charged in parts. Of each heap the 32 largest names; all others "
-          "are the process \"other\". Steady growth is a leak of CUDA or camera buffers. `jetmem top "
-          "--gpu` shows their PIDs.",
-          {"heap", "process"}, nvmap::kMaxHeaps*(nvmap::kMaxNames + 1)),
+    gauge(
+        "jetmem_nvmap_process_bytes",
+        "Memory that processes of this name hold in the heap, all of them together; a buffer "
+        "shared by several is charged in parts. Of each heap the 32 largest names; all others "
+        "are the process \"other\". Steady growth is a leak of CUDA or camera buffers. `jetmem top "
+        "--gpu` shows their PIDs.",
+        {"heap", "process"}, nvmap::kMaxHeaps*(nvmap::kMaxNames + 1)),
     gauge("jetmem_nvmap_total_bytes",
           "All memory that nvmap has allocated: the sum of its heaps, including carve-outs, which "
           "are not part of MemTotal. Absent unless the total of each heap is known.",
@@ -86,6 +94,20 @@ std::optional<double> free_ratio(const Nvmap::Heap& heap) {
   return static_cast<double>(*free) / static_cast<double>(*heap.size);
 }
 
+// The time on a processor, which a busy machine does not lengthen.
+std::chrono::nanoseconds thread_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Absent when the folder cannot be listed.
+std::optional<bool> has_name(Gatherer& gatherer, const std::string& folder, std::string_view name) {
+  std::vector<std::string> names;
+  if (gatherer.list(folder, names) != 0) return std::nullopt;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // A folder is a heap when it has a table.
 bool gather_table(Gatherer& gatherer, const std::string& path, std::size_t head) {
   if (!gatherer.has_room()) return false;
@@ -101,11 +123,8 @@ void gather(Gatherer& gatherer) {
   const int error = gatherer.list(root, names);
   if (error != 0) {
     // Whether the driver is there all the same, only hidden.
-    std::vector<std::string> devices;
-    const int hidden = gatherer.list("/sys/class/misc", devices);
-    bool is_there = false;
-    for (const std::string& name : devices) is_there |= name == "nvmap";
-    if (hidden == 0) gatherer.note(nvmap::kDeviceRemark, is_there ? 1 : 0);
+    const auto is_there = has_name(gatherer, "/sys/class/misc", "nvmap");
+    if (is_there) gatherer.note(nvmap::kDeviceRemark, *is_there ? 1 : 0);
     return;
   }
   std::size_t heaps = 0;
@@ -116,10 +135,17 @@ void gather(Gatherer& gatherer) {
       continue;
     }
     const std::string folder = root + "/" + name;
+    const auto began = thread_time();
     if (!gather_table(gatherer, folder + "/clients", kClientsHead)) continue;
     ++heaps;
     if (!gatherer.has_room()) ++left_out;
-    gather_table(gatherer, folder + "/orphan_handles", kOrphansHead);
+    const std::string orphans = folder + "/orphan_handles";
+    if (thread_time() - began < nvmap::kMostWalkTime) {
+      gather_table(gatherer, orphans, kOrphansHead);
+    } else if (has_name(gatherer, folder, "orphan_handles").value_or(false) &&
+               gatherer.has_room()) {
+      gatherer.add(orphans, {}, FileText::kTooLarge);
+    }
   }
   if (left_out > 0) gatherer.note(nvmap::kLeftOutNote, left_out);
 }

@@ -15,7 +15,10 @@
 //   on.
 //           BASE        SIZE USERFLAGS   REFS  KMAPS  UMAPS      UID
 //     No total. A handle of pages in the protected heap (vpr) has a row for each of its pages, each
-//     with the size of the whole: rows in succession with one UID are one handle.
+//     with the size of the whole: rows in succession with one UID are one handle. The kernel makes
+//     all of it at the first read, under a spinlock and in a buffer that it begins anew at each
+//     doubling (single_open): to read it in pieces spares nothing, so a large one is not read
+//     (nvmap::kMostWalkTime), and the orphans are what of the total no client is charged with.
 //   <heap>/{size,free_size}  of a carve-out: one number in hex ("0x0000000004000000"); free_size
 //     from about L4T 36.
 //   iovmm/free_size        from about L4T 36: "Max allocatable IOVMM memory: 3221225472 bytes".
@@ -37,7 +40,8 @@
 //   malformed      a row or a table that cannot be understood
 //   heap_total_unknown   the total of all heaps: that of one of them is not known
 //   beyond_bound   what is more than 16 heaps, 512 clients of a heap, or 64 KiB (clients) and
-//                  512 KiB (orphans) of a table. Totals need all parts and are omitted else
+//                  512 KiB (orphans) of a table. Totals need all parts and are omitted else; of
+//                  orphans only their number
 //   unreadable, denied   a table; no_orphan_table: this kernel has none
 //   page_size_unknown    the page pool's pages cannot be converted to bytes
 #pragma once
@@ -77,8 +81,8 @@ struct Nvmap {
     // not every row is known.
     std::optional<std::uint64_t> clients;
     std::optional<std::uint64_t> charged_bytes;
-    bool is_partial = false;  // some of its clients are not in Nvmap::clients
-    std::optional<std::uint64_t> orphan_handles;
+    bool is_partial = false;                      // some of its clients are not in Nvmap::clients
+    std::optional<std::uint64_t> orphan_handles;  // absent when not every row is known
     std::optional<std::uint64_t> orphan_bytes;
     std::optional<std::uint64_t> size;  // of a carve-out
     std::optional<std::uint64_t> free;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of GPU, cameras and codecs: nvmap, NVML, DMA-BUF, and buffers without a client.
 #include "base/text/text.h"
+#include "report/answers/holder_names.h"
 #include "report/answers/top_answer.h"
 #include "report/doctor/nvmap_limit.h"
 #include "report/doctor/step.h"
@@ -70,6 +71,25 @@ void note_allocatable(const DeviceView& view, Step& step) {
   note(step, text + ".");
 }
 
+// A guess where it is not known who holds buffers without a client: who has the most descriptors of
+// DMA-BUFs, and who grows most.
+std::string suspects(const DeviceView& view) {
+  const auto is_named = [](const Sample& each) {
+    return each.value > 0 && each.label("command") != "other";
+  };
+  std::string out;
+  if (const Sample* most = largest(view, "jetmem_dmabuf_holder_descriptors", is_named)) {
+    out = printable(most->label("command"), 64) + " (" + count(most->value) +
+          " DMA-BUF descriptors, the most of all programs)";
+  }
+  if (const Sample* most = largest(view, "jetmem_process_group_trend_bytes_per_second", is_named)) {
+    out += (out.empty() ? "" : ", ") +
+           holder_name(most->label("command"), most->label("unit"), most->label("container")) +
+           " (grows by " + rate(most->value) + ", the most of all programs)";
+  }
+  return out;
+}
+
 // What no client of nvmap has, and who holds it.
 void examine_clientless(const DeviceView& view, Step& step) {
   const TopAnswer::Clientless all = clientless_of(view.now.samples, 3);
@@ -84,6 +104,10 @@ void examine_clientless(const DeviceView& view, Step& step) {
   }
   if (!all.orphaned) {
     text += "; whether processes have the rest open or mapped is not known";
+    if (const std::string may = suspects(view); !may.empty()) {
+      text += ". May be held by " + may;
+      cause = "A program leaks buffers; it may be " + may + ".";
+    }
   } else if (*all.orphaned > 0) {
     text += "; orphaned (held by drivers, not by processes alone): " + bytes(*all.orphaned);
   }

@@ -393,6 +393,23 @@ TEST(Doctor, BuffersWithoutAClientHaveTheirHolders) {
               HasSubstr("orphaned (held by drivers, not by processes alone): 512 MiB"));
 }
 
+TEST(Doctor, WhereHoldersAreNotKnownTheLikelyAreNamedAsAGuess) {
+  std::map<std::string, double> known{
+      {"jetmem_nvmap_orphan_bytes{heap=\"iovmm\"}", 2 * kGiB},
+      {"jetmem_dmabuf_holder_descriptors{command=\"argus-like\"}", 9120},
+      {"jetmem_dmabuf_holder_descriptors{command=\"other\"}", 20000},
+      {"jetmem_process_group_trend_bytes_per_second{command=\"grower\",container=\"\",unit=\"\"}",
+       kMiB}};
+  const DoctorAnswer answer = examine(healthy_device(known), nullptr, "");
+  EXPECT_THAT(
+      all_of(*answer.step("gpu_memory")),
+      testing::ContainsRegex("May be held by argus-like .9,120 .*, grower .grows by 1 MiB/s"));
+  // What is known needs no guess.
+  known["jetmem_dmabuf_clientless_bytes"] = 0;
+  const DoctorAnswer whole = examine(healthy_device(known), nullptr, "");
+  EXPECT_THAT(all_of(*whole.step("gpu_memory")), testing::Not(HasSubstr("ay be held by")));
+}
+
 AlertsAnswer firing(const std::string& name, const std::string& severity) {
   AlertsAnswer out;
   out.evaluated_wall = kMorning;

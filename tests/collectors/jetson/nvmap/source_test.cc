@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/root/gatherer.h"
 #include "tests/collectors/source_fixture.h"
@@ -237,12 +238,27 @@ TEST_F(NvmapTest, AllClientsAreKnownOnlyWhenEveryTableIs) {
   EXPECT_FALSE(reading().clients_whole);
 }
 
-TEST_F(NvmapTest, ABadOrphanRowMakesTheirSumUnknown) {
-  heap("iovmm", header() + total(20),
-       kOrphanHeader + orphan(8, "00000000b7d0c5a2") + "rubbish\n" + orphan(4, "ff"));
-  EXPECT_EQ(reading().heaps[0].orphan_bytes, std::nullopt);
+TEST_F(NvmapTest, WithoutAllRowsOrphansAreWhatNoClientIsChargedWith) {
+  const std::string clients = header() + row("a", 1, 100) + total(120);
+  const std::string bad =
+      kOrphanHeader + orphan(8, "00000000b7d0c5a2") + "rubbish\n" + orphan(4, "ff");
+  heap("iovmm", clients, bad);
+  EXPECT_EQ(reading().heaps[0].orphan_bytes, 20 * kKib);
   EXPECT_EQ(reading().heaps[0].orphan_handles, std::nullopt);
   EXPECT_EQ(absent("malformed"), 1U);
+  // Not all that clients are charged with is known.
+  heap("vpr", header() + "user      a\n" + total(120), bad);
+  ASSERT_EQ(reading().heaps.size(), 2U);
+  EXPECT_EQ(reading().heaps[1].orphan_bytes, std::nullopt);
+
+  fixture.clear();
+  fixture.file(kRoot + "iovmm/clients", clients);
+  fixture.error(kRoot + "iovmm/orphan_handles", FileText::kTooLarge);
+  EXPECT_EQ(value("jetmem_nvmap_orphan_bytes{heap=iovmm}"), 20 * 1024.0);
+  EXPECT_FALSE(has("jetmem_nvmap_orphan_handles{heap=iovmm}"));
+  EXPECT_EQ(absent("beyond_bound"), 1U);
+  EXPECT_EQ(absent("unreadable"), 0U);
+  EXPECT_TRUE(reading().clients_whole);
 }
 
 TEST_F(NvmapTest, ACountBelowZeroIsNoAmount) {
@@ -364,6 +380,7 @@ TEST_F(NvmapTree, OfATableThatIsTooLargeTheTotalIsKnown) {
   EXPECT_EQ(nvmap.heaps[0].clients, std::nullopt);
   EXPECT_TRUE(nvmap.heaps[0].is_partial);
   EXPECT_EQ(nvmap.heaps[0].orphan_bytes, std::nullopt) << "a part would look like less of a leak";
+  EXPECT_FALSE(nvmap.clients_whole);
   EXPECT_GT(nvmap.clients.size(), 500U);
   ASSERT_EQ(nvmap.processes.size(), 1U);
   EXPECT_EQ(nvmap.processes[0].heap, "vpr");
@@ -374,6 +391,28 @@ TEST_F(NvmapTree, OfATableThatIsTooLargeTheTotalIsKnown) {
       EXPECT_EQ(count.count, 0U);
     }
   }
+}
+
+TEST_F(NvmapTree, OrphansInAnyNumberCostNoClient) {
+  file(kRoot + "iovmm/clients", header() + row("a", 1, 8) + total(8 + 20000 * 4));
+  std::string orphans = kOrphanHeader;
+  for (int i = 0; i < 20000; ++i) orphans += orphan(4, line("%016x", i + 1).c_str());
+  file(kRoot + "iovmm/orphan_handles", orphans);
+  Nvmap nvmap;
+  ASSERT_TRUE(read(nvmap));
+  EXPECT_EQ(nvmap.heaps[0].orphan_bytes, 20000 * 4 * kKib);
+  EXPECT_EQ(nvmap.heaps[0].orphan_handles, std::nullopt);
+  EXPECT_TRUE(nvmap.clients_whole);
+  EXPECT_EQ(nvmap.clients.size(), 1U);
+  EXPECT_EQ(nvmap.processes.size(), 1U);
+}
+
+TEST_F(NvmapTree, AWalkThatTakesLongIsNotRepeatedForOrphans) {
+  const std::string clients = header() + row("a", 1, 8) + total(20);
+  file(kRoot + "iovmm/clients", clients);
+  std::filesystem::resize_file(dir.file((kRoot + "iovmm/clients").substr(1)), 64U << 20);
+  file(kRoot + "iovmm/orphan_handles", kOrphanHeader);
+  EXPECT_EQ(TreeTest::read().find(kRoot + "iovmm/orphan_handles").error, FileText::kTooLarge);
 }
 
 TEST_F(NvmapTree, AFolderWithoutTablesIsAbsentNotZero) {

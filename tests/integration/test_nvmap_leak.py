@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small buffers without a client leak, at a camera's rate and at ten times that, until nvmap's table of them is far
+too large to be read: the alert comes as soon, and no process loses its GPU memory."""
+
+import threading
+import time
+import unittest
+
+import jetmem_testing as jt
+
+BOARD = "orin-nano-8gb"
+SPEED = 240
+STEP = 20  # seconds of the machine
+# Of trends that need half an hour of values, and of the rule's own time.
+ALERT_WITHIN = 45 * 60
+KIB = 4
+NVMAP = "sys/kernel/debug/nvmap/iovmm"
+SETTINGS = "probe: {socket: \"\"}\nsources: {probe: {enabled: false}}\n"
+
+
+class Leak(threading.Thread):
+    """Plays it on a copy of a tree, `rate` handles a second of the machine."""
+
+    def __init__(self, test, rate):
+        super().__init__(daemon=True)
+        self.root, self.rate = jt.copy_of_fixture(test, BOARD), rate
+        self.clients = self.root / NVMAP / "clients"
+        self.orphans = open(self.root / NVMAP / "orphan_handles", "ab")
+        rows = self.clients.read_text().splitlines()
+        self.rows, self.total = rows[:-1], int(rows[-1].split()[-1][:-1])
+        self.names = [row.split()[1] for row in self.rows[1:]]
+        self.count, self.began, self.ended = 0, time.monotonic(), threading.Event()
+
+    def now(self):
+        return (time.monotonic() - self.began) * SPEED
+
+    def run(self):
+        while not self.ended.wait(STEP / SPEED):
+            count = int(self.now() * self.rate)
+            row = "%8x %10dK %9x %6d %6d %6d %08x\n"
+            self.orphans.write(b"".join((row % (0, KIB, 0xd00, 1, 0, 0, 0x50000000 + i)).encode()
+                                        for i in range(self.count, count)))
+            self.orphans.flush()
+            self.count = count
+            total = "%-18s %18s %8s %10dK" % ("total", "", "", self.total + KIB * count)
+            jt.replace_file(self.clients, "\n".join([*self.rows, total, ""]).encode())
+        self.orphans.close()
+
+
+class TestLeak(unittest.TestCase):
+    def alerts(self, rate):
+        leak = Leak(self, rate)
+        daemon = jt.Daemon(self, SETTINGS, root=leak.root, arguments=("--speed", SPEED))
+        daemon.wait_until_read()
+        before = daemon.scrape()
+        leak.began = time.monotonic()
+        leak.start()
+        jt.at_end(self, leak.ended.set)
+        fired = None
+        while leak.now() < ALERT_WITHIN and fired is None:
+            time.sleep(STEP / SPEED)
+            page = daemon.scrape()
+            self.assertEqual(page.value("jetmem_source_stale", source="nvmap"), 0)
+            for name in leak.names:
+                self.assertEqual(page.value("jetmem_nvmap_process_bytes", heap="iovmm", process=name),
+                                 before.value("jetmem_nvmap_process_bytes", heap="iovmm", process=name), name)
+            gpu = {key: value for key, value in page.samples.items() if key[0] == "jetmem_process_group_gpu_bytes"}
+            self.assertEqual(gpu, {key: value for key, value in before.samples.items() if key in gpu})
+            self.assertTrue(gpu)
+            if page.value("jetmem_alert_state", alert="JetmemNvmapOrphansGrowing", severity="warning") == 2:
+                fired = leak.now()
+        self.assertIsNotNone(fired, f"{leak.count} handles after {leak.now():.0f} s")
+        leaked = page.value("jetmem_nvmap_orphan_bytes", heap="iovmm") - before.value("jetmem_nvmap_orphan_bytes", heap="iovmm")
+        # nvmap is read once a minute.
+        self.assertAlmostEqual(leaked, KIB * 1024 * leak.count, delta=KIB * 1024 * rate * 120)
+        self.assertIsNone(page.value("jetmem_nvmap_orphan_handles", heap="iovmm"), "some rows of the table are not read")
+        jt.measured(f"the alert of {rate} x {KIB} KiB per second, {fired / 60:.1f} min of the machine", fired / SPEED)
+
+    def test_each_frame(self):
+        self.alerts(30)
+
+    def test_each_call(self):
+        self.alerts(300)
+
+
+if __name__ == "__main__":
+    jt.main()
