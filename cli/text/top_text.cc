@@ -158,16 +158,21 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
                    "maps them, a DMA-BUF in each that has it open.");
   const bool has_gpu = std::any_of(answer.groups.begin(), answer.groups.end(),
                                    [](const auto& group) { return group.gpu.value_or(0) > 0; });
-  const bool has_mapped = std::any_of(answer.groups.begin(), answer.groups.end(),
-                                      [](const auto& group) { return group.mapped.has_value(); });
   if (has_gpu && !answer.drm.empty()) {
     return out + paragraph(style, "A buffer that is shared may count in GPU and in DMABUF.") +
            growth_note(answer, style);
   }
-  if (has_gpu && !has_mapped) {
-    out += paragraph(style,
-                     "Mappings of processes are not known: mapped GPU buffers may count in "
-                     "RESIDENT and in GPU.");
+  const auto counts_twice = [](const auto& group) {
+    return group.gpu.value_or(0) > 0 && !group.mapped;
+  };
+  const auto doubtful = std::find_if(answer.groups.begin(), answer.groups.end(), counts_twice);
+  if (doubtful != answer.groups.end()) {
+    out += paragraph(
+        style,
+        "Mappings of " + shortened(doubtful->command, 16) +
+            (std::any_of(doubtful + 1, answer.groups.end(), counts_twice) ? " and others" : "") +
+            " are not known: mapped GPU buffers may count in RESIDENT and in "
+            "GPU.");
   }
   if (has_gpu) {
     out += paragraph(style,

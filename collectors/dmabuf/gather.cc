@@ -21,8 +21,8 @@ constexpr std::size_t kMaxProcesses = 32768;
 constexpr std::size_t kMaxDescriptors = 200'000;
 // Of one process, so that one alone does not take all the room. Beyond it they are only counted.
 constexpr std::size_t kMaxBuffersOfProcess = 4096;
-// About 1000 mappings.
-constexpr std::size_t kMaxMapped = 64U << 10;
+// About 13 000 mappings of one process.
+constexpr std::size_t kMaxMapped = 1U << 20;
 
 // What was there a moment ago ended, or was closed.
 bool has_ended(int error) { return error == ENOENT || error == ESRCH; }
@@ -166,7 +166,9 @@ class HolderWalk {
     } else if (!has_ended(maps.error)) {
       ++mappings_missed_;
     }
-    if (!maps.ok() || !has_mapping(maps.text)) return files_.forget();
+    // Whose mappings are too many is among the holders.
+    const bool is_holder = maps.error == FileText::kTooLarge || has_mapping(maps.text);
+    if (!is_holder) return files_.forget();
     if (taken_ == 0) files_.read(process + "/comm");
   }
 

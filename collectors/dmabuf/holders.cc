@@ -51,8 +51,9 @@ class Collector {
     sum_by_process();
     sum_all();
     sum_by_name();
-    std::erase_if(out_.holders,
-                  [](const DmabufHolder& h) { return h.buffers == 0 && h.descriptors == 0; });
+    std::erase_if(out_.holders, [](const DmabufHolder& h) {
+      return h.buffers == 0 && h.descriptors == 0 && !h.mappings_missed;
+    });
     std::sort(
         out_.holders.begin(), out_.holders.end(), [](const DmabufHolder& a, const DmabufHolder& b) {
           return std::tie(b.bytes, b.descriptors, a.pid) < std::tie(a.bytes, a.descriptors, b.pid);
@@ -95,6 +96,10 @@ class Collector {
     }
     if (is_maps) {
       finish_descriptor();
+      if (!file.ok()) {
+        holder_->mappings_missed = true;
+        ++out_.holders_missed;
+      }
       take_maps(file.text);
       return;
     }
@@ -187,9 +192,11 @@ class Collector {
     });
     for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
       while (end < pieces.size() && pieces[end].inode == pieces[begin].inode) ++end;
-      Piece whole = pieces[begin].mapped == 0 ? pieces[begin] : pieces[end - 1];
+      const bool has_descriptor = pieces[begin].mapped == 0;
+      Piece whole = has_descriptor ? pieces[begin] : pieces[end - 1];
+      bool is_known = has_descriptor || out_.knows_nvmap;
       if (const NvmapBuffer* const buffer = of_nvmap(whole.inode)) {
-        whole.nvmap = true;
+        whole.nvmap = is_known = true;
         whole.size = buffer->size;
         whole.clientless = buffer->references > 0 && end - begin >= buffer->references;
       }
@@ -197,11 +204,17 @@ class Collector {
         Piece& piece = pieces[i];
         piece.clientless = whole.clientless;
         if (piece.mapped == 0) continue;
+        if (!is_known) {
+          out_.holders[piece.holder].mappings_missed = true;
+          piece.size = 0;
+          continue;
+        }
         piece.nvmap = whole.nvmap;
         piece.size = whole.size;
         if (piece.nvmap) out_.holders[piece.holder].mapped_bytes += piece.mapped;
       }
     }
+    std::erase_if(pieces, [](const Piece& piece) { return piece.mapped > 0 && piece.size == 0; });
   }
 
   void finish_descriptor() {
@@ -297,6 +310,7 @@ class Collector {
         name->descriptors += holder.descriptors;
         name->unsized += holder.unsized;
         name->beyond += holder.beyond;
+        name->mappings_missed |= holder.mappings_missed;
       }
     }
     for (const Piece& piece : out_.pieces) {
@@ -305,7 +319,7 @@ class Collector {
       if (piece.clientless) out_.names[piece.name].clientless_bytes += piece.size;
     }
     std::erase_if(out_.names, [](const DmabufName& name) {
-      return name.descriptors == 0 && name.buffers == 0;
+      return name.descriptors == 0 && name.buffers == 0 && !name.mappings_missed;
     });
   }
 
@@ -331,7 +345,8 @@ bool DmabufHolders::operator==(const DmabufHolders& other) const {
     return std::tie(h.holders, h.names, h.beyond, h.buffers, h.bytes, h.shared_buffers,
                     h.shared_bytes, h.unsized, h.processes, h.processes_denied, h.processes_omitted,
                     h.descriptors_left_out, h.unreadable, h.hidden, h.malformed, h.clientless_bytes,
-                    h.nvmap_openers, h.mappings, h.mappings_missed);
+                    h.nvmap_openers, h.mappings, h.mappings_missed, h.holders_missed,
+                    h.knows_nvmap);
   };
   return stats(*this) == stats(other);
 }
@@ -389,8 +404,9 @@ std::optional<DmabufMapping> parse_dmabuf_mapping(std::string_view line) {
 }
 
 void parse_dmabuf_holders(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
-                          DmabufHolders& out) {
-  out.clientless_bytes = out.mappings = out.mappings_missed = 0;
+                          bool is_all, DmabufHolders& out) {
+  out.clientless_bytes = out.mappings = out.mappings_missed = out.holders_missed = 0;
+  out.knows_nvmap = is_all;
   out.hidden = false;
   out.buffers = out.bytes = out.shared_buffers = out.shared_bytes = out.unsized = 0;
   out.processes = out.processes_denied = out.processes_omitted = out.descriptors_left_out = 0;

@@ -60,6 +60,9 @@ struct DmabufHolder {
   // Sizes of nvmap's buffers that it has mapped, each mapping: in its resident memory as far as it
   // touched them.
   std::uint64_t mapped_bytes = 0;
+  // Its mappings could not be read, or of buffers it has mapped it is not known who made them: in
+  // nothing above.
+  bool mappings_missed = false;
 
   void clear() { reset_keeping(*this, &DmabufHolder::name); }
   bool operator==(const DmabufHolder&) const = default;
@@ -74,6 +77,7 @@ struct DmabufName {
   std::uint64_t unsized = 0;
   std::uint64_t beyond = 0;
   std::uint64_t clientless_bytes = 0;
+  bool mappings_missed = false;
 
   void clear() { reset_keeping(*this, &DmabufName::name); }
   bool operator==(const DmabufName&) const = default;
@@ -110,19 +114,27 @@ struct DmabufHolders {
   std::uint64_t unreadable = 0;  // processes and descriptors that failed, and had not ended
   bool hidden = false;           // not even process 1 is to be seen: hidepid
   std::uint64_t malformed = 0;
-  // Processes whose mappings were looked at, and those whose mappings could not be.
+  // Processes whose mappings were looked at, and those whose mappings could not be; of the latter,
+  // those that are among the holders.
   std::uint64_t mappings = 0;
   std::uint64_t mappings_missed = 0;
+  std::uint64_t holders_missed = 0;
+  bool knows_nvmap = false;  // whether all buffers of nvmap were listed
 
   // Whether nobody's buffers are missing but those without a size.
   bool whole() const {
     return !hidden && processes_denied == 0 && processes_omitted == 0 &&
            descriptors_left_out == 0 && unreadable == 0;
   }
+  // Whether what processes have mapped is known, but for the holders that say otherwise.
+  bool mappings_known() const {
+    return mappings > 0 && mappings_missed == holders_missed && whole();
+  }
+  // Whether what is clientless is all there is: any other buffer of nvmap may have references that
+  // were not seen.
+  bool clientless_known() const { return mappings_known() && holders_missed == 0 && knows_nvmap; }
   // Whether not all could be looked at, for time, room or an error: whose buffers are missing is
   // not known.
-  // Whether what processes have mapped is known.
-  bool mappings_known() const { return mappings > 0 && mappings_missed == 0 && whole(); }
   bool is_cut() const {
     return processes_omitted > 0 || descriptors_left_out > beyond || unreadable > 0;
   }
@@ -186,9 +198,9 @@ struct DmabufMapping {
 std::optional<DmabufMapping> parse_dmabuf_mapping(std::string_view line);
 
 // Takes the records below /proc and the notes; others are passed over. A buffer that cannot be
-// understood is counted as malformed. `of_nvmap` by inode, empty where not known. `out` is reused:
-// its storage, not its content.
+// understood is counted as malformed. `of_nvmap` by inode, empty where not known; `is_all`: there
+// are no others. `out` is reused: its storage, not its content.
 void parse_dmabuf_holders(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
-                          DmabufHolders& out);
+                          bool is_all, DmabufHolders& out);
 
 }  // namespace jetmem

@@ -57,7 +57,8 @@ constexpr std::array kMetrics{
     gauge("jetmem_dmabuf_holder_clientless_bytes",
           "Memory in buffers without an nvmap client that processes of this name hold by a "
           "descriptor or mapping: nvmap charges it to nobody and lists it as orphaned. Growth "
-          "means that this program leaks.",
+          "means that this program leaks. At least this much where not all processes or buffers "
+          "could be examined.",
           {"command"}, kNames),
     gauge("jetmem_dmabuf_holder_descriptors",
           "Descriptors of DMA-BUFs that processes of this name have open: several may refer to "
@@ -76,7 +77,8 @@ constexpr std::array kMetrics{
           "mapped ones too."),
     gauge("jetmem_dmabuf_clientless_bytes",
           "Memory in buffers without an nvmap client that only processes hold, by descriptors and "
-          "mappings, each buffer once. Absent where mappings are not known. Drivers hold the rest "
+          "mappings, each buffer once. Absent where not all mappings and buffers are known. "
+          "Drivers hold the rest "
           "of jetmem_nvmap_orphan_bytes, alone or together with a process."),
     gauge("jetmem_dmabuf_shared_buffers", "DMA-BUFs that more than one process has open."),
     gauge("jetmem_dmabuf_shared_bytes", "Memory in DMA-BUFs that more than one process has open."),
@@ -241,6 +243,9 @@ void take_holders(Dmabuf& out) {
   add("malformed", held.malformed);
   const bool not_looked_at = !out.bufinfo.of_nvmap.empty() && held.mappings == 0;
   add("mappings_unknown", held.mappings_missed + (not_looked_at ? 1 : 0));
+  // Which of nvmap's buffers are without a client.
+  const bool is_unknown = !out.bufinfo.of_nvmap.empty() && !held.clientless_known();
+  add("clientless_unknown", is_unknown ? 1 : 0);
 }
 
 }  // namespace
@@ -297,7 +302,8 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   int sysfs_error = 0;
   if (!bufinfo.ok() || failure) sysfs_error = take_sysfs(snapshot, out);
   if (!bufinfo.ok() || failure) out.bufinfo.of_nvmap.clear();
-  parse_dmabuf_holders(snapshot, out.bufinfo.of_nvmap, out.held);
+  const bool lists_all = bufinfo.ok() && !failure && out.bufinfo.rows == out.bufinfo.buffers;
+  parse_dmabuf_holders(snapshot, out.bufinfo.of_nvmap, lists_all, out.held);
   parse_drm(snapshot, out.drm, out.absent);
   take_holders(out);
   out.holders = out.held.holders;
@@ -346,19 +352,20 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     std::uint64_t unsized = 0;
     std::uint64_t beyond = 0;
     std::uint64_t clientless = 0;
+    std::uint64_t mappings_missed = 0;  // names
   };
-  // All references seen to be descriptors: mappings not looked at can be none of them.
-  const bool knows_clients = !reading_.bufinfo.of_nvmap.empty();
+  // What was seen to be clientless is so. That nothing was says something only where all is known.
+  const bool knows_clients = reading_.held.clientless_known();
   const auto put = [&](const Sums& sums, std::string_view name) {
     out.put(metric("jetmem_dmabuf_holder_descriptors"), sums.descriptors, name);
-    if (sums.beyond > 0) {
+    if (sums.beyond > 0 || sums.mappings_missed > 0) {
       absent.add("holder_cut");
       return;
     }
     if (sums.unsized > 0 && sums.buffers == 0) return;
     out.put(metric("jetmem_dmabuf_holder_buffers"), sums.buffers, name);
     out.put(metric("jetmem_dmabuf_holder_bytes"), sums.bytes, name);
-    if (knows_clients) {
+    if (knows_clients || sums.clientless > 0) {
       out.put(metric("jetmem_dmabuf_holder_clientless_bytes"), sums.clientless, name);
     }
   };
@@ -370,12 +377,13 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     rest.unsized += name.unsized;
     rest.beyond += name.beyond;
     rest.clientless += name.clientless_bytes;
+    rest.mappings_missed += name.mappings_missed ? 1 : 0;
   }
   for (const ShownGroups::Shown& one : shown_.all()) {
     if (!one.shown) continue;
     const DmabufName& name = names[one.group];
     put({name.buffers, name.bytes, name.descriptors, name.unsized, name.beyond,
-         name.clientless_bytes},
+         name.clientless_bytes, name.mappings_missed ? 1U : 0U},
         name.name);
     rest.buffers -= name.buffers;
     rest.bytes -= name.bytes;
@@ -383,6 +391,7 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     rest.unsized -= name.unsized;
     rest.beyond -= name.beyond;
     rest.clientless -= name.clientless_bytes;
+    rest.mappings_missed -= name.mappings_missed ? 1 : 0;
   }
   if (!reading_.held.is_cut()) put(rest, ShownGroups::kOther);
   out.put(metric("jetmem_dmabuf_holders_suppressed"), shown_.suppressed_count());
@@ -431,12 +440,14 @@ void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   // Parts of sums are no sums.
   if (r.held.is_cut()) context.absent.add("walk_cut");
   if (!r.held.is_cut()) write_drm(out, r.drm);
-  if (r.held.is_cut() || r.held.beyond > 0) return;
+  const bool knows_mapped = std::none_of(r.holders.begin(), r.holders.end(),
+                                         [](const auto& h) { return h.mappings_missed; });
+  if (r.held.is_cut() || r.held.beyond > 0 || !knows_mapped) return;
   // A kernel that tells no size tells nothing to add up.
   if (r.unsized > 0 && r.held.buffers == 0) return;
   out.put(metric("jetmem_dmabuf_held_buffers"), r.held.buffers);
   out.put(metric("jetmem_dmabuf_held_bytes"), r.held.bytes);
-  if (r.held.mappings_known()) {
+  if (r.held.clientless_known()) {
     out.put(metric("jetmem_dmabuf_clientless_bytes"), r.held.clientless_bytes);
   }
   out.put(metric("jetmem_dmabuf_shared_buffers"), r.held.shared_buffers);

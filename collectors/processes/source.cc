@@ -265,6 +265,7 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
   extras_.has_dmabuf = extras_.has_mapped = false;
   extras_.mapped.assign(reading_.groups.size(), 0);
   extras_.dmabuf.assign(reading_.groups.size(), 0);
+  extras_.dmabuf_unknown.assign(reading_.groups.size(), 0);
   if (dmabuf == nullptr || !dmabuf->holders_known) {
     context.absent.add("dmabuf_unknown");
     return;
@@ -284,6 +285,15 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
     }
     const auto at = static_cast<std::size_t>(process - reading_.processes.data());
     const std::uint64_t charged = extras_.has_nvmap ? extras_.nvmap[at] : 0;
+    // What of nvmap's buffers it is charged with is known only with what it is not.
+    const bool is_known =
+        (charged == 0 || holder.nvmap_bytes == 0 || dmabuf->held.clientless_known()) &&
+        !holder.mappings_missed;
+    if (!is_known) {
+      ++extras_.dmabuf_unknown[process->group];
+      context.absent.add("dmabuf_known_in_part");
+      continue;
+    }
     const std::uint64_t bytes =
         holder.bytes - std::min(charged, holder.nvmap_bytes - holder.clientless_bytes);
     extras_.dmabuf[process->group] += bytes;
@@ -341,8 +351,8 @@ void ProcessesSource::find_newcomers(std::uint64_t page) const {
     newcomer.resident = group.resident_pages * page;
     if (group.shared_unknown == 0) newcomer.shared = group.shared_pages * page;
     if (extras_.has_gpu && extras_.gpu_unknown[i] == 0) newcomer.gpu = extras_.gpu[i];
-    if (extras_.has_dmabuf) newcomer.dmabuf = extras_.dmabuf[i];
-    if (extras_.has_mapped) newcomer.mapped = extras_.mapped[i];
+    if (extras_.has_dmabuf && extras_.dmabuf_unknown[i] == 0) newcomer.dmabuf = extras_.dmabuf[i];
+    if (extras_.has_mapped && extras_.dmabuf_unknown[i] == 0) newcomer.mapped = extras_.mapped[i];
   }
 }
 
@@ -381,9 +391,11 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     std::uint64_t gpu_unknown = 0;
     std::uint64_t dmabuf = 0;
     std::uint64_t mapped = 0;
+    std::uint64_t dmabuf_unknown = 0;
 
     void add(const Processes::Group& group, const Extras& extras, std::size_t i) {
       mapped += extras.mapped[i];
+      dmabuf_unknown += extras.dmabuf_unknown[i];
       processes += group.processes;
       resident += group.resident_pages;
       shared += group.shared_pages;
@@ -406,10 +418,10 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     if (extras_.has_gpu && sums.gpu_unknown == 0) {
       out.put(metric("jetmem_process_group_gpu_bytes"), sums.gpu, command, unit, container);
     }
-    if (extras_.has_dmabuf) {
+    if (extras_.has_dmabuf && sums.dmabuf_unknown == 0) {
       out.put(metric("jetmem_process_group_dmabuf_bytes"), sums.dmabuf, command, unit, container);
     }
-    if (extras_.has_mapped) {
+    if (extras_.has_mapped && sums.dmabuf_unknown == 0) {
       out.put(metric("jetmem_process_group_mapped_bytes"), sums.mapped, command, unit, container);
     }
     out.put(metric("jetmem_process_group_growth_bytes_per_second"), growth, command, unit,
@@ -431,6 +443,7 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     rest.gpu_unknown -= sums.gpu_unknown;
     rest.dmabuf -= sums.dmabuf;
     rest.mapped -= sums.mapped;
+    rest.dmabuf_unknown -= sums.dmabuf_unknown;
     const auto growth = is_cut ? std::nullopt : one.growth.rate();
     if (!growth && !is_cut) context.absent.add("growth_needs_readings");
     out.put(metric("jetmem_process_group_pid"), extras_.largest[one.group].pid, one.key.command,

@@ -55,6 +55,9 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
     std::vector<std::uint64_t> gpu;  // by group
     std::vector<std::uint64_t> dmabuf;
     std::vector<std::uint64_t> mapped;
+    // Processes, by group, of which the two above are not known: without the one, what the other is
+    // part of is not known either.
+    std::vector<std::uint32_t> dmabuf_unknown;
     std::vector<std::uint64_t> bytes;  // all together
     // By process, beside its resident memory; modulo 2^64, as what is mapped is taken off.
     std::vector<std::uint64_t> beside;

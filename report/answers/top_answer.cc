@@ -207,7 +207,10 @@ TopAnswer::Dmabuf dmabuf_of(const SampleSet& samples, std::size_t limit) {
   if (out.bytes && out.held && out.denied == 0.0) {
     out.held_by_none = std::max(0.0, *out.bytes - *out.held);
   }
+  // Of a list that is cut, a part is no sum.
+  const bool is_listed = samples.value("jetmem_dmabuf_unlisted_buffers").value_or(0) == 0;
   for (const Sample& exporter : samples.family("jetmem_dmabuf_exporter_bytes")) {
+    if (!is_listed) break;
     if (exporter.label("exporter").substr(0, 5) != "nvmap") continue;
     out.of_nvmap = out.of_nvmap.value_or(0) + exporter.value;
   }

@@ -167,6 +167,36 @@ TEST_F(DmabufTest, BuffersOfNvmapWithoutAClientAreTheirHolders) {
   EXPECT_EQ(absent("mappings_unknown"), 0U);
 }
 
+TEST_F(DmabufTest, ABufinfoThatIsCutSaysNothingOfTheRest) {
+  fixture.file(kBufinfoPath,
+               "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n"
+               "00006000\t00000002\t00080007\t00000001\tnvmap_dmabuf\t00000003\t<none>\n"
+               "\tAttached Devices:\nTotal 0 devices attached\n");
+  fixture.file(Gatherer::end_of(kBufinfoPath), "\nTotal 12000 objects, 99999999 bytes\n");
+  holder(11, "listed", 3, 6000);
+  holder(12, "open", 4, 8192);
+  comm(13, "mapper");
+  fixture.file("/proc/13/maps", "7f0000000000-7f0000002000 rw-s 00000000 00:08 5    /dmabuf:\n");
+  comm(14, "both");
+  buffer(14, 3, 4, 8192);
+  fixture.file("/proc/14/maps", "7f0000000000-7f0000002000 rw-s 00000000 00:08 4    /dmabuf:\n");
+  scanned(4);
+  note(kNoteMappings, 4);
+  note(kNoteMappingsMissed, 0);
+  EXPECT_FALSE(has("jetmem_dmabuf_clientless_bytes"));
+  EXPECT_EQ(value("jetmem_dmabuf_holder_clientless_bytes{command=listed}"), 6000) << "certain";
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_clientless_bytes{command=open}"));
+  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=open}"), 8192) << "its own file has that";
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_bytes{command=mapper}")) << "whose buffer is not known";
+  EXPECT_FALSE(has("jetmem_dmabuf_held_bytes"));
+  EXPECT_EQ(value("jetmem_dmabuf_unlisted_buffers"), 11999);
+  EXPECT_EQ(absent("clientless_unknown"), 1U);
+  for (const DmabufHolder& one : reading().holders) {
+    EXPECT_EQ(one.mappings_missed, one.name == "mapper") << one.name;
+    EXPECT_EQ(one.mapped_bytes, one.name == "both" ? 8192U : 0U) << one.name;
+  }
+}
+
 TEST_F(DmabufTest, WhoHasNvmapOpen) {
   comm(7, "worker");
   fixture.file("/proc/7/fd/3", "/dev/nvmap\n");
@@ -496,6 +526,38 @@ TEST_F(DmabufTree, MappingsAreLookedAtWhereNvmapMadeBuffers) {
   EXPECT_EQ(out.holders[0].clientless_bytes, 8294400U);
   EXPECT_TRUE(out.held.mappings_known());
   EXPECT_EQ(out.held.nvmap_openers, (std::vector<NvmapOpener>{{13, "worker"}}));
+}
+
+TEST_F(DmabufTree, ManyMappingsOfOneCostOnlyIts) {
+  dir.write(std::string(kBufinfoPath).substr(1),
+            "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n"
+            "00004096\t00000002\t00080007\t00000900\tnvmap\t00000014\t<none>\n"
+            "\tAttached Devices:\nTotal 0 devices attached\n\n\nTotal 1 objects, 4096 bytes\n");
+  const auto maps = [](int count) {
+    std::string text;
+    char line[96];
+    for (int i = 0; i < count; ++i) {
+      std::snprintf(line, sizeof line, "7f%08x000-7f%08x000 rw-s 00000000 00:08 14   /dmabuf:\n", i,
+                    i + 1);
+      text += line;
+    }
+    return text;
+  };
+  dir.write("proc/1/comm", "init\n");
+  dir.write("proc/1/maps", maps(2));
+  dir.write("proc/12/comm", "mapper\n");
+  dir.write("proc/12/maps", maps(900));
+  ASSERT_TRUE(parse());
+  EXPECT_TRUE(out.held.clientless_known());
+  dir.write("proc/12/maps", maps(20000));
+  ASSERT_TRUE(parse());
+  EXPECT_TRUE(out.held.mappings_known());
+  EXPECT_FALSE(out.held.clientless_known());
+  ASSERT_EQ(out.holders.size(), 2U);
+  for (const DmabufHolder& one : out.holders) {
+    EXPECT_EQ(one.mappings_missed, one.name == "mapper");
+    EXPECT_EQ(one.mapped_bytes, one.name == "init" ? 8192U : 0U);
+  }
 }
 
 TEST_F(DmabufTree, TheNewestAreLeftOut) {

@@ -37,6 +37,7 @@ class ProcessesTest : public SourceTest<ProcessesSource> {
   void hold(std::uint32_t pid, std::string_view name, std::uint64_t bytes,
             std::uint64_t nvmap_bytes) {
     dmabuf.holders_known = dmabuf.holders_whole = true;
+    dmabuf.held.knows_nvmap = true;
     dmabuf.holders.push_back({pid, std::string(name), 1, bytes, nvmap_bytes});
     fixture.readings.set_valid(2, true);
   }
@@ -186,6 +187,7 @@ TEST_F(ProcessesTest, BuffersOfNvmapAreCountedOnce) {
   process(1012, "nvargus-daemon", "/", 10);
   hold(1012, "nvargus-daemon", 1500, 1000);
   EXPECT_EQ(value("dmabuf_bytes", "nvargus-daemon"), 1500) << "nobody else counts them";
+  dmabuf.held.processes = dmabuf.held.mappings = 1;
   nvmap.clients = {{"iovmm", "nvargus-daemon", 1012, 1000}};
   fixture.readings.set_valid(0, true);
   ASSERT_TRUE(fixture.run());
@@ -309,6 +311,7 @@ TEST_F(ProcessesTest, OnlyWhatNvmapChargesIsSubtracted) {
   hold(1013, "holder", 600, 600);
   hold(1014, "camera", 1000, 1000);
   dmabuf.holders[2].clientless_bytes = 400;
+  dmabuf.held.processes = dmabuf.held.mappings = 3;
   nvmap.clients = {{"iovmm", "producer", 1012, 300}, {"iovmm", "camera", 1014, 5000}};
   fixture.readings.set_valid(0, true);
   EXPECT_EQ(value("gpu_bytes", "producer"), 300);
@@ -316,6 +319,35 @@ TEST_F(ProcessesTest, OnlyWhatNvmapChargesIsSubtracted) {
   EXPECT_EQ(value("gpu_bytes", "holder"), 0);
   EXPECT_EQ(value("dmabuf_bytes", "holder"), 600);
   EXPECT_EQ(value("dmabuf_bytes", "camera"), 400);
+}
+
+// A bound that one process exceeds costs the figures of that process, and those that depend on it.
+TEST_F(ProcessesTest, MappingsOfOneThatAreTooManyCostNobodyElses) {
+  process(1012, "llama", "/", 100, 90);
+  process(1013, "manymaps", "/", 100, 90);
+  process(1014, "system", "/", 100, 90);
+  hold(1012, "llama", 80 * 4096, 80 * 4096);
+  hold(1013, "manymaps", 0, 0);
+  hold(1014, "system", 700, 0);
+  dmabuf.holders[0].mapped_bytes = 80 * 4096;
+  dmabuf.holders[1].mappings_missed = true;
+  dmabuf.held.processes = 3;
+  dmabuf.held.mappings = 2;
+  dmabuf.held.mappings_missed = dmabuf.held.holders_missed = 1;
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("mapped_bytes", "llama"), 80 * 4096);
+  EXPECT_EQ(value("dmabuf_bytes", "llama"), 80 * 4096);
+  EXPECT_TRUE(std::isnan(value("mapped_bytes", "manymaps")));
+  EXPECT_TRUE(std::isnan(value("dmabuf_bytes", "manymaps")));
+  // Which of its buffers llama is charged with is not known; it may be all of them or none.
+  nvmap.clients = {{"iovmm", "llama", 1012, 80 * 4096}};
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(std::isnan(value("dmabuf_bytes", "llama")));
+  EXPECT_TRUE(std::isnan(value("mapped_bytes", "llama")));
+  EXPECT_EQ(value("dmabuf_bytes", "system"), 700);
+  EXPECT_EQ(value("mapped_bytes", "system"), 0);
+  EXPECT_EQ(absent("dmabuf_known_in_part"), 2U);
 }
 
 TEST_F(ProcessesTest, MappedBuffersAreInResidentMemoryAsFarAsTheyCanBe) {
