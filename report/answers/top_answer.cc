@@ -292,7 +292,10 @@ std::optional<TopSort> top_sort_named(std::string_view name) {
 
 TopAnswer::Clientless clientless_of(const SampleSet& samples, std::size_t limit) {
   TopAnswer::Clientless out;
-  out.bytes = samples.sum("jetmem_nvmap_orphan_bytes");
+  // Where those of a heap are not known, a part is no sum.
+  const bool is_whole = samples.family("jetmem_nvmap_orphan_bytes").size() >=
+                        samples.family("jetmem_nvmap_heap_bytes").size();
+  if (is_whole) out.bytes = samples.sum("jetmem_nvmap_orphan_bytes");
   out.held = samples.value("jetmem_dmabuf_clientless_bytes");
   if (out.bytes && out.held) {
     // nvmap and DMA-BUFs are read one after the other.

@@ -188,6 +188,9 @@ TEST(TopAnswer, WhatHasNoClientHasHoldersOrIsOrphaned) {
   // Read a moment later, more is held than there was.
   series[4].second = 30;
   EXPECT_EQ(top_answer(device(series), {}).clientless.orphaned, 0);
+  // Those of another heap are not known.
+  series.emplace_back("jetmem_nvmap_heap_bytes{heap=\"fsi\"}", 1);
+  EXPECT_EQ(top_answer(device(series), {}).clientless.bytes, std::nullopt);
 }
 
 TEST(TopAnswer, SortsAndKeepsOtherLast) {
