@@ -104,6 +104,7 @@ class HolderWalk {
  private:
   void take(const std::string& process) {
     taken_ = beyond_ = 0;
+    folder_ = process;
     const int error = files_.root().is_live() ? take_live(process) : take_copy(process);
     // One without descriptors may have a mapping.
     if (looks_at_mappings_ && (error == 0 || has_ended(error))) take_mappings(process);
@@ -122,16 +123,21 @@ class HolderWalk {
   // Only the links say which descriptors are buffers or the GPU's: to read the fdinfo of others
   // would take locks in the drivers behind them.
   int take_live(const std::string& process) {
-    if (const int error = files_.list(process + "/fd", descriptors_); error != 0) return error;
-    // A kernel thread, as a rule: nothing of it was seen.
-    if (descriptors_.empty()) return ENOENT;
+    if (const int error = files_.list(folder_ + "/fd", descriptors_); error != 0) return error;
+    if (descriptors_.empty()) {
+      // A kernel thread, as a rule: nothing of it was seen.
+      std::string thread = living_thread(files_, process);
+      if (thread.empty()) return ENOENT;
+      folder_ = std::move(thread);
+      if (const int error = files_.list(folder_ + "/fd", descriptors_); error != 0) return error;
+    }
     if (descriptors_.size() == kDmabufLimits.names) ++descriptors_left_out_;
     for (const std::string& number : descriptors_) {
       if (++seen_ > kMaxDescriptors || (seen_ % 1024 == 0 && is_late()) || late_) {
         ++descriptors_left_out_;
         continue;
       }
-      const std::string link = process + "/fd/" + number;
+      const std::string link = folder_ + "/fd/" + number;
       const int error = files_.root().read_link(link, target_);
       // CAP_DAC_READ_SEARCH alone lists the folder; what its links say is asked for each.
       if (is_denied(error)) return error;
@@ -149,7 +155,7 @@ class HolderWalk {
       } else if (named) {
         files_.add(link, target_ + "\n");
       } else {
-        read_buffer(process + "/fdinfo/" + number, link);
+        read_buffer(folder_ + "/fdinfo/" + number, link);
       }
     }
     return 0;
@@ -160,7 +166,7 @@ class HolderWalk {
       ++mappings_missed_;
       return;
     }
-    const FileText maps = files_.read_lines_with(process + "/maps", kDmabufPath, kMaxMapped);
+    const FileText maps = files_.read_lines_with(folder_ + "/maps", kDmabufPath, kMaxMapped);
     if (maps.ok()) {
       ++mappings_;
     } else if (!has_ended(maps.error)) {
@@ -244,6 +250,7 @@ class HolderWalk {
   std::vector<std::string> names_;
   std::vector<std::string> descriptors_;
   std::string target_;
+  std::string folder_;     // "/proc/<pid>", or that of a thread of it
   std::size_t seen_ = 0;   // descriptors of all processes
   std::size_t taken_ = 0;  // buffers of this process
   std::uint64_t beyond_ = 0;

@@ -357,6 +357,7 @@ std::optional<HolderLocation> holder_location(std::string_view path) {
   const auto pid = digits.size() > 10 ? std::nullopt : parse_u64(digits);
   if (!pid || *pid > UINT32_MAX || digits.size() == path.size()) return std::nullopt;
   path.remove_prefix(digits.size() + 1);
+  skip_task(path);
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos)
     return HolderLocation{static_cast<std::uint32_t>(*pid), path, {}};

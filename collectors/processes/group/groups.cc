@@ -75,7 +75,8 @@ class Collector {
     if (slash > 10) return;  // npos, too
     const auto pid = parse_u64(path.substr(0, slash));
     if (!pid || *pid > UINT32_MAX) return;
-    const std::string_view leaf = path.substr(slash + 1);
+    std::string_view leaf = path.substr(slash + 1);
+    skip_task(leaf);
     if (leaf == "statm") {
       finish_process();
       pid_ = static_cast<std::uint32_t>(*pid);
@@ -217,19 +218,25 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
       continue;
     }
     path.assign("/proc/").append(name);
-    const std::size_t stem = path.size();
+    std::size_t stem = path.size();
     const FileText statm = files.read(path.append("/statm"));
     Statm pages;
     const bool understood = statm.ok() && parse_statm(statm.text, pages, ignored);
-    // Without memory of its own: a kernel thread, or what ended. Then nothing more is asked of it.
+    // Without memory of its own: a kernel thread, what ended, or only its first thread did. Of the
+    // others nothing more is asked.
     if (!statm.ok() || (understood && pages.size == 0U)) {
       if (is_denied(statm.error)) ++denied;
       files.forget();
-      continue;
+      path.resize(stem);
+      if (!understood) continue;
+      path = living_thread(files, path);
+      if (path.empty()) continue;
+      stem = path.size();
+      files.read(path.append("/statm"));
     }
     ++taken;
-    path.resize(stem);
-    files.read(path.append("/comm"));
+    // Its name is its first thread's.
+    files.read("/proc/" + name + "/comm");
     path.resize(stem);
     const FileText cgroup = files.read(path.append("/cgroup"));
     if (!cgroup.ok() || cgroup.text.size() <= kShortCgroup) continue;

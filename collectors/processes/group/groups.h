@@ -3,7 +3,8 @@
 //
 //   /proc/<pid>/statm   "size resident shared text lib data dirty", in pages (fs/proc/array.c).
 //                       size 0 is a kernel thread or a process that has ended: gather leaves it
-//                       out. resident 0 may also be one that is swapped out. shared is the part of
+//                       out. Or its first thread ended: then a living one's, below task/<tid>/.
+//                       resident 0 may also be one that is swapped out. shared is the part of
 //                       resident that files and shared memory back.
 //   /proc/<pid>/comm    the name and a newline; any bytes
 //   /proc/<pid>/cgroup  the control group: collectors/processes/group/cgroup.h

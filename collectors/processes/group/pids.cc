@@ -55,6 +55,31 @@ std::optional<std::uint64_t> hidden_processes(Gatherer& files, std::size_t seen)
   return links - own > seen ? links - own - seen : 0;
 }
 
+std::string living_thread(Gatherer& files, const std::string& process) {
+  // The kernel counts its threads in the folder's links (proc_task_getattr): one is the first.
+  constexpr std::uint64_t kLinksOfOne = 3;
+  const std::string folder = process + "/task";
+  std::vector<std::string> threads;
+  if (files.root().links_of(folder) <= kLinksOfOne || files.list(folder, threads) != 0) return {};
+  for (const std::string& thread : threads) {
+    std::string path = folder + "/" + thread;
+    if (!files.has_room()) return {};
+    const FileText statm = files.read(path + "/statm");
+    std::string_view text = statm.text;
+    const bool is_alive = statm.ok() && take_u64(text).value_or(0) > 0;
+    files.forget();
+    if (is_alive) return path;
+  }
+  return {};
+}
+
+void skip_task(std::string_view& path) {
+  std::string_view rest = path;
+  if (!take_prefix(rest, "task/")) return;
+  const std::size_t slash = rest.find('/');
+  if (slash != std::string_view::npos) path = rest.substr(slash + 1);
+}
+
 std::optional<std::string_view> comm_of(std::string_view text) {
   if (text.empty() || text.back() != '\n') return std::nullopt;
   text.remove_suffix(1);

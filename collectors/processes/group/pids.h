@@ -31,6 +31,13 @@ bool hides_processes(const Root& root, const std::vector<std::string>& pids);
 // only.
 std::optional<std::uint64_t> hidden_processes(Gatherer& files, std::size_t seen);
 
+// A process whose first thread ended (pthread_exit) lives on, but /proc/<pid> shows only what that
+// thread has: no memory, no descriptors, no mappings. "/proc/<pid>/task/<tid>" of a thread that has
+// memory; empty where there is none, as of kernel threads and of a process that ended. Live only.
+std::string living_thread(Gatherer& files, const std::string& process);
+// Behind "/proc/<pid>/": takes off "task/<tid>/".
+void skip_task(std::string_view& path);
+
 // The text of a comm file without its last newline. A comm may hold any byte, newlines too: only
 // the last one is the kernel's. None when that is missing.
 std::optional<std::string_view> comm_of(std::string_view text);

@@ -210,6 +210,18 @@ TEST_F(DmabufTest, WhoHasNvmapOpen) {
 }
 
 // 5.3 to 5.13.
+TEST_F(DmabufTest, WhatAThreadShowsIsItsProcesss) {
+  comm(7, "camera");
+  fixture.file("/proc/7/task/9/fdinfo/3", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\tnvmap\n");
+  fixture.file("/proc/7/task/9/fd/4", "/dev/nvmap\n");
+  scanned(1);
+  ASSERT_TRUE(fixture.run());
+  ASSERT_EQ(reading().holders.size(), 1U);
+  EXPECT_EQ(reading().holders[0].name, "camera");
+  EXPECT_EQ(reading().holders[0].bytes, 70U);
+  EXPECT_EQ(reading().held.nvmap_openers, (std::vector<NvmapOpener>{{7, "camera"}}));
+}
+
 TEST_F(DmabufTest, TheInodeMayComeFromARecordOfItsOwn) {
   holder(1, "a", 0, 1000);
   fixture.file("/proc/1/fd/3", "ino:\t77\n");

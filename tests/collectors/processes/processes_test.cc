@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include "base/root/root.h"
@@ -555,6 +561,40 @@ TEST_F(ProcessesTree, KernelThreadsLeaveNoRecord) {
   for (std::size_t i = 0; i < snapshot->size(); ++i) {
     EXPECT_EQ((*snapshot)[i].path.find("/proc/2/"), std::string_view::npos);
   }
+}
+
+// The kernel shows nothing of a process's memory in /proc/<pid> once its first thread has ended.
+TEST(ProcessesLive, AProcessWhoseFirstThreadEndedIsAlive) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::thread([] { ::pause(); }).detach();
+    // Not pthread_exit(), which unwinds through the test.
+    ::syscall(SYS_exit, 0);
+  }
+  const std::string folder = "/proc/" + std::to_string(child);
+  const auto shows_nothing = [&] {
+    std::ifstream statm(folder + "/statm");
+    int size = -1;
+    return statm >> size && size == 0;
+  };
+  for (int i = 0; i < 1000 && !shows_nothing(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(shows_nothing());
+  const Root root = Root::live();
+  SnapshotReader reader(ProcessesSource::kInfo.paths, ProcessesSource::kInfo.limits,
+                        ProcessesSource::kInfo.gather);
+  Processes out;
+  EXPECT_TRUE(parse_processes(reader.read(root), out));
+  const auto at = std::find_if(out.processes.begin(), out.processes.end(), [&](const auto& one) {
+    return one.pid == static_cast<std::uint32_t>(child);
+  });
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ASSERT_NE(at, out.processes.end());
+  EXPECT_GT(at->resident_pages, 0U);
+  EXPECT_EQ(out.groups[at->group].key.command, "test_collectors");
 }
 
 TEST_F(ProcessesTree, LongCgroupsAreCutToWhatIsOfUse) {
