@@ -187,8 +187,9 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
 std::string ended_text(const TopAnswer& answer, const std::string& process) {
   for (const auto& ended : answer.ended) {
     if (ended.process != process) continue;
-    return "ended; " + (ended.holder.empty() ? "a process that inherited it" : ended.holder) +
-           " holds " + bytes_text(ended.bytes);
+    const std::string holder = ended.holder.empty() ? "a process that inherited it" : ended.holder;
+    return ended.is_certain ? "ended; " + holder + " holds " + bytes_text(ended.bytes)
+                            : "ended; " + bytes_text(ended.bytes) + " may be held by " + holder;
   }
   return {};
 }
@@ -208,7 +209,9 @@ std::string clientless_text(const TopAnswer& answer, const ScreenStyle& style) {
     out += "Whether processes have the rest open or mapped is not known: " +
            absence_reason(answer.absent, "nvmap_clientless.held_bytes");
   } else if (*all.orphaned > 0) {
-    out += "Orphaned: " + bytes_text(*all.orphaned) + ", held by drivers, not by processes alone.";
+    out +=
+        "Orphaned: " + bytes_text(*all.orphaned) +
+        ", held by drivers, not by processes alone, or freed by a client that keeps a part of it.";
   }
   return paragraph(style, out);
 }

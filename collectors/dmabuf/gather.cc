@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "collectors/dmabuf/drm.h"
 #include "collectors/dmabuf/holders.h"
+#include "collectors/dmabuf/open_files.h"
 #include "collectors/processes/group/pids.h"
 #include "collectors/sysfs/sysfs_text.h"
 
@@ -64,6 +65,12 @@ bool is_drm_fdinfo(const FileText& file) {
 bool has_nvmap_buffers(const FileText& bufinfo) {
   return bufinfo.ok() && bufinfo.text.find("\tino") != std::string_view::npos &&
          bufinfo.text.find("\tnvmap") != std::string_view::npos;
+}
+
+std::string nvmap_record(std::uint32_t file) {
+  std::string out = std::string(kNvmapDevice) + "\n";
+  if (file > 0) out += "file:\t" + std::to_string(file) + "\n";
+  return out;
 }
 
 class HolderWalk {
@@ -149,9 +156,13 @@ class HolderWalk {
       const bool named = target == "anon_inode:dmabuf" || target == kNvmapDevice;
       const bool is_drm = target.starts_with(kDrmDevices);
       if (!named && !is_drm && !take_prefix(target, kDmabufPath)) continue;
+      // Its descriptors are those of a process that was looked at.
+      if (taken_ == 0 && sharing_descriptors_.has_met(id_of(folder_))) break;
       if (!evict(process)) continue;
       if (is_drm) {
         if (!is_drm_fdinfo(files_.read(process + "/fdinfo/" + number))) files_.forget();
+      } else if (target == kNvmapDevice) {
+        files_.add(link, nvmap_record(open_files_.number_of(id_of(folder_), id_of(number))));
       } else if (named) {
         files_.add(link, target_ + "\n");
       } else {
@@ -174,8 +185,16 @@ class HolderWalk {
     }
     // Whose mappings are too many is among the holders.
     const bool is_holder = maps.error == FileText::kTooLarge || has_mapping(maps.text);
-    if (!is_holder) return files_.forget();
+    const bool is_twin =
+        is_holder && files_.root().is_live() && sharing_memory_.has_met(id_of(folder_));
+    if (!is_holder || is_twin) return files_.forget();
     if (taken_ == 0) files_.read(process + "/comm");
+  }
+
+  // The number at the end of a path.
+  static int id_of(std::string_view path) {
+    path.remove_prefix(path.rfind('/') + 1);
+    return static_cast<int>(parse_u64(path).value_or(0));
   }
 
   static bool has_mapping(std::string_view text) {
@@ -226,7 +245,7 @@ class HolderWalk {
       if (link.error != ENOENT) continue;
       files_.forget();
       if (is_device) {
-        files_.add(process + "/fd/" + number, std::string(kNvmapDevice) + "\n");
+        files_.add(process + "/fd/" + number, nvmap_record(0));
       }
     }
     return 0;
@@ -250,6 +269,9 @@ class HolderWalk {
   std::vector<std::string> names_;
   std::vector<std::string> descriptors_;
   std::string target_;
+  OpenFiles open_files_;  // of nvmap's device
+  SharingProcesses sharing_descriptors_{SharingProcesses::What::kDescriptors};
+  SharingProcesses sharing_memory_{SharingProcesses::What::kMemory};
   std::string folder_;     // "/proc/<pid>", or that of a thread of it
   std::size_t seen_ = 0;   // descriptors of all processes
   std::size_t taken_ = 0;  // buffers of this process

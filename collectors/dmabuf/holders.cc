@@ -142,12 +142,14 @@ class Collector {
 
   void take_fd(std::string_view text) {
     std::string_view line = text.substr(0, text.find('\n'));
-    if (text.empty() || line.size() + 1 != text.size()) {
+    if (line == kNvmapDevice && take_prefix(text, "/dev/nvmap\n")) {
+      std::uint64_t file = 0;
+      if (text.ends_with('\n') && take_key(text, "file")) file = one_u64(text).value_or(0);
+      nvmap_files_.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(file, UINT32_MAX)));
+    } else if (text.empty() || line.size() + 1 != text.size()) {
       ++out_.malformed;
     } else if (line == "anon_inode:dmabuf") {
       seen_ = true;
-    } else if (line == kNvmapDevice) {
-      opens_nvmap_ = true;
     } else if (take_key(line, "ino")) {
       if (const auto inode = parse_u64(line)) inode_ = inode;
     }
@@ -167,12 +169,15 @@ class Collector {
   }
 
   void finish_process() {
-    if (holder_ != nullptr && opens_nvmap_) {
+    std::sort(nvmap_files_.begin(), nvmap_files_.end());
+    nvmap_files_.erase(std::unique(nvmap_files_.begin(), nvmap_files_.end()), nvmap_files_.end());
+    for (const std::uint32_t file : nvmap_files_) {
       NvmapOpener& opener = openers_.add();
       opener.pid = holder_->pid;
       opener.name = holder_->name;
+      opener.file = file;
     }
-    opens_nvmap_ = false;
+    nvmap_files_.clear();
   }
 
   const NvmapBuffer* of_nvmap(std::uint64_t inode) const {
@@ -333,7 +338,7 @@ class Collector {
   std::string_view number_;
   bool seen_ = false;
   bool nvmap_ = false;
-  bool opens_nvmap_ = false;  // of the process at hand
+  std::vector<std::uint32_t> nvmap_files_;  // of the process at hand
   std::optional<std::uint64_t> size_;
   std::optional<std::uint64_t> inode_;
 };

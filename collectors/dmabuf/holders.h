@@ -83,10 +83,12 @@ struct DmabufName {
   bool operator==(const DmabufName&) const = default;
 };
 
-// A process that has /dev/nvmap open.
+// A process that has /dev/nvmap open, once for each open file.
 struct NvmapOpener {
   std::uint32_t pid = 0;
   std::string name;
+  // The same for each who has that open file: each is a client of nvmap. 0: not known.
+  std::uint32_t file = 0;
 
   void clear() { reset_keeping(*this, &NvmapOpener::name); }
   bool operator==(const NvmapOpener&) const = default;
@@ -104,7 +106,7 @@ struct DmabufHolders {
   std::uint64_t unsized = 0;
   // Of nvmap's buffers, each once: those without a client.
   std::uint64_t clientless_bytes = 0;
-  std::vector<NvmapOpener> nvmap_openers;  // by pid
+  std::vector<NvmapOpener> nvmap_openers;  // by pid and file
 
   std::uint64_t processes = 0;  // whose descriptors were looked at
   std::uint64_t processes_denied = 0;
@@ -168,7 +170,8 @@ inline constexpr std::string_view kNoteUnreadable = "jetmem:unreadable";  // whe
 inline constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
 inline constexpr std::string_view kNoteMappings = "jetmem:mappings";
 inline constexpr std::string_view kNoteMappingsMissed = "jetmem:mappings missed";
-// What gather makes of a descriptor of nvmap's device.
+// What gather makes of a descriptor of nvmap's device; a second line "file:<T>3" where it knows
+// which open file that is.
 inline constexpr std::string_view kNvmapDevice = "/dev/nvmap";
 // In each line of maps that is of interest.
 inline constexpr std::string_view kDmabufPath = "/dmabuf:";

@@ -69,8 +69,10 @@ constexpr std::array kMetrics{
     gauge("jetmem_nvmap_ended_client_bytes",
           "Memory that nvmap charges to a process that has ended, because a process that inherited "
           "its /dev/nvmap (the holder) keeps it. End the holder to free it. The holder is empty if "
-          "it may be any of several processes.",
-          {"process", "holder"}, kMaxEnded),
+          "it may be any of several processes. Certain: its open file is no living client's. "
+          "Possible: open files could not be compared (kcmp), or a living client was not seen with "
+          "its own.",
+          {"process", "holder", "certainty"}, kMaxEnded),
     gauge("jetmem_processes_omitted",
           "Processes that no process metric contains: hidden (hidepid=2, or the PID namespace of a "
           "container; kernel threads are among them; absent when their number is not known), "
@@ -131,9 +133,11 @@ void ProcessesSource::note_ended(const Nvmap& nvmap, const WriteContext& context
   at_table_.number = number;
   at_table_.ended.clear();
   at_table_.openers.clear();
-  for (const std::uint32_t pid : nvmap.client_pids) {
-    if (has_ended(reading_, pid)) at_table_.ended.push_back(pid);
+  at_table_.heirs_certain = false;
+  for (const Nvmap::Client& client : nvmap.clients) {
+    if (client.pid != 0 && has_ended(client)) at_table_.ended.push_back(client.pid);
   }
+  std::sort(at_table_.ended.begin(), at_table_.ended.end());
   const auto* dmabuf = context.readings.get<Dmabuf>();
   if (dmabuf == nullptr) return;
   for (const NvmapOpener& opener : dmabuf->held.nvmap_openers) {
@@ -141,9 +145,14 @@ void ProcessesSource::note_ended(const Nvmap& nvmap, const WriteContext& context
   }
 }
 
-bool ProcessesSource::is_ended(std::uint32_t pid) const {
-  return has_ended(reading_, pid) &&
-         std::binary_search(at_table_.ended.begin(), at_table_.ended.end(), pid);
+bool ProcessesSource::has_ended(const Nvmap::Client& client) const {
+  assign_kind(extras_.name, client.name);
+  return reading_.whole() && process_of(client.pid, extras_.name) == nullptr;
+}
+
+bool ProcessesSource::is_ended(const Nvmap::Client& client) const {
+  const auto& ended = at_table_.ended;
+  return std::binary_search(ended.begin(), ended.end(), client.pid) && has_ended(client);
 }
 
 void ProcessesSource::find_heir(const Nvmap& nvmap, const WriteContext& context) const {
@@ -152,10 +161,20 @@ void ProcessesSource::find_heir(const Nvmap& nvmap, const WriteContext& context)
   extras_.has_heirs = false;
   const auto* dmabuf = context.readings.get<Dmabuf>();
   if (dmabuf == nullptr) return;
+  auto& heirs = at_table_.heirs;
+  if (!at_table_.heirs_certain) {
+    heirs.clear();
+    at_table_.heirs_certain =
+        each_heir(nvmap, *dmabuf, at_table_.ended, [&](const NvmapOpener& opener) {
+          const auto& openers = at_table_.openers;
+          if (std::binary_search(openers.begin(), openers.end(), opener.pid)) {
+            heirs.push_back(opener.pid);
+          }
+        });
+  }
   bool same_group = true;
-  each_heir(nvmap, *dmabuf, [&](const NvmapOpener& opener) {
-    const auto& openers = at_table_.openers;
-    if (!std::binary_search(openers.begin(), openers.end(), opener.pid)) return;
+  for (const NvmapOpener& opener : dmabuf->held.nvmap_openers) {
+    if (!std::binary_search(heirs.begin(), heirs.end(), opener.pid)) continue;
     const Processes::Process* const process = process_of(opener.pid, opener.name);
     if (!extras_.has_heirs) {
       extras_.heir = process;
@@ -165,7 +184,7 @@ void ProcessesSource::find_heir(const Nvmap& nvmap, const WriteContext& context)
                  process->group == extras_.heir->group;
     if (opener.name != extras_.heir_name) extras_.heir_name = {};
     extras_.has_heirs = true;
-  });
+  }
   if (!same_group) extras_.heir = nullptr;
 }
 
@@ -178,7 +197,7 @@ void ProcessesSource::write_ended(SampleWriter& out, WriteContext& context) cons
   };
   BoundedList<Ended, kMaxEnded> ended;
   for (const Nvmap::Client& client : nvmap->clients) {
-    if (client.pid == 0 || !is_ended(client.pid)) continue;
+    if (client.pid == 0 || !is_ended(client)) continue;
     if (Ended* const one = ended.find_or_add(&Ended::name, std::string_view(client.name))) {
       one->bytes += client.bytes;
     } else {
@@ -186,7 +205,8 @@ void ProcessesSource::write_ended(SampleWriter& out, WriteContext& context) cons
     }
   }
   for (const Ended& one : ended) {
-    out.put(metric("jetmem_nvmap_ended_client_bytes"), one.bytes, one.name, extras_.heir_name);
+    out.put(metric("jetmem_nvmap_ended_client_bytes"), one.bytes, one.name, extras_.heir_name,
+            at_table_.heirs_certain ? "certain" : "possible");
   }
 }
 
@@ -234,7 +254,7 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
       if (client.pid == 0) continue;
       assign_kind(extras_.name, client.name);
       const Processes::Process* process = process_of(client.pid, extras_.name);
-      if (process == nullptr && is_ended(client.pid)) process = extras_.heir;
+      if (process == nullptr && at_table_.heirs_certain && is_ended(client)) process = extras_.heir;
       add(extras_.nvmap, process, client.bytes);
     }
   }

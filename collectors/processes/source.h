@@ -12,8 +12,9 @@
 // of nvmap has, and of the others what exceeds its charge. What it has mapped of them is in its
 // resident memory too, as far as it was touched: at most its shared pages.
 //
-// A client whose process has ended is charged to who inherited its /dev/nvmap: the processes that
-// have it open and are no client themselves, where they are all of one group.
+// A client whose process has ended is charged to who inherited its /dev/nvmap, where that is known
+// for certain (heirs.h) and all of one group. A client has ended, too, when its pid is another
+// program's now.
 //
 // Those readings may be a minute old, and a pid may be another program's by now: values of nvmap
 // and DMA-BUFs count for a process only while it has the name it had then. NVML reports no
@@ -26,13 +27,12 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "collectors/jetson/nvmap/source.h"
 #include "collectors/processes/group/groups.h"
 #include "collectors/processes/group/shown_groups.h"
 #include "collectors/source.h"
 
 namespace jetmem {
-
-struct Nvmap;
 
 class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
  public:
@@ -88,7 +88,9 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   void join_gpu(WriteContext& context) const;
   void join_dmabuf(WriteContext& context) const;
   void note_ended(const Nvmap& nvmap, const WriteContext& context) const;
-  bool is_ended(std::uint32_t pid) const;
+  // Whether no process of this name has this pid. False where not all processes are known.
+  bool has_ended(const Nvmap::Client& client) const;
+  bool is_ended(const Nvmap::Client& client) const;
   void find_heir(const Nvmap& nvmap, const WriteContext& context) const;
   void find_largest(std::uint64_t page) const;
   void find_newcomers(std::uint64_t page) const;
@@ -100,12 +102,14 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   const Clock& clock_;
   // nvmap's table may be older than the list of processes, and who ended since then took its memory
   // along; who opened the device since then inherited nothing. So: who had ended, and who had it
-  // open, when that table was first looked at. In order. Bounded as nvmap's clients and dmabuf's
-  // openers are.
+  // open, when that table was first looked at; and who of those are heirs, as of when that was
+  // first known for certain. In order. Bounded as nvmap's clients and dmabuf's openers are.
   struct AtTable {
     std::uint64_t number = 0;  // of nvmap's reading
     std::vector<std::uint32_t> ended;
     std::vector<std::uint32_t> openers;
+    std::vector<std::uint32_t> heirs;
+    bool heirs_certain = false;
   };
   mutable AtTable at_table_;
   // Other sources' readings are at hand only while samples are written, and what is shown depends

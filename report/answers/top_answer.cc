@@ -171,8 +171,8 @@ std::vector<TopAnswer::Cgroup> cgroups_of(const SampleSet& samples, std::size_t 
 std::vector<TopAnswer::Ended> ended_of(const SampleSet& samples) {
   std::vector<TopAnswer::Ended> out;
   for (const Sample& client : samples.family("jetmem_nvmap_ended_client_bytes")) {
-    out.push_back(
-        {std::string(client.label("process")), std::string(client.label("holder")), client.value});
+    out.push_back({std::string(client.label("process")), std::string(client.label("holder")),
+                   client.label("certainty") == "certain", client.value});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
@@ -411,6 +411,7 @@ static void describe(json::Fields& v, TopAnswer::Clientless& clientless) {
 static void describe(json::Fields& v, TopAnswer::Ended& ended) {
   v("process", ended.process);
   v.unless_empty("holder", ended.holder);
+  v("certain", ended.is_certain);
   v("bytes", ended.bytes);
 }
 

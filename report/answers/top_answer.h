@@ -66,7 +66,8 @@ struct TopAnswer {
   // A client that ended while a process that inherited its /dev/nvmap goes on.
   struct Ended {
     std::string process;
-    std::string holder;  // empty: one of several
+    std::string holder;       // empty: one of several
+    bool is_certain = false;  // else it may be the holder
     double bytes = 0;
   };
   // Of a GPU whose driver reports it by client (DRM fdinfo).

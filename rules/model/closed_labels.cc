@@ -53,9 +53,11 @@ Names resources() { return {"memory", "io", "cpu"}; }
 Names stall_kinds() { return {"some", "full"}; }
 Names watermarks() { return {"min", "low", "high"}; }
 Names cma_pages() { return {"included", "excluded"}; }
+Names certainties() { return {"certain", "possible"}; }
 Names trends() { return {"MemAvailable", "NvMapMemUsed", "nvmap_orphans"}; }
 
 constexpr std::array kClosedLabels{
+    ClosedLabel{"jetmem_nvmap_ended_client_bytes", "certainty", certainties},
     ClosedLabel{"jetmem_pressure_stall_ratio", "resource", resources},
     ClosedLabel{"jetmem_pressure_stall_ratio", "kind", stall_kinds},
     ClosedLabel{"jetmem_pressure_stall_ratio", "window",

@@ -125,7 +125,6 @@ TEST_F(NvmapClients, EachObjectOfTheClientIsWhereItBelongs) {
                          {"dup", 9 * kMib},
                          {"fromva", 16 * kMib},
                          {"part", 20 * kMib, 8 * kMib},  // its part is a buffer of its own
-                         {"worker", 11 * kMib},          // of daemonized, which ended
                          {"named", 2 * kMib},
                      });
   // Mapped buffers count once.
@@ -154,6 +153,8 @@ TEST_F(NvmapClients, EachObjectOfTheClientIsWhereItBelongs) {
   ASSERT_EQ(top["nvmap_ended"].size(), 1U);
   EXPECT_EQ(top["nvmap_ended"][0]["process"], "daemonized");
   EXPECT_EQ(top["nvmap_ended"][0]["holder"], "worker");
+  EXPECT_EQ(top["nvmap_ended"][0]["bytes"], 11 * kMib);
+  EXPECT_EQ(top["nvmap_ended"][0]["certain"], false) << "the capture did not compare open files";
 }
 
 TEST_F(NvmapClients, WhatHasNoClientHasItsHolders) {
@@ -223,6 +224,8 @@ TEST_F(NvmapCaptures, OnABoardOfToday) {
                       {"worker", 11 * kMib}});
   EXPECT_EQ(top["nvmap_ended"][0]["process"], "daemonized");
   EXPECT_EQ(top["nvmap_ended"][0]["holder"], "worker");
+  EXPECT_EQ(top["nvmap_ended"][0]["bytes"], 11 * kMib);
+  EXPECT_EQ(top["nvmap_ended"][0]["certain"], false) << "the capture did not compare open files";
   EXPECT_EQ(top["nvmap_ended"][0]["bytes"], 11 * kMib);
   auto metrics = metrics_of("clean");
   EXPECT_EQ(metrics["jetmem_emc_cap_hertz"], 204e6);

@@ -185,9 +185,9 @@ function clientless({nvmap_clientless: all = {}, absent = {}}) {
   return el('p', {class: 'quiet'}, `${parts.join('; ')}.`);
 }
 
-function ended({process, holder, bytes: size}) {
+function ended({process, holder, certain, bytes: size}) {
   const who = holder ? short(holder) : 'a process that inherited /dev/nvmap';
-  return el('p', {class: 'quiet'}, `${short(process)} has ended; ${who} holds its ${bytes(size)}.`);
+  return el('p', {class: 'quiet'}, `${short(process)} has ended; ${who} ${certain ? 'holds' : 'may hold'} its ${bytes(size)}.`);
 }
 
 function ofBuffers({dmabuf: all = {}, absent = {}}) {

@@ -109,7 +109,10 @@ void examine_clientless(const DeviceView& view, Step& step) {
       cause = "A program leaks buffers; it may be " + may + ".";
     }
   } else if (*all.orphaned > 0) {
-    text += "; orphaned (held by drivers, not by processes alone): " + bytes(*all.orphaned);
+    text +=
+        "; orphaned (held by drivers, not by processes alone, or freed by a client that keeps a "
+        "part): " +
+        bytes(*all.orphaned);
   }
   note(step, text + ". A steady amount is normal with cameras.");
   const double machine = view.now.samples.meminfo("MemTotal").value_or(0);
@@ -164,7 +167,8 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
     const std::string holder = printable(ended.label("holder"), 64);
     note(step, printable(ended.label("process"), 64) + " has ended, " +
                    (holder.empty() ? std::string("a process that inherited /dev/nvmap") : holder) +
-                   " holds its " + bytes(ended.value) + ".");
+                   (ended.label("certainty") == "certain" ? " holds its " : " may hold its ") +
+                   bytes(ended.value) + ".");
   }
   note_allocatable(view, step);
   examine_clientless(view, step);

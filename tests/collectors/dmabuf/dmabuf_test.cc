@@ -202,14 +202,16 @@ TEST_F(DmabufTest, WhoHasNvmapOpen) {
   fixture.file("/proc/7/fd/3", "/dev/nvmap\n");
   fixture.file("/proc/7/fd/4", "/dev/nvmap\n");
   comm(8, "camera");
-  fixture.file("/proc/8/fd/3", "/dev/nvmap\n");
+  fixture.file("/proc/8/fd/3", "/dev/nvmap\nfile:\t2\n");
+  fixture.file("/proc/8/fd/4", "/dev/nvmap\nfile:\t1\n");
+  fixture.file("/proc/8/fd/6", "/dev/nvmap\nfile:\t2\n");
   buffer(8, 5, 2, 5000, "nvmap_dmabuf");
   scanned(2);
-  EXPECT_EQ(reading().held.nvmap_openers, (std::vector<NvmapOpener>{{7, "worker"}, {8, "camera"}}));
+  EXPECT_EQ(reading().held.nvmap_openers,
+            (std::vector<NvmapOpener>{{7, "worker", 0}, {8, "camera", 1}, {8, "camera", 2}}));
   EXPECT_EQ(reading().holders.size(), 1U) << "the device is no buffer";
 }
 
-// 5.3 to 5.13.
 TEST_F(DmabufTest, WhatAThreadShowsIsItsProcesss) {
   comm(7, "camera");
   fixture.file("/proc/7/task/9/fdinfo/3", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\tnvmap\n");
@@ -222,6 +224,7 @@ TEST_F(DmabufTest, WhatAThreadShowsIsItsProcesss) {
   EXPECT_EQ(reading().held.nvmap_openers, (std::vector<NvmapOpener>{{7, "camera"}}));
 }
 
+// 5.3 to 5.13.
 TEST_F(DmabufTest, TheInodeMayComeFromARecordOfItsOwn) {
   holder(1, "a", 0, 1000);
   fixture.file("/proc/1/fd/3", "ino:\t77\n");

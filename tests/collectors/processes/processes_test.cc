@@ -381,25 +381,50 @@ TEST_F(ProcessesTest, AClientThatEndedIsItsHeirs) {
                    {"iovmm", "camera", 3842, 70}};
   nvmap.client_pids = {3838, 3842};
   dmabuf.holders_known = dmabuf.holders_whole = true;
-  dmabuf.held.nvmap_openers = {{3841, "worker"}, {3842, "camera"}};
+  // A child of camera has camera's open file.
+  process(3844, "helper", "/", 10);
+  dmabuf.held.nvmap_openers = {{3841, "worker", 1}, {3842, "camera", 2}, {3844, "helper", 2}};
   fixture.readings.set_valid(0, true);
   fixture.readings.set_valid(2, true);
   EXPECT_EQ(value("gpu_bytes", "worker"), 1100);
   EXPECT_EQ(value("gpu_bytes", "camera"), 70);
-  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{holder=worker,process=daemonized}"), 1100);
+  EXPECT_EQ(
+      value("jetmem_nvmap_ended_client_bytes{certainty=certain,holder=worker,process=daemonized}"),
+      1100);
   EXPECT_EQ(absent("gpu_process_unknown"), 0U);
-  // One of two, nobody knows which.
-  process(3843, "other-worker", "/", 10);
-  dmabuf.held.nvmap_openers.push_back({3843, "other-worker"});
+  // Its pid went to another program.
+  process(3838, "bash", "/", 10);
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("gpu_bytes", "worker"), 1100);
+  // Where a living client closed its own, the open file may be that client's.
+  dmabuf.held.nvmap_openers = {{3841, "worker", 1}};
   fixture.readings.set_valid(0, true);
   ASSERT_TRUE(fixture.run());
   EXPECT_EQ(value("gpu_bytes", "worker"), 0);
-  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{holder=,process=daemonized}"), 1100);
+  EXPECT_EQ(
+      value("jetmem_nvmap_ended_client_bytes{certainty=possible,holder=worker,process=daemonized}"),
+      1100);
+  // Open files that cannot be compared.
+  dmabuf.held.nvmap_openers = {{3841, "worker"}, {3842, "camera"}};
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_TRUE(
+      has("jetmem_nvmap_ended_client_bytes{certainty=possible,holder=worker,process=daemonized}"));
+  // One of two, nobody knows which.
+  process(3843, "other-worker", "/", 10);
+  dmabuf.held.nvmap_openers = {{3841, "worker", 1}, {3842, "camera", 2}, {3843, "other-worker", 3}};
+  fixture.readings.set_valid(0, true);
+  ASSERT_TRUE(fixture.run());
+  EXPECT_EQ(value("gpu_bytes", "worker"), 0);
+  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{certainty=certain,holder=,process=daemonized}"),
+            1100);
   EXPECT_EQ(absent("gpu_process_unknown"), 2U);
   // Whom the processes' reading does not show may be alive.
   fixture.file("jetmem:processes denied", "1\n");
   ASSERT_TRUE(fixture.run());
-  EXPECT_FALSE(has("jetmem_nvmap_ended_client_bytes{holder=,process=daemonized}"));
+  EXPECT_FALSE(
+      has("jetmem_nvmap_ended_client_bytes{certainty=certain,holder=,process=daemonized}"));
 }
 
 TEST_F(ProcessesTest, WhoEndedSinceTheTableWasReadKeepsNothing) {
@@ -408,25 +433,28 @@ TEST_F(ProcessesTest, WhoEndedSinceTheTableWasReadKeepsNothing) {
   nvmap.clients = {{"iovmm", "camera", 3838, 1000}, {"iovmm", "gone", 3000, 20}};
   nvmap.client_pids = {3000, 3838};
   dmabuf.holders_known = dmabuf.holders_whole = true;
-  dmabuf.held.nvmap_openers = {{3838, "camera"}, {3841, "worker"}};
+  dmabuf.held.nvmap_openers = {{3838, "camera", 1}, {3841, "worker", 2}};
   fixture.readings.set_valid(0, true);
   fixture.readings.set_valid(2, true);
-  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{holder=worker,process=gone}"), 20);
+  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{certainty=certain,holder=worker,process=gone}"),
+            20);
   // It restarts; the table is still the old one.
   fixture.clear();
   process(3841, "worker", "/", 10);
   process(3900, "camera", "/", 10);
-  dmabuf.held.nvmap_openers = {{3841, "worker"}, {3900, "camera"}};
+  dmabuf.held.nvmap_openers = {{3841, "worker", 2}, {3900, "camera", 3}};
   ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{holder=worker,process=gone}"), 20);
-  EXPECT_FALSE(has("jetmem_nvmap_ended_client_bytes{holder=worker,process=camera}"));
+  EXPECT_EQ(value("jetmem_nvmap_ended_client_bytes{certainty=certain,holder=worker,process=gone}"),
+            20);
+  EXPECT_FALSE(
+      has("jetmem_nvmap_ended_client_bytes{certainty=certain,holder=worker,process=camera}"));
   EXPECT_EQ(value("gpu_bytes", "worker"), 20);
   EXPECT_EQ(value("gpu_bytes", "camera"), 0) << "nobody knows what it has now";
   EXPECT_EQ(absent("gpu_process_unknown"), 1U);
   // The next one tells that its memory stayed.
   fixture.readings.set_valid(0, true);
   ASSERT_TRUE(fixture.run());
-  EXPECT_TRUE(has("jetmem_nvmap_ended_client_bytes{holder=,process=camera}"));
+  EXPECT_TRUE(has("jetmem_nvmap_ended_client_bytes{certainty=certain,holder=,process=camera}"));
 }
 
 TEST_F(ProcessesTest, WhatIsLargeNowIsKnownBeforeItHasASeries) {

@@ -390,7 +390,7 @@ TEST(Doctor, BuffersWithoutAClientHaveTheirHolders) {
   EXPECT_EQ(step.verdict, Verdict::kWarning);
   EXPECT_THAT(step.summary, HasSubstr("argus-like holds 1.5 GiB"));
   EXPECT_THAT(all_of(step),
-              HasSubstr("orphaned (held by drivers, not by processes alone): 512 MiB"));
+              HasSubstr("part): 512 MiB"));
 }
 
 TEST(Doctor, WhereHoldersAreNotKnownTheLikelyAreNamedAsAGuess) {
