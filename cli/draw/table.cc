@@ -34,6 +34,18 @@ int flags_of(Table::Align align, Table::Narrow narrow) {
 constexpr std::size_t kLeastWrapped = 16;
 constexpr std::string_view kGap = "  ";
 
+// Without UTF-8 the library would write each byte of a character as four, "\xef".
+std::string printed_here(const std::string& cell) {
+  if (has_utf8()) return cell;
+  std::string out;
+  for (const char c : cell) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) out += c;
+    if (byte >= 0xc0) out += '?';
+  }
+  return out;
+}
+
 }  // namespace
 
 void Table::column(std::string name, Align align, Narrow narrow) {
@@ -94,7 +106,7 @@ std::string Table::text(const Style& style) const {
             cell += (cell.empty() ? "" : "\n") + part;
         }
       }
-      check(scols_line_set_data(line, i, cell.c_str()) == 0);
+      check(scols_line_set_data(line, i, printed_here(cell).c_str()) == 0);
     }
     if (style.color && !row.color.empty()) {
       check(scols_line_set_color(line, row.color.c_str()) == 0);

@@ -275,6 +275,7 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   const Nanoseconds now = clock_.boot();
   entry.unlisted = unlisted.count;
   entry.status.last_success = now;
+  entry.suspended = suspended();
   entry.is_unwritten = true;
   if (!entry.is_lazy) write(entry);
   readings_.set_valid(i, true);
@@ -387,6 +388,11 @@ void Sampler::drop(Entry& entry, std::size_t i) {
   has_news_ = true;
 }
 
+// Time that the machine spent in suspend. A fast clock has none: its boot clock alone is fast.
+Nanoseconds Sampler::suspended() const {
+  return clock_.speed() > 1 ? Nanoseconds(0) : clock_.boot() - clock_.mono();
+}
+
 void Sampler::finish_eager() {
   const Nanoseconds now = clock_.boot();
   for (std::size_t i = 0; options_.with_timing && i < entries_.size(); ++i) {
@@ -394,8 +400,11 @@ void Sampler::finish_eager() {
     if (entry.status.last_success < Nanoseconds(0) || entry.status.stale) continue;
     Nanoseconds timeout = kStaleAfterIntervals * entry.status.timeout;
     if (entry.status.state == SourceState::kOk) timeout = std::max(timeout, options_.answer_time);
-    if (now - entry.status.last_success <= timeout) continue;
-    drop(entry, i);
+    const Nanoseconds age = now - entry.status.last_success;
+    if (age <= timeout) continue;
+    if (entry.written >= Nanoseconds(0) || entry.is_unwritten) drop(entry, i);
+    // Time in suspend ages the data, but nobody was late for it.
+    if (age - (suspended() - entry.suspended) <= timeout) continue;
     entry.status.stale = true;
     if (on_change_) on_change_(entry.source->info(), entry.status);
   }

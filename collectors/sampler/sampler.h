@@ -116,9 +116,11 @@ class Sampler {
     bool is_unwritten = false;  // the last reading is not in the table yet
     std::size_t unlisted = 0;   // folders, of the last reading
     Nanoseconds written{-1};    // boot clock: of the last reading that is
+    Nanoseconds suspended{0};   // before the last good reading, in this boot
   };
   bool admit_captured(std::size_t i);
   void throttle(Entry& entry, Nanoseconds now);
+  Nanoseconds suspended() const;
   void set_state(Entry& entry, SourceState state, std::string reason);
   void drop(Entry& entry, std::size_t i);
 

@@ -231,7 +231,11 @@ class ThrottleFiles {
     }
     if (!file.ok()) return add_missing(reason_of_errno(file.error), file);
     const auto value = one_u64(file.text);
-    if (!value || (!event->is_count && *value > 1)) return add_missing("malformed", file);
+    // All bits set: the register could not be read.
+    const bool is_unread = event->is_count && value == UINT32_MAX;
+    if (!value || is_unread || (!event->is_count && *value > 1)) {
+      return add_missing(is_unread ? "impossible" : "malformed", file);
+    }
     Throttle::Event& out = out_.events[event->index];
     if (event->is_count ? out.count.has_value() : out.throttles.has_value()) {
       out_.absent.add("duplicate");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/draw/terminal.h"
+
 namespace jetmem {
 namespace {
 
@@ -11,6 +13,13 @@ TEST(Table, WrapsAtBlanksOrBelowTheRow) {
   table.row({"first", "words that are never cut in two"});
   EXPECT_EQ(table.text(30), "NAME   TEXT\nfirst  words that are never\n       cut in two\n");
   EXPECT_EQ(table.text(20), "NAME   TEXT\nfirst\n    words that are\n    never cut in two\n");
+}
+
+TEST(Table, ACharacterTakesOneColumnWithoutUtf8Too) {
+  Table table{{"NAME"}, {"N"}};
+  table.row({"a\xef\xbf\xbd\xef\xbf\xbd", "1"});
+  EXPECT_EQ(table.text(80),
+            has_utf8() ? "NAME  N\na\xef\xbf\xbd\xef\xbf\xbd   1\n" : "NAME  N\na??   1\n");
 }
 
 }  // namespace

@@ -227,6 +227,13 @@ TEST_F(SamplerTest, TimeInSuspendAgesTheData) {
   clock_.suspend(std::chrono::hours(8));
   sampler_->finish_cycle();
   EXPECT_TRUE(std::isnan(value(kFree)));
+  EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 0) << "nobody was late";
+  clock_.advance(seconds(2));
+  sampler_->finish_cycle();
+  EXPECT_EQ(changes_, std::vector<std::string>{"ok"});
+  clock_.advance(seconds(30));
+  sampler_->finish_cycle();
+  EXPECT_EQ(changes_, (std::vector<std::string>{"ok", "stale"})) << "since the resume";
 }
 
 TEST_F(SamplerTest, AbsentHasNoLastValue) {

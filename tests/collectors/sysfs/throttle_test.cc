@@ -193,6 +193,13 @@ TEST_F(ThrottleTest, HostileNames) {
   for (const auto& event : reading().events) EXPECT_EQ(event, Throttle::Event{});
 }
 
+TEST_F(ThrottleTest, ACounterOfAllBitsWasNotRead) {
+  oc("oc1_event_cnt=4294967295 oc2_event_cnt=4294967294");
+  EXPECT_EQ(reading().events[0].count, std::nullopt);
+  EXPECT_EQ(reading().events[1].count, 4294967294U);
+  EXPECT_EQ(absent("impossible"), 1U);
+}
+
 TEST_F(ThrottleTest, BeyondTheBoundsIsCountedNotStored) {
   for (int i = 0; i < 300; ++i) cooling(i, "cpufreq-cpu0", "0\n");
   fixture.file("jetmem:cooling devices omitted", "5\n");
