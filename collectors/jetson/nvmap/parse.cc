@@ -383,6 +383,8 @@ class Collector {
     const auto allocatable = file.ok() ? allocatable_value(file.text) : std::nullopt;
     if (allocatable && *allocatable <= kMostBytes) {
       out_.allocatable_bytes = allocatable;
+    } else if (file.text.starts_with("Error while fetching free size")) {
+      out_.absent.add("unreadable");
     } else {
       take_number(raw.free_size, heap.free, kMostBytes, hex_value);
     }

@@ -20,14 +20,15 @@
 //     doubling (single_open): to read it in pieces spares nothing, so a large one is not read
 //     (nvmap::kMostWalkTime), and the orphans are what of the total no client is charged with.
 //   <heap>/{size,free_size}  of a carve-out: one number in hex ("0x0000000004000000"); free_size
-//     from about L4T 36.
+//     from about L4T 36. Or "Error while fetching free size of IOVMM memory".
 //   iovmm/free_size        from about L4T 36: "Max allocatable IOVMM memory: 3221225472 bytes".
 //   stats/total_memory is not read: memory that a program gave (NVMAP_IOC_FROM_VA) and parts of
 //   other handles are subtracted when freed but never added, so that it falls below zero.
 //   pagepool/page_pool_{available_pages,pages_to_zero}   pages kept in stock, the latter from
 //     about L4T 32 on
-// <heap>: iovmm (pages from everywhere), generic-0, vpr, iram, fsi, ...: whatever folders there
-// are.
+// <heap>: iovmm (pages from everywhere), generic-0, vpr, vpr1, iram, fsi, ...: whatever folders
+// there are. The lines after 36.4 (38, 39) keep both tables; their new column FROM_HUGETLBFS is in
+// allocations and all_allocations only.
 //
 // What reading costs the device: `clients` takes the mutex that a process needs to open nvmap, and
 // for the total, as orphan_handles does, the spinlock that each allocation takes, while it walks

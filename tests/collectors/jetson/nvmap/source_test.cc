@@ -167,6 +167,16 @@ TEST_F(NvmapTest, ATornRowCostsNoOther) {
   EXPECT_EQ(absent("malformed"), 1U);
 }
 
+TEST_F(NvmapTest, WhatTheDriverCouldNotFindOutIsNotMalformed) {
+  heap("iovmm", header() + total(8));
+  heap("vpr1", header() + row("a", 1, 4) + total(4));
+  fixture.file(kRoot + "iovmm/free_size", "Error while fetching free size of IOVMM memory\n");
+  EXPECT_FALSE(has("jetmem_nvmap_allocatable_bytes"));
+  EXPECT_EQ(absent("malformed"), 0U);
+  EXPECT_EQ(absent("unreadable"), 1U);
+  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=vpr1}"), 4096);
+}
+
 TEST_F(NvmapTest, TheTotalIsThatOfAllHeapsOrNone) {
   // nvmap's own count falls below zero when memory that a program gave is freed.
   fixture.file(kRoot + "stats/total_memory", "18446744073583722496\n");
