@@ -12,6 +12,7 @@
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "metrics/series_key.h"
+#include "report/diagnosis/event_fields.h"
 #include "report/diagnosis/format.h"
 #include "report/doctor/top_growth.h"
 #include "report/events/kernel_event_record.h"
@@ -443,6 +444,23 @@ std::vector<EventRecord> firing_alerts(std::vector<EventRecord> changes, std::in
   return changes;
 }
 
+// The log may be a moment older than the first value that it explains.
+void find_alarm(const std::vector<Seen>& events, Heat& heat) {
+  const double around = std::max(heat.step, 60.0);
+  for (const Seen& each : events) {
+    if (each.event->kind != "thermal" || each.time < heat.began - around ||
+        each.time > heat.ended + around) {
+      continue;
+    }
+    const diagnosis::EventFields fields(*each.event);
+    const std::string_view trip = fields.text("trip");
+    if (trip != "critical" && !trip.ends_with("-alert")) continue;
+    heat.alarm = printable(trip, 64);
+    heat.alarm_time = each.time;
+    return;
+  }
+}
+
 }  // namespace
 
 Findings correlate(const DeviceNow& now, Past& past) {
@@ -494,6 +512,7 @@ Findings correlate(const DeviceNow& now, Past& past) {
   out.cma = cma_fall(now, past, out);
   out.smmu = smmu_faults(now, past, out);
   out.heat = heat_of(past, out.now);
+  if (out.heat) find_alarm(out.events, *out.heat);
   return out;
 }
 

@@ -69,6 +69,10 @@ struct Heat {
   std::string peak_zone;  // empty: no zone's temperature is recorded
   double peak = 0;        // the hottest that any zone got meanwhile
   double peak_time = 0;
+  // The first alarm of a temperature in the kernel's log: a short peak lies between two values of
+  // the history. "gpu-throttle-alert", "critical"; empty: none.
+  std::string alarm;
+  double alarm_time = 0;
 };
 
 struct Restart {

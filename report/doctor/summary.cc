@@ -118,6 +118,9 @@ void timeline(const Findings& found, DoctorAnswer& answer) {
       add_time(all, found.heat->rise.from, found.heat->zone + " begins to warm up");
     }
     add_time(all, found.heat->began, "the chip begins to throttle");
+    if (!found.heat->alarm.empty()) {
+      add_time(all, found.heat->alarm_time, "temperature alarm " + found.heat->alarm);
+    }
     if (!found.heat->peak_zone.empty()) {
       add_time(all, found.heat->peak_time,
                found.heat->peak_zone + " is hottest, at " + number(found.heat->peak, 0) + " C");
@@ -465,9 +468,16 @@ std::string heat_sentence(const Heat& heat, std::optional<double> now) {
     out += ", after " + heat.zone + " warmed from " + number(heat.rise.before, 0) + " to " +
            number(heat.rise.after, 0) + " C since " + when(heat.rise.from, heat.rise.step, now);
   } else if (!heat.zone.empty()) {
-    out += ", with " + heat.zone + " at " + number(heat.rise.after, 0) +
-           " C; the history has no warming before that, which points to a power limit or a manual "
-           "setting";
+    out += ", with " + heat.zone + " at " + number(heat.rise.after, 0) + " C";
+    if (heat.alarm.empty()) {
+      out +=
+          "; the history has no warming before that, which points to a power limit or a manual "
+          "setting";
+    }
+  }
+  if (!heat.alarm.empty()) {
+    out += "; the kernel logged the temperature alarm " + heat.alarm + " at " +
+           moment(heat.alarm_time, now);
   }
   if (!heat.peak_zone.empty()) {
     out += std::string("; the peak ") + (heat.is_ongoing ? "so far is " : "was ") +

@@ -301,6 +301,22 @@ TEST_F(DoctorSummary, HeatBeforeThrottling) {
       << answer.conclusion;
 }
 
+// Two seconds of heat lie between two values of the history; the kernel logged them.
+TEST_F(DoctorSummary, AnAlarmOfTheTemperatureIsNoPowerLimit) {
+  const double hot = kMorning - kHour;
+  past_.series("jetmem_throttling", hot - kHour, kMorning, 10,
+               [=](double t) { return t >= hot && t < hot + 10 ? 1 : 0; });
+  past_.series("jetmem_thermal_zone_celsius{index=\"0\",zone=\"gpu-thermal\"}", hot - kHour,
+               kMorning, 10, [](double) { return 47; });
+  EXPECT_THAT(examine(healthy_device(), &past_).conclusion, HasSubstr("points to a power limit"));
+  EventRecord alarm = kernel_event("thermal", "gpu-throttle-alert", hot - 3);
+  alarm.fields = R"({"kind":"thermal","trip":"gpu-throttle-alert","state":1})";
+  past_.event(alarm);
+  const std::string text = examine(healthy_device(), &past_).conclusion;
+  EXPECT_THAT(text, HasSubstr("alarm gpu-throttle-alert at 06:59:57"));
+  EXPECT_THAT(text, Not(HasSubstr("power limit")));
+}
+
 TEST_F(DoctorSummary, TheEarliestCauseComesFirst) {
   leak(12 * kMiB / 60, "python3");
   past_.event(kernel_event("smmu_context_fault", "vi", kMorning - 7.99 * kHour, 5));
