@@ -8,7 +8,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 22> kAlertOrder{
+constexpr std::array<std::string_view, 23> kAlertOrder{
     // Broken hardware and a kernel or data that can no longer be trusted explain everything else.
     "JetmemMemoryErrorUncorrected", "JetmemMemoryErrorsCountedUncorrected", "JetmemMemoryError",
     "JetmemMemoryErrorsCounted", "JetmemBusError", "JetmemKernelOops", "JetmemProbeMismatch",
@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 22> kAlertOrder{
     // Contiguous memory: what was refused before what may be.
     "JetmemDmaAllocationFailing", "JetmemCmaExhausted", "JetmemCmaAllocationFailing",
     "JetmemCmaFragmented", "JetmemCmaFreeLow", "JetmemNvmapCap", "JetmemNvmapCarveoutFull",
-    "JetmemNvmapOrphansGrowing", "JetmemGpuFreeHidden"};
+    "JetmemNvmapCarveoutRefused", "JetmemNvmapOrphansGrowing", "JetmemGpuFreeHidden"};
 
 // A pending critical alert may be over before it fires: what only warns comes after it.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kUrgency{

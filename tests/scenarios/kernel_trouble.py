@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel logs trouble that no metric measures: hardware, DMA memory, drivers, stalls.
 
-One line of each rule of rules/shipped/kernel.yaml, as the drivers print it.
+One line of each rule of rules/shipped/kernel.yaml, and of others, as the drivers print it.
 """
 
 # (level, text, device), one a second from BEGIN on.
@@ -22,6 +22,7 @@ LINES = (
     (0, "watchdog: BUG: soft lockup - CPU#2 stuck for 23s! [kworker/2:1:77]", None),
     (1, "BUG: Bad page state in process python3  pfn:12345", None),
     (3, "tegra-camrtc-capture-vi tegra-capture-vi: uncorr_err: request timed out after 2500 ms", "tegra-capture-vi"),
+    (3, "generic-0: failed to alloc mem of size (2097152)", None),
 )
 
 # What every screen says in second `at`: tests/integration/test_scenario_alerts.py.

@@ -58,6 +58,7 @@ RULES = {
     "JetmemCpuStall": ("kernel-trouble", 42),
     "JetmemKernelOops": ("kernel-trouble", 43),
     "JetmemCameraTimeout": ("kernel-trouble", 44),
+    "JetmemNvmapCarveoutRefused": ("kernel-trouble", 45),
 }
 
 # The last second of a condition that does not hold to the end. What is counted (rate, recent

@@ -172,6 +172,7 @@ CONDITIONS = {
     "JetmemBusError": since("SError detected"),
     "JetmemReservedMemoryFailed": since("OF: reserved mem"),
     "JetmemBounceBufferFull": since("swiotlb buffer is full"),
+    "JetmemNvmapCarveoutRefused": since("generic-0: failed to alloc mem"),
     "JetmemDmaMappingFailing": since("out of I/O virtual memory"),
     "JetmemDriverAllocationFailing": since("SLUB: Unable"),
     "JetmemBufferLeak": since("memory leak !!"),

@@ -11,7 +11,7 @@ namespace jetmem::doctor {
 namespace {
 
 const std::initializer_list<std::string_view> kRefused{
-    "nvmap", "nvbufsurface", "gpu_alloc_failure", "cuda_alloc_failure", "program_alloc_failure"};
+    "nvmap", "nvmap_carveout", "nvbufsurface", "gpu_alloc_failure", "cuda_alloc_failure", "program_alloc_failure"};
 // Buffers without a client, as a share of the machine's memory.
 constexpr double kManyOrphans = 0.1;
 // Available memory of which less than this part is free, as CUDA counts it.
@@ -142,7 +142,7 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
   const Seeing nvml = see(view, step, "nvml");
   const Seeing dmabuf = see(view, step, "dmabuf");
   take_alerts(view, step,
-              {"JetmemNvmapCap", "JetmemNvmapCarveoutFull", "JetmemNvmapOrphansGrowing",
+              {"JetmemNvmapCap", "JetmemNvmapCarveoutFull", "JetmemNvmapCarveoutRefused", "JetmemNvmapOrphansGrowing",
                "JetmemGpuFreeHidden", "JetmemEmcSaturated", "JetmemBufferLeak"});
   std::string stands;
   const auto total = view.value("jetmem_nvmap_total_bytes");

@@ -49,6 +49,19 @@ std::vector<Scenario> device_stories() {
     10m45s  nvmap_carveout_free_ratio{heap=vpr} = 5%    -> inactive
     20m     nvmap_carveout_free_ratio{heap=vpr} = gone  -> inactive)"},
 
+      {.rule = "JetmemNvmapCarveoutRefused",
+       .fires = R"(
+    0s      kernel_recent_events{kind=nvmap_carveout} = 0  -> inactive
+    1m      kernel_recent_events{kind=nvmap_carveout} = 1  -> firing
+    10m45s                                                 -> firing
+    11m     kernel_recent_events{kind=nvmap_carveout} = 0  -> inactive)",
+       .labels = "kind=nvmap_carveout",
+       // What other memory is refused, and a heap that is nearly full.
+       .quiet = R"(
+    0s      kernel_recent_events{kind=nvmap_carveout} = 0; kernel_events_total{kind=nvmap_carveout,origin=system} = 3  -> inactive
+    5m      kernel_recent_events{kind=nvmap} = 4; nvmap_carveout_free_ratio{heap=vpr} = 6%  -> inactive
+    20m     kernel_recent_events{kind=nvmap_carveout} = gone  -> inactive)"},
+
       {.rule = "JetmemEmcSaturated",
        .fires = R"(
     0s      emc_saturation_ratio = 95%   -> pending

@@ -69,7 +69,7 @@ def nvmap(k, w=12, h=9):
         w=w,
         h=h,
         low=0,
-        alerts=["JetmemNvmapOrphansGrowing", "JetmemNvmapCap", "JetmemNvmapCarveoutFull"],
+        alerts=["JetmemNvmapOrphansGrowing", "JetmemNvmapCap", "JetmemNvmapCarveoutFull", "JetmemNvmapCarveoutRefused"],
     )
 
 
