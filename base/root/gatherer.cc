@@ -28,13 +28,22 @@ FileText Gatherer::read(std::string_view path) {
   return out_[out_.size() - 1];
 }
 
-FileText Gatherer::read_ends(std::string_view path, std::size_t head, std::size_t tail) {
+FileText Gatherer::read_ends(std::string_view path, std::size_t head, std::size_t tail,
+                             std::string_view word, std::size_t most) {
   out_.begin(path);
   int error = 0;
   const UniqueFd fd = root_.open_file(path, error);
-  std::string end;  // what came behind `head`, the last of it
+  std::string end;    // what came behind `head`, the last of it
+  std::string lines;  // of it, those with the word
+  std::string line;   // begun
+  int lines_error = 0;
   std::size_t size = 0;
   std::array<char, kChunk> chunk;
+  const auto keep = [&](std::string_view text) {
+    if (text.find(word) == std::string_view::npos || lines_error != 0) return;
+    lines.append(text);
+    if (lines.size() > most) lines_error = FileText::kTooLarge;
+  };
   while (error == 0) {
     // Not pread(): what debugfs has is not always seekable.
     const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
@@ -46,6 +55,22 @@ FileText Gatherer::read_ends(std::string_view path, std::size_t head, std::size_
     out_.buffer().append(piece.substr(0, fits));
     end.append(piece.substr(fits));
     size += piece.size();
+    if (!word.empty()) {
+      // The line that `head` cuts is one of them.
+      line.append(piece);
+      if (size <= head) line.erase(0, line.rfind('\n') + 1);
+      std::size_t done = 0;
+      for (std::size_t at = 0; size > head && (at = line.find('\n', done)) != std::string::npos;
+           done = at + 1) {
+        const bool is_behind = size - line.size() + at + 1 > head;
+        if (is_behind) keep(std::string_view(line).substr(done, at + 1 - done));
+      }
+      line.erase(0, done);
+      if (line.size() > most) {
+        lines_error = FileText::kTooLarge;
+        line.clear();
+      }
+    }
     if (end.size() > tail + 2 * kChunk) end.erase(0, end.size() - tail);
   }
   const bool cut = error == 0 && size > head + tail;
@@ -57,10 +82,12 @@ FileText Gatherer::read_ends(std::string_view path, std::size_t head, std::size_
   end.erase(0, end.size() - tail);
   out_.end(0);
   out_.cut_last_to_lines();
+  const std::size_t record = out_.size() - 1;
   // It begins within a line, or by chance at one: the first newline decides.
   end.erase(0, std::min(end.find('\n'), end.size() - 1) + 1);
   out_.add(end_of(path), end, 0);
-  return out_[out_.size() - 2];
+  if (!word.empty()) out_.add(lines_of(path), lines_error == 0 ? lines : "", lines_error);
+  return out_[record];
 }
 
 FileText Gatherer::read_lines_with(std::string_view path, std::string_view word, std::size_t most) {
@@ -98,6 +125,10 @@ FileText Gatherer::read_lines_with(std::string_view path, std::string_view word,
 }
 
 std::string Gatherer::end_of(std::string_view path) { return "jetmem:end of " + std::string(path); }
+
+std::string Gatherer::lines_of(std::string_view path) {
+  return "jetmem:lines of " + std::string(path);
+}
 
 void Gatherer::note(std::string_view name, std::uint64_t number) {
   out_.add("jetmem:" + std::string(name), std::to_string(number) + "\n", 0);

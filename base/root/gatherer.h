@@ -42,8 +42,15 @@ class Gatherer {
   // As read(), of a file of any size: what is longer than both together is cut to its first `head`
   // bytes, up to the end of a line, and a second record, end_of(path), has the last `tail` bytes,
   // from the beginning of a line. What lies between goes by without being kept.
-  FileText read_ends(std::string_view path, std::size_t head, std::size_t tail);
+  FileText read_ends(std::string_view path, std::size_t head, std::size_t tail) {
+    return read_ends(path, head, tail, {}, 0);
+  }
+  // And a third record where it was cut, lines_of(path), has all lines behind the first part that
+  // have `word` in them: FileText::kTooLarge when those are more than `most` bytes.
+  FileText read_ends(std::string_view path, std::size_t head, std::size_t tail,
+                     std::string_view word, std::size_t most);
   static std::string end_of(std::string_view path);
+  static std::string lines_of(std::string_view path);
   // As read(), of a file of any size: only its lines that have `word` in them.
   // FileText::kTooLarge when those, or one line, are more than `most` bytes.
   FileText read_lines_with(std::string_view path, std::string_view word, std::size_t most);

@@ -70,7 +70,7 @@ class Parser {
   Parser(std::string_view text, Bufinfo& out)
       : lines_(text), out_(out), exporters_(out.exporters), devices_(out.devices) {}
 
-  Result<void> run() {
+  Result<void> run(std::string_view more) {
     std::string_view line;
     do {
       if (!lines_.next(line)) return lines_.malformed("expected 'Dma-buf Objects:'");
@@ -83,6 +83,10 @@ class Parser {
     has_inode_ = line.find("\tino") != std::string_view::npos;
     while (lines_.next(line)) take(line);
     finish_row();
+    Lines rows(more);
+    while (rows.next(line)) {
+      if (const auto row = row_of(line, has_inode_)) take_nvmap(*row);
+    }
     return {};
   }
 
@@ -102,9 +106,7 @@ class Parser {
       out_.row_bytes += row->size;
       out_.largest = std::max(out_.largest, row->size);
       exporters_.add_exporter(row->exporter, row->size);
-      if (row->inode && is_nvmap(row->exporter)) {
-        out_.of_nvmap.push_back({*row->inode, row->size, row->references});
-      }
+      take_nvmap(*row);
       return;
     }
     if (line == kUnlocked && !in_devices_) {
@@ -130,6 +132,11 @@ class Parser {
     if (!total || !rest.empty()) return;
     closed_ = *total == listed_;
     in_devices_ = false;
+  }
+
+  void take_nvmap(const Row& row) {
+    if (!row.inode || !is_nvmap(row.exporter)) return;
+    out_.of_nvmap.push_back({*row.inode, row.size, row.references});
   }
 
   void finish_row() {
@@ -203,12 +210,12 @@ void DmabufShares::add_exporter(std::string_view name, std::uint64_t bytes) {
   add(Bufinfo::kOther, bytes, Bufinfo::kMaxExporters + 1);
 }
 
-Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end,
-                           Bufinfo& out) {
+Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end, Bufinfo& out,
+                           std::string_view more) {
   out.buffers = out.bytes = out.rows = out.row_bytes = out.largest = 0;
   out.devices_unknown = out.unlocked = out.beyond_bound = 0;
   out.of_nvmap.clear();
-  if (auto ok = Parser(text, out).run(); !ok) return ok;
+  if (auto ok = Parser(text, out).run(more); !ok) return ok;
   std::sort(out.of_nvmap.begin(), out.of_nvmap.end(),
             [](const NvmapBuffer& a, const NvmapBuffer& b) { return a.inode < b.inode; });
   return parse_totals(end.value_or(text), out);

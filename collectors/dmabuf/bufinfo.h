@@ -106,8 +106,9 @@ class DmabufShares {
 };
 
 // `text` is the whole file, or its beginning, cut behind a line, and then `end` is what it ends
-// with. Errors: no heading, no total at the end. `out` is reused: its storage, not its content.
-Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end,
-                           Bufinfo& out);
+// with, and `more` has the rows of nvmap's buffers that lie behind the beginning. Errors: no
+// heading, no total at the end. `out` is reused: its storage, not its content.
+Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end, Bufinfo& out,
+                           std::string_view more = {});
 
 }  // namespace jetmem

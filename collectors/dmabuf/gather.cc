@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t kHead = 1U << 20;
 constexpr std::size_t kTail = 4096;
+// Behind the head, of nvmap's buffers only: some 30 000.
+constexpr std::size_t kMaxNvmapRows = 2U << 20;
+constexpr std::string_view kNvmapColumn = "\tnvmap";
 constexpr std::size_t kMaxSysfsBuffers = 8192;
 constexpr std::size_t kMaxProcesses = 32768;
 constexpr std::size_t kMaxDescriptors = 200'000;
@@ -64,7 +67,7 @@ bool is_drm_fdinfo(const FileText& file) {
 // memory and that may hold a buffer alone. Without inodes none is known again.
 bool has_nvmap_buffers(const FileText& bufinfo) {
   return bufinfo.ok() && bufinfo.text.find("\tino") != std::string_view::npos &&
-         bufinfo.text.find("\tnvmap") != std::string_view::npos;
+         bufinfo.text.find(kNvmapColumn) != std::string_view::npos;
 }
 
 std::string nvmap_record(std::uint32_t file) {
@@ -290,7 +293,7 @@ void gather_dmabuf(Gatherer& files) { gather_dmabuf_within(files, kDmabufMostTim
 
 void gather_dmabuf_within(Gatherer& files, std::chrono::nanoseconds most_time) {
   const Moment end = std::chrono::steady_clock::now() + most_time;
-  const FileText bufinfo = files.read_ends(kBufinfoPath, kHead, kTail);
+  const FileText bufinfo = files.read_ends(kBufinfoPath, kHead, kTail, kNvmapColumn, kMaxNvmapRows);
   const bool looks_at_mappings = has_nvmap_buffers(bufinfo);
   if (!bufinfo.ok()) gather_sysfs(files, end);
   HolderWalk(files, end, looks_at_mappings).run();

@@ -14,10 +14,10 @@ inline constexpr std::string_view kDmabufSysfs = "/sys/kernel/dmabuf/buffers";
 // Buffers of the folder above that there was no room for.
 inline constexpr std::string_view kNoteBuffersLeftOut = "jetmem:buffers left out";
 
-// 50 000 buffers make a bufinfo of 9 MB; what lies behind the first MiB is known from the last line
-// only. Each of the others is a few lines of text.
+// 50 000 buffers make a bufinfo of 9 MB; of what lies behind the first MiB the rows of nvmap's
+// buffers are kept, and the last line. Each of the others is a few lines of text.
 inline constexpr ReadLimits kDmabufLimits{
-    .file_bytes = 4096, .total_bytes = 4U << 20, .files = 49152, .names = 65536};
+    .file_bytes = 4096, .total_bytes = 6U << 20, .files = 49152, .names = 65536};
 
 // The bound on the time of all of it; the processes that run longest are looked at first. A
 // deadline of the reader (reader.deadline) that is not well above it makes the source fail instead

@@ -284,15 +284,18 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
 
   static const std::string kEndPath = Gatherer::end_of(kBufinfoPath);
   FileText bufinfo{kBufinfoPath, {}, ENOENT};
+  static const std::string kLinesPath = Gatherer::lines_of(kBufinfoPath);
   std::optional<std::string_view> end;
+  std::optional<std::string_view> more;
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
     const FileText file = snapshot[i];
     if (file.path == kBufinfoPath) bufinfo = file;
     if (file.path == kEndPath) end = file.text;
+    if (file.path == kLinesPath && file.ok()) more = file.text;
   }
   std::optional<Error> failure;
   if (bufinfo.ok()) {
-    if (auto ok = parse_bufinfo(bufinfo.text, end, out.bufinfo); ok) {
+    if (auto ok = parse_bufinfo(bufinfo.text, end, out.bufinfo, more.value_or("")); ok) {
       take_bufinfo(end.has_value(), out);
     } else {
       failure = std::move(ok.error()).within("bufinfo");
@@ -302,7 +305,8 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   int sysfs_error = 0;
   if (!bufinfo.ok() || failure) sysfs_error = take_sysfs(snapshot, out);
   if (!bufinfo.ok() || failure) out.bufinfo.of_nvmap.clear();
-  const bool lists_all = bufinfo.ok() && !failure && out.bufinfo.rows == out.bufinfo.buffers;
+  const bool lists_all =
+      bufinfo.ok() && !failure && (more || out.bufinfo.rows == out.bufinfo.buffers);
   parse_dmabuf_holders(snapshot, out.bufinfo.of_nvmap, lists_all, out.held);
   parse_drm(snapshot, out.drm, out.absent);
   take_holders(out);

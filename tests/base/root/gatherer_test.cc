@@ -63,6 +63,34 @@ TEST_F(GathererTest, OfALargeFileTheEndsAreKeptInWholeLines) {
   EXPECT_EQ(snapshot_.find(Gatherer::end_of("/f")).text, "line 199999\nTotal 200000\n");
 }
 
+TEST_F(GathererTest, OfTheLinesBetweenThoseWithAWordAreKept) {
+  std::string text;
+  std::string odd;
+  for (int i = 0; i < 20000; ++i) {
+    const std::string line = (i % 2 == 0 ? "even " : "odd ") + std::to_string(i) + "\n";
+    text += line;
+    if (i % 2 == 1) odd += line;
+  }
+  file("/f", text);
+  // At each byte of the first lines: a line that is cut is one of those between.
+  for (std::size_t head = 0; head < 40; ++head) {
+    snapshot_.clear();
+    const std::string first(gatherer().read_ends("/f", head, 30, "odd", 1U << 20).text);
+    std::string begin;
+    for (const char* line : {"odd 1\n", "odd 3\n", "odd 5\n"}) {
+      if (first.find(line) != std::string::npos) begin += line;
+    }
+    EXPECT_EQ(begin + std::string(snapshot_.find(Gatherer::lines_of("/f")).text), odd) << head;
+  }
+  snapshot_.clear();
+  gatherer().read_ends("/f", 20, 30, "odd", 1000);
+  EXPECT_EQ(snapshot_.find(Gatherer::lines_of("/f")).error, FileText::kTooLarge);
+  EXPECT_EQ(snapshot_.find(Gatherer::end_of("/f")).error, 0);
+  snapshot_.clear();
+  gatherer().read_ends("/f", text.size(), 30, "odd", 1000);
+  EXPECT_EQ(snapshot_.size(), 1U) << "nothing lies between";
+}
+
 TEST_F(GathererTest, AnEndlessLineLeavesNothing) {
   file("/f", std::string(200000, 'x'));
   EXPECT_EQ(gatherer().read_ends("/f", 20, 30).text, "");

@@ -616,6 +616,26 @@ TEST_F(DmabufTree, ALargeBufinfoIsReadAtItsEnds) {
   EXPECT_EQ(out.bytes, 414720000000U);
   EXPECT_GT(out.bufinfo.rows, 5000U);
   EXPECT_EQ(out.unlisted_buffers, 50000 - out.bufinfo.rows);
+  EXPECT_FALSE(out.held.knows_nvmap) << "too many of nvmap's, too";
+}
+
+TEST_F(DmabufTree, OfALargeBufinfoEachBufferOfNvmapIsKnown) {
+  std::string text("\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n");
+  char row[96];
+  for (int i = 1; i <= 12000; ++i) {
+    std::snprintf(row, sizeof row, "00004096\t00000002\t00080007\t00000001\t%s\t%08d\t<none>\n",
+                  i % 4 == 0 ? "system" : "nvmap", i);
+    text += row + std::string("\tAttached Devices:\n\t15340000.vic\nTotal 1 devices attached\n\n");
+  }
+  dir.write("sys/kernel/debug/dma_buf/bufinfo", text + "\nTotal 12000 objects, 49152000 bytes\n");
+  dir.write("proc/1/comm", "init\n");
+  dir.write("proc/1/maps", "7f0000000000-7f0000001000 rw-s 00000000 00:08 11999   /dmabuf:\n");
+  ASSERT_TRUE(parse());
+  EXPECT_EQ(out.bufinfo.of_nvmap.size(), 9000U);
+  EXPECT_GT(out.unlisted_buffers, 0U);
+  EXPECT_TRUE(out.held.clientless_known());
+  ASSERT_EQ(out.holders.size(), 1U);
+  EXPECT_EQ(out.holders[0].clientless_bytes, 4096U);
 }
 
 TEST_F(DmabufTree, DeniedFoldersAreCounted) {
