@@ -41,6 +41,7 @@ class Collector {
 
   void run() {
     out_.pieces.clear();
+    out_.nvmap_files.clear();
     {
       Refill<DmabufHolder> holders(out_.holders);
       for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i], holders);
@@ -145,7 +146,8 @@ class Collector {
     if (line == kNvmapDevice && take_prefix(text, "/dev/nvmap\n")) {
       std::uint64_t file = 0;
       if (text.ends_with('\n') && take_key(text, "file")) file = one_u64(text).value_or(0);
-      nvmap_files_.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(file, UINT32_MAX)));
+      out_.nvmap_files.push_back(
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(file, UINT32_MAX)));
     } else if (text.empty() || line.size() + 1 != text.size()) {
       ++out_.malformed;
     } else if (line == "anon_inode:dmabuf") {
@@ -169,15 +171,16 @@ class Collector {
   }
 
   void finish_process() {
-    std::sort(nvmap_files_.begin(), nvmap_files_.end());
-    nvmap_files_.erase(std::unique(nvmap_files_.begin(), nvmap_files_.end()), nvmap_files_.end());
-    for (const std::uint32_t file : nvmap_files_) {
+    std::vector<std::uint32_t>& files = out_.nvmap_files;
+    std::sort(files.begin(), files.end());
+    files.erase(std::unique(files.begin(), files.end()), files.end());
+    for (const std::uint32_t file : files) {
       NvmapOpener& opener = openers_.add();
       opener.pid = holder_->pid;
       opener.name = holder_->name;
       opener.file = file;
     }
-    nvmap_files_.clear();
+    files.clear();
   }
 
   const NvmapBuffer* of_nvmap(std::uint64_t inode) const {
@@ -338,7 +341,6 @@ class Collector {
   std::string_view number_;
   bool seen_ = false;
   bool nvmap_ = false;
-  std::vector<std::uint32_t> nvmap_files_;  // of the process at hand
   std::optional<std::uint64_t> size_;
   std::optional<std::uint64_t> inode_;
 };

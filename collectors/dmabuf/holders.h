@@ -153,6 +153,7 @@ struct DmabufHolders {
   std::vector<Piece> pieces;
   std::vector<std::uint32_t> order;
   std::vector<std::uint32_t> ranks;
+  std::vector<std::uint32_t> nvmap_files;  // of a process
 
   bool operator==(const DmabufHolders& other) const;
 };
