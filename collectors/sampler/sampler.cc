@@ -190,7 +190,7 @@ void Sampler::set_enabled(std::size_t i, bool enabled) {
     set_state(entry, SourceState::kPending, {});
   } else {
     drop(entry, i);
-    entry.status.stale = false;
+    entry.status.stale = entry.status.dropped = false;
     entry.status.last_success = Nanoseconds(-1);
     entry.status.skipped.clear();
     set_state(entry, SourceState::kDisabled, "switched off in the settings");
@@ -285,6 +285,7 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
   entry.status.work_time = read_time + (clock_.mono() - begin);
   entry.status.error = Errc::kIo;
   const bool was_stale = std::exchange(entry.status.stale, false);
+  entry.status.dropped = false;
   // Nothing asked before it was read: its program decided.
   const bool was_skipped = !std::exchange(entry.status.skipped, {}).empty();
   if (entry.status.state != SourceState::kOk || was_stale || was_skipped) {
@@ -358,7 +359,7 @@ void Sampler::reject(std::size_t i, Error error) {
   } else {
     // What does not exist, or is not ours to read, has no last value worth keeping.
     drop(entry, i);
-    entry.status.stale = false;
+    entry.status.stale = entry.status.dropped = false;
     entry.status.last_success = Nanoseconds(-1);
   }
   readings_.set_valid(i, false);
@@ -402,7 +403,8 @@ void Sampler::finish_eager() {
     if (entry.status.state == SourceState::kOk) timeout = std::max(timeout, options_.answer_time);
     const Nanoseconds age = now - entry.status.last_success;
     if (age <= timeout) continue;
-    if (entry.written >= Nanoseconds(0) || entry.is_unwritten) drop(entry, i);
+    if (!entry.status.dropped) drop(entry, i);
+    entry.status.dropped = true;
     // Time in suspend ages the data, but nobody was late for it.
     if (age - (suspended() - entry.suspended) <= timeout) continue;
     entry.status.stale = true;

@@ -35,7 +35,9 @@ struct SourceStatus {
   std::string reason;
   // Errc of the reason.
   Errc error = Errc::kIo;
-  // True when the last good reading is older than three intervals: its series are gone.
+  // The last good reading is older than three intervals: its series are gone.
+  bool dropped = false;
+  // And nobody read it in that time, in which the machine was awake.
   bool stale = false;
   // Why the last read was skipped on purpose; empty when it was not.
   std::string skipped;

@@ -164,7 +164,7 @@ void RuleEvaluator::update_blind_sources() {
     }
     // What a board does not have is no blindness; what it had a moment ago is.
     const bool is_blind =
-        status.stale || (status.state == SourceState::kAbsent && was_there_[i]) ||
+        status.dropped || (status.state == SourceState::kAbsent && was_there_[i]) ||
         status.state == SourceState::kFailed || status.state == SourceState::kDenied ||
         status.state == SourceState::kPending || status.state == SourceState::kDisabled;
     std::string& reason = blind_sources_[i];
@@ -173,7 +173,7 @@ void RuleEvaluator::update_blind_sources() {
       continue;
     }
     reason.assign("source ").append(sampler_.info(i).name).append(" is ");
-    reason.append(status.stale ? std::string_view("stale") : state_name(status.state));
+    reason.append(status.dropped ? std::string_view("stale") : state_name(status.state));
   }
 }
 
@@ -206,7 +206,7 @@ bool RuleEvaluator::is_awaited(std::size_t i) const {
   const SourceStatus& status = sampler_.status(i);
   if (clock_.boot() - waits_from_ >= std::min(status.interval + kTimeout, kMost)) return false;
   if (status.state == SourceState::kPending) return !answered_[i];
-  return status.stale && status.state == SourceState::kOk && status.last_success < waits_from_;
+  return status.dropped && status.state == SourceState::kOk && status.last_success < waits_from_;
 }
 
 bool RuleEvaluator::is_awaited(std::string_view metric) const {
@@ -240,7 +240,7 @@ bool RuleEvaluator::awaits_sources() const {
     // A program takes its time.
     if (sampler_.info(i).access == Access::kProgram || !status.skipped.empty()) continue;
     if (status.state == SourceState::kPending) return true;
-    if (status.state == SourceState::kOk && status.stale) return true;
+    if (status.state == SourceState::kOk && status.dropped) return true;
   }
   return false;
 }

@@ -183,7 +183,7 @@ TEST(AlertsOfADaemon, NoAnswerIsReported) {
   EXPECT_EQ(run.err, "jetmem alerts: no daemon answers at " + address +
                          ": No such file or directory; is jetmemd running? See systemctl status "
                          "jetmemd\n");
-  const CommandRun typo = run_command({"alerts", "--daemon", "localhost"});
+  const CommandRun typo = run_command({"alerts", "--daemon", "1.2.3"});
   EXPECT_EQ(typo.status, kExitUsage);
 }
 
