@@ -10,6 +10,7 @@
 
 #include "base/root/known_source.h"
 #include "collectors/cgroups/cgroups.h"
+#include "collectors/cma/source.h"
 #include "collectors/device/boot/source.h"
 #include "collectors/device/source.h"
 #include "collectors/dmabuf/source.h"
@@ -43,10 +44,10 @@ namespace jetmem {
 // dmabuf, whose readings they put beside their own.
 using AllSources =
     std::tuple<MeminfoSource, ZoneinfoSource, BuddyinfoSource, VmstatSource, PressureSource,
-               ZramSource, CmaSource, ThermalSource, ClocksSource, ThrottleSource, PowerSource,
-               EdacSource, DeviceSource, BootSource, KernelLogSource, TegrastatsSource, NvmapSource,
-               NvmlSource, DmabufSource, ProcessesSource, CgroupsSource, TasksSource, ProbeSource,
-               PagetypeinfoSource, AllocinfoSource>;
+               ZramSource, CmaSource, CmaMapSource, ThermalSource, ClocksSource, ThrottleSource,
+               PowerSource, EdacSource, DeviceSource, BootSource, KernelLogSource, TegrastatsSource,
+               NvmapSource, NvmlSource, DmabufSource, ProcessesSource, CgroupsSource, TasksSource,
+               ProbeSource, PagetypeinfoSource, AllocinfoSource>;
 
 // What is known of each source without making one: this is all that jetmem-reader links.
 std::span<const SourceInfo* const> all_source_infos();

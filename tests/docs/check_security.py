@@ -26,6 +26,8 @@ UNITS = {
                                  "ProtectHome=yes", "RuntimeMaxSec=630s"],
     "jetmem-nvml@.service.in": ["User=jetmem-nvml", "CapabilityBoundingSet=", "PrivateNetwork=yes", "ProtectSystem=strict",
                                 "StandardInput=null"],
+    "jetmem-cma-trace.service.in": ["CapabilityBoundingSet=", "PrivateNetwork=yes", "Type=oneshot", "ReadOnlyPaths=/proc /sys",
+                                    "ReadWritePaths=-/sys/kernel/tracing"],
     "jetmem-iomem.service.in": ["CapabilityBoundingSet=CAP_SYS_ADMIN", "PrivateNetwork=yes", "Type=oneshot"],
     "jetmem-reader.socket.in": ["MaxConnections=20"],
     "jetmem-probe.socket.in": ["MaxConnections=1"],

@@ -41,8 +41,8 @@ WORDS = {
     "Type": {"simple", "exec", "forking", "oneshot", "dbus", "notify", "idle"},
 }
 # Numbers, sizes, spans, paths, names, command lines: no version has words of its own for them.
-FREE = set("""AccuracySec After Before CPUQuota CPUWeight Conflicts Description Documentation Environment EnvironmentFile
-    ExecReload ExecStart ExecStartPre Group IOWeight LimitCORE ListenSequentialPacket ListenStream MaxConnections MemoryHigh MemoryLow MemoryMax
+FREE = set("""AccuracySec After Before CPUQuota CPUWeight ConditionPathExists Conflicts Description Documentation Environment EnvironmentFile
+    ExecReload ExecStart ExecStartPre ExecStop Group IOWeight LimitCORE ListenSequentialPacket ListenStream MaxConnections MemoryHigh MemoryLow MemoryMax
     MemorySwapMax Nice OOMScoreAdjust OnActiveSec OnUnitActiveSec ReadOnlyPaths ReadWritePaths RestartSec
     RuntimeDirectory RuntimeDirectoryMode RuntimeMaxSec Slice SocketGroup SocketMode SocketUser StartLimitIntervalSec
     StateDirectory StateDirectoryMode SupplementaryGroups TasksMax TimeoutStartSec TimeoutStopSec UMask UnsetEnvironment User WantedBy Wants

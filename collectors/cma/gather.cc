@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/cma/gather.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/text/text.h"
+#include "collectors/cma/trace.h"
+#include "collectors/processes/group/cgroup.h"
+#include "collectors/sysfs/sysfs_text.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::size_t kMostThreads = 64;
+constexpr int kMostTries = 3;
+constexpr std::string_view kDebugfsCma = "/sys/kernel/debug/cma";
+
+class CmaGather {
+ public:
+  explicit CmaGather(Gatherer& files) : files_(files) {}
+
+  void run() {
+    const std::string instance(kCmaTraceInstance);
+    std::vector<std::string> cpus;
+    const int error = files_.list(instance + "/per_cpu", cpus);
+    if (error != 0 || !files_.read(instance + "/options/pause-on-trace").ok()) {
+      files_.add(instance + "/trace", {}, error);
+      return;
+    }
+    std::erase_if(cpus, [](const std::string& name) { return !name.starts_with("cpu"); });
+    for (const std::string& cpu : cpus) stats_.push_back(instance + "/per_cpu/" + cpu + "/stats");
+    std::vector<std::string> areas;
+    (void)files_.list(kDebugfsCma, areas);
+    if (areas.size() > CmaTrace::kMaxAreas) areas.resize(CmaTrace::kMaxAreas);
+
+    // An event that comes meanwhile is rare, and then the next try is as good.
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      std::vector<std::string> before;
+      for (const std::string& path : stats_) before.emplace_back(take(path));
+      std::string trace(take(instance + "/trace"));
+      std::vector<std::pair<std::string, std::string>> bounds;
+      for (const std::string& area : areas) read_area(area, bounds);
+      std::vector<std::string> after;
+      for (const std::string& path : stats_) after.emplace_back(take(path));
+      if (!is_quiet(before, after) && tries + 1 < kMostTries) continue;
+      for (std::size_t i = 0; i < stats_.size(); ++i) files_.add(stats_[i], before[i]);
+      files_.add(instance + "/trace", trace);
+      for (const auto& [path, text] : bounds) files_.add(path, text);
+      for (std::size_t i = 0; i < stats_.size(); ++i) {
+        files_.add(std::string(kCmaAfter) + stats_[i], after[i]);
+      }
+      const Facts& facts = files_.root().facts();
+      note(kCmaTicks, facts.clock_ticks_per_second);
+      note(kCmaPage, facts.page_size);
+      read_tasks(trace);
+      return;
+    }
+  }
+
+ private:
+  void note(std::string_view name, const std::optional<std::uint64_t>& fact) {
+    if (fact) files_.add(name, std::to_string(*fact) + "\n");
+  }
+
+  // The text of a file, without a record of it.
+  std::string take(const std::string& path) {
+    const FileText file = files_.read(path);
+    std::string text(file.text);
+    files_.forget();
+    return text;
+  }
+
+  // "now ts" differs each time.
+  static bool is_quiet(const std::vector<std::string>& before,
+                       const std::vector<std::string>& after) {
+    const auto counted = [](const std::string& text) {
+      std::string out;
+      Lines lines(text);
+      std::string_view line;
+      while (lines.next(line)) {
+        if (!line.starts_with("now ts")) out.append(line).append("\n");
+      }
+      return out;
+    };
+    return std::equal(before.begin(), before.end(), after.begin(), after.end(),
+                      [&](const auto& a, const auto& b) { return counted(a) == counted(b); });
+  }
+
+  void read_area(const std::string& area, std::vector<std::pair<std::string, std::string>>& out) {
+    const std::string folder = std::string(kDebugfsCma) + "/" + area + "/";
+    const auto add = [&](const std::string& leaf) {
+      const FileText file = files_.read(folder + leaf);
+      if (file.ok()) out.emplace_back(folder + leaf, file.text);
+      files_.forget();
+    };
+    for (const char* leaf : {"count", "order_per_bit", "base_pfn", "bitmap"}) add(leaf);
+    std::vector<std::string> ranges;
+    if (files_.list(folder + "ranges", ranges) != 0) return;
+    for (const std::string& range : ranges) {
+      for (const char* leaf : {"/base_pfn", "/bitmap"}) add("ranges/" + range + leaf);
+    }
+  }
+
+  // Who allocates: the process of each thread.
+  void read_tasks(const std::string& trace) {
+    for (const std::uint32_t thread : allocating_threads(trace, kMostThreads)) {
+      if (!files_.has_room()) return;
+      const std::string folder = "/proc/" + std::to_string(thread);
+      const FileText status = files_.read(folder + "/status");
+      if (!status.ok()) {
+        files_.forget();
+        continue;
+      }
+      std::string pid;
+      Lines lines(status.text);
+      std::string_view line;
+      while (lines.next(line)) {
+        if (take_prefix(line, "Tgid:")) pid = trim(line);
+      }
+      files_.forget();
+      if (!small_number(pid)) continue;
+      files_.add(folder + "/status", "Tgid:\t" + pid + "\n");
+      const std::string comm = take("/proc/" + pid + "/comm");
+      files_.add(folder + "/comm of process", comm);
+      const std::string stat = take(folder + "/stat");
+      files_.add(folder + "/stat", stat);
+      std::string cgroup;
+      append_cgroup_lines(cgroup, take(folder + "/cgroup"));
+      files_.add(folder + "/cgroup", cgroup);
+    }
+  }
+
+  Gatherer& files_;
+  std::vector<std::string> stats_;
+};
+
+}  // namespace
+
+void gather_cma_map(Gatherer& files) { CmaGather(files).run(); }
+
+}  // namespace jetmem

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/cma/source.h"
+
+#include <algorithm>
+#include <array>
+
+#include "collectors/cma/gather.h"
+
+namespace jetmem {
+namespace {
+
+constexpr std::array<std::string_view, 1> kCmaMapPaths{
+    "/sys/kernel/tracing/instances/jetmem/trace_clock"};
+
+constexpr std::uint16_t kAreas = CmaTrace::kMaxAreas;
+// 16 areas of which each is shared by as many names as are shown.
+constexpr std::uint16_t kOwners = 16 * (ShownGroups::kMost + 2);
+
+constexpr std::array kCmaMapMetrics{
+    gauge("jetmem_cma_owner_bytes",
+          "Memory of the contiguous area by the program that allocated it. Programs pass buffers "
+          "on: the one that holds a buffer now may be another. \"before jetmem\": allocated "
+          "before jetmem looked, by whom is unknown.",
+          {"area", "owner"}, kOwners),
+    gauge("jetmem_cma_map_allocations",
+          "Allocations in the contiguous area that jetmem knows one by one.", {"area"}, kAreas),
+    gauge(
+        "jetmem_cma_map_unknown_bytes",
+        "Part of the contiguous area of which jetmem does not know whether it is free: it was not "
+        "allocated or released since jetmem looks, or events were lost. Absent where the area's "
+        "place is unknown (debugfs without cma/*/base_pfn).",
+        {"area"}, kAreas),
+    gauge("jetmem_cma_map_largest_free_run_bytes",
+          "The largest contiguous free part of the area by jetmem's own map. Where the kernel says "
+          "it too (jetmem_cma_largest_free_run_bytes) both are equal. Absent while a part of the "
+          "area is unknown.",
+          {"area"}, kAreas),
+    counter("jetmem_cma_map_losses_total",
+            "Times that jetmem lost track of the areas: the kernel's trace overwrote events before "
+            "they were read, or it was cleared. What was allocated before is then unknown."),
+    counter("jetmem_cma_map_corrected_pages_total",
+            "Pages of which the kernel's own bitmap of the area said something else than jetmem's "
+            "map. Above 0 the map missed something: please report it."),
+    counter("jetmem_cma_map_omitted_total",
+            "Allocations that the map has no room for, beyond 4096 in an area: those pages are "
+            "unknown."),
+};
+consteval const Descriptor& map_metric(std::string_view name) {
+  return find_metric(kCmaMapMetrics, name);
+}
+
+const SystemClock kSystemClock;
+
+}  // namespace
+
+const SourceInfo CmaMapSource::kInfo{
+    .name = "cma_map",
+    .what = "who allocated contiguous memory (CMA), block by block and since when",
+    .paths = kCmaMapPaths,
+    .access = Access::kReader,
+    .interval = std::chrono::seconds(10),
+    .shortest_interval = std::chrono::seconds(1),
+    .grant = "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root: tracefs is root's",
+    .metrics = kCmaMapMetrics,
+    .limits = kCmaMapLimits,
+    .gather = gather_cma_map,
+};
+
+CmaMapSource::CmaMapSource() : CmaMapSource(kSystemClock) {}
+
+Result<void> CmaMapSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  const auto parsed = parse_cma_trace(snapshot, trace_);
+  if (!parsed) {
+    // Where there is no instance any more, the next one counts from 0.
+    if (parsed.error().code == Errc::kAbsent) mapper_.forget(reading_);
+    return parsed;
+  }
+  mapper_.take(trace_, reading_);
+  return {};
+}
+
+void CmaMapSource::write(SampleWriter& out, WriteContext& context) const {
+  const CmaMap& map = reading_;
+  out.put(map_metric("jetmem_cma_map_losses_total"), map.losses);
+  out.put(map_metric("jetmem_cma_map_corrected_pages_total"), map.corrected_pages);
+  out.put(map_metric("jetmem_cma_map_omitted_total"), map.omitted);
+
+  // By name, over all areas, with the pages of each in each area.
+  const std::size_t areas = map.areas.size();
+  std::vector<std::size_t> name_of_owner(map.owners.size());
+  names_.clear();
+  const auto index_of = [&](std::string_view name) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (names_[i].key.command == name) return i;
+    }
+    names_.emplace_back().key.command = name;
+    return names_.size() - 1;
+  };
+  const std::size_t before = index_of(kBefore);
+  for (std::size_t i = 0; i < map.owners.size(); ++i) {
+    const std::string& name = map.owners[i].name;
+    name_of_owner[i] = index_of(name.empty() ? kUnnamed : std::string_view(name));
+  }
+  pages_.assign(names_.size() * areas, 0);
+  std::vector<std::uint64_t> sums(names_.size(), 0);
+  for (std::size_t a = 0; a < areas; ++a) {
+    for (const CmaPiece& piece : map.areas[a].pieces) {
+      if (piece.state == CmaPiece::State::kFree) continue;
+      const std::size_t name =
+          piece.state == CmaPiece::State::kBefore ? before : name_of_owner[piece.owner];
+      pages_[name * areas + a] += piece.pages;
+      sums[name] += piece.pages;
+    }
+  }
+  shown_.update(names_, sums, clock_.mono(), clock_.boot());
+
+  const auto page = context.facts.page_size;
+  if (!page) {
+    context.absent.add("page_size_unknown", areas);
+    return;
+  }
+  const auto bytes = [&](std::uint64_t pages) {
+    return static_cast<double>(pages) * static_cast<double>(*page);
+  };
+  for (std::size_t a = 0; a < areas; ++a) {
+    const CmaMap::Area& area = map.areas[a];
+    const std::string_view name = area.name.empty() ? kUnnamed : std::string_view(area.name);
+    std::uint64_t other = 0;
+    for (std::size_t i = 0; i < names_.size(); ++i) other += pages_[i * areas + a];
+    for (const ShownGroups::Shown& one : shown_.all()) {
+      if (!one.shown) continue;
+      const std::uint64_t pages = pages_[one.group * areas + a];
+      other -= pages;
+      if (pages > 0)
+        out.put(map_metric("jetmem_cma_owner_bytes"), bytes(pages), name, one.key.command);
+    }
+    if (other > 0) {
+      out.put(map_metric("jetmem_cma_owner_bytes"), bytes(other), name, ShownGroups::kOther);
+    }
+    out.put(map_metric("jetmem_cma_map_allocations"), area.taken_pieces, name);
+    if (const auto unknown = area.unknown_pages()) {
+      out.put(map_metric("jetmem_cma_map_unknown_bytes"), bytes(*unknown), name);
+      if (*unknown == 0) {
+        out.put(map_metric("jetmem_cma_map_largest_free_run_bytes"), bytes(area.largest_free_run()),
+                name);
+      }
+    }
+  }
+}
+
+}  // namespace jetmem

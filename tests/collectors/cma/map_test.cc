@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectors/cma/map.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/collectors/cma/cma_kernel.h"
+
+namespace jetmem {
+namespace {
+
+using Thread = CmaKernel::Thread;
+
+// Threads that allocate, pass on, split and release for thousands of steps, and one that looks.
+class Life {
+ public:
+  struct Options {
+    CmaFormat format = CmaFormat::k61;
+    bool with_places = true;
+    bool with_bitmaps = false;
+    bool with_trouble = true;  // overruns, other readers, clears
+    std::size_t areas = 2;
+  };
+
+  Life(const Options& options, unsigned seed)
+      : options_(options), kernel_(options.format, kCpus, 64), rng_(seed) {
+    kernel_.add_area("linux,cma", 0xada00, 1500);
+    if (options.areas > 1) kernel_.add_area("vpr", 0xc0000, 700);
+    for (std::uint32_t i = 0; i < 6; ++i)
+      threads_.push_back({400 + i, "camera-" + std::to_string(i), i % kCpus});
+  }
+
+  void step() {
+    kernel_.pass(1 + below(3'000'000));
+    const unsigned what = below(100);
+    if (what < 40) {
+      allocate();
+    } else if (what < 60) {
+      release();
+    } else if (what < 70) {
+      release_part();
+    } else if (what < 75) {
+      const std::size_t area = below(kernel_.areas.size());
+      kernel_.trace_failure(thread(), area, below(100), 1 + below(80));
+    } else if (what < 82) {
+      release_late();
+    } else if (what < 85) {
+      kernel_.trace_other(thread());
+    } else if (options_.with_trouble && what == 99 && below(4) == 0) {
+      trouble();
+    }
+    if (blocks_.size() > 40) release();
+  }
+
+  // A release that the kernel has done and not yet traced, or the other way round, ends.
+  void finish_late() {
+    if (!late_) return;
+    kernel_.trace_release(late_->by, late_->area, late_->at, late_->pages);
+    late_.reset();
+  }
+
+  void look() {
+    Snapshot snapshot;
+    kernel_.render(snapshot, options_.with_places, options_.with_bitmaps);
+    const auto parsed = parse_cma_trace(snapshot, trace_);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    mapper_.take(trace_, map);
+  }
+
+  // How many pages are known; each of them is what the kernel's bit says.
+  std::uint64_t check() const {
+    std::uint64_t known = 0;
+    for (const CmaMap::Area& area : map.areas) {
+      const auto truth = std::find_if(
+          kernel_.areas.begin(), kernel_.areas.end(),
+          [&](const auto& each) { return each.name == area.name || area.name.empty(); });
+      if (truth == kernel_.areas.end()) continue;
+      std::uint64_t last = 0;
+      for (const CmaPiece& piece : area.pieces) {
+        EXPECT_LE(last, piece.pfn);
+        last = piece.end();
+        for (std::uint64_t pfn = piece.pfn; pfn < piece.end(); ++pfn) {
+          ++known;
+          const std::uint64_t at = pfn - truth->base;
+          if (is_late(area.name, at)) continue;
+          if (truth->taken[at] != (piece.state != CmaPiece::State::kFree)) {
+            ADD_FAILURE() << area.name << " page " << at << ": known as "
+                          << static_cast<int>(piece.state) << ", bit " << truth->taken[at];
+            return known;
+          }
+        }
+      }
+      if (area.is_whole()) {
+        std::uint64_t run = 0;
+        std::uint64_t largest = 0;
+        for (const bool taken : truth->taken)
+          largest = std::max(largest, run = taken ? 0 : run + 1);
+        if (!late_) {
+          EXPECT_EQ(area.largest_free_run(), largest);
+        }
+      }
+    }
+    return known;
+  }
+  // Each page that is known by an event belongs to the thread that took it last.
+  void check_owners() const {
+    for (const Block& block : blocks_) {
+      for (const CmaMap::Area& area : map.areas) {
+        if (area.name != kernel_.areas[block.area].name) continue;
+        const std::uint64_t pfn = kernel_.areas[block.area].base + block.at;
+        for (const CmaPiece& piece : area.pieces) {
+          if (piece.state != CmaPiece::State::kTaken || piece.pfn > pfn || piece.end() <= pfn)
+            continue;
+          EXPECT_EQ(map.owners[piece.owner].comm, block.by.comm);
+        }
+      }
+    }
+  }
+  void forget() {
+    mapper_ = CmaMapper();
+    map = CmaMap();
+  }
+  std::uint64_t all_pages() const {
+    std::uint64_t sum = 0;
+    for (const auto& area : kernel_.areas) sum += area.taken.size();
+    return sum;
+  }
+  unsigned below(std::size_t n) { return static_cast<unsigned>(rng_() % n); }
+
+  CmaMap map;
+
+ private:
+  static constexpr std::size_t kCpus = 3;
+  struct Block {
+    std::size_t area = 0;
+    std::uint64_t at = 0;
+    std::uint64_t pages = 0;
+    Thread by;
+  };
+
+  const Thread& thread() { return threads_[below(threads_.size())]; }
+
+  void allocate() {
+    const std::size_t area = below(kernel_.areas.size());
+    const std::uint64_t pages = 1 + below(90);
+    const Thread& by = thread();
+    const std::int64_t at = kernel_.find(area, pages);
+    if (at < 0) return kernel_.trace_failure(by, area, 0, pages);
+    const Block block{area, static_cast<std::uint64_t>(at), pages, by};
+    kernel_.set(area, block.at, pages, true);
+    kernel_.trace_alloc(by, area, block.at, pages, below(3) == 0 ? "vb2_dc_alloc" : "");
+    blocks_.push_back(block);
+  }
+  Block take_any() {
+    const std::size_t i = below(blocks_.size());
+    const Block block = blocks_[i];
+    blocks_.erase(blocks_.begin() + static_cast<long>(i));
+    return block;
+  }
+  // Whoever holds it last releases it: any thread.
+  void release() {
+    if (blocks_.empty()) return;
+    const Block block = take_any();
+    kernel_.set(block.area, block.at, block.pages, false);
+    kernel_.trace_release(thread(), block.area, block.at, block.pages);
+  }
+  void release_part() {
+    if (blocks_.empty()) return;
+    Block block = take_any();
+    const std::uint64_t begin = below(block.pages);
+    const std::uint64_t pages = 1 + below(block.pages - begin);
+    kernel_.set(block.area, block.at + begin, pages, false);
+    kernel_.trace_release(thread(), block.area, block.at + begin, pages);
+    if (begin > 0) blocks_.push_back({block.area, block.at, begin, block.by});
+    const std::uint64_t rest = block.pages - begin - pages;
+    if (rest > 0) blocks_.push_back({block.area, block.at + begin + pages, rest, block.by});
+  }
+  // The bits are clear, another takes some of them, and only then the release is traced.
+  void release_late() {
+    finish_late();
+    if (blocks_.empty()) return;
+    late_ = take_any();
+    kernel_.set(late_->area, late_->at, late_->pages, false);
+    allocate();
+    if (below(2) == 0) finish_late();
+  }
+  void trouble() {
+    const unsigned what = below(4);
+    if (what == 0) kernel_.consume(below(kCpus), 1 + below(20));
+    if (what == 1) kernel_.clear();
+    if (what == 2) {
+      // Something is lost that was never written.
+      const std::size_t cpu = below(kCpus);
+      release_silently();
+      kernel_.drop(cpu);
+    }
+    // More than a ring holds.
+    for (int i = 0; what == 3 && i < 400; ++i) {
+      allocate();
+      release();
+    }
+  }
+  void release_silently() {
+    if (blocks_.empty()) return;
+    const Block block = take_any();
+    kernel_.set(block.area, block.at, block.pages, false);
+  }
+  bool is_late(const std::string& area, std::uint64_t at) const {
+    return late_ && kernel_.areas[late_->area].name == area && at >= late_->at &&
+           at < late_->at + late_->pages;
+  }
+
+  Options options_;
+  CmaKernel kernel_;
+  std::mt19937 rng_;
+  std::vector<Thread> threads_;
+  std::vector<Block> blocks_;
+  std::optional<Block> late_;
+  CmaTrace trace_;
+  CmaMapper mapper_;
+};
+
+constexpr int kSteps = 10'000;
+constexpr int kFewer = 2'000;
+
+class CmaMapTruth : public testing::TestWithParam<CmaFormat> {};
+
+TEST_P(CmaMapTruth, EqualsTheBitmapOrIsUnknown) {
+  for (const bool with_bitmaps : {false, true}) {
+    const int steps = with_bitmaps ? kFewer : kSteps;
+    Life life({GetParam(), true, with_bitmaps}, with_bitmaps ? 7 : 5);
+    for (int i = 0; i < 300; ++i) life.step();  // jetmem begins in the middle
+    std::uint64_t known = 0;
+    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+      life.step();
+      // Two readings are a second apart, and no release is under way for so long.
+      if (with_bitmaps ? i % 2 == 0 : life.below(5) > 0) life.finish_late();
+      if (life.below(3000) == 0) life.forget();
+      life.look();
+      known += life.check();
+      if (i % 10 == 0) life.check_owners();
+    }
+    life.finish_late();
+    // It is no map that knows nothing.
+    const auto all = static_cast<double>(life.all_pages()) * steps;
+    EXPECT_GT(static_cast<double>(known) / all, with_bitmaps ? 0.95 : 0.3);
+    RecordProperty(with_bitmaps ? "known_with_bitmap" : "known",
+                   std::to_string(static_cast<double>(known) / all));
+    EXPECT_GT(life.map.losses, 0U);
+    if (!with_bitmaps) {
+      EXPECT_EQ(life.map.corrected_pages, 0U);
+    }
+  }
+}
+
+// Without trouble nothing becomes unknown again, and nothing has to be corrected.
+TEST_P(CmaMapTruth, OnAQuietMachineNothingIsLost) {
+  Life life({GetParam(), true, true, false}, 3);
+  life.look();
+  life.look();
+  for (int i = 0; i < kFewer && !testing::Test::HasFailure(); ++i) {
+    life.step();
+    life.finish_late();
+    life.look();
+    EXPECT_EQ(life.check(), life.all_pages());
+  }
+  EXPECT_EQ(life.map.losses, 0U);
+  EXPECT_EQ(life.map.corrected_pages, 0U);
+}
+
+// Looking seldom is as good, as long as the rings hold what came.
+TEST_P(CmaMapTruth, LooksSeldom) {
+  Life life({GetParam(), true, false, false}, 11);
+  life.look();
+  for (int i = 0; i < kSteps && !testing::Test::HasFailure(); ++i) {
+    life.step();
+    if (i % 15 != 0) continue;
+    life.finish_late();
+    life.look();
+    life.check();
+    life.check_owners();
+  }
+  EXPECT_EQ(life.map.losses, 0U);
+}
+
+// Where the area lies is known from nowhere: what events said is known all the same.
+TEST_P(CmaMapTruth, WithoutPlaces) {
+  Life life({GetParam(), false, false, true, 1}, 13);
+  std::uint64_t known = 0;
+  for (int i = 0; i < kFewer && !testing::Test::HasFailure(); ++i) {
+    life.step();
+    life.finish_late();
+    life.look();
+    known += life.check();
+  }
+  EXPECT_GT(known, 0U);
+  ASSERT_EQ(life.map.areas.size(), 1U);
+  EXPECT_FALSE(life.map.areas[0].is_whole());
+  EXPECT_EQ(life.map.areas[0].unknown_pages(), std::nullopt);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, CmaMapTruth,
+                         testing::Values(CmaFormat::k510, CmaFormat::k61, CmaFormat::k612));
+
+}  // namespace
+}  // namespace jetmem
