@@ -19,6 +19,7 @@ struct ViewOptions : Target {
   const View* view = nullptr;
   TopQuery top;
   bool maps = false;
+  bool map = false;
   std::string sort = "total";
 };
 
@@ -77,7 +78,7 @@ Result<Shown> show_top(const DeviceNow& now, const ViewOptions& options) {
 
 Result<Shown> show_cma(const DeviceNow& now, const ViewOptions& options) {
   const CmaAnswer answer = cma_answer(now);
-  return Shown{options.json ? cma_json(answer) : cma_text(answer, terminal_style()),
+  return Shown{options.json ? cma_json(answer) : cma_text(answer, terminal_style(), options.map),
                answer.has_cma.has_value()};
 }
 
@@ -109,10 +110,12 @@ struct View {
 };
 
 constexpr View kViews[] = {
-    {"cma", "Contiguous memory (CMA): used, largest free block, refused requests",
+    {"cma", "Contiguous memory (CMA): used, largest free block, who allocated it, refused requests",
      "As JSON (docs/status.md)",
-     "Areas, largest block and pages come from debugfs and sysfs (source cma), refusals from the "
-     "kernel log.",
+     "Areas, largest block and pages come from debugfs and sysfs (source cma), who allocated what "
+     "from the kernel's trace (source cma_map), refusals from the kernel log. WITHOUT IT is the "
+     "largest free block if all that it allocated were released. Who holds unmovable pages outside "
+     "of CMA areas is unknown: no kernel interface says it.",
      show_cma},
     {"fragmentation", "How contiguous free memory is: free blocks by zone and order",
      "As JSON (docs/status.md)",
@@ -165,6 +168,9 @@ ViewOptions& add_options(const Command& command, const View& view) {
     command.flag("--maps", options.maps,
                  "With --gpu: also every buffer (maps, procrank; needs root); allocations wait "
                  "meanwhile");
+  }
+  if (view.show == show_cma) {
+    command.flag("--map", options.map, "Draw each area, with a letter for each owner");
   }
   command.device();
   command.footer(std::string(kAsksDaemon) + view.footer);

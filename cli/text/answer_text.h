@@ -16,7 +16,8 @@
 
 namespace jetmem {
 
-std::string cma_text(const CmaAnswer& answer, const ScreenStyle& style);
+// `with_map`: each area drawn, with a letter for each owner.
+std::string cma_text(const CmaAnswer& answer, const ScreenStyle& style, bool with_map = false);
 std::string diff_text(const DiffAnswer& answer, std::size_t width);
 std::string fragmentation_text(const FragmentationAnswer& answer, const ScreenStyle& style);
 // Shows the memory of GPU and cameras alone.

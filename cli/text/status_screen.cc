@@ -244,6 +244,10 @@ std::string cma_line(const CmaAnswer& cma, const ScreenStyle& style) {
     line.add(painted(style, fits ? Paint::kGood : Paint::kBad,
                      (fits ? "fits " : "below the needed ") + bytes_text(*area->required_bytes)));
   }
+  if (area->frame_fit_ratio.value_or(1) < 1 && !area->owners.empty()) {
+    const CmaAnswer::Area::Owner& most = area->owners.front();
+    line.add(owner_name(most) + " took " + bytes_text(most.bytes));
+  }
   line.add("area " + area->name);
   if (cma.areas.size() > 1) line.add("+" + counted(cma.areas.size() - 1, "area"));
   return line.text();

@@ -171,6 +171,7 @@ CmaMapper::Ring& CmaMapper::ring_of(std::uint32_t cpu) {
 
 void CmaMapper::take(const CmaTrace& trace, CmaMap& map) {
   map.page_bytes = trace.page_bytes;
+  map.now = trace.now;
   take_bounds(trace, map);
   if (trace.is_unclear) {
     // The next reading begins anew.

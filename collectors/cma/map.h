@@ -86,6 +86,7 @@ struct CmaMap {
   std::vector<Area> areas;
   std::vector<CmaOwner> owners;
   std::optional<std::uint64_t> page_bytes;
+  std::optional<Nanoseconds> now;  // of the reading, boot clock
 
   // Since the source began.
   std::uint64_t losses = 0;           // times that everything became unknown

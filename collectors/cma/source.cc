@@ -9,8 +9,8 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kCmaMapPaths{
-    "/sys/kernel/tracing/instances/jetmem/trace_clock"};
+constexpr std::array<std::string_view, 2> kCmaMapPaths{
+    "/proc/uptime", "/sys/kernel/tracing/instances/jetmem/trace_clock"};
 
 constexpr std::uint16_t kAreas = CmaTrace::kMaxAreas;
 // 16 areas of which each is shared by as many names as are shown.

@@ -339,6 +339,7 @@ Result<void> parse_cma_trace(const Snapshot& snapshot, CmaTrace& out) {
   out.is_unclear = false;
   out.ticks.reset();
   out.page_bytes.reset();
+  out.now.reset();
   const std::string instance(kCmaTraceInstance);
   const auto trace = snapshot.text_of(instance + "/trace");
   if (!trace && trace.error().code == Errc::kAbsent) {
@@ -387,6 +388,10 @@ Result<void> parse_cma_trace(const Snapshot& snapshot, CmaTrace& out) {
         take_bounds(file, path, bounds);
       } else if (path == kCmaTicks) {
         out.ticks = one_u64(file.text);
+      } else if (path == "/proc/uptime") {
+        std::string_view text = file.text;
+        const auto seconds = take_u64(text);
+        if (seconds && *seconds < 1'000'000'000) out.now = std::chrono::seconds(*seconds);
       } else if (path == kCmaPage) {
         out.page_bytes = one_u64(file.text);
       } else if (take_prefix(path, "/proc/")) {

@@ -112,6 +112,7 @@ struct CmaTrace {
   std::vector<CmaBounds> bounds;
   std::optional<std::uint64_t> ticks;  // a second, of CmaTask::start_ticks
   std::optional<std::uint64_t> page_bytes;
+  std::optional<Nanoseconds> now;  // boot clock, of /proc/uptime
   // The text reports lost events, has lines that are no event, or its counters do not fit it.
   bool is_unclear = false;
 };

@@ -22,6 +22,7 @@ namespace jetmem {
 struct PublishedSources {
   std::vector<SourceNow> sources;
   std::vector<Processes::Newcomer> newcomers;  // none where processes are not known
+  std::optional<CmaMap> cma_map;
   bool operator==(const PublishedSources&) const = default;
 };
 

@@ -57,6 +57,41 @@ CmaAnswer::Area area_of(const DeviceNow& now, const std::string& name) {
   return area;
 }
 
+// What jetmem's own map has of the areas, and areas of which only the map knows.
+void add_owners(CmaAnswer& answer, const DeviceNow& now) {
+  const std::string why = now.absence_reason("cma_map", "the kernel traced nothing of this area");
+  if (now.cma_map && now.cma_map->page_bytes) {
+    const CmaMap& map = *now.cma_map;
+    for (const CmaMap::Area& from : map.areas) {
+      const std::string name = from.name.empty() ? "unknown" : printable(from.name, 64);
+      // Folders of debugfs are cut, the events' names are not.
+      auto area =
+          std::find_if(answer.areas.begin(), answer.areas.end(), [&](const CmaAnswer::Area& each) {
+            return each.name == name || (each.name.size() == 11 && name.starts_with(each.name)) ||
+                   (from.name.empty() && answer.areas.size() == 1);
+          });
+      if (area == answer.areas.end()) {
+        if (from.pieces.empty() || answer.areas.size() == CmaAnswer::kMaxAreas) continue;
+        answer.areas.emplace_back().name = name;
+        area = std::prev(answer.areas.end());
+      }
+      const auto page = static_cast<double>(*map.page_bytes);
+      find_owners(map, from, page, *area);
+      if (!area->largest_run_bytes && area->map_largest_run_bytes) {
+        area->largest_run_bytes = area->map_largest_run_bytes;
+        std::erase_if(area->absent, [](const auto& e) { return e.first == "largest_run_bytes"; });
+      }
+      if (!area->bytes && from.pages) area->bytes = static_cast<double>(*from.pages) * page;
+    }
+  }
+  for (CmaAnswer::Area& area : answer.areas) {
+    explain(area.absent, "owners", area.before_bytes, why);
+    if (!area.before_bytes) continue;
+    explain(area.absent, "unknown_bytes", area.unknown_bytes,
+            "where the area lies is not known: debugfs lacks cma/*/base_pfn");
+  }
+}
+
 void add_failures(CmaAnswer& answer, const DeviceNow& now) {
   for (const EventRecord& event : now.events) {
     const bool refused =
@@ -96,6 +131,9 @@ void advise(CmaAnswer& answer) {
     } else {
       full = true;
     }
+    if (std::string restart = restart_advice(area, *area.required_bytes); !restart.empty()) {
+      answer.advice.push_back(std::move(restart));
+    }
   }
   if (fragmented) {
     answer.advice.emplace_back(
@@ -104,8 +142,8 @@ void advise(CmaAnswer& answer) {
   }
   if (full) {
     answer.advice.emplace_back(
-        "Drivers hold nearly all of it: jetmem top lists the holders; stop what is not needed, or "
-        "enlarge the area (cma= on the kernel command line).");
+        "Drivers hold nearly all of it: stop what is not needed, or enlarge the area (cma= on the "
+        "kernel command line).");
   }
   if (small) {
     answer.advice.emplace_back(
@@ -153,6 +191,30 @@ std::string unmet_request(const SampleSet& samples) {
          " reserved: the request was not met";
 }
 
+std::string restart_advice(const CmaAnswer::Area& area, double required_bytes) {
+  if (!area.map_largest_run_bytes) return {};
+  const CmaOwnership::Owner* best = nullptr;
+  for (const CmaOwnership::Owner& owner : area.owners) {
+    if (owner.has_ended || owner.owner.empty()) continue;
+    const double run = owner.largest_run_without_bytes.value_or(0);
+    if (run <= *area.map_largest_run_bytes) continue;
+    // The least that makes the request fit, else what helps most.
+    const auto key = [&](const CmaOwnership::Owner& each) {
+      const double helps = each.largest_run_without_bytes.value_or(0);
+      return helps >= required_bytes ? std::pair(1, -each.bytes) : std::pair(0, helps);
+    };
+    if (best == nullptr || key(owner) > key(*best)) best = &owner;
+  }
+  if (best == nullptr) return {};
+  std::string what = doctor::bytes(best->bytes);
+  if (best->oldest_seconds) what += " for " + doctor::span(*best->oldest_seconds);
+  const std::string pid = best->pid != 0 ? "PID " + std::to_string(best->pid) + ", " : "";
+  const double run = *best->largest_run_without_bytes;
+  return "Restart " + best->owner + " (" + pid + what + "): the largest free block grows from " +
+         doctor::bytes(*area.map_largest_run_bytes) + " to " + doctor::bytes(run) +
+         (run >= required_bytes ? ", and the request fits." : ", which is not enough alone.");
+}
+
 CmaAnswer cma_answer(const DeviceNow& now) {
   CmaAnswer answer;
   answer.from = answer_from(now);
@@ -172,6 +234,7 @@ CmaAnswer cma_answer(const DeviceNow& now) {
     }
   }
   const auto count = samples.value("jetmem_cma_areas");
+  add_owners(answer, now);
   print_whether(answer, now, count);
   if (answer.has_cma.value_or(false) && answer.areas.empty()) {
     explain(answer.absent, "areas", std::nullopt, now.absence_reason("cma"));
@@ -199,6 +262,7 @@ void describe(json::Fields& v, CmaAnswer::Area& area) {
   v("frame_fit_ratio", area.frame_fit_ratio);
   v("pages_allocated", area.pages_allocated);
   v("pages_refused", area.pages_refused);
+  describe_ownership(v, area);
   v.absent(area.absent);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/answers/answer_head.h"
+#include "report/device/cma_ownership.h"
 
 namespace jetmem {
 
@@ -17,7 +18,7 @@ struct CmaAnswer {
   static constexpr std::string_view kSchema = "jetmem-cma/1";
   static constexpr std::size_t kMaxAreas = 64;
 
-  struct Area {
+  struct Area : CmaOwnership {
     std::string name;
     std::optional<double> bytes;
     std::optional<double> used_bytes;       // by drivers
@@ -28,6 +29,7 @@ struct CmaAnswer {
     std::optional<double> frame_fit_ratio;  // largest run by what is wanted
     std::optional<double> pages_allocated;  // since boot
     std::optional<double> pages_refused;
+
     Absences absent;
   };
 
@@ -66,6 +68,9 @@ CmaAnswer cma_answer(const DeviceNow& now);
 // CmaAnswer::reservation
 std::string unmet_request(const SampleSet& samples);
 void describe(json::Fields& v, CmaAnswer::Area& area);
+// "Restart camera-preview (PID 412, 4 MiB for 37 h): the largest free block grows from 36 to 92
+// MiB"; empty where no restart is known to help a request of this size.
+std::string restart_advice(const CmaAnswer::Area& area, double required_bytes);
 std::string cma_json(const CmaAnswer& answer);
 
 }  // namespace jetmem

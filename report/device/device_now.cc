@@ -99,6 +99,7 @@ void describe_now(json::Fields& v, DeviceNow& now, Omit omit) {
   why = omit.events ? "omitted: the answer would be too long; use /api/v1/events" : now.no_events;
   v.unless_empty("no_events", why);
   if (v.reading()) now.no_events = std::move(why);
+  if (!omit.alerts) v("cma_map", now.cma_map);
   auto samples = pairs_of(now.samples);
   std::size_t omitted = samples.size() - std::min(samples.size(), kMaxSamples);
   samples.resize(samples.size() - omitted);

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "history/event_record.h"
 #include "report/alerts/alerts.h"
+#include "report/device/cma_map.h"
 #include "report/device/sample_set.h"
 
 namespace jetmem {
@@ -68,6 +69,7 @@ struct DeviceNow {
   static constexpr std::size_t kMaxEvents = 256;
   std::vector<EventRecord> events;
   std::string no_events;
+  std::optional<CmaMap> cma_map;  // absent: absence_reason("cma_map")
   // What could not be queried: "no daemon answers: ...". May be empty.
   std::vector<std::string> notes;
 

@@ -398,6 +398,8 @@ StatusAnswer status_answer(const DeviceNow& now, History* history) {
   add_memory(answer, now);
   answer.budget = memory_budget(now);
   answer.cma = cma_answer(now);
+  // A status is short: jetmem cma has them.
+  for (CmaAnswer::Area& area : answer.cma.areas) area.blocks.clear();
   answer.fragmentation = fragmentation_answer(now);
   answer.thermal = thermal_answer(now);
   add_gpu(answer, now);

@@ -129,6 +129,7 @@ const DeviceNow& Api::now() {
   if (now_of_.sources) {
     now_.sources = now_of_.sources->sources;
     add_newcomers(now_of_.sources->newcomers, now_.samples);
+    now_.cma_map = now_of_.sources->cma_map;
   }
   now_.alerts.reset();
   now_.no_alerts.clear();

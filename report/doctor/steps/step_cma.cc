@@ -60,8 +60,46 @@ std::string failure_headline(const DeviceView& view, const Counted& refused) {
          "DMA memory: " + counted_text(view, refused) + ".";
 }
 
+const CmaAnswer::Area* find_area(const CmaAnswer& answer, std::string_view name) {
+  for (const CmaAnswer::Area& area : answer.areas) {
+    if (area.name == printable(name, 64)) return &area;
+  }
+  return nullptr;
+}
+
+// Who took the area since when, and what splits what is left of it.
+void note_owners(const DeviceView& view, Step& step, const CmaAnswer::Area& area) {
+  const auto when = [&](const char* word, const std::optional<double>& seconds) {
+    if (!seconds) return std::string();
+    return view.now.wall ? word + moment(*view.now.wall - *seconds, view.now.wall)
+                         : " " + span(*seconds) + " ago";
+  };
+  if (!area.owners.empty()) {
+    const CmaAnswer::Area::Owner& most = area.owners.front();
+    std::string text = owner_name(most) + " allocated " + bytes(most.bytes) + " of " + area.name +
+                       " in " + counted(static_cast<double>(most.blocks), "block", "blocks") +
+                       when(" since ", most.oldest_seconds);
+    if (!most.function.empty()) text += ", through " + most.function;
+    if (most.has_ended) text += "; whoever holds the buffers now is another";
+    note(step, text + ".");
+  }
+  if (area.before_bytes.value_or(0) > 0) {
+    note(step, bytes(*area.before_bytes) + " of " + area.name +
+                   " were allocated before jetmem looked: by whom is unknown.");
+  }
+  if (area.splitter && area.map_largest_run_bytes) {
+    const CmaAnswer::Area::Splitter& block = *area.splitter;
+    note(step, "One block of " + bytes(block.bytes) +
+                   " splits the largest free run: " + owner_name(area.owners[block.owner]) +
+                   " allocated it" + when(" at ", block.age_seconds) + "; without it the run is " +
+                   bytes(block.largest_run_without_bytes) + " instead of " +
+                   bytes(*area.map_largest_run_bytes) + ".");
+  }
+}
+
 // True where the areas themselves could be read.
 bool check_areas(const DeviceView& view, Step& step) {
+  const CmaAnswer answer = cma_answer(view.now);
   const auto& samples = view.now.samples;
   bool any = false;
   for (const Sample& used : samples.family("jetmem_cma_used_ratio")) {
@@ -76,6 +114,10 @@ bool check_areas(const DeviceView& view, Step& step) {
     if (run) text += ", the largest free block is " + bytes(*run);
     if (run && fit && *fit > 0) text += ", a request needs " + bytes(*run / *fit) + " in one block";
     note(step, text + ".");
+    const CmaAnswer::Area* map = find_area(answer, used.label("area"));
+    if (map != nullptr) note_owners(view, step, *map);
+    const std::string restart =
+        map != nullptr && run && fit && *fit > 0 ? restart_advice(*map, *run / *fit) : "";
     if (fit && *fit < 1 && !view.is_judged_by("JetmemCmaFragmented")) {
       found(step, Verdict::kWarning,
             run ? "The largest free CMA block in " + area + " is " + bytes(*run) +
@@ -84,8 +126,9 @@ bool check_areas(const DeviceView& view, Step& step) {
                 : "The largest free CMA block in " + area + " is " + share(*fit) +
                       " of what a frame, or the largest request that failed, needs.",
             {"The area is fragmented by buffers of different sizes or by pinned pages.",
-             "Restart the camera service. For a larger area set cma= on the kernel command line "
-             "and reboot.",
+             restart.empty() ? "Restart the camera service. For a larger area set cma= on the "
+                               "kernel command line and reboot."
+                             : restart,
              "cma-fragmented"});
     }
     if (used.value >= kNearlyTaken && !view.is_judged_by("JetmemCmaExhausted")) {

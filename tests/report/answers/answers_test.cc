@@ -343,6 +343,89 @@ TEST(Cma, ReportsWhyAFrameNoLongerFits) {
   EXPECT_NE(answer.advice[0].find("fragmented"), std::string::npos);
 }
 
+// 4096 pages at 0x1000: gst has a block amid what is free, argus the rest but for a free end.
+DeviceNow with_map() {
+  DeviceNow now = board({{"jetmem_cma_areas", 1},
+                         {"jetmem_cma_area_bytes{area=\"linux,cma\"}", 16 * kMiB},
+                         {"jetmem_cma_largest_free_run_bytes{area=\"linux,cma\"}", 4 * kMiB},
+                         {"jetmem_cma_available_bytes{area=\"linux,cma\"}", 7 * kMiB},
+                         {"jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 0.5}});
+  using State = CmaPiece::State;
+  CmaMap map;
+  map.page_bytes = 4096;
+  map.now = std::chrono::hours(40);
+  map.owners = {{412, "camera", "gst-launch-1.0", 400, "camera.service", "", "vb2_dc_alloc", false},
+                {413, "camera", "gst-launch-1.0", 400, "camera.service", "", "other_alloc", false},
+                {500, "argus", "argus", 500, "", "", "", true}};
+  CmaMap::Area& area = map.areas.emplace_back();
+  area.name = "linux,cma";
+  area.base_pfn = 0x1000;
+  area.pages = 4096;
+  area.pieces = {{0x1000, 1024, State::kFree, 0, {}},
+                 {0x1400, 256, State::kTaken, 0, std::chrono::hours(3)},
+                 {0x1500, 512, State::kFree, 0, {}},
+                 {0x1700, 2000, State::kTaken, 2, std::chrono::hours(39)},
+                 {0x1ed0, 48, State::kTaken, 1, std::chrono::hours(4)},
+                 {0x1f00, 256, State::kFree, 0, {}}};
+  now.cma_map = map;
+  return now;
+}
+
+TEST(Cma, ReportsWhoTookItAndWhatARestartWouldGive) {
+  const CmaAnswer answer = cma_answer(with_map());
+  ASSERT_EQ(answer.areas.size(), 1U);
+  const CmaAnswer::Area& area = answer.areas[0];
+  ASSERT_EQ(area.owners.size(), 2U);
+  EXPECT_EQ(area.owners[0].owner, "argus");
+  EXPECT_TRUE(area.owners[0].has_ended);
+  EXPECT_EQ(area.owners[0].bytes, 2000 * 4096);
+  EXPECT_EQ(area.owners[1].pid, 400U);
+  EXPECT_EQ(area.owners[1].bytes, 304 * 4096);
+  EXPECT_EQ(area.owners[1].blocks, 2U);
+  EXPECT_EQ(area.owners[1].oldest_seconds, 37 * 3600.0);
+  EXPECT_EQ(area.owners[1].function, "vb2_dc_alloc, other_alloc");
+  EXPECT_EQ(area.owners[1].largest_run_without_bytes, 1792 * 4096);
+  EXPECT_EQ(area.map_largest_run_bytes, 1024 * 4096);
+  EXPECT_EQ(area.unknown_bytes, 0);
+  ASSERT_TRUE(area.splitter);
+  EXPECT_EQ(area.splitter->owner, 0U) << "512 + 2000 pages become one";
+  EXPECT_EQ(area.blocks.size(), 3U);
+  EXPECT_EQ(area.blocks[0].offset_bytes, 1024 * 4096);
+  // Who has ended cannot be restarted.
+  ASSERT_FALSE(answer.advice.empty());
+  EXPECT_EQ(answer.advice[0],
+            "Restart gst-launch-1.0 (PID 400, 1.2 MiB for 37 h): the largest free block grows "
+            "from 4 MiB to 7 MiB, which is not enough alone.");
+}
+
+TEST(Cma, AdvisesNothingWhereAPartIsUnknown) {
+  DeviceNow now = with_map();
+  now.cma_map->areas[0].pieces.pop_back();
+  const CmaAnswer answer = cma_answer(now);
+  const CmaAnswer::Area& area = answer.areas[0];
+  EXPECT_EQ(area.unknown_bytes, 256 * 4096);
+  EXPECT_FALSE(area.map_largest_run_bytes);
+  EXPECT_FALSE(area.splitter);
+  EXPECT_FALSE(area.owners[0].largest_run_without_bytes);
+  EXPECT_EQ(area.blocks.back().state, CmaAnswer::Area::BlockState::kUnknown);
+  for (const std::string& advice : answer.advice)
+    EXPECT_EQ(advice.find("Restart gst"), std::string::npos);
+}
+
+TEST(Cma, TheMapGoesOverTheWire) {
+  const DeviceNow now = with_map();
+  const auto read = parse_device_now(device_now_json(now));
+  ASSERT_TRUE(read);
+  ASSERT_TRUE(read->cma_map);
+  EXPECT_EQ(*read->cma_map, *now.cma_map);
+  // What is no map is none.
+  DeviceNow bad = with_map();
+  bad.cma_map->areas[0].pieces[1].owner = 7;
+  const auto refused = parse_device_now(device_now_json(bad));
+  ASSERT_TRUE(refused);
+  EXPECT_TRUE(refused->cma_map->areas[0].pieces.empty());
+}
+
 TEST(Fragmentation, SortsOrdersAndUsesThePageSize) {
   Series series;
   for (const int order : {0, 2, 10}) {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who took a contiguous area, of jetmem's own map of it (collectors/cma/map.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectors/cma/map.h"
+#include "report/json/fields.h"
+
+namespace jetmem {
+
+struct CmaOwnership {
+  // By jetmem's own map of the area (source cma_map): who allocated what is taken, the most
+  // first. Whoever holds a buffer now may be another.
+  struct Owner {
+    std::string owner;         // the program; empty: the kernel has not kept its name
+    std::uint64_t pid = 0;     // 0: not known
+    std::uint64_t thread = 0;  // where the process is not known
+    std::string unit;
+    std::string container;
+    std::string function;  // of the driver
+    bool has_ended = false;
+    double bytes = 0;
+    std::uint64_t blocks = 0;
+    std::optional<double> oldest_seconds;  // ago
+    std::optional<double> newest_seconds;
+    // The largest free run, were all that it allocated released; absent where a part is unknown.
+    std::optional<double> largest_run_without_bytes;
+  };
+  static constexpr std::size_t kMaxOwners = 64;
+  std::vector<Owner> owners;  // the last of kMaxOwners stands for all that are left, as "other"
+  // The one block without which the largest free run grows most.
+  struct Splitter {
+    std::uint64_t owner = 0;  // its index
+    double bytes = 0;
+    std::optional<double> age_seconds;
+    double largest_run_without_bytes = 0;
+  };
+  std::optional<Splitter> splitter;
+  std::optional<double> before_bytes;   // allocated before jetmem looked, by whom is not known
+  std::optional<double> unknown_bytes;  // free or not: not known; no key: nor how much that is
+  std::optional<double> map_largest_run_bytes;  // absent where a part is unknown
+  // The area from its beginning to its end; what lies between is free, or unknown where the
+  // area's place is.
+  enum class BlockState : std::uint8_t { kTaken, kBefore, kUnknown };
+  struct Block {
+    double offset_bytes = 0;
+    double bytes = 0;
+    BlockState state = BlockState::kTaken;
+    std::uint64_t owner = 0;  // of kTaken: its index
+    std::optional<double> age_seconds;
+  };
+  std::vector<Block> blocks;
+};
+
+void find_owners(const CmaMap& map, const CmaMap::Area& area, double page_bytes, CmaOwnership& out);
+// "camera-preview (PID 412, camera.service)"
+std::string owner_name(const CmaOwnership::Owner& owner);
+// Its fields, within those of what has it.
+void describe_ownership(json::Fields& v, CmaOwnership& area);
+
+}  // namespace jetmem
