@@ -73,10 +73,18 @@ class Area:
         return None
 
     def release(self, owner):
-        """What an owner has is given back; says how many pages that were."""
-        gone = sum(end - begin for begin, end, who in self._taken if who == owner)
+        """What an owner has is given back; returns the ranges."""
+        gone = [(begin, end) for begin, end, who in self._taken if who == owner]
         self._taken = [entry for entry in self._taken if entry[2] != owner]
         return gone
+
+    def bitmap(self):
+        """As debugfs prints it: words of 32 pages each."""
+        bits = 0
+        for begin, end, _ in self._taken:
+            bits |= (1 << end) - (1 << begin)
+        words = range(0, -(-self.count // 64) * 64, 32)
+        return " ".join(str(bits >> at & 0xffffffff) for at in words) + "\n"
 
     def owners(self):
         return {owner for _, _, owner in self._taken}

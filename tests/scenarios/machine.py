@@ -11,6 +11,7 @@ import math
 import random
 
 import cma
+import cma_trace
 import free_lists
 from devices import Devices
 from kernel_log import KernelLog
@@ -49,6 +50,9 @@ class Machine:
         self.swap_total, self.swap_free = (self.files.mem[k] // self.kb(1) for k in ("SwapTotal", "SwapFree"))
         self.areas = cma.areas_of(tree)
         self.cma = self.areas[0] if self.areas else None
+        self.cma_trace = cma_trace.Trace(tree, facts["captured_at"] - facts["boot_time"])
+        # Who allocates for an owner, where a story says it: name and PID, and the driver's function.
+        self.cma_tasks = {}
         self.devices = Devices(tree, self)
         self.meters = Meters(tree, self)
         self.tegrastats = Tegrastats(tree, self, self.devices)
@@ -337,12 +341,15 @@ class Machine:
         """What a driver asks of the area; False and two lines of log when it is not to be had."""
         area, zone = self.cma, next(z for z in self.zones if self.blocks[z].get("CMA"))
         spare = area.count - area.used
-        if area.alloc(pages, owner) is None:
+        begin = area.alloc(pages, owner)
+        if begin is None:
             self._called("fail", pages)
             self.log.print(3, f"cma: cma_alloc: {area.name}: alloc failed, req-size: {pages} pages, ret: -12")
             self.log.print(6, "cma: " + area.available())
             return False
         self._called("success", pages)
+        if owner in self.cma_tasks:
+            self.cma_trace.alloc(area, begin, pages, *self.cma_tasks[owner])
         # Programs had borrowed a part of these pages: it is moved elsewhere.
         counts = self.free[zone]["CMA"]
         free = math.ceil(pages * free_lists.pages(counts) / spare)
@@ -365,9 +372,12 @@ class Machine:
     def cma_release(self, owner):
         """What the owner had is free again, in the blocks that the allocator merges it to."""
         before = self.cma.free_runs()
-        n = self.cma.release(owner)
+        ranges = self.cma.release(owner)
+        n = sum(end - begin for begin, end in ranges)
         if not n:
             return
+        for begin, end in ranges:
+            self.cma_trace.release(self.cma, begin, end - begin, ("kworker/3:1", 88))
         zone = next(z for z in self.zones if self.blocks[z].get("CMA"))
         counts = self.free[zone]["CMA"]
         taken = sorted(set(before))
@@ -386,6 +396,17 @@ class Machine:
         free_lists.cap(counts, max(0, self.cma.largest_run.bit_length() - 1))
 
     # -------------------------------------------------------------------------- for the stories
+
+    def task(self, name):
+        """A program's name and PID: those of the fixture's process, whose thread it is then."""
+        for path in self.tree.glob("/proc/[0-9]*/comm"):
+            if self.tree.text(path) == name + "\n":
+                folder, pid = path.rsplit("/", 1)[0], int(path.split("/")[2])
+                zeros = " ".join("0" for _ in range(17))
+                self.tree.set(f"{folder}/status", f"Name:\t{name}\nTgid:\t{pid}\n")
+                self.tree.set(f"{folder}/stat", f"{pid} ({name}) S 1 {zeros} {pid} 0 0\n")
+                return name, pid
+        return name, 900 + len(self.cma_tasks)
 
     def quiet(self, seconds):
         """Nothing new happens for so long."""
@@ -415,6 +436,7 @@ class Machine:
         """A second goes by: what any machine does, and all files, unless nobody is to see them."""
         self.second += seconds
         self.log.at(self.second)
+        self.cma_trace.at(self.second)
         v, some = self.vm, self.rng.randrange
         for zone in self.zones:
             self._allocated(zone, some(300, 900))
@@ -446,6 +468,10 @@ class Machine:
             path = f"/sys/kernel/debug/cma/{area.folder}"
             self.tree.set(f"{path}/used", f"{area.used}\n")
             self.tree.set(f"{path}/maxchunk", f"{area.largest_run}\n")
+            if self.cma_tasks:
+                self.tree.set(f"{path}/bitmap", area.bitmap())
+        if self.cma_tasks:
+            self.cma_trace.render()
         self.devices.render()
         self.tegrastats.render()
 

@@ -214,6 +214,11 @@ class EverySecond(Played):
         self.assertGreater(lines.count("req-size: 3038 pages"), 5)
         listed = re.findall(r"number of available pages: (\S+)=> (\d+) free of 65536 total pages", lines)
         self.assertEqual(len(listed), failures)
+        # jetmem's trace, and the kernel's own bitmap beside it.
+        trace = (root / "sys/kernel/tracing/instances/jetmem/trace").read_text()
+        self.assertIn("cma_alloc_finish: name=linux,cma ", trace)
+        words = [int(word) for word in (root / area / "bitmap").read_text().split()]
+        self.assertEqual(sum(bin(word).count("1") for word in words), figure(root, f"{area}/used"))
         for runs, total in listed:
             sizes = [int(run.split("@")[0]) for run in runs.split("+")]
             self.assertEqual(sum(sizes), int(total))

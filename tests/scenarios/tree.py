@@ -53,6 +53,7 @@ class Tree:
         for path in sorted(self._changed):
             file = self._file(path)
             temporary = file.with_name(f".{file.name}.new")
+            file.parent.mkdir(parents=True, exist_ok=True)
             temporary.write_text(self._texts[path])
             os.rename(temporary, file)
         self._changed.clear()
