@@ -100,6 +100,10 @@ class ContiguousMemory(Incident):
         self.is_in_trouble()
         self.shows("verdict", r"(?i)CMA|contiguous")
         self.shows("doctor", r"(?i)linux,cma")
+        self.shows("cma", r"gst-launch-1.0 \(PID \d+")
+        strip = "document.querySelector('#cma svg.cma-strip')"
+        self.assertGreater(tab.js(f"{strip}.querySelectorAll('rect title').length"), 10)
+        self.assertIn("allocated by gst-launch-1.0", tab.js(f"[...{strip}.querySelectorAll('title')].map((t) => t.textContent).join()"))
         jt.wait_for("the doctor's conclusion", lambda: pt.wording(pt.ask(self.story, "doctor")["conclusion"]) in pt.wording(
             tab.text("#doctor")), WHILE)
         self.shows("alerts", r"JetmemCma(Fragmented|AllocationFailing)")

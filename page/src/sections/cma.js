@@ -11,6 +11,8 @@ import {fill, unavailable} from '../section.js';
 import {table} from '../table.js';
 import {named, short, words} from '../text.js';
 
+import {owners} from './cma_owners.js';
+
 export const cma = {
   id: 'cma',
   title: 'Contiguous memory (CMA)',
@@ -66,6 +68,7 @@ function draw(answer) {
     ]),
     (answer.advice ?? []).map((each) => el('p', {class: 'remark'}, short(each, 600))),
     areas.length > 0 ? table('Contiguous memory areas', COLUMNS, areas) : null,
+    areas.map(owners),
     left(answer.areas_omitted, 'areas'),
     reasons(areas),
     absences(absent, ['total_bytes', 'free_bytes', 'calls_failed', 'has_cma', 'failures']),

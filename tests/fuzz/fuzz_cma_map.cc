@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever a trace says: what is known of an area is in order, within it, and has an owner.
+#include "collectors/cma/map.h"
+#include "tests/fuzz/snapshot_input.h"
+
+namespace {
+
+constexpr std::string_view kPaths[] = {
+    "/sys/kernel/tracing/instances/jetmem/trace",
+    "/sys/kernel/tracing/instances/jetmem/per_cpu/cpu0/stats",
+    "/sys/kernel/tracing/instances/jetmem/per_cpu/cpu1/stats",
+    "jetmem:after /sys/kernel/tracing/instances/jetmem/per_cpu/cpu0/stats",
+    "/sys/kernel/debug/cma/*/base_pfn",
+    "/sys/kernel/debug/cma/*/count",
+    "/sys/kernel/debug/cma/*/order_per_bit",
+    "/sys/kernel/debug/cma/*/bitmap",
+    "/proc/7/status",
+    "/proc/7/stat",
+    "/proc/7/comm of process",
+    "/proc/7/cgroup",
+    jetmem::kCmaTicks,
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  jetmem::CmaTrace trace;
+  jetmem::CmaMapper mapper;
+  jetmem::CmaMap map;
+  // Readings are separated by two NUL bytes.
+  for (std::size_t at = 0; at < input.size();) {
+    const std::size_t end = std::min(input.find(std::string_view("\0\0", 2), at), input.size());
+    jetmem::Snapshot snapshot = jetmem::snapshot_of(input.substr(at, end - at), kPaths);
+    at = end + 2;
+    snapshot.add("/sys/kernel/tracing/instances/jetmem/options/pause-on-trace", "0\n", 0);
+    snapshot.add("/sys/kernel/tracing/instances/jetmem/trace_clock", "[boot]\n", 0);
+    if (!jetmem::parse_cma_trace(snapshot, trace)) continue;
+    mapper.take(trace, map);
+    for (const jetmem::CmaMap::Area& area : map.areas) {
+      std::uint64_t last = area.base_pfn.value_or(0);
+      for (const jetmem::CmaPiece& piece : area.pieces) {
+        if (piece.pfn < last || piece.pages == 0) __builtin_trap();
+        last = piece.end();
+        if (piece.state != jetmem::CmaPiece::State::kTaken) continue;
+        if (piece.owner >= map.owners.size()) __builtin_trap();
+      }
+      if (area.pages && last > *area.base_pfn + *area.pages) __builtin_trap();
+      if (area.taken_pieces > jetmem::CmaMap::kMaxAllocations) __builtin_trap();
+      (void)area.largest_free_run();
+    }
+  }
+  return 0;
+}
