@@ -38,6 +38,7 @@ auto first_behind(std::vector<CmaPiece>& pieces, std::uint64_t pfn) {
 // Takes [begin, end) out of the pieces, and calls was(part) for what lay in it.
 template <class Was>
 void cut(std::vector<CmaPiece>& pieces, std::uint64_t begin, std::uint64_t end, Was was) {
+  if (begin >= end) return;
   const auto first = first_behind(pieces, begin);
   auto last = first;
   std::optional<CmaPiece> head;
@@ -257,24 +258,30 @@ std::optional<std::size_t> CmaMapper::area_of(const CmaEvent& event, CmaMap& map
     return area.base_pfn && event.pfn >= *area.base_pfn &&
            event.pfn + event.pages <= *area.base_pfn + *area.pages;
   };
+  bool is_placeless = true;
+  bool is_outside = false;
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < map.areas.size() && !found; ++i) {
     CmaMap::Area& area = map.areas[i];
-    if (event.area.empty() ? holds(area) : is_same_area(area.name, event.area)) found = i;
+    is_placeless = is_placeless && !area.base_pfn;
+    // A name that was cut may be another area's.
+    const bool is_named = event.area.empty() || is_same_area(area.name, event.area);
+    if (!is_named) continue;
+    const bool is_certain = event.area.empty() ? holds(area) : !area.base_pfn || holds(area);
+    if (is_certain) found = i;
+    is_outside = is_outside || (!is_certain && area.name == event.area);
   }
-  const bool is_placeless = std::none_of(map.areas.begin(), map.areas.end(), [](const auto& area) {
-    return area.base_pfn.has_value();
-  });
+  if (is_outside && !found) return std::nullopt;
+  // Without a name and a place it is the only area's, or that of all which have none.
   for (std::size_t i = 0; event.area.empty() && is_placeless && i < map.areas.size() && !found;
        ++i) {
     if (map.areas.size() == 1 || map.areas[i].name.empty()) found = i;
   }
   if (found) {
-    CmaMap::Area& area = map.areas[*found];
-    if (area.base_pfn && !holds(area)) return std::nullopt;
-    if (!event.area.empty()) area.name = event.area;
+    if (!event.area.empty()) map.areas[*found].name = event.area;
     return found;
   }
+  if (event.area.empty() && !is_placeless) return std::nullopt;
   if (map.areas.size() == CmaTrace::kMaxAreas) return std::nullopt;
   map.areas.emplace_back().name = event.area;
   sides_.resize(map.areas.size());

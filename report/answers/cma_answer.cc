@@ -198,10 +198,9 @@ std::string restart_advice(const CmaAnswer::Area& area, double required_bytes) {
     if (owner.has_ended || owner.owner.empty()) continue;
     const double run = owner.largest_run_without_bytes.value_or(0);
     if (run <= *area.map_largest_run_bytes) continue;
-    // The least that makes the request fit, else what helps most.
-    const auto key = [&](const CmaOwnership::Owner& each) {
-      const double helps = each.largest_run_without_bytes.value_or(0);
-      return helps >= required_bytes ? std::pair(1, -each.bytes) : std::pair(0, helps);
+    // What helps most; of what helps alike, the least.
+    const auto key = [](const CmaOwnership::Owner& each) {
+      return std::pair(each.largest_run_without_bytes.value_or(0), -each.bytes);
     };
     if (best == nullptr || key(owner) > key(*best)) best = &owner;
   }
