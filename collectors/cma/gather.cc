@@ -109,10 +109,7 @@ class CmaGather {
       if (!files_.has_room()) return;
       const std::string folder = "/proc/" + std::to_string(thread);
       const FileText status = files_.read(folder + "/status");
-      if (!status.ok()) {
-        files_.forget();
-        continue;
-      }
+      if (!status.ok()) continue;
       std::string pid;
       Lines lines(status.text);
       std::string_view line;

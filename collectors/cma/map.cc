@@ -402,25 +402,31 @@ void CmaMapper::drop_owners(CmaMap& map) {
 // Whose process a thread is, while it is there, and if it is not another that has its number by
 // now.
 void CmaMapper::take_tasks(const CmaTrace& trace, CmaMap& map) {
-  if (trace.ticks.value_or(0) == 0) return;
+  std::vector<std::optional<Nanoseconds>> first(map.owners.size());
+  for (const CmaMap::Area& area : map.areas) {
+    for (const CmaPiece& piece : area.pieces) {
+      if (piece.state != State::kTaken || !piece.at) continue;
+      auto& at = first[piece.owner];
+      if (!at || *piece.at < *at) at = piece.at;
+    }
+  }
   for (std::size_t i = 0; i < map.owners.size(); ++i) {
     CmaOwner& owner = map.owners[i];
-    if (owner.pid != 0) continue;
     const auto task = std::find_if(trace.tasks.begin(), trace.tasks.end(),
                                    [&](const CmaTask& t) { return t.thread == owner.thread; });
-    if (task == trace.tasks.end() || task->pid == 0 || task->name.empty()) continue;
-    const double seconds =
-        static_cast<double>(task->start_ticks) / static_cast<double>(*trace.ticks);
-    const auto start =
-        std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(seconds));
-    bool began_before = true;
-    for (const CmaMap::Area& area : map.areas) {
-      for (const CmaPiece& piece : area.pieces) {
-        if (piece.state != State::kTaken || piece.owner != i) continue;
-        began_before = began_before && piece.at && start <= *piece.at + kTick;
-      }
+    if (task == trace.tasks.end() || owner.has_ended) continue;
+    std::optional<Nanoseconds> start;
+    if (trace.ticks.value_or(0) > 0) {
+      const auto ticks = static_cast<double>(*trace.ticks);
+      start = std::chrono::duration_cast<Nanoseconds>(
+          std::chrono::duration<double>(static_cast<double>(task->start_ticks) / ticks));
     }
-    if (!began_before) continue;
+    const bool is_another = start && first[i] && *start > *first[i] + kTick;
+    // The end of a thread is not that of its process.
+    if (task->has_ended || is_another)
+      owner.has_ended = owner.pid == 0 || owner.pid == owner.thread;
+    const bool is_certain = !task->has_ended && start && first[i] && !is_another;
+    if (owner.pid != 0 || !is_certain || task->pid == 0 || task->name.empty()) continue;
     owner.pid = task->pid;
     owner.name = printable(task->name, kMaxLabelBytes);
     owner.unit = printable(task->unit, kMaxLabelBytes);

@@ -56,8 +56,9 @@ struct CmaOwner {
   std::uint32_t pid = 0;  // of the process; 0: not found
   std::string unit;
   std::string container;
-  std::string function;    // of the driver, where the kernel traces stacks
-  bool has_ended = false;  // the process; false also where that is not known
+  std::string function;  // of the driver, where the kernel traces stacks
+  // The process, or, where pid is 0, the thread. False also where that is not known.
+  bool has_ended = false;
 
   bool operator==(const CmaOwner&) const = default;
 };

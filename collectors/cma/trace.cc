@@ -268,7 +268,7 @@ void check_bounds(CmaBounds& area) {
 // name of its process.
 void take_task(const FileText& file, std::string_view path, Refill<CmaTask>& tasks) {
   const std::size_t slash = path.find('/');
-  if (slash == std::string_view::npos || !file.ok()) return;
+  if (slash == std::string_view::npos) return;
   const auto thread = small_number(path.substr(0, slash));
   const std::string_view leaf = path.substr(slash + 1);
   if (!thread) return;
@@ -277,7 +277,9 @@ void take_task(const FileText& file, std::string_view path, Refill<CmaTask>& tas
     task = &tasks.add();
     task->thread = *thread;
   }
-  if (leaf == "status") {
+  if (!file.ok()) {
+    task->has_ended = task->has_ended || is_gone(file.error);
+  } else if (leaf == "status") {
     Lines lines(file.text);
     std::string_view line;
     while (lines.next(line)) {

@@ -77,6 +77,7 @@ struct CmaRing {
 // Who a thread is now.
 struct CmaTask {
   std::uint32_t thread = 0;
+  bool has_ended = false;
   std::uint32_t pid = 0;
   std::uint64_t start_ticks = 0;
   std::string_view name;  // of the process

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/text/text.h"
-#include "collectors/processes/heirs.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
@@ -32,14 +31,7 @@ bool is_plausible(const CmaMap& map, const CmaMap::Area& area) {
 
 std::optional<CmaMap> cma_map_now(const Readings& readings) {
   const CmaMap* map = readings.get<CmaMap>();
-  if (map == nullptr) return std::nullopt;
-  CmaMap out = *map;
-  if (const Processes* processes = readings.get<Processes>()) {
-    for (CmaOwner& owner : out.owners) {
-      owner.has_ended = owner.pid != 0 && has_ended(*processes, owner.pid);
-    }
-  }
-  return out;
+  return map == nullptr ? std::nullopt : std::optional(*map);
 }
 
 static void describe(json::Fields& v, CmaOwner& owner) {

@@ -11,8 +11,7 @@
 
 namespace jetmem {
 
-// Absent: there is none, or none that is fresh. With CmaOwner::has_ended, where all processes are
-// known.
+// Absent: there is none, or none that is fresh.
 std::optional<CmaMap> cma_map_now(const Readings& readings);
 
 // An area whose blocks have no room in the answer is one of which nothing is known.

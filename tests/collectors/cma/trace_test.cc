@@ -72,6 +72,19 @@ TEST_F(TraceTest, AReusedNumberIsNobody) {
   fixture.file(kCmaTicks, "100\n");
   EXPECT_EQ(fixture.value(R"(jetmem_cma_owner_bytes{area="linux,cma",owner="camera"})"), 16 * 4096);
   EXPECT_EQ(fixture.reading().owners[0].pid, 0U);
+  EXPECT_TRUE(fixture.reading().owners[0].has_ended);
+}
+
+TEST_F(TraceTest, WhoHasEnded) {
+  trace(kAlloc, 1);
+  fixture.error("/proc/412/status", ENOENT);
+  EXPECT_TRUE(fixture.reading().owners[0].has_ended);
+  SourceFixture<CmaMapSource> denied;
+  denied.file(kInstance + "/options/pause-on-trace", "0\n");
+  denied.file(kInstance + "/per_cpu/cpu0/stats", stats(1));
+  denied.file(kInstance + "/trace", kAlloc);
+  denied.error("/proc/412/status", EACCES);
+  EXPECT_FALSE(denied.reading().owners[0].has_ended);
 }
 
 TEST_F(TraceTest, HostileNamesOfThreads) {
