@@ -195,7 +195,7 @@ void CmaMapper::take(const CmaTrace& trace, CmaMap& map) {
       }
     }
   }
-  drop_owners(map);
+  if (std::exchange(dropped_at_, applied_) != applied_) drop_owners(map);
 }
 
 void CmaMapper::take_bounds(const CmaTrace& trace, CmaMap& map) {
@@ -402,7 +402,8 @@ void CmaMapper::drop_owners(CmaMap& map) {
 // Whose process a thread is, while it is there, and if it is not another that has its number by
 // now.
 void CmaMapper::take_tasks(const CmaTrace& trace, CmaMap& map) {
-  std::vector<std::optional<Nanoseconds>> first(map.owners.size());
+  std::vector<std::optional<Nanoseconds>>& first = first_of_owner_;
+  first.assign(map.owners.size(), std::nullopt);
   for (const CmaMap::Area& area : map.areas) {
     for (const CmaPiece& piece : area.pieces) {
       if (piece.state != State::kTaken || !piece.at) continue;

@@ -135,6 +135,8 @@ class CmaMapper {
   // Events that were applied, and how many there were at the last quiet reading.
   std::uint64_t applied_ = 0;
   std::uint64_t quiet_at_ = UINT64_MAX;
+  std::uint64_t dropped_at_ = 0;
+  std::vector<std::optional<Nanoseconds>> first_of_owner_;  // storage
 };
 
 }  // namespace jetmem

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "collectors/cma/gather.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {
@@ -87,32 +88,35 @@ void CmaMapSource::write(SampleWriter& out, WriteContext& context) const {
 
   // By name, over all areas, with the pages of each in each area.
   const std::size_t areas = map.areas.size();
-  std::vector<std::size_t> name_of_owner(map.owners.size());
-  names_.clear();
-  const auto index_of = [&](std::string_view name) {
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (names_[i].key.command == name) return i;
+  name_of_owner_.resize(map.owners.size());
+  std::size_t before = 0;
+  {
+    Refill<Processes::Group> names(names_);
+    const auto index_of = [&](std::string_view name) {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names_[i].key.command == name) return i;
+      }
+      names.add().key.command = name;
+      return names.size() - 1;
+    };
+    before = index_of(kBefore);
+    for (std::size_t i = 0; i < map.owners.size(); ++i) {
+      const std::string& name = map.owners[i].name;
+      name_of_owner_[i] = index_of(name.empty() ? kUnnamed : std::string_view(name));
     }
-    names_.emplace_back().key.command = name;
-    return names_.size() - 1;
-  };
-  const std::size_t before = index_of(kBefore);
-  for (std::size_t i = 0; i < map.owners.size(); ++i) {
-    const std::string& name = map.owners[i].name;
-    name_of_owner[i] = index_of(name.empty() ? kUnnamed : std::string_view(name));
   }
   pages_.assign(names_.size() * areas, 0);
-  std::vector<std::uint64_t> sums(names_.size(), 0);
+  sums_.assign(names_.size(), 0);
   for (std::size_t a = 0; a < areas; ++a) {
     for (const CmaPiece& piece : map.areas[a].pieces) {
       if (piece.state == CmaPiece::State::kFree) continue;
       const std::size_t name =
-          piece.state == CmaPiece::State::kBefore ? before : name_of_owner[piece.owner];
+          piece.state == CmaPiece::State::kBefore ? before : name_of_owner_[piece.owner];
       pages_[name * areas + a] += piece.pages;
-      sums[name] += piece.pages;
+      sums_[name] += piece.pages;
     }
   }
-  shown_.update(names_, sums, clock_.mono(), clock_.boot());
+  shown_.update(names_, sums_, clock_.mono(), clock_.boot());
 
   const auto page = context.facts.page_size;
   if (!page) {

@@ -31,6 +31,8 @@ class CmaMapSource final : public SourceOf<CmaMapSource, CmaMap> {
   mutable ShownGroups shown_;
   mutable std::vector<Processes::Group> names_;
   mutable std::vector<std::uint64_t> pages_;
+  mutable std::vector<std::uint64_t> sums_;
+  mutable std::vector<std::size_t> name_of_owner_;
 };
 
 }  // namespace jetmem

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/text/text.h"
 #include "collectors/processes/group/cgroup.h"
@@ -14,6 +15,10 @@
 namespace jetmem {
 namespace {
 
+constexpr std::string_view kTraceFile = "/sys/kernel/tracing/instances/jetmem/trace";
+constexpr std::string_view kClockFile = "/sys/kernel/tracing/instances/jetmem/trace_clock";
+constexpr std::string_view kPausesFile =
+    "/sys/kernel/tracing/instances/jetmem/options/pause-on-trace";
 constexpr std::size_t kCommColumns = 16;
 constexpr std::string_view kCmaDebugfs = "/sys/kernel/debug/cma/";
 // What each of an area's bits needs of text at least: a word and a blank.
@@ -112,9 +117,9 @@ bool take_event(std::string_view text, CmaEvent& event) {
 }
 
 CmaRing* ring_of(std::vector<CmaRing>& rings, std::uint32_t cpu) {
-  const auto at = std::lower_bound(rings.begin(), rings.end(), cpu,
-                                   [](const CmaRing& r, std::uint32_t c) { return r.cpu < c; });
-  return at == rings.end() || at->cpu != cpu ? nullptr : &*at;
+  const auto at = std::find_if(rings.begin(), rings.end(),
+                               [&](const CmaRing& ring) { return ring.cpu == cpu; });
+  return at == rings.end() ? nullptr : &*at;
 }
 
 // " => function [module]": the function, empty where it is no such line.
@@ -126,7 +131,6 @@ std::string_view stack_function(std::string_view line) {
 }
 
 void parse_text(std::string_view text, bool has_boot_clock, CmaTrace& out) {
-  std::vector<std::size_t> last(out.rings.size(), SIZE_MAX);  // events, by ring
   std::size_t in_stack = SIZE_MAX;  // the event whose stack these lines are
   for (std::size_t at = 0; at < text.size();) {
     CmaEvent event;
@@ -143,16 +147,14 @@ void parse_text(std::string_view text, bool has_boot_clock, CmaTrace& out) {
       }
       ring->shown.push_back(fnv1a(line));
       event.number = ring->shown.size();
-      const auto index = static_cast<std::size_t>(ring - out.rings.data());
       if (rest == "<stack trace>") {
-        in_stack = last[index];
-        last[index] = SIZE_MAX;
+        in_stack = std::exchange(ring->last_alloc, SIZE_MAX);
         if (event.number == 1) out.events.push_back(event);
         continue;
       }
       if (!has_boot_clock) event.at.reset();
       if (!take_event(rest, event)) out.is_unclear = true;
-      last[index] = event.kind == CmaEvent::Kind::kAlloc ? out.events.size() : SIZE_MAX;
+      ring->last_alloc = event.kind == CmaEvent::Kind::kAlloc ? out.events.size() : SIZE_MAX;
       // The first of each ring is kept: what was lost lies before it.
       if (event.kind != CmaEvent::Kind::kNone || event.number == 1) out.events.push_back(event);
       continue;
@@ -336,29 +338,28 @@ std::vector<std::uint32_t> allocating_threads(std::string_view trace, std::size_
 }
 
 Result<void> parse_cma_trace(const Snapshot& snapshot, CmaTrace& out) {
-  out.rings.clear();
   out.events.clear();
   out.is_unclear = false;
   out.ticks.reset();
   out.page_bytes.reset();
   out.now.reset();
-  const std::string instance(kCmaTraceInstance);
-  const auto trace = snapshot.text_of(instance + "/trace");
+  const auto trace = snapshot.text_of(kTraceFile);
   if (!trace && trace.error().code == Errc::kAbsent) {
     return fail(Errc::kAbsent,
                 "no trace of CMA is set up: jetmem-cma-trace.service does not run, or this kernel "
                 "has no tracepoints of CMA");
   }
   if (!trace) return tl::unexpected(trace.error());
-  const auto pauses = snapshot.text_of(instance + "/options/pause-on-trace");
+  const auto pauses = snapshot.text_of(kPausesFile);
   if (!pauses || trim(*pauses) != "0") {
     return fail(Errc::kAbsent,
                 "this kernel stops a trace while it is read (before 5.8, or pause-on-trace), so "
                 "allocations would be missed");
   }
-  const auto clock = snapshot.text_of(instance + "/trace_clock");
+  const auto clock = snapshot.text_of(kClockFile);
   const bool has_boot_clock = clock && contains(*clock, "[boot]");
   {
+    Refill<CmaRing> rings(out.rings);
     Refill<CmaBounds> bounds(out.bounds);
     Refill<CmaTask> tasks(out.tasks);
     for (std::size_t i = 0; i < snapshot.size(); ++i) {
@@ -369,23 +370,16 @@ Result<void> parse_cma_trace(const Snapshot& snapshot, CmaTrace& out) {
         if (!file.ok()) return tl::unexpected(file.as_error());
         const auto counters = parse_counters(file.text);
         if (!counters) return tl::unexpected(error_of(file, "expected counters, "));
-        CmaRing* ring = ring_of(out.rings, *cpu);
-        if (is_after) {
-          if (ring == nullptr) {
-            out.is_unclear = true;  // a CPU that came just now
-          } else {
-            ring->after = *counters;
-          }
-          continue;
+        CmaRing* ring = rings.find(&CmaRing::cpu, *cpu);
+        if (is_after && ring != nullptr) {
+          ring->after = *counters;
+        } else if (is_after) {
+          out.is_unclear = true;  // a CPU that came just now
+        } else if (ring == nullptr) {
+          CmaRing& fresh = rings.add();
+          fresh.cpu = *cpu;
+          fresh.before = *counters;
         }
-        if (ring != nullptr) continue;
-        CmaRing fresh;
-        fresh.cpu = *cpu;
-        fresh.before = *counters;
-        out.rings.insert(
-            std::upper_bound(out.rings.begin(), out.rings.end(), fresh,
-                             [](const CmaRing& a, const CmaRing& b) { return a.cpu < b.cpu; }),
-            fresh);
       } else if (take_prefix(path, kCmaDebugfs)) {
         take_bounds(file, path, bounds);
       } else if (path == kCmaTicks) {
@@ -402,7 +396,7 @@ Result<void> parse_cma_trace(const Snapshot& snapshot, CmaTrace& out) {
     }
   }
   if (out.rings.empty()) {
-    return fail(Errc::kMalformed, "no counters in " + instance + "/per_cpu");
+    return fail(Errc::kMalformed, "no counters of any CPU");
   }
   std::for_each(out.bounds.begin(), out.bounds.end(), check_bounds);
   parse_text(*trace, has_boot_clock, out);

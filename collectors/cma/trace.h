@@ -37,6 +37,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/root/snapshot.h"
+#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -71,7 +72,10 @@ struct CmaRing {
   std::uint32_t cpu = 0;
   Counters before;
   std::optional<Counters> after;
-  std::vector<std::uint64_t> shown;  // its lines of the text, as hashes without the thread's name
+  std::vector<std::uint64_t> shown;   // its lines of the text, as hashes without the thread's name
+  std::size_t last_alloc = SIZE_MAX;  // among the events: whose stack may follow
+
+  void clear() { reset_keeping(*this, &CmaRing::shown); }
 };
 
 // Who a thread is now.
@@ -96,12 +100,7 @@ struct CmaBounds {
   bool has_bitmap = false;
   std::vector<std::uint32_t> bitmap;
 
-  void clear() {
-    auto kept = std::move(bitmap);
-    *this = CmaBounds();
-    bitmap = std::move(kept);
-    bitmap.clear();
-  }
+  void clear() { reset_keeping(*this, &CmaBounds::bitmap); }
 };
 
 struct CmaTrace {

@@ -29,11 +29,6 @@ bool is_plausible(const CmaMap& map, const CmaMap::Area& area) {
 
 }  // namespace
 
-std::optional<CmaMap> cma_map_now(const Readings& readings) {
-  const CmaMap* map = readings.get<CmaMap>();
-  return map == nullptr ? std::nullopt : std::optional(*map);
-}
-
 static void describe(json::Fields& v, CmaOwner& owner) {
   std::uint64_t thread = owner.thread;
   std::uint64_t pid = owner.pid;
