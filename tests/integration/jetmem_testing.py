@@ -353,7 +353,7 @@ sources:
   pagetypeinfo: {interval: 1m}
 """
 CHEAP = ("meminfo", "zoneinfo", "buddyinfo", "vmstat", "pressure")
-BOARD_SOURCES = CHEAP + ("zram", "cma", "thermal", "clocks", "throttle", "power", "device", "boot",
+BOARD_SOURCES = CHEAP + ("zram", "cma", "cma_map", "thermal", "clocks", "throttle", "power", "device", "boot",
                          "kernel_log", "tegrastats", "nvmap", "nvml", "dmabuf", "processes",
                          "probe", "pagetypeinfo", "edac", "cgroups", "tasks", "allocinfo")
 
@@ -688,7 +688,7 @@ BOARD_STATES = {
     "xavier-nx": {"nvml": "absent"},
 }
 # Sources whose files few trees have.
-for _source, _boards in {"edac": {"x86-pc"}, "cgroups": {"orin", "xavier-nx"}, "tasks": set(),
+for _source, _boards in {"edac": {"x86-pc"}, "cgroups": {"orin", "xavier-nx"}, "tasks": set(), "cma_map": set(),
                          "allocinfo": set()}.items():
     for _board in BOARD_STATES.keys() - _boards:
         BOARD_STATES[_board][_source] = "absent"

@@ -147,7 +147,7 @@ class Notifications(unittest.TestCase):
         daemon.wait_until_read()
         jt.wait_for("the status says all states",
                     lambda: manager.fields("STATUS")[-1:] ==
-                    ["Sampling: 19 ok, 6 absent (pressure, edac, nvml, cgroups, tasks, allocinfo)"])
+                    ["Sampling: 19 ok, 7 absent (pressure, cma_map, edac, nvml, cgroups, tasks, allocinfo)"])
         self.assertNotIn("WATCHDOG", str(manager.messages))  # nobody asked for it
 
         before = time.clock_gettime(time.CLOCK_MONOTONIC)
@@ -161,7 +161,7 @@ class Notifications(unittest.TestCase):
         order = manager.order()
         self.assertLess(order.index("RELOADING"), len(order) - 1 - order[::-1].index("READY"))
         jt.wait_for("the status follows the settings", lambda: manager.fields("STATUS")[-1] ==
-                    "Sampling: 18 ok, 6 absent (pressure, edac, nvml, cgroups, tasks, allocinfo), "
+                    "Sampling: 18 ok, 7 absent (pressure, cma_map, edac, nvml, cgroups, tasks, allocinfo), "
                     "1 disabled (vmstat)")
 
         # A refused reload is over, too: else systemd would wait for it.
