@@ -203,14 +203,14 @@ static void describe(json::Fields& v, CmaOwnership::Splitter& splitter) {
 // [offset, bytes, state, owner, age]: 0 taken, 1 taken before jetmem looked, 2 unknown; -1 where no
 // owner or age is known.
 static void describe(json::Fields& v, CmaOwnership::Block& block) {
-  using State = CmaOwnership::BlockState;
   auto state = static_cast<std::int64_t>(block.state);
-  std::int64_t owner = block.state == State::kTaken ? static_cast<std::int64_t>(block.owner) : -1;
+  std::int64_t owner =
+      block.state == CmaBlock::State::kTaken ? static_cast<std::int64_t>(block.owner) : -1;
   double age = block.age_seconds.value_or(-1);
   v.row({&block.offset_bytes, &block.bytes, &state, &owner, &age});
   if (!v.reading()) return;
   if (state < 0 || state > 2) return v.skip();
-  block.state = static_cast<State>(state);
+  block.state = static_cast<CmaBlock::State>(state);
   block.owner = static_cast<std::uint64_t>(std::max<std::int64_t>(owner, 0));
   if (age >= 0) block.age_seconds = age;
 }
