@@ -39,14 +39,15 @@ class CmaGather {
     for (int tries = 0; tries < kMostTries; ++tries) {
       std::vector<std::string> before;
       for (const std::string& path : stats_) before.emplace_back(take(path));
-      std::string trace(take(instance + "/trace"));
+      int trace_error = 0;
+      std::string trace(take(instance + "/trace", &trace_error));
       std::vector<std::pair<std::string, std::string>> bounds;
       for (const std::string& area : areas) read_area(area, bounds);
       std::vector<std::string> after;
       for (const std::string& path : stats_) after.emplace_back(take(path));
       if (!is_quiet(before, after) && tries + 1 < kMostTries) continue;
       for (std::size_t i = 0; i < stats_.size(); ++i) files_.add(stats_[i], before[i]);
-      files_.add(instance + "/trace", trace);
+      files_.add(instance + "/trace", trace, trace_error);
       for (const auto& [path, text] : bounds) files_.add(path, text);
       for (std::size_t i = 0; i < stats_.size(); ++i) {
         files_.add(std::string(kCmaAfter) + stats_[i], after[i]);
@@ -65,8 +66,9 @@ class CmaGather {
   }
 
   // The text of a file, without a record of it.
-  std::string take(const std::string& path) {
+  std::string take(const std::string& path, int* error = nullptr) {
     const FileText file = files_.read(path);
+    if (error != nullptr) *error = file.error;
     std::string text(file.text);
     files_.forget();
     return text;
