@@ -110,7 +110,7 @@ static std::string url_of_name(std::string_view text) {
 static Result<DaemonAddress> parse_daemon_address(std::string_view text,
                                                   const ClientAccess& access) {
   DaemonAddress out;
-  const std::string by_name = url_of_name(text);
+  const std::string by_name = is_url(text) ? std::string() : url_of_name(text);
   if (is_url(text) || !by_name.empty()) {
     auto base = base_of(by_name.empty() ? text : std::string_view(by_name));
     if (!base) return tl::unexpected(std::move(base.error()).within("--daemon"));

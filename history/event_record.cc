@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text/text.h"
+
 namespace jetmem {
 namespace {
 
@@ -19,26 +21,46 @@ constexpr std::array<std::pair<EventWhat, std::string_view>, 5> kWhatNames{{
 // The kind whose `count` says how many messages of another kind there were.
 constexpr std::string_view kSuppressed = "ratelimit_suppressed";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_of_number(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == ',';
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-std::string_view after_number(std::string_view text) {
-  std::size_t n = 0;
-  while (n < text.size() && is_of_number(text[n])) ++n;
-  return text.substr(n);
+// Behind an address, "0x1f00", or a size or duration, "12 KiB"; the same text where there is none.
+// Other numbers name things: a CPU, a module, an order, a process.
+std::string_view behind_amount(std::string_view text) {
+  std::string_view rest = text;
+  if (take_prefix(rest, "0x")) {
+    while (!rest.empty() && is_hex(rest.front())) rest.remove_prefix(1);
+    return rest;
+  }
+  while (!rest.empty() && ((rest.front() >= '0' && rest.front() <= '9') || rest.front() == '.' ||
+                           rest.front() == ',')) {
+    rest.remove_prefix(1);
+  }
+  if (rest.size() == text.size()) return text;
+  for (const std::string_view unit :
+       {" B", " KiB", " MiB", " GiB", " bytes", " pages", " ms", " s"}) {
+    if (rest.starts_with(unit)) return rest;
+  }
+  return text;
 }
 
-// "at 0x1f00 (12 pages)" and "at 0x2a10 (8 pages)": the same but for their numbers.
-bool differ_in_numbers_only(std::string_view a, std::string_view b) {
+// "at 0x1f00 (12 pages)" and "at 0x2a10 (8 pages)": the same but for address and size.
+bool differ_in_amounts_only(std::string_view a, std::string_view b) {
+  char before = ' ';
   while (!a.empty() && !b.empty()) {
-    if (is_digit(a.front()) && is_digit(b.front())) {
-      a = after_number(a);
-      b = after_number(b);
+    // Where a word begins.
+    const bool may_begin = before == ' ' || before == '(' || before == '"';
+    const std::string_view behind_a = may_begin ? behind_amount(a) : a;
+    const std::string_view behind_b = may_begin ? behind_amount(b) : b;
+    if (behind_a.size() < a.size() && behind_b.size() < b.size()) {
+      a = behind_a;
+      b = behind_b;
+      before = '0';
       continue;
     }
     if (a.front() != b.front()) return false;
+    before = a.front();
     a.remove_prefix(1);
     b.remove_prefix(1);
   }
@@ -52,11 +74,13 @@ bool are_alike(const EventRecord& a, const EventRecord& b) {
     return false;
   }
   return a.kind.starts_with("oom_kill") ? a.summary == b.summary
-                                        : differ_in_numbers_only(a.summary, b.summary);
+                                        : differ_in_amounts_only(a.summary, b.summary);
 }
 
+bool adds_up(const EventRecord& record) { return record.kind == kSuppressed; }
+
 bool add_amounts(EventRecord& record, const EventRecord& more) {
-  if (record.kind != kSuppressed) return false;
+  if (!adds_up(record)) return false;
   auto to = nlohmann::ordered_json::parse(record.fields, nullptr, /*allow_exceptions=*/false);
   const auto from = nlohmann::ordered_json::parse(more.fields, nullptr, false);
   const auto counts = [](const auto& json) {

@@ -65,10 +65,12 @@ struct EventRecord {
 };
 
 // Whether two are the same message about the same thing, and may be kept as one that was repeated:
-// only addresses, sizes and other numbers may differ in their sentences. A process is killed once:
+// only addresses, sizes and durations may differ in their sentences. A process is killed once:
 // another PID is another event.
 bool are_alike(const EventRecord& a, const EventRecord& b);
 
+// Whether an event itself counts something.
+bool adds_up(const EventRecord& record);
 // What an event itself counts (messages that the kernel suppressed) is added up where `more` is
 // kept as a repetition of `record`. False: it counts nothing.
 bool add_amounts(EventRecord& record, const EventRecord& more);

@@ -17,7 +17,6 @@
 #include "collectors/device/boot/restart_summary.h"
 #include "report/doctor/doctor.h"
 #include "report/json/fields.h"
-#include "rules/model/rules.h"
 
 namespace jetmem {
 namespace {
@@ -77,7 +76,7 @@ std::string user_name() {
   return {};
 }
 
-int note_mark(const std::string& directory, Mark mark) {
+int note_mark(const char* command, const std::string& directory, Mark mark) {
   const SystemClock clock;
   mark.at.wall = std::max<std::int64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(clock.wall()).count(), 0);
@@ -86,9 +85,9 @@ int note_mark(const std::string& directory, Mark mark) {
   mark.boot = Facts::of_this_machine().boot_id.value_or("");
   const bool cut = mark.text.size() > Mark::kMaxText;
   const auto added = boot::add_mark(directory, std::move(mark));
-  if (!added) return failed("mark", added.error());
+  if (!added) return failed(command, added.error());
   std::printf("%s  %s\n", moment_text(added->at).c_str(), added->sentence().c_str());
-  if (cut) warn("mark", "truncated to " + std::to_string(Mark::kMaxText) + " bytes");
+  if (cut) warn(command, "truncated to " + std::to_string(Mark::kMaxText) + " bytes");
   return kExitOk;
 }
 
@@ -108,31 +107,43 @@ int run_mark(const MarkOptions& options) {
   if (options.list) return run_list(options.root + options.state_directory, options.json);
   Mark mark;
   mark.text = *options.text;
-  return note_mark(options.state_directory, std::move(mark));
+  return note_mark("mark", options.state_directory, std::move(mark));
+}
+
+// The step of the doctor that looks after an alert; empty: none does.
+std::string step_of_alert(const std::string& alert) {
+  DeviceNow now;
+  AlertsAnswer::Rule& rule = now.alerts.emplace().rules.emplace_back();
+  rule.name = alert;
+  rule.severity = "warning";
+  rule.state = "firing";
+  rule.alerts.emplace_back().state = "firing";
+  for (const DoctorAnswer::Step& step : examine(now, nullptr).steps) {
+    if (!step.alerts.empty() && step.name != "alerts") return step.name;
+  }
+  return {};
 }
 
 int run_ack(const AckOptions& options) {
   const auto steps = doctor_steps();
-  const ParsedRules shipped = parse_rules(shipped_rules());
-  const bool is_known = std::find(steps.begin(), steps.end(), options.finding) != steps.end() ||
-                        std::any_of(shipped.rules.rules.begin(), shipped.rules.rules.end(),
-                                    [&](const Rule& rule) { return rule.name == options.finding; });
-  if (!is_known) {
-    std::string names;
-    for (const std::string_view step : steps) names.append(names.empty() ? "" : ", ").append(step);
-    return failed("ack", {Errc::kInvalid, "'" + printable(options.finding, 60) +
-                                              "' is neither an alert that jetmem ships nor a step "
-                                              "of jetmem doctor (" +
-                                              names + ")"});
-  }
-  if (!options.root.empty()) {
-    return failed("ack", {Errc::kInvalid, "--root is read-only"});
-  }
+  const bool is_step = std::find(steps.begin(), steps.end(), options.finding) != steps.end();
   Mark mark;
-  mark.finding = options.finding;
+  mark.finding = is_step ? options.finding : step_of_alert(options.finding);
+  if (mark.finding.empty()) {
+    return failed("ack", {Errc::kInvalid, "'" + printable(options.finding, 60) +
+                                              "' is neither a step of jetmem doctor nor an alert "
+                                              "that one looks after; steps: " +
+                                              join_names(steps)});
+  }
+  if (!options.root.empty()) return failed("ack", {Errc::kInvalid, "--root is read-only"});
+  if (SystemClock().wall() < kFirstPlausibleTime) {
+    return failed("ack", {Errc::kUnavailable,
+                          "the clock is not set: what happened before cannot be told apart from "
+                          "what happens later; set it first"});
+  }
   mark.by = user_name();
   mark.text = options.why;
-  return note_mark(options.state_directory, std::move(mark));
+  return note_mark("ack", options.state_directory, std::move(mark));
 }
 
 }  // namespace
@@ -170,7 +181,8 @@ void add_ack_command(const Command& program) {
       .show_default();
   command.footer(
       "  sudo jetmem ack oom 'the trainer took all memory; its limit is set now'\n"
-      "Only what is over can be acknowledged: what is wrong now stays in the verdict. The step of "
+      "An alert stands for its step. Only what is over can be acknowledged: what is wrong now "
+      "stays in the verdict. The step of "
       "jetmem doctor shows who acknowledged it and why; jetmem mark --list and the history keep "
       "it. "
       "jetmemd takes it within ten seconds (jetmem_acknowledged_timestamp_seconds). "

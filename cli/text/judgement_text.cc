@@ -44,7 +44,10 @@ std::string verdict_text(const Judgement& judgement, const AnswerFrom& from,
 
 std::string act_text(const Judgement& judgement, const ScreenStyle& style) {
   if (judgement.act.empty()) return {};
-  return labelled(style, "act", judgement.act + " (jetmem never runs it)");
+  const bool is_to_blame = judgement.who && !judgement.who->role.starts_with("largest holder");
+  return labelled(
+      style, "act",
+      judgement.act + (is_to_blame ? "" : ", if it can be spared") + " (jetmem never runs it)");
 }
 
 std::string next_text(const Judgement& judgement, const ScreenStyle& style) {

@@ -287,7 +287,7 @@ class TaskFiles {
   // vfork() and the freezer.
   static bool is_harmless(std::string_view channel) {
     constexpr std::array<std::string_view, 6> kHarmless{
-        "kernel_clone", "_do_fork", "do_fork", "__refrigerator", "do_freezer_trap", "vfork_wait"};
+        "kernel_clone", "_do_fork", "do_fork", "__refrigerator", "do_freezer_trap", "wait_for_vfork_done"};
     // "kernel_clone.isra.0" is the same.
     channel = channel.substr(0, channel.find('.'));
     return std::find(kHarmless.begin(), kHarmless.end(), channel) != kHarmless.end();

@@ -41,7 +41,9 @@ WaitingEvents::Added WaitingEvents::add(EventRecord record, bool may_be_recorded
       if (!record.at || !other.at || *record.at - *other.at > kAlike || *record.at < *other.at) {
         break;
       }
-      if (EventRecord sum = other; add_amounts(sum, record)) {
+      if (adds_up(other)) {
+        EventRecord sum = other;
+        (void)add_amounts(sum, record);
         each->record = std::make_shared<const EventRecord>(std::move(sum));
       }
       each->count += record.count;

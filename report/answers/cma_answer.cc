@@ -120,13 +120,14 @@ void advise(CmaAnswer& answer) {
   bool small = false;
   bool known = !answer.areas.empty();
   for (const CmaAnswer::Area& area : answer.areas) {
-    known &= area.frame_fit_ratio.has_value();
+    known &= area.largest_run_bytes.has_value();
     if (!area.frame_fit_ratio || *area.frame_fit_ratio >= 1) continue;
-    // Where no block is free, any request is too large.
-    const double required = area.required_bytes.value_or(1);
-    if (area.bytes && *area.bytes < required) {
+    if (!area.required_bytes) {
+      // No block is free.
+      full = true;
+    } else if (area.bytes && *area.bytes < *area.required_bytes) {
       small = true;
-    } else if (area.available_bytes && *area.available_bytes >= required) {
+    } else if (area.available_bytes && *area.available_bytes >= *area.required_bytes) {
       fragmented = true;
     } else {
       full = true;

@@ -20,10 +20,14 @@ struct Gap {
   const char* command = "";
 };
 
-// Rules that wait for the first reading of a source, of the probes mostly, are not blind yet.
+// Rules that wait for the first reading of a source, usually of the probes, are not blind yet; not
+// where the source is skipped on purpose, nor for long.
 bool waits(const DeviceNow& now, const AlertsAnswer::Rule& rule) {
+  constexpr double kLongest = 1200;
+  const auto evaluated = static_cast<double>(now.alerts->steps) * now.alerts->interval_seconds;
+  if (evaluated > kLongest) return false;
   return std::any_of(now.sources.begin(), now.sources.end(), [&](const SourceNow& source) {
-    return source.state == "pending" &&
+    return source.state == "pending" && source.skipped.empty() &&
            std::any_of(rule.conditions.begin(), rule.conditions.end(), [&](const auto& condition) {
              return condition.expression.find("jetmem_" + source.name + "_") != std::string::npos;
            });
@@ -60,7 +64,7 @@ Gap gap(const DeviceNow& now, const doctor::Findings& found) {
     return {"available memory is unknown: " + why, "sudo jetmem sources"};
   }
   // The daemon that recorded has evaluated them.
-  if (found.alerts_recorded) return log_gap(now);
+  if (found.alerts_recorded && now.by == SnapshotOrigin::kCapture) return log_gap(now);
   if (!now.alerts) {
     return {"alerts were not evaluated: " +
                 (now.no_alerts.empty() ? std::string("no reason is known") : now.no_alerts),
@@ -123,9 +127,9 @@ void add_who(Judgement& out, WhoFound found) {
   }
   out.act = restart_command(*found.who);
   if (!out.act.empty() && found.who->role == "growing") {
-    out.remedy = "Restart " + found.who->name + ": that gives back what it holds";
-    if (found.who->bytes) out.remedy += ", up to " + doctor::bytes(*found.who->bytes);
-    out.remedy += ". Then find out why it grows.";
+    const bool is_ended = out.act.find(" kill ") != std::string::npos;
+    out.remedy = (is_ended ? "End " : "Restart ") + found.who->name +
+                 ": that gives back what it holds. Then find out why it grows.";
   }
   out.who = std::move(found.who);
 }

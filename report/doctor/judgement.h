@@ -27,8 +27,8 @@ struct Judgement {
   std::string who_unknown;  // why nobody is named although somebody should be
   std::string cause;
   std::string remedy;
-  std::string act;           // restarts who is to blame; empty: nobody is, or jetmem cannot know
-  std::string next_command;  // only looks; "jetmem --all" where nothing is wrong
+  std::string act;                   // restart_command() of who; empty: none
+  std::string next_command;          // only looks; "jetmem --all" where nothing is wrong
   std::vector<std::string> made_of;  // alerts that are part of it, the one behind it first
 };
 

@@ -21,8 +21,7 @@ struct NamingLabel {
   std::string_view label;
   const char* role;
 };
-constexpr std::array<NamingLabel, 5> kNaming{{{"client", "named by the kernel"},
-                                              {"device", "refused"},
+constexpr std::array<NamingLabel, 4> kNaming{{{"client", "named by the kernel"},
                                               {"process", "named by the rule"},
                                               {"comm", "named by the rule"},
                                               {"command", "named by the rule"}}};
@@ -67,6 +66,27 @@ bool is_about_memory(const AlertsAnswer::Rule& rule) {
   return std::any_of(kMemoryMetrics.begin(), kMemoryMetrics.end(), [&](std::string_view metric) {
     return expression.find(metric) != std::string::npos;
   });
+}
+
+std::string_view label_of(const Labels& labels, std::string_view name) {
+  for (const auto& [key, value] : labels) {
+    if (key == name && value != "unknown" && value != "other") return value;
+  }
+  return {};
+}
+
+// The service or container of an alert about its control group.
+std::optional<Who> limited_group(const AlertsAnswer::Rule& rule, const Labels& labels) {
+  if (!is_about(rule, "jetmem_cgroup_")) return std::nullopt;
+  const std::string_view unit = label_of(labels, "unit");
+  const std::string_view container = label_of(labels, "container");
+  if (unit.empty() && container.empty()) return std::nullopt;
+  Who out;
+  out.name = container.empty() ? printable(unit, 64) : "container " + printable(container, 40);
+  out.role = is_about(rule, "oom_kill") ? "killed" : "at its limit";
+  out.unit = printable(unit, 100);
+  out.container = printable(container, 100);
+  return out;
 }
 
 Who holder_of(const TopAnswer::Group& group, const char* role) {
@@ -153,8 +173,10 @@ bool is_recent(const EventRecord& event, const DeviceNow& now) {
   return !event.at || now.since_boot <= 0 || now.since_boot - to_seconds(*event.at) <= kRecent;
 }
 
-const char* role_in(std::string_view kind) {
+// Empty where the subject is a place, as the heap of a carve-out.
+std::string_view role_in(std::string_view kind) {
   if (kind.starts_with("oom_kill")) return "killed";
+  if (kind == "nvmap_carveout" || kind == "reserved_memory_failure") return {};
   const auto known = kernel_log::kind_named(kind);
   const bool is_refusal = known && kind != "buffer_leak" &&
                           kernel_log::info_of(*known).group == kernel_log::Group::kAllocation;
@@ -169,9 +191,11 @@ std::optional<Who> named_by_event(const DeviceNow& now, const Matches& matches) 
       continue;
     }
     if (!matches(std::string_view(event.kind)) || !is_recent(event, now)) continue;
+    const std::string_view role = role_in(event.kind);
+    if (role.empty()) continue;
     Who out;
     out.name = printable(event.subject, 64);
-    out.role = role_in(event.kind);
+    out.role = role;
     return out;
   }
   return std::nullopt;
@@ -208,6 +232,15 @@ bool is_safe_argument(std::string_view text) {
 WhoFound who_of(const AlertsAnswer::Rule& rule, const AlertsAnswer::Alert& alert,
                 const DeviceNow& now) {
   if (auto named = named_by_label(alert.labels)) return {named, {}};
+  if (auto limited = limited_group(rule, alert.labels)) return {limited, {}};
+  if (is_about(rule, "jetmem_dma_")) {
+    if (const std::string_view device = label_of(alert.labels, "device"); !device.empty()) {
+      Who out;
+      out.name = printable(device, 64);
+      out.role = "refused";
+      return {out, {}};
+    }
+  }
   // Where the kernel did not print who it was, the last one that it named need not be.
   const bool is_unknown = std::any_of(alert.labels.begin(), alert.labels.end(),
                                       [](const auto& label) { return label.second == "unknown"; });
@@ -231,9 +264,13 @@ std::string who_text(const Who& who) {
 
 std::string restart_command(const Who& who) {
   const bool is_growing = who.role == "growing";
-  if (!is_growing && !who.role.starts_with("largest holder")) return {};
+  const bool is_asked =
+      is_growing || who.role == "at its limit" || who.role.starts_with("largest holder");
+  if (!is_asked) return {};
   if (is_safe_argument(who.container)) return "docker restart " + who.container;
-  if (who.unit.ends_with(".service") && is_safe_argument(who.unit)) {
+  // A user's manager is a whole session.
+  const bool is_session = who.unit.starts_with("user@");
+  if (who.unit.ends_with(".service") && !is_session && is_safe_argument(who.unit)) {
     return "sudo systemctl restart " + who.unit;
   }
   return is_growing && who.pid ? "sudo kill " + doctor::number(*who.pid, 0) : std::string();

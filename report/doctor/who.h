@@ -14,8 +14,8 @@ namespace jetmem {
 struct Who {
   std::string name;  // "python3 (vision.service)", "tegra-capture-vi"
   // "growing", "largest holder", "largest holder seen" (of those that are not hidden), "killed",
-  // "refused", "named by the kernel", "named by the rule". Only what grows, or what the kernel
-  // names as the origin of an error, is a cause; the others are victims or neighbours.
+  // "refused", "at its limit", "named by the kernel", "named by the rule". Only what grows, or what
+  // the kernel names as the origin of an error, is a cause; the others are victims or neighbours.
   std::string role;
   std::string unit;       // of a process; empty: none
   std::string container;  // of a process; empty: none
@@ -34,8 +34,9 @@ WhoFound who_of(const AlertsAnswer::Rule& rule, const AlertsAnswer::Alert& alert
                 const DeviceNow& now);
 // "largest holder: python3 (vision.service), PID 2215, 4.9 GiB".
 std::string who_text(const Who& who);
-// The command that restarts what grows or holds most: "sudo systemctl restart vision.service". It
-// is an act: a person decides, jetmem never runs it. Empty for other roles, and where nothing to
+// The command that restarts what grows, is at its limit or holds most, which frees its memory; what
+// only grows and is neither service nor container is ended. It is an act: a person decides whether
+// the program can be spared, jetmem never runs it. Empty for other roles, and where nothing to
 // restart is known.
 std::string restart_command(const Who& who);
 

@@ -69,7 +69,7 @@ class Incident(OneScreen):
         # Who, since when, what to do.
         verdict = tab.text("#verdict")
         status = pt.ask(self.story, "status")
-        self.assertIn(status["culprit"]["name"], verdict)
+        self.assertIn(status["who"]["name"], verdict)
         self.assertRegex(verdict, r"Since \d\d:\d\d:\d\d")
         self.assertEqual(tab.text("#verdict .copyable code"), status["next_command"])
         # The charts are about what the alert is about.

@@ -19,6 +19,7 @@ void examine_stalls(const DeviceView& view, Step& step) {
       text += ", in " + printable(each.label("wait_channel"), 64);
     }
     note(step, text + ".");
+    if (view.is_judged_by("JetmemTaskStuck")) continue;
     found(step, Verdict::kWarning, text + ".",
           {"It waits for a driver, a disk or a lock that does not answer.",
            "sudo jetmem capture, then restart what the task uses; reboot if more tasks follow.",

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text/text.h"
+#include "collectors/kernel_log/event/kinds.h"
 #include "report/alerts/alert_order.h"
 #include "report/doctor/step.h"
 
@@ -219,18 +220,22 @@ void take_alerts(const DeviceView& view, Step& step, std::span<const std::string
 
 void acknowledge(const DeviceView& view, Step& step) {
   if (step.verdict < Verdict::kWarning || step.now >= Verdict::kWarning) return;
+  // EDAC says how many errors there were, not when.
+  const auto counted = view.now.samples.sum("jetmem_edac_errors_total");
+  if (step.name == "hardware" && counted.value_or(0) > 0) return;
   // Without a time it happened in this boot.
   double last = view.found.now > 0 ? view.found.now - view.now.since_boot : 0;
   for (const DoctorAnswer::Evidence& each : step.evidence) {
     last = std::max(last, each.time.value_or(0));
   }
+  for (const Seen& each : view.found.events) {
+    const auto kind = kernel_log::kind_named(each.event->kind);
+    if (!kind || kernel_log::info_of(*kind).step != step.name) continue;
+    last = std::max(last, each.time + seconds_of(each.event->lasted()));
+  }
   for (const Sample& each : view.now.samples.family("jetmem_acknowledged_timestamp_seconds")) {
-    const std::string_view finding = each.label("finding");
-    const bool is_it = finding == step.name ||
-                       std::any_of(step.alerts.begin(), step.alerts.end(),
-                                   [&](const auto& alert) { return alert.alert == finding; });
-    if (!is_it || each.value < last) continue;
-    step.verdict = Verdict::kOk;
+    if (each.label("finding") != step.name || each.value < last) continue;
+    step.verdict = step.now;
     for (DoctorAnswer::Alert& alert : step.alerts) alert.raises = false;
     const std::string by = printable(each.label("by"), 32);
     std::string text = "Acknowledged at " + moment(each.value, view.today());
