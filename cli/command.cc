@@ -167,7 +167,7 @@ void Command::require_command() const {
   // Alone it lists what there is.
   on_run([app = app_] {
     put(app->help());
-    return kExitUsage;
+    return kExitOk;
   });
 }
 

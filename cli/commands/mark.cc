@@ -135,7 +135,6 @@ int run_ack(const AckOptions& options) {
                                               "that one looks after; steps: " +
                                               join_names(steps)});
   }
-  if (!options.root.empty()) return failed("ack", {Errc::kInvalid, "--root is read-only"});
   if (SystemClock().wall() < kFirstPlausibleTime) {
     return failed("ack", {Errc::kUnavailable,
                           "the clock is not set: what happened before cannot be told apart from "
@@ -170,6 +169,7 @@ void add_mark_command(const Command& program) {
 void add_ack_command(const Command& program) {
   const Command command =
       program.add("ack", "Acknowledge what happened: it leaves the verdict until it happens again");
+  command.without_root();
   auto& options = command.runs(run_ack);
   command
       .option("FINDING", options.finding, "",

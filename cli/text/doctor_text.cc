@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text/doctor_text.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "base/text/text.h"
 #include "cli/draw/since.h"
 #include "cli/text/events/event_text.h"
@@ -46,6 +49,49 @@ std::string step_text(const DoctorAnswer::Step& step, const DoctorTextOptions& o
   return out;
 }
 
+// "source kernel_log is denied: ..." of "SMMU faults are unknown: source kernel_log is denied:
+// ...".
+std::string_view reason_of(const DoctorAnswer::Step& step) {
+  constexpr std::string_view kUnknown = " unknown: ";
+  const std::size_t at = step.summary.find(kUnknown);
+  return at == std::string::npos ? std::string_view(step.summary)
+                                 : std::string_view(step.summary).substr(at + kUnknown.size());
+}
+
+// Steps that are unknown for one reason, in one paragraph; one alone in full.
+std::string unknown_steps(const DoctorAnswer& answer, const DoctorTextOptions& options) {
+  std::vector<std::vector<const DoctorAnswer::Step*>> groups;
+  for (const DoctorAnswer::Step& step : answer.steps) {
+    if (step.verdict != Verdict::kUnknown) continue;
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return reason_of(*group.front()) == reason_of(step);
+    });
+    if (same == groups.end()) {
+      groups.push_back({&step});
+    } else {
+      same->push_back(&step);
+    }
+  }
+  std::string out;
+  for (const auto& group : groups) {
+    if (group.size() == 1 || options.all) {
+      for (const DoctorAnswer::Step* step : group) out += "\n" + step_text(*step, options);
+      continue;
+    }
+    std::string names;
+    for (const DoctorAnswer::Step* step : group) {
+      names += (names.empty() ? "" : ", ") + step->name;
+    }
+    std::string head = word(Verdict::kUnknown, options.style) + "  ";
+    out += "\n" + head + std::to_string(group.size()) +
+           " steps for one reason (--all shows them)\n" + wrapped(names, kFindingIndent) +
+           wrapped(reason_of(*group.front()), kFindingIndent);
+    const auto& evidence = group.front()->evidence;
+    if (!evidence.empty()) out += item(evidence.front().text);
+  }
+  return out;
+}
+
 std::string footer(const DoctorAnswer& answer) {
   std::string out = answer.from.by == "daemon"    ? "Examined by jetmemd"
                     : answer.from.by == "capture" ? "Examined from a capture"
@@ -83,8 +129,10 @@ std::string doctor_text(const DoctorAnswer& answer, const DoctorTextOptions& opt
   std::string fine;
   for (const Verdict verdict :
        {Verdict::kCritical, Verdict::kWarning, Verdict::kUnknown, Verdict::kOk}) {
+    if (verdict == Verdict::kUnknown) out += unknown_steps(answer, options);
     for (const DoctorAnswer::Step& step : answer.steps) {
       if (step.verdict != verdict) continue;
+      if (verdict == Verdict::kUnknown) continue;
       if (verdict == Verdict::kOk && !options.all) {
         fine += (fine.empty() ? "" : ", ") + step.name;
       } else {

@@ -57,6 +57,13 @@ enum EdacMetric : std::size_t { kErrors, kUnlocated, kModuleErrors, kEcc };
 
 constexpr std::string_view kNoEcc = "None";
 
+// drivers/edac/edac_mc_sysfs.c, from the weakest to the strongest; others are stronger.
+std::size_t strength(std::string_view mode) {
+  constexpr std::array<std::string_view, 8> kModes{
+      kNoEcc, "PARITY", "EC", "SECDED", "S2ECD2ED", "S4ECD4ED", "S8ECD8ED", "S16ECD16ED"};
+  return static_cast<std::size_t>(std::find(kModes.begin(), kModes.end(), mode) - kModes.begin());
+}
+
 class EdacFiles {
  public:
   EdacFiles(const Snapshot& snapshot, Edac& out)
@@ -148,7 +155,7 @@ class EdacFiles {
     if (!mode || *mode == "Unknown" || *mode == "Reserved") {
       return out_.absent.add(file.ok() ? "ecc_unknown" : reason_of_denied(file.error));
     }
-    if (mc.mode.empty() || *mode == kNoEcc) mc.mode = *mode;
+    if (mc.mode.empty() || strength(*mode) < strength(mc.mode)) mc.mode = *mode;
   }
 
   void lost(const FileText& file) {

@@ -274,16 +274,23 @@ class HelpAndVersion(unittest.TestCase):
 
     def test_wrong_command_line(self):
         for arguments in (["nonsense"], ["metrics", "--nonsense"], ["metrics", "surplus"],
-                          ["sources", "--only"], ["config"], ["config", "nonsense"], ["--root"],
+                          ["sources", "--only"], ["config", "nonsense"], ["--root"],
                           ["decode", "nonsense"], ["decode", "kernel-log", "a", "b"],
                           ["events", "surplus"], ["events", "--since"],
-                          ["events", "--since", "soon"], ["rules"], ["rules", "nonsense"],
+                          ["events", "--since", "soon"], ["rules", "nonsense"],
                           ["rules", "explain"], ["alerts", "surplus"],
-                          ["alerts", "--daemon", "nonsense"]):
+                          ["alerts", "--daemon", "no/name"]):
             with self.subTest(arguments=arguments):
                 refused = jt.run([jt.JETMEM, *arguments])
                 self.assertEqual((refused.returncode, refused.stdout), (64, ""))
                 self.assertTrue(refused.stderr)
+
+    def test_help_of_a_command(self):
+        for arguments, said in ((["help"], "doctor"), (["help", "doctor"], "--step"), (["rules"], "explain"), (["config"], "show")):
+            with self.subTest(arguments=arguments):
+                shown = jt.run([jt.JETMEM, *arguments])
+                self.assertEqual(shown.returncode, 0, shown.stderr)
+                self.assertIn(said, shown.stdout)
 
     def test_reader_by_hand(self):
         # It says what it is for, instead of waiting for nobody.

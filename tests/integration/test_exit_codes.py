@@ -29,12 +29,13 @@ NEEDS = {
     "mark": ["--list"],
     "history": ["--list"],
     "capture": ["-o", "-"],
+    "ack": ["oom", "why", "--state-dir", "/dev/null"],
     "decode tegrastats": ["/dev/null"],
     "decode kernel-log": ["/dev/null"],
 }
 # They work on this machine, or on files that are named.
 WITHOUT_ROOT = {"rules check", "rules list", "rules export", "rules catalog", "messages list", "messages explain",
-                "messages check", "config check", "config show", "compact", "hash-password"}
+                "messages check", "config check", "config show", "compact", "hash-password", "ack"}
 # Without a terminal it ends before anything else.
 TERMINAL = {"watch"}
 
@@ -172,7 +173,7 @@ class Alike(unittest.TestCase):
 
         def check(command):
             for arguments in ([*NEEDS.get(" ".join(command), [])], ["--help"]):
-                if arguments != ["--help"] and command[0] in TERMINAL | {"compact", "hash-password", "probe"}:
+                if arguments != ["--help"] and command[0] in TERMINAL | {"compact", "hash-password", "probe", "ack"}:
                     continue
                 root = [] if " ".join(command) in WITHOUT_ROOT else ["--root", BOARD]
                 with open("/dev/full", "wb") as full:

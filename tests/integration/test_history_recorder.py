@@ -69,7 +69,7 @@ class Recorder(unittest.TestCase):
         root = jt.FIXTURES / "orin-nano-8gb"
         daemon = self.start(root=root)
         self.wait_up(daemon)
-        daemon.wait_for_page("all sources", lambda p: 250 < p.value("jetmem_history_series") <= 400)
+        daemon.wait_for_page("all sources", lambda p: 250 < p.value("jetmem_history_series") <= 450)
         daemon.stop()
         self.assertTrue(self.file.exists())
 

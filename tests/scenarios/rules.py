@@ -89,3 +89,8 @@ REFUSED = {
 # No file shows these: jetmemd itself has to be started again and again in one boot, with a state
 # directory of its own, its wall clock has to leap under it, or its disk has to be full.
 LIVE_ONLY = ("JetmemRestartedOften", "JetmemClockStepped", "JetmemHistoryNotWritten")
+
+# The board that is played has no EDAC controller and no control groups, and its tasks are not in the tree. That these
+# fire is in tests/rules/shipped.
+OTHER_BOARDS = ("JetmemMemoryErrorsCounted", "JetmemMemoryErrorsCountedUncorrected", "JetmemCgroupNearLimit",
+                "JetmemCgroupOomKill", "JetmemTaskStuck")

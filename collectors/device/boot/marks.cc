@@ -58,7 +58,7 @@ bool mark_of(std::string_view line, Mark& out) {
 Error denied(std::string_view operation, const std::string& path, int error) {
   Error found = errno_error(operation, path, error);
   if (error == EACCES || error == EPERM) {
-    found.message += "; root and the group jetmem may: use sudo";
+    found.message += "; root and the group jetmem may: sudo jetmem mark ..., sudo jetmem ack ...";
   } else if (error == ENOENT) {
     found.message += "; jetmemd makes its directory: is it installed and was it started once?";
   }

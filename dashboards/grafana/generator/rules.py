@@ -104,6 +104,8 @@ class Rules:
                 setattr(condition, detail.group(1), detail.group(2))
             elif said and said.group(1) in ("severity", "runbook"):
                 setattr(rule, said.group(1), said.group(2))
+            elif detail and detail.group(1) == "on":
+                pass  # which series of the conditions belong together: nothing that a panel shows
             elif not (
                 said and said.group(1) in ("when", "for", "keep_firing_for", "unless", "summary", "cause", "remedy")
             ):

@@ -29,14 +29,14 @@ void note_errors(const DeviceView& view, Step& step) {
     return of + ": " +
            counted(errors.value, (kind + " memory error").c_str(),
                    (kind + " memory errors").c_str()) +
-           " since boot.";
+           " since the driver was loaded.";
   };
   for (const Sample& each : view.now.samples.family("jetmem_edac_errors_total")) {
     const std::string what = text(each, printable(each.label("controller"), 64));
     note(step, what);
     if (each.value <= 0 || each.label("error") != "uncorrected") continue;
     found_past(step, Verdict::kWarning, what,
-               {"A memory module is broken, and data in it is lost.",
+               {"Usually a memory module is broken, and data in it is lost.",
                 "Save the data, and replace the module.", "memory-error"});
   }
   for (const Sample& each : view.now.samples.family("jetmem_edac_module_errors_total")) {
