@@ -67,6 +67,19 @@ std::string_view lxc_name_in(std::string_view path) {
   return {};
 }
 
+std::string_view unit_in(std::string_view path) {
+  while (!path.empty()) {
+    const std::size_t slash = path.rfind('/');
+    const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    const bool is_unit =
+        name.ends_with(".service") || name.ends_with(".scope") || name.ends_with(".slice");
+    if (is_unit && !name.starts_with('.')) return name;
+    if (slash == std::string_view::npos) break;
+    path = path.substr(0, slash);
+  }
+  return {};
+}
+
 // The last run of exactly 64 hexadecimal digits: of containers within each other the inner one.
 std::string_view container_in(std::string_view path) {
   std::size_t end = path.size();
@@ -83,19 +96,6 @@ std::string_view container_in(std::string_view path) {
   return lxc_name_in(path);
 }
 
-std::string_view unit_in(std::string_view path) {
-  while (!path.empty()) {
-    const std::size_t slash = path.rfind('/');
-    const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    const bool is_unit =
-        name.ends_with(".service") || name.ends_with(".scope") || name.ends_with(".slice");
-    if (is_unit && !name.starts_with('.')) return name;
-    if (slash == std::string_view::npos) break;
-    path = path.substr(0, slash);
-  }
-  return {};
-}
-
 }  // namespace
 
 Cgroup cgroup_of_path(std::string_view path) { return {unit_in(path), container_in(path)}; }
@@ -110,9 +110,12 @@ Cgroup parse_cgroup(std::string_view text) {
     if (kind != kKinds && paths[kind].empty()) paths[kind] = path;
   }
   for (const std::string_view path : paths) {
-    if (const Cgroup of_container = cgroup_of_path(path); !of_container.container.empty()) {
-      return of_container;
-    }
+    Cgroup of_container = cgroup_of_path(path);
+    if (of_container.container.empty()) continue;
+    // LXC's run whole systems: a service in one is named by its unit.
+    const bool is_system = of_container.container == lxc_name_in(path);
+    if (is_system && of_container.unit.ends_with(".service")) of_container.container = {};
+    return of_container;
   }
   for (const std::string_view path : paths) {
     if (path.size() > 1) return cgroup_of_path(path);

