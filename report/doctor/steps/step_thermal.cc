@@ -18,7 +18,7 @@ void examine_thermal(const DeviceView& view, Step& step) {
   step.confirm = "jetmem thermal";
   const Seeing zones = see(view, step, "thermal");
   const Seeing throttle = see(view, step, "throttle");
-  take_alerts(view, step, {"JetmemThermalNearTrip", "JetmemThrottling", "JetmemOverCurrent"});
+  take_alerts(view, step, {"JetmemThermalNearTrip", "JetmemOverCurrent", "JetmemThrottling"});
   const Sample* const hottest = largest(view, "jetmem_thermal_zone_celsius");
   std::string stands;
   if (hottest != nullptr) {
