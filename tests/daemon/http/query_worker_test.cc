@@ -28,7 +28,7 @@ class QueryWorkerTest : public testing::Test {
   std::shared_future<void> ready_ = disk_.get_future().share();
   std::vector<std::string> answered_;  // the worker's until it has stopped
   const ClientKey remote_{ClientKey::Family::kIpv4, {}};
-  const ClientKey local_;
+  const ClientKey local_{};
   QueryWorker worker_{{.thread = "test-query"}};
 };
 

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "report/doctor/doctor.h"
 #include "report/status/status_answer.h"
 #include "tests/report/doctor/doctor_past.h"
 #include "tests/time_zone.h"
