@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The web thread's own figures, and the log of what it refuses: the first one at once, then at most
 // once a minute for each kind, with the count. The figures are written at each scrape, by the web
-// thread: when the loop hangs, they are what still tells the truth.
+// thread: when the loop hangs, they are what is still right.
 #pragma once
 
 #include <array>

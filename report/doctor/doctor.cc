@@ -25,6 +25,14 @@ void sort_steps(std::vector<DoctorAnswer::Step>& steps) {
                    });
 }
 
+// A step that passed needs no action.
+void drop_advice_if_ok(DoctorAnswer::Step& step) {
+  if (step.verdict != Verdict::kOk) return;
+  step.cause.clear();
+  step.remedy.clear();
+  step.runbook.clear();
+}
+
 std::vector<DoctorAnswer::Step> steps_of(const DeviceNow& now, const doctor::Findings& found) {
   std::set<std::string, std::less<>> claimed;
   const std::vector<diagnosis::Cause> causes = doctor::recent_causes(now, found);
@@ -38,12 +46,7 @@ std::vector<DoctorAnswer::Step> steps_of(const DeviceNow& now, const doctor::Fin
     doctor::advise_by_events(view, step);
     info.examine(view, step);
     doctor::acknowledge(view, step);
-    // A step that passed needs no action.
-    if (step.verdict == Verdict::kOk) {
-      step.cause.clear();
-      step.remedy.clear();
-      step.runbook.clear();
-    }
+    drop_advice_if_ok(step);
     out.push_back(std::move(step));
   }
   sort_steps(out);
@@ -111,7 +114,7 @@ DoctorAnswer examine(const DeviceNow& now, History* history, std::string_view no
                            printable(now.no_events, 300));
   }
   answer.steps = steps_of(now, found);
-  // The verdict is that of one look, as status has it: the history tells the story.
+  // The verdict is that of one look, as status has it; the history only explains it.
   std::vector<DoctorAnswer::Step> judged;
   if (now.by == SnapshotOrigin::kDaemon && history != nullptr) {
     doctor::Past none(nullptr, 0);
@@ -121,6 +124,7 @@ DoctorAnswer examine(const DeviceNow& now, History* history, std::string_view no
                                      [&](const auto& each) { return each.name == step.name; });
       step.happened = step.verdict >= Verdict::kWarning;
       step.verdict = same->verdict;
+      drop_advice_if_ok(step);
     }
     sort_steps(answer.steps);
   }

@@ -170,7 +170,9 @@ WhoFound memory_suspect(const AlertsAnswer::Rule& rule, const DeviceNow& now) {
 
 bool is_recent(const EventRecord& event, const DeviceNow& now) {
   if (event.boot != 0 && event.boot != now.boot) return false;
-  return !event.at || now.since_boot <= 0 || now.since_boot - to_seconds(*event.at) <= kRecent;
+  // Of a storm the last one counts.
+  const auto last = event.last_at();
+  return !last || now.since_boot <= 0 || now.since_boot - to_seconds(*last) <= kRecent;
 }
 
 // Empty where the subject is a place, as the heap of a carve-out.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and bus errors: as the controllers count them, and as the log tells of them.
+// Memory and bus errors: as the controllers count them, and as the log reports them.
 #include "base/text/text.h"
 #include "report/doctor/step.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that are stuck in the kernel now, and lockups and bugs that the log tells of.
+// Tasks that are stuck in the kernel now, and lockups and bugs that the log reports.
 #include "base/text/text.h"
 #include "report/doctor/step.h"
 

@@ -238,6 +238,18 @@ TEST(StatusCulprit, IsNamedByALabelOrAnEvent) {
   EXPECT_FALSE(status_answer(now).who) << "the kernel did not print whose these are";
 }
 
+// A storm that began long ago and goes on is recent.
+TEST(StatusCulprit, IsNamedByTheLastOfAStorm) {
+  DeviceNow now = alarmed({}, {"JetmemOomKill", "critical", "firing",
+                               "jetmem_kernel_recent_events{kind=\"gpu_hang\"}"});
+  now.events = {event("gpu_hang", now.since_boot - 1800, "17000000.gpu")};
+  EXPECT_FALSE(status_answer(now).who);
+  now.events[0].count = 40;
+  now.events[0].until = std::chrono::seconds(static_cast<int>(now.since_boot) - 5);
+  ASSERT_TRUE(status_answer(now).who);
+  EXPECT_EQ(status_answer(now).who->name, "17000000.gpu");
+}
+
 TEST(StatusCulprit, IsNobodyWhereNobodyIsMeant) {
   EXPECT_FALSE(status_answer(alarmed({}, {"JetmemProbeSlow", "warning"})).who);
   EXPECT_FALSE(status_answer(device()).who);
