@@ -106,18 +106,23 @@ std::string zones_text(const MapAnswer& answer, const ScreenStyle& style) {
 
 // Only where there is such a profile: most kernels have none.
 std::string allocations_text(const MapAnswer& answer, const ScreenStyle& style) {
-  if (!answer.allocated) return {};
+  if (!answer.allocated && answer.allocations.empty()) return {};
   constexpr std::size_t kMost = 10;
-  std::string out =
-      "\n" +
-      paragraph(style, "ALLOCATED BY THE KERNEL'S CODE: " + bytes_text(*answer.allocated), 0);
+  std::string out = "\n" + paragraph(style,
+                                     "ALLOCATED BY THE KERNEL'S CODE: " +
+                                         (answer.allocated ? bytes_text(*answer.allocated)
+                                                           : std::string("the sum is not known")),
+                                     0);
   Table table{{"MODULE, OR FOLDER OF ITS SOURCE"}, {"BYTES", Align::kRight}};
   for (std::size_t i = 0; i < std::min(kMost, answer.allocations.size()); ++i) {
     const auto& each = answer.allocations[i];
     table.row({each.module ? "[" + each.part + "]" : each.part, bytes_text(each.bytes)});
   }
   return out + table.text(style, 2) +
-         paragraph(style, "mm/memory.c is programs' memory, mm/filemap.c page cache.");
+         paragraph(style,
+                   "mm/memory.c is programs' memory, mm/filemap.c page cache. Counted since "
+                   "allocation profiling was switched on; what was allocated before is not "
+                   "in it.");
 }
 
 }  // namespace

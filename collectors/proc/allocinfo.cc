@@ -62,6 +62,7 @@ class AllocinfoLines {
     const bool is_module = module.size() > 2 && module.front() == '[' && module.back() == ']';
     if (is_module) module = module.substr(1, module.size() - 2);
     const std::string_view name = is_module ? module : folder_of(place);
+    if (!bytes) out_.is_whole = false;
     if (!bytes || *bytes == 0) return;
     out_.bytes += *bytes;
     if (name.empty() || name.size() > kMaxPartName) return fields_.lost();
@@ -110,6 +111,7 @@ const SourceInfo AllocinfoSource::kInfo{
 
 Result<void> parse_allocinfo(std::string_view text, Allocinfo& out) {
   out.bytes = 0;
+  out.is_whole = true;
   out.absent.reset();
   if (auto ok = AllocinfoLines(out).run(text); !ok) return ok;
   std::vector<Allocinfo::Part>& parts = out.parts;
@@ -133,7 +135,7 @@ void AllocinfoSource::write(SampleWriter& out, WriteContext& context) const {
   for (const Allocinfo::Part& part : reading_.largest) {
     out.put(kAllocinfoMetrics[0], part.bytes, part.name, part.is_module ? "yes" : "no");
   }
-  out.put(kAllocinfoMetrics[1], reading_.bytes);
+  if (reading_.is_whole) out.put(kAllocinfoMetrics[1], reading_.bytes);
 }
 
 }  // namespace jetmem

@@ -42,6 +42,7 @@ struct Allocinfo {
   };
   std::vector<Part> largest;  // at most kMaxShown, by name
   std::uint64_t bytes = 0;    // of all
+  bool is_whole = true;       // no size was odd
 
   AbsentValues absent;
 

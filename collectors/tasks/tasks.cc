@@ -286,8 +286,9 @@ class TaskFiles {
 
   // vfork() and the freezer.
   static bool is_harmless(std::string_view channel) {
-    constexpr std::array<std::string_view, 6> kHarmless{
-        "kernel_clone", "_do_fork", "do_fork", "__refrigerator", "do_freezer_trap", "wait_for_vfork_done"};
+    constexpr std::array<std::string_view, 6> kHarmless{"kernel_clone",    "_do_fork",
+                                                        "do_fork",         "__refrigerator",
+                                                        "do_freezer_trap", "wait_for_vfork_done"};
     // "kernel_clone.isra.0" is the same.
     channel = channel.substr(0, channel.find('.'));
     return std::find(kHarmless.begin(), kHarmless.end(), channel) != kHarmless.end();
@@ -402,8 +403,10 @@ void TasksSource::write(SampleWriter& out, WriteContext& context) const {
             each.wait_channel);
     out.put(task_metric("jetmem_stuck_task_pid"), each.pid, each.name, each.wait_channel);
   }
+  // Of a part of the tasks there is no number: a stuck one may be among the others.
+  const bool knows_all = reading_.left_out == 0 && reading_.denied == 0;
   if (reading_.idle || has_two_) {
-    out.put(task_metric("jetmem_stuck_tasks"), reading_.stuck_tasks);
+    if (knows_all) out.put(task_metric("jetmem_stuck_tasks"), reading_.stuck_tasks);
   } else {
     context.absent.add("needs_two_readings");
   }

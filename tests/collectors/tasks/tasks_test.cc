@@ -79,6 +79,18 @@ TEST_F(TasksTest, StuckIsWhoDidNotRunFor30Seconds) {
   EXPECT_EQ(read().stuck_tasks, 0U) << "it goes on";
 }
 
+// A stuck one may be among those that were not looked at.
+TEST_F(TasksTest, OfAPartOfTheTasksThereIsNoNumber) {
+  for (int i = 0; i < 2; ++i) {
+    task(77, 78, "camera", {});
+    add(std::string(kNoteTasksLeftOut), "3\n");
+    read();
+  }
+  EXPECT_TRUE(std::isnan(value("jetmem_stuck_tasks")));
+  EXPECT_EQ(value("jetmem_stuck_task_pid{command=\"camera\",wait_channel=\"nvmap_handle_pin\"}"),
+            77);
+}
+
 TEST_F(TasksTest, WhoRanMeanwhileIsNot) {
   for (const Look& second : {Look{.ran = 6}, Look{.switches = 41}, Look{.start = 901}}) {
     task(77, 78, "dd", {});
