@@ -198,7 +198,8 @@ void Command::json(const char* help) const { flag("--json", context_->json, help
 
 void Command::daemon() const {
   option("--daemon", context_->daemon, "ADDRESS",
-         "Ask only the jetmemd at this address (127.0.0.1:10743, unix:/path, https://HOST:PORT)");
+         "Ask only the jetmemd at this address or name (127.0.0.1:10743, orin-7, unix:/path, "
+         "https://HOST:PORT)");
 }
 
 void Command::config(const char* help) const {

@@ -48,7 +48,8 @@ std::string_view behind_amount(std::string_view text) {
 // "at 0x1f00 (12 pages)" and "at 0x2a10 (8 pages)": the same but for address and size.
 bool differ_in_amounts_only(std::string_view a, std::string_view b) {
   char before = ' ';
-  while (!a.empty() && !b.empty()) {
+  for (;;) {
+    if (a.empty() || b.empty()) return a.empty() && b.empty();
     // Where a word begins.
     const bool may_begin = before == ' ' || before == '(' || before == '"';
     const std::string_view behind_a = may_begin ? behind_amount(a) : a;
@@ -64,7 +65,6 @@ bool differ_in_amounts_only(std::string_view a, std::string_view b) {
     a.remove_prefix(1);
     b.remove_prefix(1);
   }
-  return a.empty() && b.empty();
 }
 
 }  // namespace
