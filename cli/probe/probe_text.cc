@@ -293,10 +293,12 @@ std::string moments(const std::vector<ProbeRun>& runs) {
   return out;
 }
 
-// What compiling the kernels took is not what memory costs.
+// What loading the kernels took is not what memory costs.
 std::string kernels_text(const ProbeRun::Kernels& kernels) {
   if (kernels.state != ProbeState::kOk) return "kernels not loaded: " + kernels.reason;
-  std::string text = "kernels compiled in " + latency_text(kernels.seconds);
+  std::string text =
+      kernels.code == "cubin" ? "kernels loaded as machine code in " : "kernels compiled in ";
+  text += latency_text(kernels.seconds);
   const char* separator = "; memory ";
   const auto add = [&](const std::optional<std::uint64_t>& bytes, const char* what) {
     if (!bytes) return;

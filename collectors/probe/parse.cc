@@ -140,6 +140,7 @@ class RunTaker {
     ProbeRun::Kernels out;
     out.state = *state;
     out.reason = words_if_any(at, "reason");
+    out.code = words_if_any(at, "code");
     out.seconds = take_.number(take_.member(at, "seconds"));
     out.resident_bytes = count_if_any(at, "resident_bytes");
     out.peak_bytes = count_if_any(at, "peak_bytes");

@@ -75,14 +75,15 @@ constexpr std::array kMetrics{
           "driver.",
           {"name", "compute_capability", "driver"}),
     gauge("jetmem_probe_kernels_loaded",
-          "1 when the driver compiled and loaded the probe's kernels; 0 when it did not "
+          "1 when the driver loaded the probe's kernels; 0 when it did not "
           "(`jetmem probe` prints why); allocations and copies are still probed, GPU access is "
           "not."),
     gauge("jetmem_probe_kernels_seconds",
-          "How long the driver took to compile and load the probe's kernels, without its cache. "
+          "How long the driver took to load the probe's kernels, compiling included, without its "
+          "cache. "
           "Absent when it could not."),
     gauge("jetmem_probe_kernels_memory_bytes",
-          "What compiling and loading the probe's kernels took: memory resident, of the process "
+          "What loading the probe's kernels took: memory resident, of the process "
           "afterwards; peak, of the process meanwhile; gpu, of the GPU. Absent when it could not "
           "be measured.",
           {"memory"}, 3),

@@ -120,10 +120,11 @@ struct ProbeRun {
 
     bool operator==(const Conditions&) const = default;
   };
-  // The kernels: what compiling and loading them took.
+  // The kernels: what loading them took, compiling included.
   struct Kernels {
     ProbeState state = ProbeState::kUnsupported;
     std::string reason;
+    std::string code;  // "cubin": machine code; "ptx", or empty: the driver compiled them
     double seconds = 0;
     std::optional<std::uint64_t> resident_bytes;
     std::optional<std::uint64_t> peak_bytes;

@@ -12,12 +12,13 @@
 
 namespace jetmem::probe {
 
-// The driver compiles the kernels when they are loaded, unless it has them in its cache: apart from
-// what memory costs.
+// Loading the kernels, for which the driver compiles PTX unless it has the result in its cache:
+// apart from what memory costs.
 struct Kernels {
   State state = State::kUnsupported;  // kOk, kUnsupported or kFailed
   std::string reason;
   std::string error;  // of the call that failed: "CUDA_ERROR_JIT_COMPILER_NOT_FOUND"
+  std::string code;   // what was loaded, last: "cubin" (machine code) or "ptx"
   double seconds = 0;
   // Of this process: what it has more of afterwards, and at most meanwhile.
   std::optional<std::uint64_t> resident_bytes;

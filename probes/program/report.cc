@@ -123,7 +123,7 @@ void write(JsonWriter& out, const Kernels& kernels) {
   if (kernels.state != State::kOk) {
     out.member("reason", words(kernels.reason)).member("error", kernels.error);
   }
-  out.member("seconds", kernels.seconds);
+  out.member("code", kernels.code).member("seconds", kernels.seconds);
   put(out, "resident_bytes", kernels.resident_bytes);
   put(out, "peak_bytes", kernels.peak_bytes);
   put(out, "gpu_bytes", kernels.gpu_bytes);

@@ -5,8 +5,8 @@
 on_gpu.py PROBE [--compare COMPARE_KERNELS] [--old PROBE] [--out DIRECTORY]
 
 Every kind at several sizes, without a mismatch; ten runs that leave the GPU's memory as it was;
-compute-sanitizer; what compiling the kernels takes, without and with the driver's cache; what is left
-where nothing may be compiled; the kernels against those that nvcc makes of kernels/kernels.cu. --old:
+compute-sanitizer; what loading the kernels takes, as they come and compiled; what is left
+where nothing may be compiled; the kernels against those that nvcc makes of kernels.cu. --old:
 a jetmem-probe whose figures are put beside. Needs Python alone; compute-sanitizer and nvcc are used
 where they are.
 
@@ -171,7 +171,7 @@ def start_figures(program, env):
     """Of several runs the median: what the start took, step by step, and the process's peak."""
     runs = [probe(program, "--kinds", "device", "--frame", 64 << 10, env=env) for _ in range(TIMES)]
     found = [(result, took) for result, took in runs if result]
-    figures = {"runs": len(found)}
+    figures = {"runs": len(found), "code": sorted({result["gpu"].get("kernels", {}).get("code", "") for result, _ in found})}
     if len(found) < TIMES:
         check(False, f"only {len(found)} of {TIMES} runs had a result")
         return figures
@@ -187,15 +187,9 @@ def start_figures(program, env):
 
 
 def compiling(program, old):
-    say("what compiling the kernels takes")
-    found = {"without_cache": start_figures(program, environment(CUDA_CACHE_DISABLE="1"))}
-    with tempfile.TemporaryDirectory() as cache:
-        env = environment(CUDA_CACHE_DISABLE="0", CUDA_CACHE_PATH=cache)
-        probe(program, "--kinds", "device", "--frame", 64 << 10, env=env)
-        kept = [file for file in pathlib.Path(cache).rglob("*") if file.is_file()]
-        say(f"  the driver's cache: {len(kept)} files of {sum(file.stat().st_size for file in kept)} bytes")
-        found["with_cache"] = start_figures(program, env)
-        found["with_cache"]["cache_bytes"] = sum(file.stat().st_size for file in kept)
+    say("what loading the kernels takes")
+    found = {"first_choice": start_figures(program, environment(CUDA_CACHE_DISABLE="1")),
+             "without_cache": start_figures(program, environment(CUDA_CACHE_DISABLE="1", CUDA_FORCE_PTX_JIT="1"))}
     if old:
         found["old"] = start_figures(old, environment())
     for name, figures in found.items():
@@ -217,7 +211,10 @@ def without_compiler(program):
         say(f"  {json.dumps(kernels)}")
         say(f"  {json.dumps(brief(result))}")
         found[variable] = {"gpu": result["gpu"], "probes": brief(result)}
-        if variable == "CUDA_DISABLE_PTX_JIT":
+        if kernels and kernels.get("code") == "cubin":
+            check(kernels["state"] == "ok" and all("not_checked" not in each for each in result["probes"]),
+                  "the machine code needs no compiler")
+        elif variable == "CUDA_DISABLE_PTX_JIT":
             check(bool(kernels) and kernels.get("error") == "CUDA_ERROR_JIT_COMPILATION_DISABLED", "the driver says so")
             check(all(each["state"] == "ok" and each.get("not_checked") for each in result["probes"]), "every kind is probed nevertheless")
         check(mismatches(result) == 0, f"{mismatches(result)} words wrong")
@@ -234,7 +231,7 @@ def compare(program):
         say(f"the kernels against nvcc's, {target}")
         with tempfile.TemporaryDirectory() as folder:
             text = os.path.join(folder, "kernels.ptx")
-            subprocess.run([nvcc, "-ptx", f"-arch={target}", "-o", text, str(HERE / "kernels" / "kernels.cu")], check=True)
+            subprocess.run([nvcc, "-ptx", f"-arch={target}", "-o", text, str(HERE.parents[1] / "probes/program/cuda/kernels.cu")], check=True)
             done = subprocess.run([program, text], capture_output=True, text=True, env=environment(), timeout=300)
         say(f"  {done.stdout.strip()} {done.stderr.strip()}")
         check(done.returncode == 0, f"status {done.returncode}")

@@ -233,6 +233,18 @@ class ProbeCuda(unittest.TestCase):
             self.assertTrue(16 << 20 <= kernels["peak_bytes"] < 28 << 20, kernels)
         self.assertEqual(kernels["gpu_bytes"], 0)
 
+    def test_machine_code_stands_in_front_of_the_text(self):
+        line, _, _ = run("card")
+        self.assertEqual(line["gpu"]["kernels"]["code"], "ptx")
+        calls = [call["result"] for step in line["gpu"]["start"] if step["step"] == "kernels" for call in step["calls"]]
+        if "CUDA_ERROR_NO_BINARY_FOR_GPU" not in calls:
+            self.skipTest("built without CUDA's toolkit: there is no machine code")
+        line, probes, _ = run("card,cubin,nojit")
+        self.assertEqual(line["gpu"]["kernels"]["code"], "cubin")
+        for kind in KINDS:
+            self.assertEqual(probes[kind]["state"], "ok", probes[kind])
+            self.assertNotIn("not_checked", probes[kind])
+
     def test_where_nothing_is_compiled_the_rest_is_probed(self):
         for word, (error, reason) in NO_KERNELS.items():
             line, probes, errors = run(f"card,{word}")

@@ -14,9 +14,9 @@ namespace jetmem::probe {
 namespace {
 
 static_assert(kModifyFactor == 6364136223846793005ULL && kModifyTerm == 1442695040888963407ULL,
-              "the CPU looks for what kernels.ptx makes");
+              "the CPU looks for what kernels.cu makes");
 
-constexpr unsigned kThreads = 256;  // as the shared memory in kernels.ptx has room for
+constexpr unsigned kThreads = 256;  // as the shared memory in kernels.cu has room for
 // Enough to keep the largest GPU's memory busy; the rest is done by the loop in the kernel.
 constexpr std::uint64_t kMostBlocks = 1024;
 
@@ -105,9 +105,16 @@ Kernels load_kernels(const Driver& driver, std::vector<Call>& calls) {
   const auto free_before = free_on_gpu(driver);
   const ProcessMemory memory;
   const auto begin = std::chrono::steady_clock::now();
-  driver::Result answer =
-      call("cuModuleLoadDataEx",
-           driver.cuModuleLoadDataEx(&module, kKernelsPtx, std::size(options), options, values));
+  const auto load = [&](const void* image) {
+    return call("cuModuleLoadDataEx",
+                driver.cuModuleLoadDataEx(&module, image, std::size(options), options, values));
+  };
+  kernels.code = "cubin";
+  driver::Result answer = kKernelsFatbinSize > 0 ? load(kKernelsFatbin) : driver::kNoBinaryForGpu;
+  if (answer != driver::kSuccess) {
+    kernels.code = "ptx";
+    answer = load(kKernelsPtx);
+  }
   // A driver may put the work off until a function is asked for.
   if (answer == driver::kSuccess) {
     answer =

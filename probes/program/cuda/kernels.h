@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kernels, from kernels.ptx, which this program carries as text: the driver compiles it for
-// the GPU that there is when it is loaded (docs/probe.md says why).
+// The two kernels of kernels.cu, which this program carries twice: as machine code for some GPUs,
+// where it was built with CUDA's toolkit, and as PTX, which the driver compiles for any other
+// (docs/probe.md, Kernels).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,9 +14,9 @@
 
 namespace jetmem::probe {
 
-// Compiles and loads them into the current context, and measures what that takes. What was called
-// is appended to `calls`. The state is kOk; kUnsupported where the driver compiles nothing, or not
-// this text; kFailed otherwise.
+// Loads them into the current context, the machine code if there is some for this GPU, and measures
+// what that takes. What was called is appended to `calls`. The state is kOk; kUnsupported where the
+// driver compiles nothing, or not this text; kFailed otherwise.
 Kernels load_kernels(const Driver& driver, std::vector<Call>& calls);
 
 // Each word becomes word * kModifyFactor + kModifyTerm (pattern.h): the CPU can tell that the GPU
@@ -29,5 +31,8 @@ driver::Result launch_read(const Driver& driver, driver::Address words, std::uin
 
 // The text of kernels.ptx.
 extern const char kKernelsPtx[];
+// The machine code, a "fat binary" of CUDA's; size 0: none.
+extern const unsigned char kKernelsFatbin[];
+extern const std::size_t kKernelsFatbinSize;
 
 }  // namespace jetmem::probe

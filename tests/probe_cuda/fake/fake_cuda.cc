@@ -11,6 +11,7 @@
 //   forbidden            closed device nodes behind it; needs this library in LD_PRELOAD
 //   closednode           closed device nodes that CUDA does without; likewise
 //   contextoom           there is no memory for a context
+//   cubin                it is a GPU that the machine code is for
 //   nojit, nocompiler, oldptx, badptx, nobinary      its compiler takes no kernels
 //   jitoom               its compiler finds no memory
 //   nomanaged, nopools   its driver knows no attribute of managed memory; its GPU has no pools
@@ -411,6 +412,13 @@ int cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* op
     }
     if (buffer != nullptr) std::snprintf(buffer, size, "%s", words);
   };
+  static const unsigned char kFatbin[] = {0x50, 0xed, 0x55, 0xba};
+  if (std::memcmp(image, kFatbin, sizeof kFatbin) == 0) {
+    if (!is("cubin")) return 209;
+    state.entries = ".entry jetmem_modify( .entry jetmem_read(";
+    *module = &state;
+    return answer(0);
+  }
   // As the driver does it; the unit must not pass this on.
   const char* const disabled = std::getenv("CUDA_DISABLE_PTX_JIT");
   if (is("nojit") || (disabled != nullptr && std::strcmp(disabled, "1") == 0)) return 223;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that jetmem-probe carries against those that nvcc made of kernels.cu, on a GPU: both
-// must do to the same words what the CPU says they do, at every size and in every shape of launch,
-// and touch nothing else.
+// The kernels that jetmem-probe carries, as it loads them and as PTX, against those that nvcc made
+// of kernels.cu, on a GPU: all must do to the same words what the CPU says they do, at every size
+// and in every shape of launch, and touch nothing else.
 //
 //   compare_kernels PTX      77: no GPU here, or a driver that compiles nothing
 //
@@ -40,12 +40,12 @@ struct Program {
   driver::Function modify = nullptr;
   driver::Function read = nullptr;
 
-  explicit Program(const char* text) {
+  explicit Program(const void* code) {
     char log[2048] = {};
     int options[] = {driver::kJitErrorLog, driver::kJitErrorLogBytes};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log - 1)};
     driver::Module module = nullptr;
-    const driver::Result answer = cuda().cuModuleLoadDataEx(&module, text, 2, options, values);
+    const driver::Result answer = cuda().cuModuleLoadDataEx(&module, code, 2, options, values);
     if (answer != driver::kSuccess) {
       stop(1, "cuModuleLoadDataEx: " + cuda().described(answer) + ": " + log);
     }
@@ -127,18 +127,20 @@ int run(const char* file) {
   if (gpu().state != State::kOk) stop(1, gpu().reason);
   if (gpu().kernels->state != State::kOk) stop(kExitSkipped, "SKIPPED: " + gpu().kernels->reason);
 
+  const bool has_code = gpu().kernels->code == "cubin";
+  const Program carried(has_code ? static_cast<const void*>(kKernelsFatbin) : kKernelsPtx);
   const Program ours(kKernelsPtx);
   const Program theirs(text.c_str());
   std::mt19937_64 random(20260101);
   std::uint64_t launches = 0;
-  std::uint64_t wrong[2] = {0, 0};
+  std::uint64_t wrong[3] = {0, 0, 0};
   for (const std::uint64_t count : {0ULL, 1ULL, 7ULL, 255ULL, 256ULL, 257ULL, 1000ULL, 65536ULL,
                                     262147ULL, 1048576ULL, 8388613ULL}) {
     std::vector<std::uint64_t> words(count + kGuard);
     for (std::uint64_t& word : words) word = random();
     for (const unsigned blocks : {1U, 3U, 1024U}) {
       int which = 0;
-      for (const Program* program : {&ours, &theirs}) {
+      for (const Program* program : {&carried, &ours, &theirs}) {
         wrong[which] += modify_wrong(*program, words, count, blocks);
         for (const unsigned times : {0U, 1U, 3U}) {
           wrong[which] += read_wrong(*program, words, count, blocks, times);
@@ -149,11 +151,12 @@ int run(const char* file) {
     }
   }
   std::printf(
-      "{\"gpu\": \"%s\", \"launches\": %llu, \"carried_wrong_words\": %llu, "
-      "\"compiled_wrong_words\": %llu}\n",
-      gpu().name.c_str(), static_cast<unsigned long long>(launches),
-      static_cast<unsigned long long>(wrong[0]), static_cast<unsigned long long>(wrong[1]));
-  return wrong[0] + wrong[1] == 0 ? 0 : 1;
+      "{\"gpu\": \"%s\", \"code\": \"%s\", \"launches\": %llu, \"loaded_wrong_words\": %llu, "
+      "\"ptx_wrong_words\": %llu, \"nvcc_wrong_words\": %llu}\n",
+      gpu().name.c_str(), gpu().kernels->code.c_str(), static_cast<unsigned long long>(launches),
+      static_cast<unsigned long long>(wrong[0]), static_cast<unsigned long long>(wrong[1]),
+      static_cast<unsigned long long>(wrong[2]));
+  return wrong[0] + wrong[1] + wrong[2] == 0 ? 0 : 1;
 }
 
 }  // namespace
