@@ -21,6 +21,8 @@ void add_all_commands(const Command& program) {
   add_view_commands(now, program.group("Who holds memory"));
   const Command check = program.group("Check and change");
   add_plan_command(check);
+  add_fits_command(check);
+  add_make_room_command(check);
   add_probe_command(check);
   add_rules_command(check);
   add_messages_command(check);

@@ -21,6 +21,8 @@ void add_mark_command(const Command& program);
 void add_ack_command(const Command& program);
 void add_metrics_command(const Command& program);
 void add_plan_command(const Command& program);
+void add_fits_command(const Command& program);
+void add_make_room_command(const Command& program);
 void add_probe_command(const Command& program);
 void add_messages_command(const Command& program);
 void add_rules_command(const Command& program);

@@ -22,6 +22,7 @@
 #include "daemon/probe_window.h"
 #include "metrics/sample.h"
 #include "probes/gates.h"
+#include "report/device/device_now.h"
 #include "rules/model/texts.h"
 
 namespace jetmem {
@@ -67,6 +68,8 @@ struct ProgramContext {
   SourceStates source_states{};  // likewise
   // Memory, and kept over a restart; empty: nothing is kept.
   std::string runtime_directory{};
+  // The samples of this moment, and no more of it; some milliseconds of the CPU. Null: not known.
+  std::function<DeviceNow()> look{};
 };
 
 }  // namespace jetmem

@@ -110,6 +110,12 @@ Daemon::Daemon(DaemonOptions options, Settings settings, Root root, AsyncLogger&
           [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds elapsed) {
             on_answer(source, std::move(snapshot), elapsed);
           },
+          [this] {
+            complete_table(context_.clock.boot());
+            DeviceNow now;
+            now.samples = SampleSet::of(sampling_.table);
+            return now;
+          },
           [this] { run_missed_cycle(); },
           [this](UniqueFd unread) { kernel_log_.feed().dispose(std::move(unread)); }),
       boot_history_(make_boot_history(context_, settings_, history_.get())) {

@@ -23,12 +23,14 @@ std::vector<std::unique_ptr<Program>> make_all_programs(const ProgramContext& co
 }  // namespace
 
 std::vector<std::span<const Descriptor>> program_metrics() {
-  return {child_process_metrics(), probe_stats_metrics(), probe_program_metrics()};
+  return {child_process_metrics(), probe_stats_metrics(), probe_program_metrics(),
+          fit_prediction_metrics()};
 }
 
 Children::Children(DaemonContext& context, const Settings& settings, const Sampling& sampling,
                    const ProbeWindow& probe_window, const Program::Done& done,
-                   std::function<void()> before_answers, std::function<void(UniqueFd)> dispose)
+                   std::function<DeviceNow()> look, std::function<void()> before_answers,
+                   std::function<void(UniqueFd)> dispose)
     : context_(context) {
   reader::ClientOptions reader;
   // Another root is nothing that systemd's reader could serve.
@@ -44,9 +46,9 @@ Children::Children(DaemonContext& context, const Settings& settings, const Sampl
   reader_ =
       std::make_unique<reader::Client>(std::move(reader), context.clock, context.spawner, done);
   if (!context.is_live()) return;
-  programs_ = make_all_programs({context.clock, context.spawner, context.log, done,
-                                 &sampling.sampler->readings(), probe_window,
-                                 source_states(*sampling.sampler), context.runtime_directory});
+  programs_ = make_all_programs(
+      {context.clock, context.spawner, context.log, done, &sampling.sampler->readings(),
+       probe_window, source_states(*sampling.sampler), context.runtime_directory, std::move(look)});
 }
 
 Result<void> Children::start() {

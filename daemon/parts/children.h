@@ -27,7 +27,8 @@ class Children {
   // reader::ClientOptions.
   Children(DaemonContext& context, const Settings& settings, const Sampling& sampling,
            const ProbeWindow& probe_window, const Program::Done& done,
-           std::function<void()> before_answers, std::function<void(UniqueFd)> dispose);
+           std::function<DeviceNow()> look, std::function<void()> before_answers,
+           std::function<void(UniqueFd)> dispose);
 
   Result<void> start();
   void apply(const Settings& settings);

@@ -67,6 +67,7 @@ ProbeProgram::ProbeProgram(const ProgramContext& context, ProbeProgramOptions op
           context.clock, context.spawner, [this](ProbeRunEnd end) { on_end(std::move(end)); },
           options_.root),
       schedule_(options_.schedule),
+      look_(context.look),
       skips_(log_),
       window_(context.probe_window, options_.settle, options_.window_timeout),
       state_store_(context.runtime_directory, context.log) {}
@@ -237,6 +238,7 @@ Result<void> ProbeProgram::run(ProbeGroup group, const GateInputs& inputs) {
   request.frame_bytes = settings_.frame;
   request.largest_runs = inputs.largest_runs;
   const Nanoseconds now = clock_.boot();
+  if (look_) predictions_.predict(look_(), static_cast<double>(settings_.frame));
   window_.prepare(group);
   if (auto ran = runner_.run(std::move(request), settings_.deadline); !ran) return ran;
   check_window(now);
@@ -358,6 +360,7 @@ void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure, ProbeRun
 }
 
 void ProbeProgram::note(const ProbeRun::Probe& probe, const ProbeRun* run) {
+  predictions_.happened(probe);
   const auto change = probe_stats_.result(probe, clock_.boot());
   if (change) event_log_.result(probe, *change, inputs(), run);
 }
@@ -417,6 +420,7 @@ void ProbeProgram::write(SampleWriter& out) const {
       runner_.wedged() || (state_store_.has_orphan() && now - started_ > settings_.deadline);
   write_child_process_stats(out, name(), stats);
   probe_stats_.write(out, now, {enabled_, enabled_ && schedule_.cuda()});
+  predictions_.write(out);
   for (const ProbeGroup group : kProbeGroupList) {
     const std::string_view group_name = probe_group_name(group);
     for (std::size_t reason = 0; reason < ProbeSkips::kReasons; ++reason) {

@@ -18,6 +18,7 @@
 #include "config/settings.h"
 #include "daemon/children/child_process_stats.h"
 #include "daemon/children/program.h"
+#include "daemon/probe/fit_predictions.h"
 #include "daemon/probe/probe_event_log.h"
 #include "daemon/probe/probe_names.h"
 #include "daemon/probe/probe_results.h"
@@ -87,6 +88,8 @@ class ProbeProgram final : public Program {
   ProbeRunner runner_;
   ProbeSchedule schedule_;
   ProbeStats probe_stats_;
+  FitPredictions predictions_;
+  std::function<DeviceNow()> look_;
   ProbeNames names_;
   ChildProcessStats stats_;
   ProbeSettings settings_;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/probe/fit_predictions.h"
+
+#include <optional>
+
+namespace jetmem {
+namespace {
+
+constexpr std::array kMetrics{
+    counter("jetmem_fits_predictions_total",
+            "Probes, by what jetmem fits would have answered just before (predicted: now, "
+            "after_making_room, no, unknown) and by what happened: allocated, or refused for lack "
+            "of memory. now with refused is a wrong yes, no with allocated a wrong no.",
+            {"predicted", "happened"}, 8),
+};
+
+// A DMA heap other than the system's takes from a CMA area. Nothing: none that jetmem fits knows.
+std::optional<MemoryKind> kind_of(const ProbeRun::Probe& probe) {
+  if (probe.kind == "device") return MemoryKind::kDevice;
+  if (probe.kind == "pinned") return MemoryKind::kPinned;
+  if (probe.kind != "dmabuf") return std::nullopt;
+  return probe.target.starts_with("system") ? MemoryKind::kDmabuf : MemoryKind::kCma;
+}
+
+}  // namespace
+
+void FitPredictions::predict(const DeviceNow& now, double bytes) {
+  for (std::size_t i = 0; i < predicted_.size(); ++i) {
+    predicted_[i] = fits_answer(now, static_cast<MemoryKind>(i), bytes).fit;
+  }
+}
+
+void FitPredictions::happened(const ProbeRun::Probe& probe) {
+  const auto kind = kind_of(probe);
+  if (!kind) return;
+  const auto predicted = static_cast<std::size_t>(predicted_[static_cast<std::size_t>(*kind)]);
+  const bool is_short = probe.error == "ENOMEM" || probe.error == "CUDA_ERROR_OUT_OF_MEMORY";
+  if (probe.state == ProbeState::kOk || probe.state == ProbeState::kMismatch) {
+    ++allocated_[predicted];
+  } else if (probe.state == ProbeState::kFailed && is_short) {
+    ++refused_[predicted];
+  }
+}
+
+void FitPredictions::write(SampleWriter& out) const {
+  for (std::size_t i = 0; i < kFits; ++i) {
+    const std::string_view predicted = fit_name(static_cast<Fit>(i));
+    out.put(kMetrics[0], static_cast<double>(allocated_[i]), predicted, "allocated");
+    out.put(kMetrics[0], static_cast<double>(refused_[i]), predicted, "refused");
+  }
+}
+
+std::span<const Descriptor> fit_prediction_metrics() { return kMetrics; }
+
+}  // namespace jetmem

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/fits/fits_answer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text/text.h"
+#include "report/answers/cma_answer.h"
+#include "report/answers/fragmentation_answer.h"
+#include "report/diagnosis/format.h"
+#include "report/doctor/nvmap_limit.h"
+
+namespace jetmem {
+namespace {
+
+// The buddy allocator's largest block with 4 KiB pages, 4 MiB; no driver asks it for more.
+constexpr double kLargestBlock = 4 << 20;
+// Compaction usually succeeds where so many times a block are available.
+constexpr double kEasilyCompacted = 16;
+
+std::optional<double> less(std::optional<double> bytes, double taken) {
+  if (bytes) bytes = std::max(*bytes - taken, 0.0);
+  return bytes;
+}
+
+// What drivers have not taken of CMA areas: their free pages, and movable ones that only borrow
+// them, are of no use to a request for pages that cannot move.
+double of_cma(const SampleSet& samples) {
+  const double free = samples.meminfo("CmaFree").value_or(0);
+  const auto areas = samples.sum("jetmem_cma_area_bytes");
+  const auto used = samples.sum("jetmem_cma_used_bytes");
+  return areas && used ? std::max(free, *areas - *used) : free;
+}
+
+// Pages that cannot move: the kernel gives up cache for them by itself.
+void unmovable(const DeviceNow& now, FitsAnswer& out) {
+  out.room_bytes = less(now.samples.meminfo("MemAvailable"), of_cma(now.samples));
+  out.now_bytes = out.room_bytes;
+  explain(out.absent, "now_bytes", out.now_bytes, now.absence_reason("meminfo"));
+}
+
+// A card has memory of its own; nothing else makes room there.
+bool on_card(const DeviceNow& now, FitsAnswer& out) {
+  for (const Sample& gpu : now.samples.family("jetmem_nvml_memory_free_bytes")) {
+    if (out.now_bytes && *out.now_bytes >= gpu.value) continue;
+    out.now_bytes = out.room_bytes = gpu.value;
+    out.where = "GPU " + printable(gpu.label("gpu"), 40);
+  }
+  return out.now_bytes.has_value();
+}
+
+void device(const DeviceNow& now, FitsAnswer& out) {
+  const SampleSet& samples = now.samples;
+  if (on_card(now, out)) return;
+  unmovable(now, out);
+  if (const auto nvmap = samples.value("jetmem_gpu_available_bytes"); nvmap && out.room_bytes) {
+    out.room_bytes = std::min(*nvmap, *out.room_bytes);
+  }
+  double kept = samples.meminfo("CmaFree").value_or(0);
+  for (const Sample& mark : samples.family("jetmem_zone_watermark_bytes")) {
+    if (mark.label("watermark") == "low") kept += mark.value;
+  }
+  out.now_bytes = less(samples.meminfo("MemFree"), kept);
+  const auto infos = samples.family("jetmem_device_info");
+  const std::string l4t = infos.empty() ? std::string() : printable(infos[0].label("l4t"), 40);
+  if (doctor::nvmap_limit(l4t) == doctor::NvmapLimit::kRefuses) {
+    out.notes.push_back("nvmap of L4T " + l4t + " may refuse a large request although it fits.");
+  }
+}
+
+void cma(const DeviceNow& now, FitsAnswer& out) {
+  const CmaAnswer areas = cma_answer(now);
+  double largest_area = 0;
+  bool is_known = !areas.areas.empty();
+  for (const CmaAnswer::Area& area : areas.areas) {
+    const auto left = less(area.bytes, area.used_bytes.value_or(0));
+    largest_area = std::max(largest_area, left.value_or(0));
+    is_known = is_known && left;
+    if (!area.largest_run_bytes) {
+      explain(out.absent, "now_bytes", std::nullopt,
+              absence_reason(area.absent, "largest_run_bytes"));
+      continue;
+    }
+    if (out.now_bytes && *out.now_bytes >= *area.largest_run_bytes) continue;
+    out.now_bytes = area.largest_run_bytes;
+    out.where = "area " + area.name;
+  }
+  if (areas.has_cma == false) {
+    out.now_bytes = 0;
+    out.fit = Fit::kNo;
+    out.why = "there is no CMA area here";
+  }
+  out.room_bytes = out.now_bytes;
+  if (out.now_bytes) return;
+  explain(out.absent, "now_bytes", std::nullopt, now.absence_reason("cma"));
+  // More than is left in whatever pieces cannot be had in one.
+  if (is_known && out.bytes > largest_area) {
+    out.fit = Fit::kNo;
+    out.why = "no area has more than " + doctor::bytes(largest_area) + " left in any pieces";
+  }
+}
+
+void contiguous(const DeviceNow& now, FitsAnswer& out) {
+  const FragmentationAnswer zones = fragmentation_answer(now);
+  for (const FragmentationAnswer::Zone& zone : zones.zones) {
+    if (zone.zone == "Movable" || zone.zone == "Device") continue;
+    auto block = zone.largest_bytes_outside_cma;
+    // The kernel keeps a zone's reserve from such requests.
+    while (block && zone.above_min_bytes && *block > std::max(*zone.above_min_bytes, 0.0)) {
+      block = *block >= 8192 ? *block / 2 : 0;
+    }
+    if (!block || (out.now_bytes && *out.now_bytes > *block)) continue;
+    out.now_bytes = block;
+    out.where = "zone " + zone.zone;
+  }
+  explain(out.absent, "now_bytes", out.now_bytes, absence_reason(zones.absent, "best_order"));
+  explain(out.absent, "room_bytes", std::nullopt,
+          "what compaction brings is not known before it ran");
+  if (!out.now_bytes || *out.now_bytes >= out.bytes) return;
+  const auto available = less(now.samples.meminfo("MemAvailable"), of_cma(now.samples));
+  if (out.bytes > kLargestBlock) {
+    out.fit = Fit::kNo;
+    out.why = "the kernel has no block of more than " + doctor::bytes(kLargestBlock) +
+              " outside of CMA areas";
+  } else if (available && *available > kEasilyCompacted * out.bytes) {
+    out.fit = Fit::kAfterMakingRoom;
+    out.is_guess = true;
+    out.why =
+        "no free block is that large, but enough memory is free for compaction to make one, "
+        "usually";
+  } else if (available) {
+    out.fit = Fit::kNo;
+    out.why = "no free block is that large, and too little memory is free to make one";
+  }
+}
+
+void judge(FitsAnswer& out) {
+  if (out.fit != Fit::kUnknown) return;
+  const auto most = [](const std::optional<double>& bytes) { return doctor::bytes(*bytes); };
+  if (!out.now_bytes && !out.room_bytes) {
+    out.why = absence_reason(out.absent, "now_bytes");
+  } else if (out.now_bytes && out.bytes <= *out.now_bytes) {
+    out.fit = Fit::kNow;
+    out.why = "the most is " + most(out.now_bytes);
+  } else if (out.room_bytes && out.bytes <= *out.room_bytes) {
+    out.fit = Fit::kAfterMakingRoom;
+    out.why =
+        (out.now_bytes ? most(out.now_bytes) + " are unused" : "what is unused is not known") +
+        ", and " + most(out.room_bytes) + " if the page cache gives way";
+  } else if (out.room_bytes) {
+    out.fit = Fit::kNo;
+    out.why = "the most is " + most(out.room_bytes) +
+              (out.kind == MemoryKind::kCma ? " in one piece, " : " with an empty page cache, ") +
+              doctor::bytes(out.bytes - *out.room_bytes) + " less";
+  }
+}
+
+void look_ahead(const DeviceNow& now, FitsAnswer& out) {
+  const auto left = out.room_bytes;
+  const auto growth = now.samples.value("jetmem_trend_bytes_per_second", {{"of", "MemAvailable"}});
+  const bool shrinks = out.kind != MemoryKind::kCma && out.kind != MemoryKind::kContiguous &&
+                       growth && *growth < 0 && out.where.empty();
+  if (!shrinks || !left || *left < out.bytes) return;
+  out.shrinks_away_seconds = (*left - out.bytes) / -*growth;
+}
+
+}  // namespace
+
+std::string_view fit_name(Fit fit) {
+  constexpr std::array<std::string_view, 4> kNames{"now", "after_making_room", "no", "unknown"};
+  return kNames[static_cast<std::size_t>(fit)];
+}
+
+FitsAnswer fits_answer(const DeviceNow& now, MemoryKind kind, double bytes) {
+  FitsAnswer out;
+  out.from = answer_from(now);
+  out.kind = kind;
+  out.bytes = bytes;
+  constexpr std::array kFind{device, unmovable, unmovable, cma, contiguous};
+  kFind[static_cast<std::size_t>(kind)](now, out);
+  judge(out);
+  look_ahead(now, out);
+  return out;
+}
+
+static void describe(json::Fields& v, FitsAnswer& answer) {
+  describe_head(v, FitsAnswer::kSchema, answer.from);
+  auto kind = std::string(kMemoryKinds[static_cast<std::size_t>(answer.kind)]);
+  auto fit = std::string(fit_name(answer.fit));
+  v("kind", kind);
+  v("bytes", answer.bytes);
+  v("fits", fit);
+  v("is_guess", answer.is_guess);
+  v.unless_empty("where", answer.where);
+  v.unless_empty("why", answer.why);
+  v("now_bytes", answer.now_bytes);
+  v("after_making_room_bytes", answer.room_bytes);
+  v("shrinks_away_seconds", answer.shrinks_away_seconds);
+  v("notes", answer.notes);
+  v.absent(answer.absent);
+}
+
+std::string fits_json(const FitsAnswer& answer) { return json::write(answer); }
+
+}  // namespace jetmem
