@@ -311,12 +311,12 @@ std::string kernels_text(const ProbeRun::Kernels& kernels) {
   return text;
 }
 
-std::string gpu_line(const ProbeRun::Gpu& gpu) {
-  std::string text = "GPU: ";
+std::string gpu_line(const std::string& name, const ProbeRun::Gpu& gpu) {
+  std::string text = name + ": ";
   if (!gpu.name.empty()) {
     text += gpu.name;
     if (!gpu.compute_capability.empty()) text += ", compute capability " + gpu.compute_capability;
-    if (gpu.integrated) text += *gpu.integrated ? ", integrated" : ", discrete";
+    if (gpu.integrated) text += *gpu.integrated ? ", integrated" : ", with memory of its own";
     text += "; ";
   }
   text += gpu.driver.empty() ? "no driver" : "driver for CUDA " + gpu.driver;
@@ -364,7 +364,10 @@ std::string probe_text(const std::vector<ProbeRun>& runs, const std::string& gra
   out += left_alone(all, ProbeState::kUnsupported, {}) + left_alone(all, ProbeState::kSkipped, {});
   out += ratios(all);
   for (const ProbeRun& run : runs) {
-    if (run.gpu) out += gpu_line(*run.gpu);
+    if (run.gpu) out += gpu_line("GPU", *run.gpu);
+    for (std::size_t i = 0; i < run.more_gpus.size(); ++i) {
+      out += gpu_line("gpu" + std::to_string(i + 1), run.more_gpus[i]);
+    }
   }
   out += conditions(runs) + moments(runs);
   std::uint64_t unknown = 0;

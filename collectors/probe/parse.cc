@@ -13,6 +13,7 @@ constexpr std::string_view kSchema = "jetmem-probe/1";
 constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kLongestWords = 300;
 constexpr std::size_t kMaxProbes = 64;
+constexpr std::size_t kMaxMoreGpus = 8;
 constexpr std::size_t kMaxSizeSteps = 16;
 constexpr std::size_t kMaxSteps = 32;
 constexpr std::size_t kMaxCalls = 32;
@@ -47,7 +48,12 @@ class RunTaker {
     out_.after = conditions_of(take_.member(conditions, "after"));
     const JsonPath gpu = take_.member(run, "gpu");
     out_.has_gpu = gpu.is_there();
-    if (out_.has_gpu) take_gpu(gpu);
+    if (out_.has_gpu) out_.gpu = gpu_of(gpu);
+    if (const JsonPath more = take_.member(run, "more_gpus"); more.is_there()) {
+      take_.each(more, kMaxMoreGpus, [&](const JsonPath& each) {
+        if (auto another = gpu_of(each)) out_.more_gpus.push_back(std::move(*another));
+      });
+    }
     take_.each(take_.member(run, "probes"), kMaxProbes,
                [&](const JsonPath& probe) { take_probe(probe); });
     if (take_.error()) return tl::unexpected(*take_.error());
@@ -159,9 +165,9 @@ class RunTaker {
             count_if_any(at, "release_threshold_bytes")};
   }
 
-  void take_gpu(const JsonPath& at) {
+  std::optional<ProbeRun::Gpu> gpu_of(const JsonPath& at) {
     const auto state = state_of(at);
-    if (!state) return;
+    if (!state) return std::nullopt;
     ProbeRun::Gpu gpu;
     gpu.state = *state;
     gpu.reason = words_if_any(at, "reason");
@@ -175,7 +181,7 @@ class RunTaker {
     if (const JsonPath start = take_.member(at, "start"); start.is_there()) {
       gpu.start = steps_of(start);
     }
-    out_.gpu = std::move(gpu);
+    return gpu;
   }
 
   void take_probe(const JsonPath& at) {

@@ -287,6 +287,7 @@ void drop_calls(ProbeRun& run) {
     for (Step& step : steps) step.calls = {};
   };
   if (run.gpu) drop(run.gpu->start);
+  for (ProbeRun::Gpu& gpu : run.more_gpus) drop(gpu.start);
   for (Probe& probe : run.probes) {
     if (probe.warm_up) drop(probe.warm_up->steps);
     for (SizeStep& size_step : probe.size_steps) drop(size_step.steps);

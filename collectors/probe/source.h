@@ -158,6 +158,7 @@ struct ProbeRun {
   bool has_gpu = false;
   std::string_view group() const { return has_gpu ? "cuda" : "memory"; }
   std::optional<Gpu> gpu;
+  std::vector<Gpu> more_gpus;  // whose results have "gpu1", "gpu2", ... in their targets
   std::vector<Probe> probes;
 
   // Passed over, and counted.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,9 +47,14 @@ struct Gpu {
   std::vector<Step> start;
 };
 
-// The GPU, queried once; makes the context if there is one to make. Not called where no kind of
-// memory needs it.
+// The GPU in use, queried once; makes the context if there is one to make. Not called where no kind
+// of memory needs it. The first is one that shares the CPU's memory, where there is one.
 const Gpu& gpu();
+// The others by number, from 1 on; 0 before gpu() was called. Each has a context of its own.
+unsigned more_gpus();
+void use_gpu(unsigned number);
+// Those in use so far, in the order of their numbers.
+const std::deque<Gpu>& used_gpus();
 // Whether gpu() was called in this run.
 bool gpu_was_queried();
 

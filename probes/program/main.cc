@@ -44,10 +44,11 @@ double seconds_of(clockid_t clock) {
 struct Kind {
   const char* name;
   void (*probe)(Run&);
+  bool of_gpu = true;
 };
 constexpr Kind kProbes[] = {
-    {"host", probe_host},
-    {"dmabuf", probe_dmabuf},
+    {"host", probe_host, false},
+    {"dmabuf", probe_dmabuf, false},
     {"pinned", probe_pinned},
     {"managed", probe_managed},
     {"device", probe_device},
@@ -159,13 +160,22 @@ int run(std::vector<std::string> arguments) {
     notify(out, "begun", run_header_json(run, times));
     print_results(run, out);
   }
-  for (const Kind& kind : kProbes) {
-    const auto& needed = options.kinds;
-    if (std::find(needed.begin(), needed.end(), kind.name) == needed.end()) continue;
-    // Already loading a library may be its last.
-    run.report_progress(kind.name, "", "start", 0);
-    kind.probe(run);
-    run.finish_results();
+  const auto probe_kinds = [&](bool only_of_gpu) {
+    for (const Kind& kind : kProbes) {
+      const auto& needed = options.kinds;
+      if (std::find(needed.begin(), needed.end(), kind.name) == needed.end()) continue;
+      if (only_of_gpu && !kind.of_gpu) continue;
+      // Already loading a library may be its last.
+      run.report_progress(kind.name, "", "start", 0);
+      kind.probe(run);
+      run.finish_results();
+    }
+  };
+  probe_kinds(false);
+  for (unsigned number = 1; number <= more_gpus(); ++number) {
+    use_gpu(number);
+    run.set_gpu("gpu" + std::to_string(number));
+    probe_kinds(true);
   }
   run.report_progress("conditions", "", "after", 0);
   times.after = read_conditions();

@@ -189,7 +189,12 @@ std::string report(const Run& run, const RunTimes& times) {
   out.end_object();
   if (gpu_was_queried()) {
     out.key("gpu");
-    write(out, gpu());
+    write(out, used_gpus().front());
+    if (used_gpus().size() > 1) {
+      out.key("more_gpus").begin_array();
+      for (std::size_t i = 1; i < used_gpus().size(); ++i) write(out, used_gpus()[i]);
+      out.end_array();
+    }
   }
   out.key("probes").begin_array();
   for (const Result& result : run.results()) write(out, result);

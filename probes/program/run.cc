@@ -143,6 +143,7 @@ Result& Run::add(std::string kind, std::string target) {
   finish_results();
   results_.emplace_back();
   results_.back().kind = std::move(kind);
+  if (!gpu_.empty()) target += (target.empty() ? "" : "@") + gpu_;
   results_.back().target = std::move(target);
   return results_.back();
 }

@@ -86,6 +86,9 @@ class Run {
   // `out`: for report_progress().
   explicit Run(const Options& options, std::FILE* out = stdout) : options_(options), out_(out) {}
 
+  // From now on results are of this GPU: "gpu1" stands behind their targets. Empty: the first one.
+  void set_gpu(std::string name) { gpu_ = std::move(name); }
+
   const Options& options() const { return options_; }
   const std::vector<Result>& results() const { return results_; }
 
@@ -129,6 +132,7 @@ class Run {
   // The deadline is the run's, not each kind's.
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::vector<Result> results_;
+  std::string gpu_;
   std::function<void(const Result&)> tell_;
   std::size_t logged_ = 0;
 };

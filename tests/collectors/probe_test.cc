@@ -166,6 +166,20 @@ TEST_F(ProbeTest, KernelsApartFromMemory) {
   EXPECT_EQ(absent("kernels_not_loaded"), 1U);
 }
 
+TEST_F(ProbeTest, MoreGpusAreReadToo) {
+  ProbeRun run;
+  ASSERT_TRUE(parse_probe_run(
+      changed(
+          kCuda, R"("probes":[)",
+          R"("more_gpus":[{"state":"ok","driver":"12.8","name":"Card","compute_capability":"8.6",)"
+          R"("integrated":false,"can":{},"start":[]}],"probes":[)"),
+      run));
+  ASSERT_EQ(run.more_gpus.size(), 1U);
+  EXPECT_EQ(run.more_gpus[0].name, "Card");
+  EXPECT_EQ(run.more_gpus[0].integrated, false);
+  EXPECT_EQ(run.gpu->name, "Orin");
+}
+
 TEST_F(ProbeTest, WhatThePoolHolds) {
   text(line(changed(kMemory, R"("state":"ok",)",
                     R"("state":"ok","pool":{"allocated":{"reserved_bytes":8,"used_bytes":4},)"

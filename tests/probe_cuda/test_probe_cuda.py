@@ -233,6 +233,15 @@ class ProbeCuda(unittest.TestCase):
             self.assertTrue(16 << 20 <= kernels["peak_bytes"] < 28 << 20, kernels)
         self.assertEqual(kernels["gpu_bytes"], 0)
 
+    def test_each_gpu_is_probed_and_the_integrated_one_first(self):
+        line, _, _ = run("orin,twogpus")
+        self.assertEqual((line["gpu"]["name"], line["gpu"]["integrated"]), ("Second", True))
+        self.assertEqual([(each["name"], each["integrated"]) for each in line["more_gpus"]], [("Stand-in", False)])
+        found = [(probe["kind"], probe["target"], probe["state"]) for probe in line["probes"]]
+        for kind in KINDS:
+            self.assertIn((kind, "", "ok"), found)
+            self.assertIn((kind, "gpu1", "ok"), found)
+
     def test_machine_code_stands_in_front_of_the_text(self):
         line, _, _ = run("card")
         self.assertEqual(line["gpu"]["kernels"]["code"], "ptx")

@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "probes/program/cuda/device_attributes.h"
 #include "probes/program/cuda/kernels.h"
@@ -20,8 +22,13 @@
 namespace jetmem::probe {
 namespace {
 
+// Of more a result would have no room.
+constexpr int kMaxGpus = 4;
+
 bool requested = false;
 driver::Stream the_stream = nullptr;
+std::vector<driver::Device> devices;  // integrated ones first
+std::deque<Gpu> found;                // of those in use so far
 
 // What a GPU's device node that this process may not open says of it; empty where there is none.
 // Only after CUDA failed, whose errors seldom say why.
@@ -100,18 +107,35 @@ bool load_driver(Gpu& gpu, Start& start) {
   return true;
 }
 
-bool find(Gpu& gpu, Start& start, driver::Device& device) {
+bool list_devices(Start& start) {
+  int count = 0;
+  if (!start.call("cuDeviceGetCount", cuda().cuDeviceGetCount(&count))) return false;
+  if (count <= 0) return start.call("cuDeviceGetCount", driver::kNoDevice);
+  for (int i = 0; i < std::min(count, kMaxGpus); ++i) {
+    driver::Device device = 0;
+    if (!start.call("cuDeviceGet", cuda().cuDeviceGet(&device, i))) return false;
+    devices.push_back(device);
+  }
+  std::stable_partition(devices.begin(), devices.end(), [](driver::Device device) {
+    int integrated = 0;
+    return cuda().cuDeviceGetAttribute(&integrated, driver::kAttributeIntegrated, device) ==
+               driver::kSuccess &&
+           integrated != 0;
+  });
+  return true;
+}
+
+bool find(Gpu& gpu, Start& start, unsigned number, driver::Device& device) {
   const auto well = start.step("driver", [&] {
     if (!load_driver(gpu, start)) return false;
     // It answers before cuInit() does, also where that fails.
     int version = 0;
     if (!start.call("cuDriverGetVersion", cuda().cuDriverGetVersion(&version))) return false;
     if (version > 0) gpu.driver = version;
-    int devices = 0;
-    return start.call("cuInit", cuda().cuInit(0)) &&
-           start.call("cuDeviceGetCount", cuda().cuDeviceGetCount(&devices)) &&
-           (devices > 0 || start.call("cuDeviceGetCount", driver::kNoDevice)) &&
-           start.call("cuDeviceGet", cuda().cuDeviceGet(&device, 0));
+    if (number == 0 && !(start.call("cuInit", cuda().cuInit(0)) && list_devices(start)))
+      return false;
+    device = devices[number];
+    return true;
   });
   return well && start.step("attributes", [&] {
     Step& step = gpu.start.back();
@@ -170,21 +194,27 @@ bool make_context(Gpu& gpu, Start& start, driver::Device device) {
   });
 }
 
-Gpu start_gpu() {
-  Gpu gpu;
+void start_gpu(unsigned number) {
+  Gpu& gpu = found.emplace_back();
   Start start(gpu);
   driver::Device device = 0;
-  if (find(gpu, start, device) && make_context(gpu, start, device)) gpu.state = State::kOk;
-  return gpu;
+  the_stream = nullptr;
+  if (find(gpu, start, number, device) && make_context(gpu, start, device)) gpu.state = State::kOk;
 }
 
 }  // namespace
 
 const Gpu& gpu() {
   requested = true;
-  static const Gpu found = start_gpu();
-  return found;
+  if (found.empty()) start_gpu(0);
+  return found.back();
 }
+
+unsigned more_gpus() { return devices.empty() ? 0 : static_cast<unsigned>(devices.size()) - 1; }
+
+void use_gpu(unsigned number) { start_gpu(number); }
+
+const std::deque<Gpu>& used_gpus() { return found; }
 
 bool gpu_was_queried() { return requested; }
 

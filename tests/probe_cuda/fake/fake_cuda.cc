@@ -7,6 +7,7 @@
 //                        how old the driver is: which attributes and errors it knows. Which
 //                        functions it has: test_probe_cuda.py takes them away
 //   nano, orin, card     which GPU: its abilities
+//   twogpus              a card, and a second GPU that shares the CPU's memory
 //   nodevice, unknown, stub                 how cuInit() fails
 //   forbidden            closed device nodes behind it; needs this library in LD_PRELOAD
 //   closednode           closed device nodes that CUDA does without; likewise
@@ -59,6 +60,9 @@ bool is(const char* word) {
   const std::string words = std::string(",") + (text == nullptr ? "" : text) + ",";
   return words.find(std::string(",") + word + ",") != std::string::npos;
 }
+
+// Of two GPUs the first is a card.
+bool is_card(int device) { return is("twogpus") ? device == 0 : is("card"); }
 
 int version() {
   if (is("cuda10.2")) return 10020;
@@ -123,7 +127,8 @@ struct State {
   int sticky = 0;
   unsigned flags = 0;
   bool initialized = false;
-  bool context = false;  // there is one
+  bool context = false;  // there is one, of:
+  int device = -1;
   bool current = false;
   bool busy = false;        // launched, not waited for
   double milliseconds = 0;  // of the last kernel that only reads
@@ -205,7 +210,8 @@ class AsGpu {
   AsGpu& operator=(const AsGpu&) = delete;
   bool known() const { return memory_ != nullptr; }
   bool reachable() const {
-    return known() && (memory_->second.kind != Kind::kManaged || is("card") || !was_for_cpu_);
+    return known() &&
+           (memory_->second.kind != Kind::kManaged || is_card(state.device) || !was_for_cpu_);
   }
 
  private:
@@ -222,9 +228,9 @@ int synchronize() {
 }
 
 // Not one by the other: a test may take one away.
-int set_flags(unsigned flags) {
+int set_flags(int device, unsigned flags) {
   if (!state.initialized) return 3;
-  if (state.context) wrong("flags after the context was made");
+  if (state.context && state.device == device) wrong("flags after the context was made");
   // How to wait, and 16, CU_CTX_LMEM_RESIZE_TO_MAX: others are refused, as drivers do.
   if (is("noflags") || (flags & ~0x17U) != 0) return kInvalidValue;
   state.flags = flags;
@@ -312,22 +318,22 @@ int cuDriverGetVersion(int* out) {
   return 0;
 }
 int cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = is("twogpus") ? 2 : 1;
   return state.initialized ? 0 : 3;
 }
 int cuDeviceGet(int* device, int ordinal) {
   if (!state.initialized) return 3;
   *device = ordinal;
-  return ordinal == 0 ? 0 : 101;
+  return ordinal == 0 || (ordinal == 1 && is("twogpus")) ? 0 : 101;
 }
-int cuDeviceGetName(char* name, int size, int) {
-  std::snprintf(name, static_cast<std::size_t>(size), "Stand-in");
+int cuDeviceGetName(char* name, int size, int device) {
+  std::snprintf(name, static_cast<std::size_t>(size), device == 0 ? "Stand-in" : "Second");
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
   if (!state.initialized) return 3;
-  if (device != 0) return 101;
-  const bool card = is("card");
+  if (device != 0 && !is("twogpus")) return 101;
+  const bool card = is_card(device);
   const bool nano = is("nano");
   const auto since = [&](int first) { return version() >= first ? 0 : kInvalidValue; };
   switch (attribute) {
@@ -375,13 +381,14 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   }
 }
 
-int cuDevicePrimaryCtxSetFlags(int, unsigned flags) { return set_flags(flags); }
-int cuDevicePrimaryCtxSetFlags_v2(int, unsigned flags) { return set_flags(flags); }
-int cuDevicePrimaryCtxRetain(void** context, int) {
+int cuDevicePrimaryCtxSetFlags(int device, unsigned flags) { return set_flags(device, flags); }
+int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) { return set_flags(device, flags); }
+int cuDevicePrimaryCtxRetain(void** context, int device) {
   if (!state.initialized) return 3;
   if (is("contextoom")) return 2;
   if ((state.flags & 4) == 0 && !is("noflags")) wrong("a context that spins");
   state.context = true;
+  state.device = device;
   *context = &state;
   return 0;
 }
@@ -513,7 +520,7 @@ int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
 int cuMemFree_v2(std::uint64_t address) { return address == 0 ? 0 : give_back(pointer(address)); }
 int cuMemAllocManaged(std::uint64_t* address, std::size_t bytes, unsigned flags) {
   constexpr unsigned kHost = 2;
-  if (!is("card") && flags != kHost) wrong("managed memory that starts as the GPU's");
+  if (!is_card(state.device) && flags != kHost) wrong("managed memory that starts as the GPU's");
   char* memory = nullptr;
   const int error = take(memory, bytes, Kind::kManaged, true);
   if (error == 0) *address = address_of(memory);
@@ -584,7 +591,7 @@ int cuStreamAttachMemAsync(void* stream, std::uint64_t address, std::size_t byte
   return 0;
 }
 int cuMemPrefetchAsync(std::uint64_t address, std::size_t bytes, int device, void*) {
-  if (!is("card") || is("noprefetch")) return answer(101);
+  if (!is_card(state.device) || is("noprefetch")) return answer(101);
   if (device != 0 && device != -1) return answer(101);
   if (is("onewayprefetch") && device == -1) return answer(801);
   return answer(holder(pointer(address), bytes) == nullptr ? kInvalidValue : 0);
