@@ -28,6 +28,7 @@ USES = {
     "page": [],
     "daemon": ["base", "metrics", "config", "collectors", "probes", "health", "rules", "history", "report", "page"],
     "cli": ["base", "metrics", "config", "collectors", "probes", "health", "rules", "history", "report"],
+    "library": ["metrics", "rules", "report", "cli"],
 }
 MAX_FILES = 25
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
