@@ -92,9 +92,17 @@ std::optional<Nanoseconds> moment(std::string_view text, Nanoseconds now) {
     if (dated && !take_prefix(text, " ") && !take_prefix(text, "T")) return std::nullopt;
     if (!take_time(text, parts) || !text.empty()) return std::nullopt;
   }
-  const std::time_t t = std::mktime(&parts);
+  const std::tm given = parts;
+  std::time_t t = std::mktime(&parts);
   // mktime makes the 2nd of March of the 30th of February.
   if (t < 0 || parts.tm_mday != day) return std::nullopt;
+  // Just after midnight, 23:00 was last night.
+  if (!dated && seconds(t) > now) {
+    parts = given;
+    --parts.tm_mday;
+    t = std::mktime(&parts);
+    if (t < 0) return std::nullopt;
+  }
   return seconds(std::min<std::int64_t>(t, kMostSeconds));
 }
 

@@ -21,7 +21,7 @@ struct Since {
 };
 
 // "10m", "1h30m", "2w": ago. "now", "today", "yesterday": their beginning. "2026-11-20 02:00[:05]",
-// "2026-11-20", "02:00[:05]" (today): local time.
+// "2026-11-20", "02:00[:05]" (the last one): local time.
 // "@1790000000": seconds since 1970. What lies in the future is refused.
 Result<Since> parse_since(std::string_view text, Nanoseconds now);
 

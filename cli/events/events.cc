@@ -350,7 +350,7 @@ int run_events(const EventsOptions& given) {
 EventsOptions& add_options(const Command& command) {
   auto& options = command.runs(run_events);
   command.option("--since", options.ring.since, "WHEN",
-                 "Start: 10m, 1h30m, 2w, yesterday, 02:00 (today), '2026-11-20 02:00', "
+                 "Start: 10m, 1h30m, 2w, yesterday, 02:00 (the last one), '2026-11-20 02:00', "
                  "@1790000000");
   command.option("--until", options.ring.until, "WHEN", "End");
   const auto category = command.option("--category", options.what, "WHAT",

@@ -2,7 +2,6 @@
 #include "cli/history/history_select.h"
 
 #include <algorithm>
-#include <ctime>
 #include <set>
 
 #include "base/text/text.h"
@@ -235,17 +234,9 @@ Result<Nanoseconds> parse_moment(std::string_view text, Nanoseconds now) {
 }
 
 bool is_moment_syntax(std::string_view text) {
-  // Whenever it is: only whether it reads as a time. In a far day's last second, so that 23:59 has
-  // been as well.
-  std::tm late{};
-  late.tm_year = 2200 - 1900;
-  late.tm_mday = 1;
-  late.tm_hour = 23;
-  late.tm_min = 59;
-  late.tm_sec = 59;
-  late.tm_isdst = -1;
-  const Nanoseconds then = std::chrono::seconds(std::mktime(&late));
-  return parse_moment(text, then).has_value() || (text.size() > 1 && text.front() == '-');
+  // Whenever it is: only whether it reads as a time. In the year 2200 all have been.
+  constexpr Nanoseconds kThen = std::chrono::seconds(7'258'118'400);
+  return parse_moment(text, kThen).has_value() || (text.size() > 1 && text.front() == '-');
 }
 
 std::string boot_at(const std::vector<BootKnown>& boots, Nanoseconds wall) {

@@ -64,6 +64,18 @@ TEST_F(Events, SinceIsAgoOrAMoment) {
   EXPECT_EQ(parse_since("yesterday", kNow)->at, kNow - 42h);
 }
 
+TEST_F(Events, ATimeOfDayIsTheLastOne) {
+  // Half past midnight.
+  const Nanoseconds night = kNow - 17h - 30min;
+  EXPECT_EQ(parse_since("23:00", night)->at, night - 90min);
+  EXPECT_EQ(parse_since("00:30", night)->at, night);
+  EXPECT_EQ(parse_since("00:30:01", night)->at, night - 24h + 1s);
+  // The clock was set back at 03:00 on 2026-10-25: that day had 25 hours.
+  const Nanoseconds after = Nanoseconds(1792972800s);  // 2026-10-26 01:00
+  EXPECT_EQ(parse_since("02:30", after)->at, after - 22h - 30min);
+  EXPECT_EQ(local_time(*parse_since("01:30", after)->at), "2026-10-25 01:30:00");
+}
+
 TEST_F(Events, InvalidSince) {
   for (const char* text :
        {// no number, no unit, neither
@@ -76,8 +88,8 @@ TEST_F(Events, InvalidSince) {
     ASSERT_FALSE(since) << text;
     EXPECT_THAT(since.error().message, HasSubstr("is not a time; write one like 10m")) << text;
   }
-  EXPECT_EQ(parse_since("18:01", kNow).error().message,
-            "'18:01' is in the future: it is 2026-11-20 18:00:00 now");
+  EXPECT_EQ(parse_since("2026-11-20 18:01", kNow).error().message,
+            "'2026-11-20 18:01' is in the future: it is 2026-11-20 18:00:00 now");
   // More nanoseconds than there are.
   for (const char* far : {"2526-11-20 02:00", "9999-12-31"}) {
     const auto since = parse_since(far, kNow);
