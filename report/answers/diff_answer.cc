@@ -105,6 +105,13 @@ class Comparing {
         }
         continue;
       }
+      if (before == nullptr || after == nullptr) {
+        // What could not be read there is neither new nor gone.
+        if (std::string why = unread(family, before == nullptr ? before_ : after_); !why.empty()) {
+          ++unread_[(before == nullptr ? "before: " : "after: ") + std::move(why)];
+          continue;
+        }
+      }
       Change change = change_of(key, family, before, after);
       if (change.weight == 0) continue;
       if (change.weight < 1 && !all_) {
@@ -114,6 +121,9 @@ class Comparing {
       } else {
         families[family].push_back(std::move(change));
       }
+    }
+    for (const auto& [why, count] : unread_) {
+      out_.unknown.push_back(std::to_string(count) + " series " + why);
     }
     for (auto& [name, fact] : infos) {
       named(name, std::string(trim(fact.first)), std::string(trim(fact.second)), out_.facts);
@@ -126,6 +136,24 @@ class Comparing {
     std::stable_sort(out_.sections.begin(), out_.sections.end(), [&](const auto& a, const auto& b) {
       return heavier(a.changes.front(), b.changes.front());
     });
+  }
+
+  // Why values of a metric are missing there; empty: they were read, or that is not known.
+  static std::string unread(const std::string& family, const DeviceNow& there) {
+    const auto known = MetricCatalog::of_jetmem().find(family);
+    if (!known) return {};
+    for (const std::string_view name : known->sources) {
+      // Of earlier moments the history knows this much.
+      const SampleSet::Match of_source{{"source", std::string(name)}};
+      if (there.sources.empty() &&
+          there.samples.value("jetmem_source_failing", of_source).value_or(0) > 0) {
+        return "source " + std::string(name) + " failed";
+      }
+      const SourceNow* source = there.source(name);
+      if (source == nullptr || source->state == "absent") continue;
+      if (std::string why = there.absence_reason(name); !why.empty()) return why;
+    }
+    return {};
   }
 
   Change change_of(const std::string& key, const std::string& family, const Sample* before,
@@ -188,16 +216,33 @@ class Comparing {
     }
   }
 
-  static std::map<std::string, std::string> states(const AlertsAnswer& answer) {
-    std::map<std::string, std::string> out;
+  struct AlertState {
+    std::string rule;
+    std::string state;
+  };
+  static std::map<std::string, AlertState> states(const AlertsAnswer& answer) {
+    std::map<std::string, AlertState> out;
     for (const AlertsAnswer::Rule& rule : answer.rules) {
       for (const AlertsAnswer::Alert& alert : rule.alerts) {
         SeriesName name{rule.name, {}};
         for (const auto& [label, value] : alert.labels) name.labels.emplace_back(label, value);
-        out[name.key()] = alert.state;
+        out[name.key()] = {rule.name, alert.state};
       }
     }
     return out;
+  }
+
+  // Of a rule without this alert there: empty where that means that it was inactive.
+  static std::string state_without(const AlertsAnswer& there, const std::string& rule) {
+    const auto found = std::find_if(there.rules.begin(), there.rules.end(),
+                                    [&](const auto& each) { return each.name == rule; });
+    if (found == there.rules.end()) return there.rules_omitted > 0 ? "unknown" : "no such rule";
+    if (!is_unknown(*found)) return {};
+    const std::string& why = found->blind.empty() ? found->needs_history : found->blind;
+    return why.empty() ? "unknown" : "unknown: " + why;
+  }
+  static bool is_unknown(const AlertsAnswer::Rule& rule) {
+    return rule.state == "unknown" || !rule.blind.empty();
   }
 
   void alerts() {
@@ -212,15 +257,23 @@ class Comparing {
                              (now->no_alerts.empty() ? "not evaluated" : now->no_alerts));
     }
     if (!before_.alerts || !after_.alerts) return;
-    const auto before = states(*before_.alerts);
-    const auto after = states(*after_.alerts);
-    for (const auto& [name, state] : before) {
-      const auto found = after.find(name);
-      const std::string now = found == after.end() ? "" : found->second;
-      named(name, state, now, out_.alerts);
+    auto before = states(*before_.alerts);
+    auto after = states(*after_.alerts);
+    for (const auto& [name, alert] : before) {
+      after.try_emplace(name, AlertState{alert.rule, state_without(*after_.alerts, alert.rule)});
     }
-    for (const auto& [name, state] : after) {
-      if (before.count(name) == 0) out_.alerts.push_back({name, "", state});
+    for (const auto& [name, alert] : after) {
+      const auto known = before.try_emplace(
+          name, AlertState{alert.rule, state_without(*before_.alerts, alert.rule)});
+      named(name, known.first->second.state, alert.state, out_.alerts);
+    }
+    for (const DeviceNow* now : {&before_, &after_}) {
+      const auto& rules = now->alerts->rules;
+      const auto count = std::count_if(rules.begin(), rules.end(), is_unknown);
+      if (count == 0) continue;
+      out_.unknown.push_back("alerts " + std::string(now == &before_ ? "before" : "after") + ": " +
+                             std::to_string(count) + " of " + std::to_string(rules.size()) +
+                             " rules are unknown");
     }
   }
 
@@ -228,6 +281,7 @@ class Comparing {
   const DeviceNow& after_;
   bool all_;
   DiffAnswer out_;
+  std::map<std::string, std::uint64_t> unread_;  // series, by side and reason
 };
 
 std::string_view move_kind_name(How how) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
 
 namespace jetmem {
@@ -113,6 +114,8 @@ TEST(Diff, FactsSourcesAndAlerts) {
   rule.alerts.emplace_back();
   rule.alerts[0].state = "firing";
   after.alerts->rules.push_back(rule);
+  rule.alerts.clear();
+  before.alerts->rules.push_back(rule);
   DiffAnswer answer = diff_of(before, after, false);
   ASSERT_EQ(answer.facts.size(), 1U);
   EXPECT_EQ(answer.facts[0].name, "jetmem_device_info kernel");
@@ -128,6 +131,72 @@ TEST(Diff, FactsSourcesAndAlerts) {
   answer = diff_of(before, after, false);
   EXPECT_EQ(answer.alerts.size(), 0U);
   EXPECT_THAT(answer.unknown, testing::ElementsAre("alerts after: one look"));
+}
+
+SourceNow source_in(const char* name, const char* state) {
+  SourceNow out;
+  out.name = name;
+  out.state = state;
+  return out;
+}
+
+TEST(Diff, WhatWasNotReadIsNeitherNewNorGone) {
+  const std::initializer_list<Series> read = {{R"(jetmem_cma_used_bytes{area="a"})", 100 * kMiB},
+                                              {"jetmem_meminfo_MemFree_bytes", 500 * kMiB}};
+  auto before = snapshot(read);
+  auto after = snapshot({});
+  before.sources = {source_in("cma", "ok"), source_in("meminfo", "ok")};
+  for (const char* state : {"denied", "failed", "pending"}) {
+    after.sources = {source_in("cma", state), source_in("meminfo", "ok")};
+    const std::string why = std::string(": source cma is ") + state;
+    DiffAnswer answer = diff_of(before, after, true);
+    // meminfo was read, and its field is gone.
+    EXPECT_EQ(keys(answer), std::vector<std::string>{"jetmem_meminfo_MemFree_bytes"}) << state;
+    EXPECT_THAT(answer.unknown, testing::Contains("1 series after" + why));
+    answer = diff_of(after, before, true);
+    EXPECT_EQ(keys(answer), std::vector<std::string>{"jetmem_meminfo_MemFree_bytes"}) << state;
+    EXPECT_THAT(answer.unknown, testing::Contains("1 series before" + why));
+  }
+  // The area is gone with its driver.
+  after.sources = {source_in("cma", "absent"), source_in("meminfo", "ok")};
+  EXPECT_EQ(keys(diff_of(before, after, true)).size(), 2U);
+  // The history has this much of a source.
+  after = snapshot({{R"(jetmem_source_failing{source="cma"})", 1}});
+  EXPECT_THAT(keys(diff_of(before, after, true)),
+              testing::Not(testing::Contains(testing::HasSubstr("cma_used"))));
+}
+
+AlertsAnswer::Rule rule_in(const char* name, const char* state, const char* blind = "") {
+  AlertsAnswer::Rule rule;
+  rule.name = name;
+  rule.state = state;
+  rule.blind = blind;
+  if (rule.state == "firing") rule.alerts.emplace_back().state = state;
+  return rule;
+}
+
+TEST(Diff, AnAlertThatCannotBeKnownIsNotInactive) {
+  auto before = snapshot({});
+  auto after = snapshot({});
+  before.alerts.emplace().rules = {rule_in("A", "firing"), rule_in("B", "firing"),
+                                   rule_in("C", "firing"), rule_in("D", "inactive")};
+  after.alerts.emplace().rules = {rule_in("A", "unknown", "source cma is denied"),
+                                  rule_in("B", "inactive"),
+                                  rule_in("D", "unknown", "source cma is denied")};
+  const auto text = [](const DiffAnswer& answer) {
+    std::vector<std::string> out;
+    for (const auto& each : answer.alerts) {
+      out.push_back(each.name + " " + each.before + " > " + each.after);
+    }
+    return out;
+  };
+  DiffAnswer answer = diff_of(before, after, false);
+  EXPECT_THAT(text(answer), testing::ElementsAre("A firing > unknown: source cma is denied",
+                                                 "B firing > ", "C firing > no such rule"));
+  EXPECT_THAT(answer.unknown, testing::Contains("alerts after: 2 of 3 rules are unknown"));
+  answer = diff_of(after, before, false);
+  EXPECT_EQ(text(answer).front(), "A unknown: source cma is denied > firing");
+  EXPECT_THAT(answer.unknown, testing::Contains("alerts before: 2 of 3 rules are unknown"));
 }
 
 }  // namespace
