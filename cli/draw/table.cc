@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "cli/draw/shorten.h"
 #include "cli/draw/terminal.h"
 
 namespace jetmem {
@@ -25,13 +26,14 @@ struct TextFree {
 
 int flags_of(Table::Align align, Table::Narrow narrow) {
   int flags = align == Table::Align::kRight ? SCOLS_FL_RIGHT : 0;
-  if (narrow == Table::Narrow::kCut) flags |= SCOLS_FL_TRUNC;
   if (narrow == Table::Narrow::kWrap) flags |= SCOLS_FL_WRAP;
   return flags;
 }
 
 // Text in fewer columns is read with effort.
 constexpr std::size_t kLeastWrapped = 16;
+// Fewer say nothing of a name.
+constexpr std::size_t kLeastCut = 6;
 constexpr std::string_view kGap = "  ";
 
 // Without UTF-8 the library would write each byte of a character as four, "\xef".
@@ -63,6 +65,27 @@ std::size_t Table::natural_width(std::size_t column) const {
   return width;
 }
 
+std::vector<std::size_t> Table::widths(std::size_t room) const {
+  std::vector<std::size_t> out;
+  std::size_t taken = 0;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    out.push_back(natural_width(i));
+    if (columns_[i].narrow != Narrow::kWrap) taken += out.back() + (i > 0 ? kGap.size() : 0);
+  }
+  // The widest gives first.
+  for (; taken > room; --taken) {
+    std::size_t* widest = nullptr;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::size_t least = std::max(shown_width(columns_[i].name), kLeastCut);
+      if (columns_[i].narrow != Narrow::kCut || out[i] <= least) continue;
+      if (widest == nullptr || out[i] > *widest) widest = &out[i];
+    }
+    if (widest == nullptr) break;
+    --*widest;
+  }
+  return out;
+}
+
 std::string Table::text(const Style& style) const {
   if (rows_.empty() || columns_.empty()) return {};
   use_terminal_locale();
@@ -80,9 +103,10 @@ std::string Table::text(const Style& style) const {
   scols_table_set_column_separator(table.get(), kGap.data());
   // What a column that wraps has, so that it breaks at blanks; below the rows where that is little.
   std::size_t left = room - std::min(room, style.indent);
+  const std::vector<std::size_t> width = widths(left);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].narrow == Narrow::kWrap) continue;
-    left -= std::min(left, natural_width(i) + kGap.size());
+    left -= std::min(left, width[i] + kGap.size());
   }
   const bool is_below = left < kLeastWrapped;
   for (const Column& column : columns_) {
@@ -99,6 +123,7 @@ std::string Table::text(const Style& style) const {
     check(line != nullptr);
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       std::string cell = row.cells[i];
+      if (columns_[i].narrow == Narrow::kCut) cell = shortened(cell, width[i]);
       if (columns_[i].narrow == Narrow::kWrap) {
         const std::string text = std::exchange(cell, {});
         if (!is_below) {

@@ -15,8 +15,8 @@ namespace jetmem {
 class Table {
  public:
   enum class Align { kLeft, kRight };
-  // How a column shrinks when the table is wider than the terminal. One that wraps does so at blanks,
-  // or stands below its row where less than 16 columns are left.
+  // How a column shrinks when the table is wider than the terminal. One that is cut ends in "..";
+  // one that wraps does so at blanks, or stands below its row where less than 16 columns are left.
   enum class Narrow { kKeep, kCut, kWrap };
 
   struct Column {
@@ -54,6 +54,8 @@ class Table {
     std::string color;
   };
   std::size_t natural_width(std::size_t column) const;
+  // Of each column, so that those that can be cut fit into `room`.
+  std::vector<std::size_t> widths(std::size_t room) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;

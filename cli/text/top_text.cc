@@ -40,15 +40,34 @@ struct GroupColumn {
   }
 };
 
+// TASK_COMM_LEN without its NUL.
+constexpr std::size_t kMostComm = 15;
 constexpr std::size_t kGroupIndent = 2;
 constexpr std::size_t kColumnGap = 2;
 constexpr const char* kPlace = "UNIT, CONTAINER";
 constexpr std::size_t kMinPlace = 6;
 constexpr std::size_t kGoodPlace = 18;
 
-// PID, name, total and unit are always there. Others go where there is no room, those that are
-// empty first; their names.
-std::string drop_columns(std::vector<GroupColumn>& columns, std::size_t room) {
+// The column that an order is of.
+std::string_view column_of(TopSort sort) {
+  switch (sort) {
+    case TopSort::kResident:
+      return "RESIDENT";
+    case TopSort::kGpu:
+      return "GPU";
+    case TopSort::kDmabuf:
+      return "DMABUF";
+    case TopSort::kGrowth:
+      return "GROWTH";
+    case TopSort::kTotal:
+      break;
+  }
+  return "TOTAL";
+}
+
+// PID, name, total, unit and what they are sorted by are always there. Others go where there is no
+// room, those that are empty first; their names.
+std::string drop_columns(std::vector<GroupColumn>& columns, TopSort sort, std::size_t room) {
   constexpr std::array<std::string_view, 6> kLessNeeded{"SHARED", "DMABUF", "RESIDENT",
                                                         "N",      "GROWTH", "GPU"};
   const auto taken = [&] {
@@ -60,6 +79,7 @@ std::string drop_columns(std::vector<GroupColumn>& columns, std::size_t room) {
   for (const bool blank : {true, false}) {
     for (const std::string_view name : kLessNeeded) {
       if (taken() <= room) return dropped;
+      if (name == column_of(sort)) continue;
       const auto found = std::find_if(columns.begin(), columns.end(),
                                       [&](const auto& column) { return column.name == name; });
       if (found == columns.end() || (blank && !found->is_blank())) continue;
@@ -94,7 +114,7 @@ Table groups_table(const TopAnswer& answer, std::size_t width, std::string& drop
   const std::size_t room = width - std::min(width, kGroupIndent);
   if (place > 0) place = std::max(place, std::string_view(kPlace).size());
   const std::size_t needed = std::min(place, kGoodPlace);
-  dropped = drop_columns(columns, room - std::min(room, needed));
+  dropped = drop_columns(columns, answer.sort, room - std::min(room, needed));
   std::size_t taken = 0;
   for (const GroupColumn& column : columns) taken += column.width() + kColumnGap;
   const std::size_t left = room - std::min(room, taken);
@@ -123,10 +143,13 @@ std::string growth_note(const TopAnswer& answer, const ScreenStyle& style) {
 }
 
 std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
-  std::string out = paragraph(style,
-                              "PROCESSES, by name, unit and container; sorted by " +
-                                  std::string(top_sort_name(answer.sort)),
-                              0);
+  std::string head = "PROCESSES, by name, unit and container; sorted by ";
+  head += top_sort_name(answer.sort);
+  if (answer.groups_unsorted > 0) {
+    head += "; of " + counted(answer.groups_unsorted, "group") +
+            " it is unknown: these are last, by total";
+  }
+  std::string out = paragraph(style, head, 0);
   if (answer.groups.empty()) {
     return out + paragraph(style, not_known(answer.absent, "groups"));
   }
@@ -136,6 +159,14 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
   out += table.text(style, kGroupIndent);
   if (!dropped.empty()) {
     out += paragraph(style, "No room here for " + dropped + ": use a wider terminal, or --json.");
+  }
+  // "systemd-journal" is systemd-journald, or it is not.
+  const auto full = std::find_if(answer.groups.begin(), answer.groups.end(), [](const auto& group) {
+    return group.command.size() == kMostComm;
+  });
+  if (full != answer.groups.end()) {
+    out += paragraph(style, "The kernel cuts names after 15 bytes: " +
+                                shortened(full->command, kMostComm) + " may be longer.");
   }
   const bool several =
       std::any_of(answer.groups.begin(), answer.groups.end(),

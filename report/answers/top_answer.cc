@@ -20,18 +20,17 @@ constexpr std::array<std::pair<TopSort, std::string_view>, 5> kSorts{{
     {TopSort::kGrowth, "growth"},
 }};
 
-double key_of(const Group& group, TopSort sort) {
-  // Unknown values sort last.
-  constexpr double kUnknown = -1e300;
+// Absent: not known.
+std::optional<double> key_of(const Group& group, TopSort sort) {
   switch (sort) {
     case TopSort::kResident:
-      return group.resident.value_or(kUnknown);
+      return group.resident;
     case TopSort::kGpu:
-      return group.gpu.value_or(kUnknown);
+      return group.gpu;
     case TopSort::kDmabuf:
-      return group.dmabuf.value_or(kUnknown);
+      return group.dmabuf;
     case TopSort::kGrowth:
-      return group.trend ? *group.trend : group.growth.value_or(kUnknown);
+      return group.trend ? group.trend : group.growth;
     case TopSort::kTotal:
       break;
   }
@@ -321,10 +320,14 @@ TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
   if (needed.gpu_only) {
     std::erase_if(out.groups, [](const Group& g) { return !(g.gpu > 0.0 || g.dmabuf > 0.0); });
   }
-  out.groups_omitted = sort_and_cut(
-      out.groups, needed.limit,
-      [](const Group& g) { return is_rest(g.command, g.unit, g.container); },
-      [&](const Group& g) { return key_of(g, out.sort); });
+  const auto is_rest_group = [](const Group& g) { return is_rest(g.command, g.unit, g.container); };
+  out.groups_unsorted = static_cast<std::uint64_t>(
+      std::count_if(out.groups.begin(), out.groups.end(),
+                    [&](const Group& g) { return !is_rest_group(g) && !key_of(g, out.sort); }));
+  // An absent key is less than any number.
+  out.groups_omitted = sort_and_cut(out.groups, needed.limit, is_rest_group, [&](const Group& g) {
+    return std::pair(key_of(g, out.sort), g.total);
+  });
   out.processes = samples.value("jetmem_processes");
   out.processes_omitted = samples.sum("jetmem_processes_omitted");
   out.incomplete = incomplete_of(now);
@@ -445,6 +448,7 @@ void describe(json::Fields& v, TopAnswer& answer) {
   v.unless_empty("incomplete", answer.incomplete);
   v("groups", answer.groups);
   v("groups_omitted", answer.groups_omitted);
+  v("groups_unsorted", answer.groups_unsorted);
   v("nvmap", answer.heaps);
   v("nvmap_total_bytes", answer.nvmap_total);
   v("nvmap_allocatable_bytes", answer.nvmap_allocatable);

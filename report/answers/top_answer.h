@@ -119,6 +119,8 @@ struct TopAnswer {
   TopSort sort = TopSort::kTotal;
   std::vector<Group> groups;  // sorted, "other" last
   std::uint64_t groups_omitted = 0;
+  // Of all: what they would be sorted by is not known, so they come last, by their total.
+  std::uint64_t groups_unsorted = 0;
   std::optional<double> processes;
   std::optional<double> processes_omitted;  // hidden ones included, where their number is known
   // Why there may be larger ones than those here: "80 processes are hidden ...".

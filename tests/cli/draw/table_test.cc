@@ -15,6 +15,15 @@ TEST(Table, WrapsAtBlanksOrBelowTheRow) {
   EXPECT_EQ(table.text(20), "NAME   TEXT\nfirst\n    words that are\n    never cut in two\n");
 }
 
+TEST(Table, WhatIsCutSaysSo) {
+  Table table{{"NAME", Table::Align::kLeft, Table::Narrow::kCut}, {"N", Table::Align::kRight}};
+  table.row({"nvargus-daemon", "1"});
+  table.row({"cam", "2"});
+  EXPECT_EQ(table.text(17), "NAME            N\nnvargus-daemon  1\ncam             2\n");
+  EXPECT_EQ(table.text(16), "NAME       N\nnvargus..  1\ncam        2\n");
+  EXPECT_EQ(table.text(9), "NAME    N\nnvar..  1\ncam     2\n");
+}
+
 TEST(Table, ACharacterTakesOneColumnWithoutUtf8Too) {
   Table table{{"NAME"}, {"N"}};
   table.row({"a\xef\xbf\xbd\xef\xbf\xbd", "1"});

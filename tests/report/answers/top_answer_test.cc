@@ -314,5 +314,30 @@ TEST(TopAnswer, HiddenProcessesAreCountedAndSaid) {
   EXPECT_NE(top_answer(now, {}).incomplete, "") << "how many is not known";
 }
 
+TEST(Top, WhatIsUnknownIsSortedLast) {
+  const Series series{{group("known", "resident"), 100},   {group("known", "gpu"), 0},
+                      {group("unknown", "resident"), 500}, {group("larger", "resident"), 900},
+                      {group("other", "resident"), 2000},  {group("shrinks", "resident"), 50}};
+  Series grows = series;
+  grows.emplace_back(
+      "jetmem_process_group_growth_bytes_per_second{command=\"shrinks\",container="
+      "\"\",unit=\"\"}",
+      -7);
+  const auto names = [](const TopAnswer& answer) {
+    std::string out;
+    for (const auto& each : answer.groups) out += each.command + " ";
+    return out;
+  };
+  TopAnswer answer = top_answer(device(grows), {TopSort::kGpu});
+  EXPECT_EQ(names(answer), "known larger unknown shrinks other ");
+  EXPECT_EQ(answer.groups_unsorted, 3U);
+  answer = top_answer(device(grows), {TopSort::kGrowth, 2});
+  EXPECT_EQ(names(answer), "shrinks larger ");
+  EXPECT_EQ(answer.groups_unsorted, 3U) << "of all";
+  EXPECT_EQ(nlohmann::json::parse(top_json(answer))["groups_unsorted"], 3);
+  EXPECT_EQ(top_answer(device(series), {TopSort::kDmabuf}).groups_unsorted, 4U);
+  EXPECT_EQ(top_answer(device(series), {TopSort::kTotal}).groups_unsorted, 0U);
+}
+
 }  // namespace
 }  // namespace jetmem
