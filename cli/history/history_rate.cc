@@ -2,6 +2,7 @@
 #include "cli/history/history_rate.h"
 
 #include <algorithm>
+#include <span>
 
 namespace jetmem {
 namespace {
@@ -32,6 +33,36 @@ PastPoint point_of(const HistoryPoint& point, Nanoseconds raw_step) {
 double growth(const HistoryPoint& before, const HistoryPoint& after) {
   if (after.max >= before.max) return after.max - before.max;
   return after.max;
+}
+
+// No line goes through a restart of the device.
+std::span<const PastPoint> last_boot(const std::vector<PastPoint>& points) {
+  const auto before = std::find_if(points.rbegin(), points.rend(), [&](const PastPoint& point) {
+    return point.boot != points.back().boot;
+  });
+  return {before.base(), points.end()};
+}
+
+// Of the straight line through all of them. Less than a minute says nothing of an hour.
+std::optional<double> slope_per_hour(std::span<const PastPoint> points) {
+  const Nanoseconds begin = points.front().wall;
+  double weights = 0;
+  double times = 0;
+  double values = 0;
+  for (const PastPoint& point : points) {
+    weights += point.weight;
+    times += point.weight * to_seconds(point.wall - begin);
+    values += point.weight * point.value;
+  }
+  double product = 0;
+  double square = 0;
+  for (const PastPoint& point : points) {
+    const double time = to_seconds(point.wall - begin) - times / weights;
+    product += point.weight * time * (point.value - values / weights);
+    square += point.weight * time * time;
+  }
+  if (square <= 0 || to_seconds(points.back().wall - begin) < 60) return std::nullopt;
+  return product / square * 3600;
 }
 
 }  // namespace
@@ -76,28 +107,15 @@ std::optional<SeriesSummary> summarize(const std::vector<PastPoint>& points) {
   out.min = points.front().min;
   out.max = points.front().max;
   double weights = 0;
-  double times = 0;
   double values = 0;
-  const Nanoseconds begin = points.front().wall;
   for (const PastPoint& point : points) {
     out.min = std::min(out.min, point.min);
     out.max = std::max(out.max, point.max);
     weights += point.weight;
-    times += point.weight * to_seconds(point.wall - begin);
     values += point.weight * point.value;
   }
   out.mean = values / weights;
-  double product = 0;
-  double square = 0;
-  for (const PastPoint& point : points) {
-    const double time = to_seconds(point.wall - begin) - times / weights;
-    product += point.weight * time * (point.value - out.mean);
-    square += point.weight * time * time;
-  }
-  // Less than a minute says nothing of an hour.
-  if (square > 0 && to_seconds(points.back().wall - begin) >= 60) {
-    out.per_hour = product / square * 3600;
-  }
+  out.per_hour = slope_per_hour(last_boot(points));
   return out;
 }
 

@@ -40,7 +40,8 @@ struct SeriesSummary {
   double max = 0;
   double first = 0;
   double last = 0;
-  std::optional<double> per_hour;  // slope of the straight line through all points
+  // Slope of the straight line through the points of the last boot.
+  std::optional<double> per_hour;
 };
 // Absent if there are no points.
 std::optional<SeriesSummary> summarize(const std::vector<PastPoint>& points);

@@ -184,11 +184,16 @@ std::string past_plot_text(const PastShown& shown, const HistoryStyle& style) {
                unit.text(stats->last), stats->per_hour ? unit.per_hour(slope_of(*stats)) : "-"});
   }
   plot.marks = marks_of(shown);
+  const bool several_boots = std::any_of(plot.marks.begin(), plot.marks.end(),
+                                         [](const PlotMark& mark) { return mark.letter == 'R'; });
   std::string out;
   if (!plot.series.empty()) {
     PlotStyle draw{style.width, style.height, style.utf8, style.color};
     if (draw.height == 0) draw.height = std::clamp<std::size_t>(24 / plot.series.size(), 5, 14);
     out = plot_text(plot, draw) + "\n" + table.text(static_cast<int>(style.width)) + "\n";
+  }
+  if (several_boots && table.rows() > 0) {
+    out += wrapped("CHANGE is that since the last restart.", 0);
   }
   for (const std::string& key : empty) out += wrapped(key + ": no points in this period", 0);
   for (const std::string& text : placeless) out += wrapped(text, 0);

@@ -156,6 +156,19 @@ TEST_F(Past, SummaryOfPoints) {
   EXPECT_FALSE(summarize(points_of(history_[kCma], 10s))->per_hour);
 }
 
+TEST_F(Past, ChangeIsOfTheLastBoot) {
+  std::vector<double> leak;
+  for (int i = 0; i <= 60; ++i) leak.push_back(1000.0 - i);
+  history_.add(kFree, kNow - 2h, leak, false, 1);
+  history_.add(kFree, kNow - 1h, leak, false, 2);
+  const auto stats = summarize(points_of(history_[kFree], 10s));
+  // Over both it would be about 0.
+  EXPECT_NEAR(*stats->per_hour, -360, 1e-6);
+  EXPECT_DOUBLE_EQ(stats->mean, 970);
+  history_.add(kFree, kNow, {1000, 999}, false, 3);
+  EXPECT_FALSE(summarize(points_of(history_[kFree], 10s))->per_hour) << "10 s";
+}
+
 TEST_F(Past, FinestResolutionOfEachTime) {
   history_.add(kFree, kNow - 3h, {1, 2, 3, 4}, false, 1, Resolution::kQuarter);
   history_.add(kFree, kNow - 130min, std::vector<double>(71, 5), false, 1, Resolution::kMinute);
@@ -297,6 +310,7 @@ TEST_F(Past, GapsAndRestartsStay) {
   history_.add(kFree, kNow - 20min, std::vector<double>(120, 100.0 * (1 << 20)), false, 2);
   const std::string shown = text(kFree);
   EXPECT_THAT(shown, HasSubstr("R  2026-11-20 17:40:00  first sample after a restart"));
+  EXPECT_THAT(shown, HasSubstr("CHANGE is that since the last restart."));
   // The line: ten minutes, thirty of nothing but the mark, twenty.
   const std::size_t line = shown.find("***");
   const std::string row = shown.substr(line, shown.find('\n', line) - line);
