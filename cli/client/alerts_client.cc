@@ -66,7 +66,7 @@ Result<AlertsReply> request_alerts(const AlertsRequest& needed, const Settings& 
   if (reported || !needed.daemon.empty()) return reported;
   auto seen = from_one_snapshot(needed, settings);
   if (!seen) return seen;
-  seen->daemon_error = is_silent ? silent_daemon_note(reported.error().message)
+  seen->daemon_error = is_silent ? silent_daemon_note(reported.error().message, kOneReading)
                                  : std::move(reported.error().message);
   return seen;
 }

@@ -18,8 +18,8 @@
 #include "cli/client/remote_history.h"
 #include "cli/client/rule_input.h"
 #include "history/store/store.h"
-#include "report/events/kernel_event_record.h"
 #include "report/doctor/next_command.h"
+#include "report/events/kernel_event_record.h"
 
 namespace jetmem {
 namespace {
@@ -155,15 +155,16 @@ std::string commands_for(const Target& options, std::string_view commands) {
   return out;
 }
 
-std::string silent_daemon_note(const std::string& problem) {
-  return "jetmemd runs but gave no answer (" + problem +
-         "): this is one reading without it; alerts that fire there are not shown";
+std::string silent_daemon_note(const std::string& problem, std::string_view instead) {
+  return "jetmemd runs but gave no answer (" + problem + "): this is " + std::string(instead);
 }
 
-Result<DeviceNow> query_device_for(std::string_view command, const Target& requested) {
-  std::string silent;
-  auto now = query_device(requested, &silent);
-  if (now && !silent.empty()) warn(command, silent);
+Result<DeviceNow> query_device_for(std::string_view command, const Target& requested,
+                                   std::string* silent) {
+  std::string own;
+  if (silent == nullptr) silent = &own;
+  auto now = query_device(requested, silent);
+  if (now && !silent->empty()) warn(command, *silent);
   return now;
 }
 
@@ -196,7 +197,7 @@ Result<DeviceNow> query_device(const Target& requested, std::string* silent) {
   if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
   auto seen = local_snapshot("", requested.config, *settings);
   if (!seen) return seen;
-  seen->notes.push_back(is_silent ? silent_daemon_note(reply.error().message)
+  seen->notes.push_back(is_silent ? silent_daemon_note(reply.error().message, kOneReading)
                                   : std::move(reply.error().message));
   if (is_silent && silent != nullptr) *silent = seen->notes.back();
   return seen;
@@ -252,23 +253,35 @@ std::string displayed_path(const Target& requested, const std::string& location)
   return requested.root_name + location.substr(requested.root.size());
 }
 
-Result<std::unique_ptr<History>> open_device_history(const Target& requested) {
+Result<std::unique_ptr<History>> open_history_file(const Target& requested) {
   if (!requested.root.empty()) {
     const std::string file = requested.root + kCapturedHistory;
     return history_in(file, displayed_path(requested, file));
   }
   const auto settings = settings_for("", requested.config);
   if (!settings) return tl::unexpected(settings.error());
+  const std::string& directory = settings->history.directory;
+  const std::string file =
+      (directory.empty() ? std::string(kHistoryDirectory) : directory) + kHistoryFile;
+  return history_in(file, file);
+}
+
+Result<std::unique_ptr<History>> open_device_history(const Target& requested, std::string* silent) {
+  if (!requested.root.empty()) return open_history_file(requested);
+  const auto settings = settings_for("", requested.config);
+  if (!settings) return tl::unexpected(settings.error());
   // A daemon that answers this has a history; it is the smallest query.
-  auto reply = ask_daemon(requested, settings->http, "/api/v1/history?limit=1");
+  bool is_silent = false;
+  auto reply = ask_daemon(requested, settings->http, "/api/v1/history?limit=1",
+                          std::chrono::seconds(3), &is_silent);
   if (!reply && reply.error().code == Errc::kInvalid) return tl::unexpected(reply.error());
   if (reply) return remote_history(std::move(reply->from));
   if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
-  // Its file is readable without it.
-  const std::string& directory = settings->history.directory;
-  const std::string location =
-      (directory.empty() ? std::string(kHistoryDirectory) : directory) + kHistoryFile;
-  auto file = history_in(location, location);
+  auto file = open_history_file(requested);
+  if (file && is_silent && silent != nullptr) {
+    *silent = silent_daemon_note(reply.error().message,
+                                 "its file, which lacks what it has not written yet");
+  }
   if (file) return file;
   return fail(file.error().code, file.error().message + "; jetmemd: " + reply.error().message);
 }

@@ -36,8 +36,10 @@ Result<DaemonReply> ask_daemon(const Target& requested, const HttpSettings& http
                                std::chrono::milliseconds deadline = std::chrono::seconds(3),
                                bool* is_silent = nullptr);
 
-// The warning where a jetmemd listens but gave no usable answer.
-std::string silent_daemon_note(const std::string& problem);
+// The warning where a jetmemd listens but gave no usable answer, and what is shown in its place.
+std::string silent_daemon_note(const std::string& problem, std::string_view instead);
+inline constexpr std::string_view kOneReading =
+    "one reading without it; alerts that fire there are not shown";
 
 // The daemon's answer of /api/v1/now; if none answers, or below a root, one reading (of a bundle
 // that was captured from afar, the answer in it). Errors: the named daemon does not answer; the
@@ -47,7 +49,8 @@ Result<DeviceNow> query_device(const Target& requested, std::string* silent = nu
 // One reading by this program, of this machine or below the root.
 Result<DeviceNow> read_device(const Target& requested);
 // As query_device(), and the note also goes to stderr.
-Result<DeviceNow> query_device_for(std::string_view command, const Target& requested);
+Result<DeviceNow> query_device_for(std::string_view command, const Target& requested,
+                                   std::string* silent = nullptr);
 
 // The exit status of a command that judges the device: what could not be asked is unknown. A
 // mistake in the command line or in a file that it names is none of the device's.
@@ -69,7 +72,11 @@ Result<std::map<std::string, std::string>> parse_texts(std::string_view json);
 std::string displayed_path(const Target& requested, const std::string& location);
 
 // The past: of the daemon (/api/v1/history, /api/v1/events), of the recorder's file where none
-// answers, under a root of ROOT/jetmem/history.db. Errors: there is none, and why.
-Result<std::unique_ptr<History>> open_device_history(const Target& requested);
+// answers, under a root of ROOT/jetmem/history.db. Errors: there is none, and why. `silent` is as
+// that of query_device().
+Result<std::unique_ptr<History>> open_device_history(const Target& requested,
+                                                     std::string* silent = nullptr);
+// The file alone, where the daemon was asked and did not answer.
+Result<std::unique_ptr<History>> open_history_file(const Target& requested);
 
 }  // namespace jetmem

@@ -147,7 +147,12 @@ Result<boot::History> history_of(Result<std::string> text, const std::string& wh
 // What jetmemd has read of its state directory.
 Result<boot::History> ask_history(const BootsOptions& options, const HttpSettings& http,
                                   AnswerFrom& from, Marks& marks) {
-  const auto reply = ask_daemon(options, http, "/api/v1/texts");
+  bool is_silent = false;
+  const auto reply =
+      ask_daemon(options, http, "/api/v1/texts", std::chrono::seconds(3), &is_silent);
+  if (!reply && is_silent) {
+    warn("boots", silent_daemon_note(reply.error().message, "what its files hold"));
+  }
   if (!reply) return tl::unexpected(reply.error());
   auto texts = parse_texts(reply->body);
   if (!texts) return tl::unexpected(std::move(texts.error()).within(reply->from.text()));

@@ -48,7 +48,7 @@ class SnapshotPair {
                                          "' is not a moment (-6h, 02:00), a folder or a bundle");
     }
     // Now is what is there now, but under a root its own moment.
-    if (text == "now") return query_device(options_);
+    if (text == "now") return now();
     return recorded(text);
   }
 
@@ -124,10 +124,18 @@ class SnapshotPair {
     return now;
   }
 
+  // What did not answer once is not asked again.
+  Result<DeviceNow> now() {
+    if (!silent_.empty()) return read_device(options_);
+    return query_device_for("diff", options_, &silent_);
+  }
+
   Result<void> history() {
     if (history_) return {};
-    auto found = open_device_history(options_);
+    const bool is_known = !silent_.empty();
+    auto found = is_known ? open_history_file(options_) : open_device_history(options_, &silent_);
     if (!found) return tl::unexpected(std::move(found.error()));
+    if (!is_known && !silent_.empty()) warn("diff", silent_);
     auto facts = (*found)->facts();
     if (!facts) return tl::unexpected(std::move(facts.error()));
     history_ = std::move(*found);
@@ -149,6 +157,7 @@ class SnapshotPair {
   const DiffOptions& options_;
   std::vector<std::unique_ptr<UnpackedBundle>> bundles_;
   int captures_ = 0;
+  std::string silent_;  // why a jetmemd that runs gave no answer
   std::unique_ptr<History> history_;
   HistoryFacts facts_;
 };

@@ -22,9 +22,12 @@ struct DoctorOptions : Target {
   std::string step;
 };
 
-// Absent where the daemon has no such page (an older one), or none answers.
-Result<DoctorAnswer> from_daemon(const Target& requested, const HttpSettings& http) {
-  auto reply = ask_daemon(requested, http, "/api/v1/doctor", std::chrono::seconds(10));
+// Of the daemon that answered just now. Errors: it has no such page (an older one), or its disk
+// hangs.
+Result<DoctorAnswer> from_daemon(const Target& requested, const DeviceNow& now) {
+  Target there = requested;
+  if (there.daemon.empty()) there.daemon = now.from;
+  auto reply = ask_daemon(there, {}, "/api/v1/doctor", std::chrono::seconds(10));
   if (!reply) return tl::unexpected(std::move(reply.error()));
   auto answer = parse_doctor(reply->body);
   if (!answer) return tl::unexpected(std::move(answer.error()).within(reply->from.text()));
@@ -33,7 +36,6 @@ Result<DoctorAnswer> from_daemon(const Target& requested, const HttpSettings& ht
 }
 
 Result<DoctorAnswer> ask(const Target& requested) {
-  std::string failed;
   if (!requested.root.empty()) {
     // Of a machine that was captured from afar: its jetmemd had the history.
     if (const auto text = captured_text(requested.root, kCapturedDoctor)) {
@@ -43,26 +45,18 @@ Result<DoctorAnswer> ask(const Target& requested) {
       answer->from.from = requested.root_name.empty() ? requested.root : requested.root_name;
       return answer;
     }
-  } else {
-    const auto settings = settings_for("doctor", requested.config);
-    if (!settings) return tl::unexpected(settings.error());
-    auto reported = from_daemon(requested, settings->http);
-    if (reported || reported.error().code == Errc::kInvalid) return reported;
-    failed = std::move(reported.error().message);
   }
-  std::string silent;
-  auto now = query_device(requested, &silent);
+  auto now = query_device(requested);
   if (!now) return tl::unexpected(std::move(now.error()));
-  auto history = open_device_history(requested);
-  DoctorAnswer answer =
-      history ? examine(*now, history->get()) : examine(*now, nullptr, history.error().message);
-  // A daemon that is not there is among the notes already.
-  const auto& notes = answer.notes;
-  if (!failed.empty() && silent.empty() &&
-      std::find(notes.begin(), notes.end(), failed) == notes.end()) {
-    answer.notes.push_back("examined here, as jetmemd's own examination is unavailable: " + failed);
+  const bool answered = now->by == SnapshotOrigin::kDaemon;
+  if (answered) {
+    auto reported = from_daemon(requested, *now);
+    if (reported) return reported;
+    now->notes.push_back("examined here, as jetmemd's own examination is unavailable: " +
+                         reported.error().message);
   }
-  return answer;
+  auto history = answered ? open_device_history(requested) : open_history_file(requested);
+  return history ? examine(*now, history->get()) : examine(*now, nullptr, history.error().message);
 }
 
 int run_doctor(const DoctorOptions& options) {

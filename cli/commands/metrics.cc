@@ -103,7 +103,7 @@ Result<MetricsText> metrics_of(const MetricsOptions& options) {
   if (!options.daemon.empty() || now.error().code == Errc::kInvalid) {
     return tl::unexpected(std::move(now.error()));
   }
-  if (is_silent || reply) report(silent_daemon_note(now.error().message));
+  if (is_silent || reply) report(silent_daemon_note(now.error().message, kOneReading));
   return local_metrics(options);
 }
 

@@ -65,7 +65,7 @@ StatusAnswer answer_of(const StatusOptions& options, const DeviceNow& now,
                        const std::string& silent) {
   // As `jetmem doctor`: where no jetmemd judges, its recorder's file may know what fired.
   auto history = now.by == SnapshotOrigin::kDaemon ? Result<std::unique_ptr<History>>(nullptr)
-                                                   : open_device_history(options);
+                                                   : open_history_file(options);
   StatusAnswer answer = status_answer(now, history ? history->get() : nullptr);
   const bool has_problem = answer.level == Verdict::kWarning || answer.level == Verdict::kCritical;
   if (!silent.empty() && !has_problem) {

@@ -49,7 +49,9 @@ class EventsCommand {
   int run() {
     if (auto good = check(); !good) return fail_with(good.error());
     if (options_.only_ring) return show_ring();
-    auto history = open_device_history(options_);
+    std::string silent;
+    auto history = open_device_history(options_, &silent);
+    if (!silent.empty()) note(silent);
     Result<HistoryFacts> facts = history ? (*history)->facts() : tl::unexpected(history.error());
     if (!facts) return without_history(facts.error());
     if (!facts->problem.empty()) note(facts->problem);

@@ -296,8 +296,10 @@ int run_history(const HistoryOptions& options) {
   if (!options.resolution.empty() && !resolution_named(options.resolution)) {
     return fail_with({Errc::kInvalid, "--resolution: raw, 1m or 15m"});
   }
-  auto history = open_device_history(options);
+  std::string silent;
+  auto history = open_device_history(options, &silent);
   if (!history) return fail_with(history.error());
+  if (!silent.empty()) note(silent);
   auto facts = (*history)->facts();
   if (!facts) return fail_with(facts.error());
   return HistoryCommand(options, **history, std::move(*facts)).run();

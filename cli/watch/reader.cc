@@ -91,7 +91,7 @@ constexpr const char* kAvailableKey = "jetmem_meminfo_MemAvailable_bytes";
 
 Result<History*> Reader::history() {
   if (!history_) {
-    auto opened = open_device_history(options_);
+    auto opened = answers_ ? open_device_history(options_) : open_history_file(options_);
     if (!opened) return tl::unexpected(std::move(opened.error()));
     history_ = std::move(*opened);
   }
@@ -157,6 +157,9 @@ Result<Look> Reader::recorded(Nanoseconds wall) {
 Result<Look> Reader::live(bool with_past) {
   auto now = query_device(options_);
   if (!now) return tl::unexpected(std::move(now.error()));
+  // What did not answer this is not asked again for its history.
+  const bool answers = now->by == SnapshotOrigin::kDaemon;
+  if (answers != std::exchange(answers_, answers)) history_.reset();
   Look out;
   out.now = std::move(*now);
   if (!with_past || !out.now.wall) return out;

@@ -32,6 +32,7 @@ class Reader {
 
   Target options_;
   std::unique_ptr<History> history_;
+  bool answers_ = true;  // the daemon did, when it was asked last
 };
 
 }  // namespace jetmem::watch
