@@ -213,7 +213,9 @@ Error refusal(long status, std::string_view body) {
   };
   if (const std::string error = text("error"); !error.empty()) {
     logged = error;
-    if (const std::string fix = text("fix"); !fix.empty()) logged += " (" + fix + ")";
+    // What to write in a URL is no help to who typed a command.
+    const std::string fix = text("fix");
+    if (!fix.empty() && !contains(fix, "/api/")) logged += " (" + fix + ")";
   }
   Errc code = Errc::kIo;
   if (status == 400) code = text("code") == "unknown_metric" ? Errc::kAbsent : Errc::kInvalid;
@@ -235,8 +237,8 @@ Result<std::string> get(const DaemonAddress& location, const std::string& path,
                                    : "user or password rejected");
   }
   if (status == 404) {
-    return fail(Errc::kMalformed, "no " + path.substr(0, path.find('?')) +
-                                      "; is it a jetmemd, and of the same version as jetmem?");
+    return fail(Errc::kMalformed,
+                "it answers 404: is it a jetmemd, and of the same version as jetmem?");
   }
   return tl::unexpected(refusal(status, body->text));
 }

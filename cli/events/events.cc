@@ -153,7 +153,7 @@ class EventsCommand {
                                       : "all of the day before the capture");
     if (options_.ring.json) {
       note("events " + of_what);
-      if (found.more) note("older events exist: raise --limit");
+      if (found.more) note(kOlderEvents);
     } else {
       put(wrapped(summary(found, " " + of_what + " (" + printable(now->from, 200) + ")"), 0));
     }
@@ -196,7 +196,7 @@ class EventsCommand {
     show_list(found->events);
     if (!options_.ring.json && !options_.follow) put(wrapped(summary(*found, where(facts)), 0));
     if (options_.ring.json && found->more) {
-      note("older events exist: raise --limit");
+      note(kOlderEvents);
     }
     if (!options_.follow) return kExitOk;
     Target source = options_;
@@ -225,7 +225,7 @@ class EventsCommand {
     auto events = (*shot)->events();
     if (events.size() == LocalSnapshot::kMaxEvents) {
       note("of the kernel's log only the newest " + std::to_string(events.size()) +
-           " events are shown; --ring has all");
+           " events are shown; --ring with a larger --limit shows more");
     }
     std::reverse(events.begin(), events.end());
     // Shown as the kernel's log is without a history.
@@ -260,7 +260,7 @@ class EventsCommand {
     if (needed_.from) out += " since " + local_time(*needed_.from);
     if (needed_.to) out += " until " + local_time(*needed_.to);
     out += where;
-    if (found.more) out += "; older events exist: raise --limit";
+    if (found.more) out += std::string("; ") + kOlderEvents;
     if (untrusted) out += "; ~ marks times of a clock that was never synchronised";
     return out + ".";
   }
@@ -339,6 +339,7 @@ int run_events(const EventsOptions& given) {
   options.ring.root = options.root;
   options.ring.config = options.config;
   options.ring.json = options.json;
+  options.ring.limit = options.limit;
   if (options.faults_only) {
     options.ring.kinds = fault_kinds();
     options.what = {"kernel"};

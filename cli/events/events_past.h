@@ -16,13 +16,15 @@ namespace jetmem {
 struct EventFilter {
   std::optional<Nanoseconds> from;
   std::optional<Nanoseconds> to;
-  std::vector<EventWhat> what;     // any of; empty: all
+  std::vector<EventWhat> what;  // any of; empty: all
   // Likewise; with what the kernel reports that it suppressed of these kinds.
   std::vector<std::string> kinds;
   std::size_t limit = 200;
 
   bool wants(const EventRecord& record) const;
 };
+
+inline constexpr const char* kOlderEvents = "older events exist: raise --limit";
 
 struct EventsFound {
   std::vector<EventRecord> events;  // oldest first

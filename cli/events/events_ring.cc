@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -17,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/decode/log_format.h"
 #include "cli/draw/since.h"
+#include "cli/events/events_past.h"
 #include "cli/exit_codes.h"
 #include "cli/text/events/event_text.h"
 #include "report/events/event_json.h"
@@ -36,12 +38,12 @@ struct Span {
   std::optional<Nanoseconds> to;
 };
 
-// Shows events from a moment on.
+// Shows the newest events from a moment on.
 class EventPrinter {
  public:
   // `boot` is the wall time at which the kernel's log clock was 0.
   EventPrinter(const RingQuery& needed, std::optional<Nanoseconds> boot, const Span& span)
-      : needed_(needed), json_(needed.json), boot_(boot), span_(span), list_(put) {}
+      : needed_(needed), json_(needed.json), boot_(boot), span_(span) {}
 
   void event(const Event& event) {
     if (!needed_.with_guesses && event.is_guess()) return;
@@ -61,22 +63,26 @@ class EventPrinter {
       const Nanoseconds at = wall ? *wall : Nanoseconds(*event.stamp);
       if ((span_.from && at < *span_.from) || (span_.to && at > *span_.to)) return;
     }
-    ++shown_;
     if (!json_) {
-      list_.add(log_event_record(event, wall));
-      return;
+      records_.push_back(log_event_record(event, wall));
+    } else {
+      nlohmann::ordered_json json = event_json(event);
+      if (wall) json["time"] = utc_time(*wall);
+      if (event.stamp) json["since_boot_seconds"] = to_seconds(*event.stamp);
+      if (event.seq) json["seq"] = *event.seq;
+      lines_.push_back(json.dump() + "\n");
     }
-    nlohmann::ordered_json json = event_json(event);
-    if (wall) json["time"] = utc_time(*wall);
-    if (event.stamp) json["since_boot_seconds"] = to_seconds(*event.stamp);
-    if (event.seq) json["seq"] = *event.seq;
-    put(json.dump() + "\n");
+    keep_newest(records_);
+    keep_newest(lines_);
   }
 
   // What was read, and what was not.
   void summary(const TextLog::Counts& counts, Nanoseconds suspended) {
-    list_.finish();
-    std::string text = counted(shown_, "event");
+    EventRecordList list(put);
+    for (const EventRecord& record : records_) list.add(record);
+    list.finish();
+    for (const std::string& line : lines_) put(line);
+    std::string text = counted(records_.size(), "event");
     if (span_.from) {
       text.append(boot_ ? " since " + local_time(*span_.from) : std::string(" since then"));
     }
@@ -100,6 +106,7 @@ class EventPrinter {
       losses.append(format_duration(milliseconds(std::chrono::duration_cast<seconds>(suspended))));
       losses.append(" in total: times of earlier events are late by as much");
     }
+    if (more_) losses.append(losses.empty() ? "" : "; ").append(kOlderEvents);
     if (!losses.empty()) text.append("; ").append(losses);
     if (!json_) {
       put(wrapped(text + ".", 0));
@@ -113,12 +120,20 @@ class EventPrinter {
     return boot_ ? local_time(*boot_ + stamp) : seconds_text(stamp) + " s after boot";
   }
 
+  template <class T>
+  void keep_newest(std::deque<T>& all) {
+    if (all.size() <= needed_.limit) return;
+    all.pop_front();
+    more_ = true;
+  }
+
   const RingQuery& needed_;
   bool json_;
   std::optional<Nanoseconds> boot_;
   Span span_;
-  EventRecordList list_;
-  std::uint64_t shown_ = 0;
+  std::deque<EventRecord> records_;  // for people
+  std::deque<std::string> lines_;    // for programs
+  bool more_ = false;                // older ones match as well
 };
 
 // What helps where the ring cannot be read.

@@ -3,6 +3,7 @@
 // history.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ struct RingQuery {
   std::string root;
   std::optional<std::string> since;
   std::optional<std::string> until;
-  std::vector<std::string> kinds;  // any of; empty: all
+  std::vector<std::string> kinds;   // any of; empty: all
   std::vector<std::string> config;  // settings files that name the site's own messages
+  std::size_t limit = 200;          // the newest
   bool json = false;
   bool with_events = true;
   bool with_guesses = true;

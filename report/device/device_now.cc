@@ -91,12 +91,12 @@ void describe_now(json::Fields& v, DeviceNow& now, Omit omit) {
   v.required("sources", now.sources);
   if (!omit.alerts) v("alerts", now.alerts);
   std::string why =
-      omit.alerts ? "omitted: the answer would be too long; use /api/v1/alerts" : now.no_alerts;
+      omit.alerts ? "omitted: the answer would be too long; see jetmem alerts" : now.no_alerts;
   if (v.reading() || omit.alerts || !now.alerts) v("no_alerts", why);
   if (v.reading()) now.no_alerts = std::move(why);
   std::vector<EventRecord> none;
   v("events", omit.events ? none : now.events);
-  why = omit.events ? "omitted: the answer would be too long; use /api/v1/events" : now.no_events;
+  why = omit.events ? "omitted: the answer would be too long; see jetmem events" : now.no_events;
   v.unless_empty("no_events", why);
   if (v.reading()) now.no_events = std::move(why);
   if (!omit.alerts) v("cma_map", now.cma_map);

@@ -198,7 +198,10 @@ TEST(RemoteHistory, ErrorsNameTheDaemonAndItsMessage) {
   EXPECT_THAT(message(), HasSubstr("it answers 400: from is after to"));
   EXPECT_EQ(history->past({.key = "x", .resolution = {}}).error().code, Errc::kInvalid);
   logged = {404, "nothing"};
-  EXPECT_THAT(message(), HasSubstr("no /api/v1/history; is it a jetmemd"));
+  EXPECT_THAT(message(), HasSubstr("it answers 404: is it a jetmemd"));
+  EXPECT_THAT(message(), testing::Not(HasSubstr("/api/")));
+  logged = {400, R"({"error":"no such metric","fix":"/api/v1/history lists what is recorded"})"};
+  EXPECT_THAT(message(), testing::EndsWith("it answers 400: no such metric"));
   logged = {200, "<html>"};
   EXPECT_THAT(message(), HasSubstr(daemon.address().text() + ": the answer is not JSON"));
   logged = {200, std::string((4U << 20) + 10, 'x')};

@@ -247,6 +247,24 @@ TEST_F(CapturedEvents, JsonHasEach) {
 }
 
 // No event ever had such a kind: that there are none says nothing.
+TEST_F(CapturedEvents, LimitKeepsTheNewest) {
+  with_boot_time();
+  for (const bool ring : {false, true}) {
+    std::vector<std::string> words{"--limit", "2"};
+    if (ring) words.emplace_back("--ring");
+    const CommandRun shown = run(words);
+    EXPECT_THAT(shown.out, testing::StartsWith("2026-11-20 16:01:44 oom_kill\n"));
+    EXPECT_THAT(shown.out, HasSubstr("other_app"));
+    EXPECT_THAT(shown.out, HasSubstr("2 events in"));
+    EXPECT_THAT(shown.out, HasSubstr("raise --limit"));
+    words.emplace_back("--json");
+    const CommandRun json = run(words);
+    EXPECT_EQ(std::count(json.out.begin(), json.out.end(), '\n'), 2);
+    EXPECT_THAT(json.err, HasSubstr("raise --limit"));
+  }
+  EXPECT_THAT(run({"--limit", "6"}).out, Not(HasSubstr("--limit")));
+}
+
 TEST_F(CapturedEvents, AnUnknownKindIsRefused) {
   const CommandRun typo = run({"--kind", "oomkill"});
   EXPECT_EQ(typo.status, kExitUsage);
