@@ -41,16 +41,24 @@ std::string help_column(const char* help) {
 }
 
 void add_access_options(const Command& program, ClientAccess& access) {
-  program.option("--cacert", access.ca_file, "FILE",
-                 "With --daemon https://...: trust certificates signed by this CA");
-  program.option("--cert", access.certificate_file, "FILE",
-                 "With --daemon https://...: the client certificate; needs --key");
-  program.option("--key", access.key_file, "FILE", "The private key of --cert");
-  program.option("--user", access.user, "NAME",
-                 "With --daemon: log in as this user; the password comes from --password-file or "
-                 "the variable JETMEM_PASSWORD");
-  program.option("--password-file", access.password_file, "FILE",
-                 "File with the password of --user");
+  program
+      .option("--cacert", access.ca_file, "FILE",
+              "With --daemon https://...: trust certificates signed by this CA")
+      .needs("--daemon");
+  program
+      .option("--cert", access.certificate_file, "FILE",
+              "With --daemon https://...: the client certificate; needs --key")
+      .needs("--daemon")
+      .needs("--key");
+  program.option("--key", access.key_file, "FILE", "The private key of --cert").needs("--cert");
+  program
+      .option("--user", access.user, "NAME",
+              "With --daemon: log in as this user; the password comes from --password-file or the "
+              "variable JETMEM_PASSWORD")
+      .needs("--daemon");
+  program
+      .option("--password-file", access.password_file, "FILE", "File with the password of --user")
+      .needs("--user");
 }
 
 // A folder and its name in messages.
@@ -143,8 +151,15 @@ CommandOption& CommandOption::only_alone() {
   return *this;
 }
 
-CommandOption& CommandOption::excludes(const std::vector<CommandOption>& others) {
-  for (const CommandOption& other : others) option_->excludes(other.option_);
+CommandOption& CommandOption::excludes(std::initializer_list<const char*> others) {
+  for (const char* other : others) {
+    context_->option_rules.push_back({command_, option_->get_name(), other, true});
+  }
+  return *this;
+}
+
+CommandOption& CommandOption::needs(const char* other) {
+  context_->option_rules.push_back({command_, option_->get_name(), other, false});
   return *this;
 }
 
@@ -153,8 +168,6 @@ CommandOption& CommandOption::check(std::function<std::string(const std::string&
       [problem = std::move(problem)](std::string& value) { return problem(value); }, "", ""));
   return *this;
 }
-
-bool CommandOption::given() const { return option_->count() > 0; }
 
 Command Command::add(const char* name, const char* help) const {
   return {*app_->add_subcommand(name, help)->group(group_), *context_};
@@ -172,7 +185,7 @@ void Command::require_command() const {
 }
 
 CommandOption Command::flag(const char* name, bool& target, const char* help) const {
-  return CommandOption(app_->add_flag(name, target, help_column(help)), context_);
+  return {app_, app_->add_flag(name, target, help_column(help)), context_};
 }
 
 template <class Value>
@@ -183,7 +196,7 @@ CommandOption Command::option(const char* name, Value& target, const char* type,
   if (std::is_same_v<Value, std::vector<std::string>> && *name == '-') {
     option->expected(1)->allow_extra_args(false)->take_all();
   }
-  return CommandOption(option, context_);
+  return {app_, option, context_};
 }
 template CommandOption Command::option(const char*, std::string&, const char*, const char*) const;
 template CommandOption Command::option(const char*, std::optional<std::string>&, const char*,
@@ -194,16 +207,17 @@ template CommandOption Command::option(const char*, int&, const char*, const cha
 template CommandOption Command::option(const char*, std::uint32_t&, const char*, const char*) const;
 template CommandOption Command::option(const char*, std::size_t&, const char*, const char*) const;
 
-void Command::json(const char* help) const { flag("--json", context_->json, help); }
+CommandOption Command::json(const char* help) const { return flag("--json", context_->json, help); }
 
-void Command::daemon() const {
-  option("--daemon", context_->daemon, "ADDRESS",
-         "Ask only the jetmemd at this address or name (127.0.0.1:10743, orin-7, unix:/path, "
-         "https://HOST:PORT)");
+CommandOption Command::daemon() const {
+  return option(
+      "--daemon", context_->daemon, "ADDRESS",
+      "Ask only the jetmemd at this address or name (127.0.0.1:10743, orin-7, unix:/path, "
+      "https://HOST:PORT)");
 }
 
-void Command::config(const char* help) const {
-  option("--config", context_->config_after, "FILE", help);
+CommandOption Command::config(const char* help) const {
+  return option("--config", context_->config_after, "FILE", help);
 }
 
 void Command::device() const {
@@ -258,9 +272,10 @@ CommandProgram::CommandProgram() : app_(std::make_unique<CLI::App>()) {
   app_->require_subcommand(0, 1);
   app_->fallthrough();
   const Command program(*app_, context_);
-  program.option(
-      "--root", context_.root, "DIR|FILE",
-      "Read below this directory, or from this bundle of `jetmem capture`, instead of /");
+  program
+      .option("--root", context_.root, "DIR|FILE",
+              "Read below this directory, or from this bundle of `jetmem capture`, instead of /")
+      .excludes({"--daemon"});
   program.daemon();
   program.option("--config", context_.config, "FILE",
                  "Settings file, for http.listen and the rules (default: those of jetmemd)");
@@ -280,22 +295,34 @@ void CommandProgram::settle() {
   context_.root_name = context_.root;
   auto& config = context_.config;
   config.insert(config.end(), context_.config_after.begin(), context_.config_after.end());
-  if (!context_.root.empty() && !context_.daemon.empty()) {
-    throw CLI::ValidationError("--daemon", "--root and --daemon exclude each other");
+  std::vector<const CLI::App*> given{app_.get()};
+  std::string words = app_->get_name();
+  for (auto below = app_->get_subcommands(); !below.empty();
+       below = below.front()->get_subcommands()) {
+    given.push_back(below.front());
+    words += " " + below.front()->get_name();
   }
-  if (app_->get_subcommands().empty()) return;
-  for (const CLI::Option* option : context_.only_alone) {
-    if (option->count() == 0) continue;
-    misplaced_ = "--" + option->get_lnames().front();
-    throw CLI::ExtrasError(app_->get_subcommands().front()->get_name(), {misplaced_});
+  const CLI::App* const command = given.back();
+  if (command != app_.get()) {
+    for (const CLI::Option* option : context_.only_alone) {
+      if (option->count() == 0) continue;
+      misplaced_ = "--" + option->get_lnames().front();
+      throw CLI::ExtrasError(given[1]->get_name(), {misplaced_});
+    }
   }
-  const CLI::App* command = app_.get();
-  std::string words = command->get_name();
-  for (auto given = command->get_subcommands(); !given.empty();
-       given = command->get_subcommands()) {
-    command = given.front();
-    words += " " + command->get_name();
+  const auto is_given = [&](const std::string& name) {
+    return std::any_of(given.begin(), given.end(), [&](const CLI::App* each) {
+      const CLI::Option* const option = each->get_option_no_throw(name);
+      return option != nullptr && option->count() > 0;
+    });
+  };
+  for (const CommandContext::OptionRule& rule : context_.option_rules) {
+    if (std::find(given.begin(), given.end(), rule.command) == given.end()) continue;
+    if (!is_given(rule.option) || is_given(rule.other) != rule.excludes) continue;
+    if (rule.excludes) throw CLI::ExcludesError(rule.option, rule.other);
+    throw CLI::RequiresError(rule.option, rule.other);
   }
+  if (command == app_.get()) return;
   for (const char* name : {"--root", "--daemon", "--config", "--json"}) {
     const bool applies = name == std::string_view("--root")
                              ? !context_.without_root.contains(command)

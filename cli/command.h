@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,7 +37,16 @@ struct Target {
 };
 
 struct CommandContext : Target {
+  // What one option of a command says of another, by their names.
+  struct OptionRule {
+    const CLI::App* command;
+    std::string option;
+    std::string other;
+    bool excludes;  // else it needs the other
+  };
+
   int status = 0;
+  std::vector<OptionRule> option_rules;
   std::vector<std::string> config_after;  // the command
   std::vector<CLI::Option*> only_alone;
   std::set<const CLI::App*> without_root;
@@ -44,8 +54,8 @@ struct CommandContext : Target {
 
 class CommandOption {
  public:
-  explicit CommandOption(CLI::Option* option, CommandContext* context = nullptr)
-      : option_(option), context_(context) {}
+  CommandOption(CLI::App* command, CLI::Option* option, CommandContext* context)
+      : command_(command), option_(option), context_(context) {}
 
   CommandOption& required();
   CommandOption& one_of(const std::vector<std::string>& values);
@@ -59,12 +69,15 @@ class CommandOption {
   CommandOption& hidden();
   // Of `jetmem` itself: refused where a command is given, which has its own.
   CommandOption& only_alone();
-  CommandOption& excludes(const std::vector<CommandOption>& others);
+  // Refused beside any of these options of the command or of `jetmem`: "--csv", "TEXT".
+  CommandOption& excludes(std::initializer_list<const char*> others);
+  // Refused without it.
+  CommandOption& needs(const char* other);
   // `problem` gives a message for a value that is refused, and else nothing.
   CommandOption& check(std::function<std::string(const std::string&)> problem);
-  bool given() const;
 
  private:
+  CLI::App* command_;
   CLI::Option* option_;
   CommandContext* context_;
 };
@@ -89,9 +102,9 @@ class Command {
   CommandOption option(const char* name, Value& target, const char* type,
                        const char* help = "") const;
   // The options of Target that apply to the command, with what they do there.
-  void json(const char* help) const;
-  void daemon() const;
-  void config(const char* help = "Settings file (default: those of jetmemd)") const;
+  CommandOption json(const char* help) const;
+  CommandOption daemon() const;
+  CommandOption config(const char* help = "Settings file (default: those of jetmemd)") const;
   void device() const;  // --daemon and --config
   // --root does not apply.
   void without_root() const { context_->without_root.insert(app_); }
@@ -144,7 +157,7 @@ class CommandProgram {
   const CLI::App& app() const { return *app_; }
 
  private:
-  // Completes the target, and refuses options that do not apply to the command.
+  // Completes the target, and refuses options that do not apply to the command or to each other.
   void settle();
 
   CommandContext context_;

@@ -127,12 +127,6 @@ static Result<DaemonAddress> parse_daemon_address(std::string_view text,
     return fail(Errc::kInvalid,
                 "--cacert, --cert and --key belong to TLS; write --daemon https://HOST:PORT");
   }
-  if (access.certificate_file.empty() != access.key_file.empty()) {
-    return fail(Errc::kInvalid, "--cert and --key belong together; name both");
-  }
-  if (!access.password_file.empty() && access.user.empty()) {
-    return fail(Errc::kInvalid, "--password-file needs --user NAME");
-  }
   if (access.user.find(':') != std::string::npos) {
     return fail(Errc::kInvalid,
                 "--user takes the name alone; the password comes from --password-file or "
@@ -157,11 +151,6 @@ Result<std::vector<DaemonAddress>> daemon_addresses(const std::string& named,
     if (!location) return tl::unexpected(std::move(location.error()));
     location->is_named = true;
     return std::vector<DaemonAddress>{std::move(*location)};
-  }
-  if (!access.empty()) {
-    return fail(Errc::kInvalid,
-                "--cacert, --cert, --key, --user and --password-file belong to a daemon that is "
-                "named; write --daemon https://HOST:PORT");
   }
   std::vector<ListenAddress> addresses{{ListenAddress::Family::kUnix, kApiSocket, 0}};
   for (const ListenAddress& each : http.listen) {

@@ -20,11 +20,6 @@ struct ClientAccess {
   std::string key_file;
   std::string user;
   std::string password_file;  // empty: the environment's JETMEM_PASSWORD
-
-  bool empty() const {
-    return ca_file.empty() && certificate_file.empty() && key_file.empty() && user.empty() &&
-           password_file.empty();
-  }
 };
 
 struct DaemonAddress {

@@ -85,8 +85,10 @@ void add_rule_paths(const Command& command, NamedRules& named) {
   command.option("PATH", named.paths, "",
                  "Rule files, or directories of *.yaml (default: the shipped rules and those in "
                  "rules.directory)");
-  command.flag("--with-shipped", named.with_shipped,
-               "Read the shipped rules before PATH, for files that change them");
+  command
+      .flag("--with-shipped", named.with_shipped,
+            "Read the shipped rules before PATH, for files that change them")
+      .needs("PATH");
 }
 
 ParsedRules rules_in_force(const RulesSettings& settings) {

@@ -187,9 +187,6 @@ Result<boot::History> history_in(const LocalSnapshot& shot, const BootFacts* fac
 
 int run_boots(const BootsOptions& options) {
   const std::string& directory = options.state_directory;
-  if (!directory.empty() && !options.daemon.empty()) {
-    return failed("boots", {Errc::kInvalid, "--daemon and --state-dir exclude each other"});
-  }
   AnswerFrom from;
   from.by = snapshot_origin_name(options.root.empty() ? SnapshotOrigin::kCommand
                                                       : SnapshotOrigin::kCapture);
@@ -252,8 +249,10 @@ void add_boots_command(const Command& program) {
       program.add("boots", "Why the device restarted, its boots, and what changed");
   auto& options = command.runs(run_boots);
   command.json("As JSON, newest first");
-  command.option("--state-dir", options.state_directory, "DIR",
-                 "jetmemd's state directory (default: /var/lib/jetmem)");
+  command
+      .option("--state-dir", options.state_directory, "DIR",
+              "jetmemd's state directory (default: /var/lib/jetmem)")
+      .excludes({"--daemon"});
   command.device();
   command.footer(
       std::string(kAsksDaemon) +

@@ -313,11 +313,11 @@ void add_capture_command(const Command& program) {
                  "jetmem-capture-TIME.tar.zst here)");
   command.option("--history", options.history, "DURATION",
                  "How much recorded history to include (default: capture.history, 6h)");
-  command.flag("--no-history", options.no_history, "Include no recorded history");
-  const auto whole_log =
-      command.flag("--whole-log", options.whole_log,
-                   "Include also the lines of the kernel log and of crash records that jetmem does "
-                   "not decode; they may hold serial numbers, names, keys and passwords");
+  command.flag("--no-history", options.no_history, "Include no recorded history")
+      .excludes({"--history"});
+  command.flag("--whole-log", options.whole_log,
+               "Include also the lines of the kernel log and of crash records that jetmem does not "
+               "decode; they may hold serial numbers, names, keys and passwords");
   command.option("--max-size", options.max_size, "SIZE",
                  "Largest size of the bundle (default: capture.max_size, 64MiB)");
   command.option("--deadline", options.deadline, "DURATION",
@@ -325,7 +325,7 @@ void add_capture_command(const Command& program) {
   command.json("Report what was written as JSON");
   command.device();
   // For jetmemd.
-  command.flag("--automatic", options.automatic).excludes({whole_log}).hidden();
+  command.flag("--automatic", options.automatic).excludes({"--whole-log"}).hidden();
   command.option("--alert", options.alert, "").hidden();
   command.option("--history-file", options.history_file, "").hidden();
   command.option("--keep", options.keep, "").hidden();

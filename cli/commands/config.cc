@@ -108,9 +108,6 @@ int run_show(const ConfigOptions& options, const LoadedSettings& loaded) {
 
 template <int (*kRun)(const ConfigOptions&, const LoadedSettings&)>
 int run_config(const ConfigOptions& options) {
-  if (!options.config.empty() && !options.files.empty()) {
-    return failed("config", {Errc::kInvalid, "FILE and --config are the same: give one of them"});
-  }
   const std::vector<std::string>& named = options.config.empty() ? options.files : options.config;
   const auto loaded = load_named_or_default(named, known_sources());
   if (loaded) return kRun(options, *loaded);
@@ -120,9 +117,11 @@ int run_config(const ConfigOptions& options) {
 
 ConfigOptions& add_config(const Command& command, int (*run)(const ConfigOptions&)) {
   auto& options = command.runs(run);
-  command.option("FILE", options.files, "",
-                 "Settings files, later ones override earlier ones (default: "
-                 "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)");
+  command
+      .option("FILE", options.files, "",
+              "Settings files, later ones override earlier ones (default: "
+              "/etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)")
+      .excludes({"--config"});
   command.config("Same as FILE; jetmemd's name for it");
   command.without_root();
   command.exit_status("0 if the settings are valid");

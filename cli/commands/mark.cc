@@ -92,17 +92,8 @@ int note_mark(const char* command, const std::string& directory, Mark mark) {
 }
 
 int run_mark(const MarkOptions& options) {
-  if (options.list == options.text.has_value()) {
-    return failed("mark",
-                  {Errc::kInvalid, options.list ? "--list takes no text"
-                                                : "a mark needs a text; --list shows the marks"});
-  }
-  if (options.json && !options.list)
-    return failed("mark", {Errc::kInvalid, "--json requires --list"});
-  // What was captured is not written to.
-  if (!options.root.empty() && !options.list) {
-    return failed("mark",
-                  {Errc::kInvalid, "--root is read-only; --state-dir sets another directory"});
+  if (!options.list && !options.text) {
+    return failed("mark", {Errc::kInvalid, "a mark needs a text; --list shows the marks"});
   }
   if (options.list) return run_list(options.root + options.state_directory, options.json);
   Mark mark;
@@ -152,7 +143,9 @@ void add_mark_command(const Command& program) {
       program.add("mark", "Note a change to the device beside what jetmem measures");
   command.alias("annotate");
   auto& options = command.runs(run_mark);
-  command.option("TEXT", options.text, "", "What was done, at most 200 bytes");
+  // What was captured is not written to.
+  command.option("TEXT", options.text, "", "What was done, at most 200 bytes")
+      .excludes({"--list", "--json", "--root"});
   command.flag("--list", options.list, "List the marks, oldest first");
   command.json("With --list: one JSON object per line");
   command.option("--state-dir", options.state_directory, "DIR", "jetmemd's state directory")

@@ -88,9 +88,6 @@ std::optional<MetricsText> captured_metrics(const MetricsOptions& options) {
 Result<MetricsText> metrics_of(const MetricsOptions& options) {
   if (auto captured = captured_metrics(options)) return std::move(*captured);
   const bool is_local = options.local || !options.only.empty();
-  if (is_local && !options.daemon.empty()) {
-    return fail(Errc::kInvalid, "--only and --local read this machine: not with --daemon");
-  }
   if (is_local || !options.root.empty()) return local_metrics(options);
   const auto settings = settings_for("", options.config);
   if (!settings) return tl::unexpected(settings.error());
@@ -141,8 +138,10 @@ void add_metrics_command(const Command& program) {
   command
       .option("--only", options.only, "NAME[,NAME]",
               "Read only these sources, separated by commas; implies --local")
-      .separated_by_commas();
-  command.flag("--local", options.local, "Read this machine with your own rights");
+      .separated_by_commas()
+      .excludes({"--daemon"});
+  command.flag("--local", options.local, "Read this machine with your own rights")
+      .excludes({"--daemon"});
   command.json("As JSON: {\"samples\": {SERIES: VALUE}}");
   command.device();
   command.option("-o,--output", options.output, "FILE",

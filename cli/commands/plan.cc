@@ -165,22 +165,26 @@ void add_plan_command(const Command& program) {
   command
       .option("--context", options.context, "TOKENS",
               "Context of these models, 8192 or 8k; default: the longest they were made for")
-      .check(context_problem);
+      .check(context_problem)
+      .needs("--model");
   command
       .option("--kv-type", options.kv_type, "TYPE",
               "How their KV cache is stored: f16, q8_0, q4_0, fp8, ...; default: f16, or as "
               "config.json says")
-      .check(kv_type_problem);
+      .check(kv_type_problem)
+      .needs("--model");
   command
       .option("--sequences", options.sequences, "N",
               "Sequences with a context of their own that run at a time")
       .range(1, 4096)
-      .show_default();
+      .show_default()
+      .needs("--model");
   command.option("--device", options.device, "NAME",
                  "Check against this kind of device, whatever the plan names; 'this' is this one");
   command.flag("--on-top", options.on_top,
                "Everything that runs now keeps running; the plan is added to it");
-  command.flag("--list-devices", options.list, "List the known kinds of devices");
+  command.flag("--list-devices", options.list, "List the known kinds of devices")
+      .excludes({"FILE", "--model", "--device", "--on-top", "--json"});
   command.json("As JSON");
   command.device();
   command.footer(

@@ -118,9 +118,6 @@ std::vector<SourceRow> rows_of(const DeviceNow& now) {
 }
 
 int run_sources(const SourcesOptions& options) {
-  if (options.local && !options.daemon.empty()) {
-    return failed("sources", {Errc::kInvalid, "--daemon and --local exclude each other"});
-  }
   const auto now = options.local ? read_device(options) : query_device_for("sources", options);
   if (!now) return failed("sources", now.error());
   const std::vector<SourceRow> rows = rows_of(*now);
@@ -142,8 +139,10 @@ void add_sources_command(const Command& program) {
   const Command command =
       program.add("sources", "Each source: its state and the reason, its series, its interval");
   auto& options = command.runs(run_sources);
-  command.flag("--local", options.local,
-               "Read this machine with your own rights: what a command without jetmemd can read");
+  command
+      .flag("--local", options.local,
+            "Read this machine with your own rights: what a command without jetmemd can read")
+      .excludes({"--daemon"});
   command.json("As JSON, with the paths that each source reads");
   command.device();
   command.footer(

@@ -153,14 +153,18 @@ void add_options(const Command& command, StatusOptions& options, bool alone) {
   added.push_back(command.flag("--all", options.all,
                                "All that is known: budget, fragmentation, faults, alerts, probes, "
                                "jetmem's own health"));
-  added.push_back(command.flag("--brief", options.brief,
-                               "One line and the exit status, for loops over a fleet"));
   added.push_back(
-      command.flag("--follow", options.follow,
-                   "One line whenever the state, an alert or who is involved changes, and "
-                   "every --interval, until Ctrl-C"));
-  added.push_back(command.option("--interval", options.interval, "DURATION",
-                                 "With --follow: a line at least this often (default: 1m)"));
+      command.flag("--brief", options.brief, "One line and the exit status, for loops over a fleet")
+          .excludes({"--all", "--follow"}));
+  added.push_back(command
+                      .flag("--follow", options.follow,
+                            "One line whenever the state, an alert or who is involved changes, and "
+                            "every --interval, until Ctrl-C")
+                      .excludes({"--all"}));
+  added.push_back(command
+                      .option("--interval", options.interval, "DURATION",
+                              "With --follow: a line at least this often (default: 1m)")
+                      .needs("--follow"));
   if (!alone) {
     command.json(
         "As JSON (docs/status.md); with --brief or --follow on one line, with the host's name");

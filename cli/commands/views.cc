@@ -30,10 +30,8 @@ struct Shown {
 
 // With nvmap's large tables of this machine or the root.
 Result<std::string> gpu_with_maps(TopAnswer& answer, const ViewOptions& options) {
-  if (!options.daemon.empty() ||
-      (!options.root.empty() && captured_text(options.root, kCapturedNow))) {
-    return fail(Errc::kInvalid, "--maps reads files of the device: " +
-                                    (options.daemon.empty() ? options.root_name : options.daemon) +
+  if (!options.root.empty() && captured_text(options.root, kCapturedNow)) {
+    return fail(Errc::kInvalid, "--maps reads files of the device: " + options.root_name +
                                     " has only answers of jetmemd");
   }
   std::vector<std::string> heaps;
@@ -66,7 +64,6 @@ Result<Shown> show_top(const DeviceNow& now, const ViewOptions& options) {
   TopAnswer answer = top_answer(now, query);
   const bool is_known = query.gpu_only ? knows_gpu(now, answer)
                                        : !answer.groups.empty() && answer.memory.has_basics();
-  if (options.maps && !query.gpu_only) return fail(Errc::kInvalid, "--maps needs --gpu");
   if (options.maps) {
     auto text = gpu_with_maps(answer, options);
     if (!text) return tl::unexpected(std::move(text.error()));
@@ -151,31 +148,40 @@ int run_view(const ViewOptions& options) {
   return shown->is_known ? kExitOk : kExitUnknown;
 }
 
-ViewOptions& add_options(const Command& command, const View& view) {
+void add_options(const Command& command, const View& view, bool gpu_only = false) {
   ViewOptions& options = command.runs(run_view);
   options.view = &view;
+  options.top.gpu_only = gpu_only;
   command.json(view.json_help);
   if (view.show == show_top) {
     const std::vector<std::string> orders{"total", "resident", "gpu", "dmabuf", "growth"};
-    command
-        .option("--sort", options.sort, "BY",
-                "Processes by: total (default), resident, gpu, dmabuf or growth")
-        .one_of(orders);
+    if (!gpu_only) {
+      command
+          .option("--sort", options.sort, "BY",
+                  "Processes by: total (default), resident, gpu, dmabuf or growth")
+          .one_of(orders);
+    }
     command.option("--limit", options.top.limit, "N", "At most N rows of each kind (default: 20)")
         .range(1, 1000);
-    command.flag("--gpu", options.top.gpu_only,
-                 "Only the memory of GPU and cameras: who holds it, by heap, and what is orphaned");
-    command.flag("--maps", options.maps,
-                 "With --gpu: also every buffer (maps, procrank; needs root); allocations wait "
-                 "meanwhile");
+    if (!gpu_only) {
+      command
+          .flag("--gpu", options.top.gpu_only,
+                "Only the memory of GPU and cameras: who holds it, by heap, and what is orphaned")
+          .excludes({"--sort"});
+    }
+    auto maps = command.flag("--maps", options.maps,
+                             "With --gpu: also every buffer (maps, procrank; needs root); "
+                             "allocations wait meanwhile");
+    maps.excludes({"--daemon"});
+    if (!gpu_only) maps.needs("--gpu");
   }
   if (view.show == show_cma) {
-    command.flag("--map", options.map, "Draw each area, with a letter for each owner");
+    command.flag("--map", options.map, "Draw each area, with a letter for each owner")
+        .excludes({"--json"});
   }
   command.device();
   command.footer(std::string(kAsksDaemon) + view.footer);
   command.exit_status("0, whatever the figures are; 3 if they could not be read");
-  return options;
 }
 
 }  // namespace
@@ -185,7 +191,7 @@ void add_view_commands(const Command& now, const Command& holders) {
     const bool is_of_holders = view.show == show_top || view.show == show_map;
     add_options((is_of_holders ? holders : now).add(view.name, view.help), view);
     if (view.show == show_top) {
-      add_options(holders.add_hidden("nvmap", "jetmem top --gpu"), view).top.gpu_only = true;
+      add_options(holders.add_hidden("nvmap", "jetmem top --gpu"), view, true);
     }
   }
 }

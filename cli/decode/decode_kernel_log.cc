@@ -203,8 +203,9 @@ void add_decode_kernel_log(const Command& decode) {
   command.option("--soc", options.soc, "NAME",
                  "The SoC of the log, e.g. tegra234: names the device behind an SMMU stream ID");
   command.json("One JSON object per line for each event, nothing else");
-  command.flag("--causes", options.causes,
-               "With --json: an object for each cause behind the events");
+  command
+      .flag("--causes", options.causes, "With --json: an object for each cause behind the events")
+      .needs("--json");
   command.config("Settings file that names the site's own messages (default: those of jetmemd)");
   command.footer(
       "The log is text as dmesg, journalctl, syslog, a console or /dev/kmsg gives it, or the "

@@ -84,16 +84,6 @@ class EventsCommand {
     if (options_.only_ring && other_than_kernel) {
       return fail(Errc::kInvalid, "--ring has kernel events only");
     }
-    if (options_.only_ring && options_.follow) {
-      return fail(Errc::kInvalid, "--follow needs the history: not possible with --ring");
-    }
-    if (options_.only_ring && !options_.daemon.empty()) {
-      return fail(Errc::kInvalid,
-                  "--ring reads the log of this machine: not possible with --daemon");
-    }
-    if (options_.follow && options_.ring.until) {
-      return fail(Errc::kInvalid, "--until cannot be combined with --follow");
-    }
     return {};
   }
 
@@ -350,27 +340,31 @@ int run_events(const EventsOptions& given) {
   return EventsCommand(options).run();
 }
 
-EventsOptions& add_options(const Command& command) {
+void add_options(const Command& command, bool is_faults) {
   auto& options = command.runs(run_events);
+  options.faults_only = is_faults;
   command.option("--since", options.ring.since, "WHEN",
                  "Start: 10m, 1h30m, 2w, yesterday, 02:00 (the last one), '2026-11-20 02:00', "
                  "@1790000000");
   command.option("--until", options.ring.until, "WHEN", "End");
-  const auto category = command.option("--category", options.what, "WHAT",
-                                       "Only kernel, alert, daemon, mark or guess");
-  CommandOption(category).separated_by_commas();
-  const auto kind =
-      command.option("--kind", options.ring.kinds, "KIND", "Only these kinds: oom_kill,firing");
-  CommandOption(kind).separated_by_commas();
-  command
-      .flag("--faults", options.faults_only,
-            "Only DMA faults: of the SMMU, the memory controller, the GPU's MMU")
-      .excludes({category, kind});
+  if (!is_faults) {
+    command.option("--category", options.what, "WHAT", "Only kernel, alert, daemon, mark or guess")
+        .separated_by_commas();
+    command.option("--kind", options.ring.kinds, "KIND", "Only these kinds: oom_kill,firing")
+        .separated_by_commas();
+    command
+        .flag("--faults", options.faults_only,
+              "Only DMA faults: of the SMMU, the memory controller, the GPU's MMU")
+        .excludes({"--category", "--kind"});
+  }
   command.option("--limit", options.limit, "COUNT", "At most COUNT, the newest (default: 200)")
       .range(1, 100000);
-  command.flag("--follow", options.follow,
-               "Continue with new events until Ctrl-C; waits for a daemon that restarts");
-  command.flag("--ring", options.only_ring, "Only the kernel's ring buffer, not the history");
+  command
+      .flag("--follow", options.follow,
+            "Continue with new events until Ctrl-C; waits for a daemon that restarts")
+      .excludes({"--until", "--ring"});
+  command.flag("--ring", options.only_ring, "Only the kernel's ring buffer, not the history")
+      .excludes({"--daemon"});
   command.json(
       "One JSON object per line for each event; lost records are reported on standard "
       "error");
@@ -387,15 +381,15 @@ EventsOptions& add_options(const Command& command) {
       "marks a clock that was never synchronised. A guess is a line that is no message that jetmem "
       "knows: what its words suggest, and the line; --category guess has those alone.");
   command.exit_status("0 if it was read, with or without events; 3 if there is nothing to read");
-  return options;
 }
 
 }  // namespace
 
 void add_events_command(const Command& program) {
-  add_options(program.add("events",
-                          "What happened: kernel events, alerts, starts and marks, oldest first"));
-  add_options(program.add_hidden("faults", "jetmem events --faults")).faults_only = true;
+  add_options(
+      program.add("events", "What happened: kernel events, alerts, starts and marks, oldest first"),
+      false);
+  add_options(program.add_hidden("faults", "jetmem events --faults"), true);
 }
 
 }  // namespace jetmem

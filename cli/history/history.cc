@@ -289,10 +289,6 @@ class HistoryCommand {
 };
 
 int run_history(const HistoryOptions& options) {
-  if (options.json && (options.csv || options.openmetrics || options.table)) {
-    return failed("history",
-                  {Errc::kInvalid, "--json, --csv, --openmetrics and --table exclude each other"});
-  }
   if (!options.resolution.empty() && !resolution_named(options.resolution)) {
     return fail_with({Errc::kInvalid, "--resolution: raw, 1m or 15m"});
   }
@@ -318,27 +314,38 @@ void add_history_command(const Command& program) {
   command.option("--until", options.until, "WHEN", "End (default: now)");
   command.option("--resolution", options.resolution, "STEP",
                  "raw, 1m or 15m (default: the finest that reaches back to --since)");
-  const auto list = command.flag("--list", options.list,
-                                 "List recorded series with METRIC in their name, and their start");
+  command
+      .flag("--list", options.list,
+            "List recorded series with METRIC in their name, and their start")
+      .excludes({"--since", "--until", "--resolution"});
   command.json("As JSON (docs/api.md), one line per series");
-  auto csv = command.flag("--csv", options.csv, "As CSV; without METRIC everything");
-  auto metrics = command.flag("--openmetrics", options.openmetrics,
-                              "As OpenMetrics, for promtool; without METRIC everything");
-  auto table = command.flag("--table", options.table, "Every point, one per line");
-  csv.excludes({metrics, table});
-  metrics.excludes({table, list});
-  csv.excludes({list});
-  table.excludes({list});
+  command.flag("--csv", options.csv, "As CSV; without METRIC everything")
+      .excludes({"--json", "--openmetrics", "--table", "--list"});
+  command
+      .flag("--openmetrics", options.openmetrics,
+            "As OpenMetrics, for promtool; without METRIC everything")
+      .excludes({"--json", "--table", "--list"});
+  command.flag("--table", options.table, "Every point, one per line")
+      .excludes({"--json", "--list"});
   command.option("-o,--output", options.output, "FILE",
                  "Replace this file, completely or not at all; mode 0600");
-  command.flag("--raw-counter", options.raw_counter, "Counters as values, not as rates");
-  command.option("--height", options.height, "LINES", "Lines of each plot").range(3, 100);
-  command.flag("--bands", options.bands,
-               "OpenMetrics: also ..._band_min and ..._band_max, the extremes within a roll-up");
-  command.option("--label", options.labels, "NAME=VALUE",
-                 "OpenMetrics: add this label, e.g. instance=orin-7");
-  command.flag("--untrusted-times", options.untrusted,
-               "OpenMetrics: also samples with a clock that was never synchronised");
+  command.flag("--raw-counter", options.raw_counter, "Counters as values, not as rates")
+      .excludes({"--json", "--csv", "--openmetrics", "--list"});
+  command.option("--height", options.height, "LINES", "Lines of each plot")
+      .range(3, 100)
+      .excludes({"--json", "--csv", "--openmetrics", "--table", "--list"});
+  command
+      .flag("--bands", options.bands,
+            "OpenMetrics: also ..._band_min and ..._band_max, the extremes within a roll-up")
+      .needs("--openmetrics");
+  command
+      .option("--label", options.labels, "NAME=VALUE",
+              "OpenMetrics: add this label, e.g. instance=orin-7")
+      .needs("--openmetrics");
+  command
+      .flag("--untrusted-times", options.untrusted,
+            "OpenMetrics: also samples with a clock that was never synchronised")
+      .needs("--openmetrics");
   command.device();
   command.footer(
       "Asks jetmemd, or reads its file if none answers; --root DIR reads DIR/jetmem/history.db. "

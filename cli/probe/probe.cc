@@ -150,9 +150,7 @@ Result<void> run_all(const ProbeOptions& options, const ProbeSelection& needed,
   return {};
 }
 
-struct ProbeCommandOptions : Target, ProbeOptions {
-  std::vector<CommandOption> for_runs;  // options without meaning for a captured tree
-};
+struct ProbeCommandOptions : Target, ProbeOptions {};
 
 int run_probe(const ProbeCommandOptions& options) {
   const std::string& root = options.root;
@@ -161,11 +159,6 @@ int run_probe(const ProbeCommandOptions& options) {
   // Results so far are shown even after Ctrl-C, which takes effect after that.
   std::optional<EndingSignals> signals;
   if (!root.empty()) {
-    if (std::any_of(options.for_runs.begin(), options.for_runs.end(),
-                    [](const CommandOption& each) { return each.given(); })) {
-      log_message("--root runs nothing: only --json is allowed with it");
-      return kExitUsage;
-    }
     ok = read_captured_probes(root, probe_report);
   } else {
     const auto needed = understand(options);
@@ -213,24 +206,30 @@ void add_probe_command(const Command& program) {
   const Command command =
       program.add("probe", "Allocate memory of each kind briefly and verify that it is usable");
   auto& options = command.runs(run_probe);
-  options.for_runs = {
-      command.option("--kind", options.kinds, "KIND[,KIND]", "Only these kinds; repeatable")
-          .separated_by_commas(),
-      command
-          .option("--size", options.size, "SIZE",
-                  "Largest buffer, e.g. a camera frame, 4KiB to 256MiB")
-          .show_default(),
-      command.flag("--bisect", options.bisect,
-                   "Find the largest possible size of one kind: dmabuf, pinned or device"),
-      command.option("--limit", options.limit, "SIZE",
-                     "With --bisect: at most this (default: MemAvailable minus 512MiB)"),
-      command.flag("--force", options.force, "Ignore the safety gates, and use every DMA heap"),
-      command
-          .option("--deadline", options.deadline, "DURATION",
-                  "Time limit of each of the two processes, 1s to 10m")
-          .show_default(),
-      command.option("--program", options.program, "PATH", "Another jetmem-probe"),
-  };
+  // A captured tree runs nothing.
+  command.option("--kind", options.kinds, "KIND[,KIND]", "Only these kinds; repeatable")
+      .separated_by_commas()
+      .excludes({"--root"});
+  command
+      .option("--size", options.size, "SIZE", "Largest buffer, e.g. a camera frame, 4KiB to 256MiB")
+      .show_default()
+      .excludes({"--root"});
+  command
+      .flag("--bisect", options.bisect,
+            "Find the largest possible size of one kind: dmabuf, pinned or device")
+      .needs("--kind");
+  command
+      .option("--limit", options.limit, "SIZE",
+              "With --bisect: at most this (default: MemAvailable minus 512MiB)")
+      .needs("--bisect");
+  command.flag("--force", options.force, "Ignore the safety gates, and use every DMA heap")
+      .excludes({"--root"});
+  command
+      .option("--deadline", options.deadline, "DURATION",
+              "Time limit of each of the two processes, 1s to 10m")
+      .show_default()
+      .excludes({"--root"});
+  command.option("--program", options.program, "PATH", "Another jetmem-probe").excludes({"--root"});
   command.json("As JSON: each run in full, and what was skipped");
   command.footer(
       "Kinds: host (pageable memory), dmabuf (every DMA heap, udmabuf); with CUDA: pinned, "

@@ -54,7 +54,6 @@ Result<ProbeSelection> understand(const ProbeOptions& options) {
                                     printable(options.deadline, 40));
   }
   if (!options.limit.empty()) {
-    if (!options.bisect) return fail(Errc::kInvalid, "--limit requires --bisect");
     const auto limit = parse_size(options.limit);
     if (!limit) return tl::unexpected(Error(limit.error()).within("--limit"));
     if (*limit < *frame) {

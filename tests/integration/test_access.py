@@ -407,7 +407,7 @@ class Command(unittest.TestCase):
             self.assertNotEqual(said.returncode, 0)
             self.assertNotIn(at.PASSWORD, said.stdout)
         said = self.jetmem("alerts", *cacert)
-        self.assertIn("belong to a daemon that is named", said.stdout)
+        self.assertIn("--cacert requires --daemon", said.stdout)
 
     def test_a_plain_daemon_asked_with_tls(self):
         plain = jt.Daemon(self)

@@ -16,7 +16,6 @@
 
 #include "cli/client/device_client.h"
 #include "report/answers/history_answer.h"
-#include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -238,12 +237,6 @@ TEST(HistoryOfDevice, OnlyTheNamedDaemonIsQueried) {
   requested.daemon = "unix:/nowhere/api.socket";
   EXPECT_THAT(open_device_history(requested).error().message,
               HasSubstr("no daemon answers at unix:/nowhere/api.socket"));
-}
-
-TEST(HistoryOfDevice, OfATreeOrOfADaemon) {
-  const CommandRun run = run_command({"--root", "/nowhere", "history", "--daemon", "[::1]:1"});
-  EXPECT_EQ(run.status, kExitUsage);
-  EXPECT_THAT(run.err, HasSubstr("--root and --daemon exclude each other"));
 }
 
 TEST(HistoryOfDevice, WithoutDaemonAndFileBothAreNamed) {

@@ -73,6 +73,64 @@ TEST(SharedOptions, ThatDoNotApplyAreRefused) {
   }
 }
 
+// Each is refused before anything is read, whichever side of the command it stands on.
+TEST(SharedOptions, ContradictionsAreRefused) {
+  struct Case {
+    std::vector<std::string> command;
+    const char* message;
+  };
+  const Case cases[] = {
+      {{"status", "--root", "/", "--daemon", "a"}, "--root excludes --daemon"},
+      {{"--daemon", "a", "status", "--root", "/"}, "--root excludes --daemon"},
+      {{"--brief", "--all"}, "--brief excludes --all"},
+      {{"status", "--follow", "--brief"}, "--brief excludes --follow"},
+      {{"status", "--interval", "5s"}, "--interval requires --follow"},
+      {{"--interval", "5s"}, "--interval requires --follow"},
+      {{"events", "--ring", "--daemon", "a"}, "--ring excludes --daemon"},
+      {{"--daemon", "a", "faults", "--ring"}, "--ring excludes --daemon"},
+      {{"events", "--follow", "--until", "1h"}, "--follow excludes --until"},
+      {{"events", "--follow", "--ring"}, "--follow excludes --ring"},
+      {{"events", "--faults", "--kind", "oom_kill"}, "--faults excludes --kind"},
+      {{"history", "--csv", "--json"}, "--csv excludes --json"},
+      {{"--json", "history", "--csv"}, "--csv excludes --json"},
+      {{"history", "x", "--table", "--openmetrics"}, "--openmetrics excludes --table"},
+      {{"history", "x", "--label", "a=b"}, "--label requires --openmetrics"},
+      {{"history", "--list", "--since", "1h"}, "--list excludes --since"},
+      {{"history", "x", "--height", "5", "--csv"}, "--height excludes --csv"},
+      {{"boots", "--state-dir", "/", "--daemon", "a"}, "--state-dir excludes --daemon"},
+      {{"sources", "--local", "--daemon", "a"}, "--local excludes --daemon"},
+      {{"metrics", "--only", "cma", "--daemon", "a"}, "--only excludes --daemon"},
+      {{"mark", "text", "--list"}, "TEXT excludes --list"},
+      {{"mark", "text", "--json"}, "TEXT excludes --json"},
+      {{"--root", "/", "mark", "text"}, "TEXT excludes --root"},
+      {{"config", "show", "a.yaml", "--config", "b.yaml"}, "FILE excludes --config"},
+      {{"--config", "b.yaml", "config", "check", "a.yaml"}, "FILE excludes --config"},
+      {{"top", "--gpu", "--sort", "growth"}, "--gpu excludes --sort"},
+      {{"top", "--maps"}, "--maps requires --gpu"},
+      {{"top", "--gpu", "--maps", "--daemon", "a"}, "--maps excludes --daemon"},
+      {{"nvmap", "--maps", "--daemon", "a"}, "--maps excludes --daemon"},
+      {{"cma", "--map", "--json"}, "--map excludes --json"},
+      {{"plan", "--list-devices", "--model", "x"}, "--list-devices excludes --model"},
+      {{"plan", "x.yaml", "--context", "8k"}, "--context requires --model"},
+      {{"capture", "--no-history", "--history", "1h"}, "--no-history excludes --history"},
+      {{"probe", "--limit", "1GiB"}, "--limit requires --bisect"},
+      {{"probe", "--bisect"}, "--bisect requires --kind"},
+      {{"probe", "--force", "--root", "/"}, "--force excludes --root"},
+      {{"rules", "check", "--with-shipped"}, "--with-shipped requires PATH"},
+      {{"decode", "kernel-log", "--causes"}, "--causes requires --json"},
+      {{"status", "--user", "a"}, "--user requires --daemon"},
+      {{"status", "--daemon", "https://a", "--cert", "c"}, "--cert requires --key"},
+      {{"status", "--daemon", "https://a", "--password-file", "c"},
+       "--password-file requires --user"},
+  };
+  for (const Case& each : cases) {
+    const CommandRun run = run_command(each.command);
+    EXPECT_EQ(run.status, kExitUsage) << each.message;
+    EXPECT_EQ(run.out, "") << each.message;
+    EXPECT_THAT(run.err, HasSubstr(each.message));
+  }
+}
+
 TEST(ConfigCheck, NamesTheSettingOfAFileThatIsMissing) {
   const TempDir files;
   const std::string pager = files.write("a.yaml", "alerts:\n  program: /nope/pager\n");

@@ -54,7 +54,6 @@ TEST(ProbeSelection, ABisectionIsOfOneKind) {
   EXPECT_THAT(error_of({.bisect = true}), HasSubstr("one --kind"));
   EXPECT_THAT(error_of({.kinds = {"host"}, .bisect = true}), HasSubstr("one --kind"));
   EXPECT_THAT(error_of({.kinds = {"pinned", "device"}, .bisect = true}), HasSubstr("one --kind"));
-  EXPECT_THAT(error_of({.limit = "1GiB"}), HasSubstr("--limit"));
   EXPECT_THAT(error_of({.kinds = {"pinned"}, .limit = "1MiB", .bisect = true}),
               HasSubstr("at least the --size"));
 }
