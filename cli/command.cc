@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
+#include "cli/suggestion.h"
 
 namespace jetmem {
 namespace {
@@ -61,10 +62,15 @@ void add_access_options(const Command& program, ClientAccess& access) {
       .needs("--user");
 }
 
-// A folder and its name in messages.
-std::pair<std::string, std::string>& folder_name() {
-  static std::pair<std::string, std::string> names;
-  return names;
+// Of messages: a folder and its name, and what the commands that they suggest look at.
+struct MessageContext {
+  std::string folder;
+  std::string name;
+  Target target;
+};
+MessageContext& message_context() {
+  static MessageContext context;
+  return context;
 }
 
 // What the first argument that nobody expected was probably meant to be: "status" for "statsu".
@@ -242,8 +248,8 @@ void Command::on_run(std::function<int()> run) const {
 }
 
 void warn(std::string_view command, std::string_view text) {
-  const auto& [folder, name] = folder_name();
-  std::string shown(text);
+  const auto& [folder, name, target] = message_context();
+  std::string shown = with_target(target, text);
   for (std::size_t at = 0; !folder.empty() && (at = shown.find(folder, at)) != std::string::npos;) {
     shown.replace(at, folder.size(), name);
     at += name.size();
@@ -252,7 +258,8 @@ void warn(std::string_view command, std::string_view text) {
 }
 
 void set_folder_name(std::string folder, const std::string& name) {
-  folder_name() = {std::move(folder), printable(name, 300)};
+  message_context().folder = std::move(folder);
+  message_context().name = printable(name, 300);
 }
 
 int failed(std::string_view command, const Error& error) {
@@ -295,6 +302,7 @@ void CommandProgram::settle() {
   context_.root_name = context_.root;
   auto& config = context_.config;
   config.insert(config.end(), context_.config_after.begin(), context_.config_after.end());
+  message_context().target = context_;
   std::vector<const CLI::App*> given{app_.get()};
   std::string words = app_->get_name();
   for (auto below = app_->get_subcommands(); !below.empty();

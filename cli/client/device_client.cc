@@ -18,7 +18,6 @@
 #include "cli/client/remote_history.h"
 #include "cli/client/rule_input.h"
 #include "history/store/store.h"
-#include "report/doctor/next_command.h"
 #include "report/events/kernel_event_record.h"
 
 namespace jetmem {
@@ -122,37 +121,6 @@ Result<DaemonReply> ask_daemon(const Target& requested, const HttpSettings& http
   auto addresses = daemon_addresses(requested.daemon, http, requested.access);
   if (!addresses) return tl::unexpected(std::move(addresses.error()));
   return query_daemon(*addresses, path, deadline, is_silent);
-}
-
-std::string commands_for(const Target& options, std::string_view commands) {
-  if (options.root.empty() && options.daemon.empty()) return std::string(commands);
-  std::string out;
-  for (bool more = true; more;) {
-    const std::size_t end = commands.find("; ");
-    std::string_view command = commands.substr(0, end);
-    more = end != std::string_view::npos;
-    commands.remove_prefix(more ? end + 2 : commands.size());
-    const bool by_root = command.starts_with("sudo ");
-    if (by_root) command.remove_prefix(5);
-    constexpr std::string_view kProgram = "jetmem ";
-    if (!command.starts_with(kProgram)) continue;
-    command.remove_prefix(kProgram.size());
-    const std::string_view name = command.substr(0, command.find(' '));
-    const auto looking = looking_commands();
-    if (name != "--all" && std::find(looking.begin(), looking.end(), name) == looking.end()) {
-      continue;
-    }
-    if (!out.empty()) out += "; ";
-    if (options.root.empty()) {
-      out.append(by_root ? "sudo " : "").append(kProgram).append(command);
-      out.append(" --daemon ").append(printable(options.daemon, 200));
-    } else {
-      const std::string& named = options.root_name.empty() ? options.root : options.root_name;
-      out.append(kProgram).append("--root ").append(printable(named, 400));
-      out.append(" ").append(command);
-    }
-  }
-  return out;
 }
 
 std::string silent_daemon_note(const std::string& problem, std::string_view instead) {

@@ -20,10 +20,6 @@
 
 namespace jetmem {
 
-// Commands to type, parted by "; ", where another device is looked at: the same of that one.
-// Without those that can only look at this one; so it may become empty.
-std::string commands_for(const Target& options, std::string_view commands);
-
 // The first paragraph of their help.
 inline constexpr const char* kAsksDaemon =
     "Asks jetmemd: at /run/jetmem/api.socket, then at the addresses of http.listen. If none "

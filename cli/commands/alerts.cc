@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "cli/suggestion.h"
 #include "cli/text/alerts_text.h"
 #include "cli/text/events/event_text.h"
 
@@ -21,10 +22,16 @@ struct AlertsOptions : AlertsRequest {
 int run_alerts(const AlertsOptions& options) {
   const auto settings = settings_for("alerts", options.config);
   if (!settings) return exit_code(settings.error().code);
-  const auto requested = request_alerts(options, *settings);
+  auto requested = request_alerts(options, *settings);
   if (!requested) return undecided("alerts", options, requested.error());
   if (!requested->daemon_error.empty()) warn("alerts", requested->daemon_error);
   for (const std::string& note : requested->notes) warn("alerts", note);
+  if (!options.json) {
+    for (AlertsAnswer::Rule& rule : requested->answer.rules) {
+      rule.remedy = with_target(options, rule.remedy);
+      for (auto& alert : rule.alerts) alert.remedy = with_target(options, alert.remedy);
+    }
+  }
   put(options.json ? alerts_json(requested->answer)
                    : alerts_text(requested->answer, {uses_color(), options.all, requested->from}));
   return alerts_status(requested->answer);

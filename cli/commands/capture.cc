@@ -27,6 +27,7 @@
 #include "cli/commands.h"
 #include "cli/draw/number_text.h"
 #include "cli/exit_codes.h"
+#include "cli/suggestion.h"
 #include "collectors/sampler/registry.h"
 
 namespace jetmem {
@@ -173,7 +174,7 @@ std::string answer_text(const std::string& file, const BundleDone& done,
   }
   for (const std::string& name : removed) out += "removed: " + printable(name, 200) + "\n";
   if (file != "-") {
-    out += "read it anywhere: jetmem --root " + printable(file, PATH_MAX) + " doctor\n";
+    out += "read it anywhere: jetmem --root " + shell_word(file) + " doctor\n";
   }
   return out;
 }

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "cli/suggestion.h"
 #include "cli/text/doctor_text.h"
 #include "cli/text/judgement_text.h"
 #include "config/yaml_fields.h"
@@ -79,6 +80,7 @@ int run_doctor(const DoctorOptions& options) {
   }
   for (DoctorAnswer::Step& each : answer->steps) {
     each.confirm = commands_for(options, each.confirm);
+    each.remedy = with_target(options, each.remedy);
   }
   put(doctor_text(*answer, {terminal_style(), options.all, options.step}));
   return verdict_exit(verdict);

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "cli/suggestion.h"
 #include "cli/text/answer_text.h"
 #include "config/yaml_fields.h"
 #include "report/answers/plan_answer.h"
@@ -101,7 +102,7 @@ bool is_gguf(const std::string& path) {
 void hint_at_model(const PlanOptions& options) {
   if (!is_gguf(options.file)) return;
   warn("plan", "a GGUF file is a model, not a plan: `jetmem plan --model " +
-                   printable(options.file, 300) + "`");
+                   shell_word(options.file) + "`");
 }
 
 // 0, or the exit status after a message.

@@ -18,6 +18,7 @@
 #include "cli/draw/since.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "cli/suggestion.h"
 #include "cli/text/judgement_text.h"
 #include "cli/text/status_follow.h"
 #include "cli/text/status_screen.h"

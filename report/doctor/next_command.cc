@@ -8,9 +8,9 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 11> kLooking{"alerts",  "boots",         "cma", "doctor",
-                                                    "events",  "fragmentation", "map", "rules",
-                                                    "sources", "thermal",       "top"};
+constexpr std::array<std::string_view, 14> kLooking{
+    "alerts",  "boots", "cma",   "diff",    "doctor", "events",  "fragmentation",
+    "history", "map",   "rules", "sources", "status", "thermal", "top"};
 // Options of theirs without a value.
 constexpr std::array<std::string_view, 2> kFlags{"--faults", "--gpu"};
 

@@ -227,7 +227,7 @@ class CommandLine(unittest.TestCase):
         for options, words in ((["--kind", "pined"], "did you mean 'pinned'?"),
                                (["--size", "12"], "--size: '12' is not a size"),
                                (["--size", "1GiB"], "--size: expected a size from 4KiB to 256MiB"),
-                               (["--bisect"], "--bisect requires one --kind"),
+                               (["--bisect"], "--bisect requires --kind"),
                                (["--limit", "1GiB"], "--limit requires --bisect"),
                                (["--deadline", "60"], "--deadline: "),
                                (["--root", "/", "--kind", "host"], "--root"),
