@@ -20,7 +20,7 @@ void examine_oom(const DeviceView& view, Step& step) {
   step.confirm =
       "jetmem events --kind oom_kill,oom_kill_memcg,oom_no_victim; grep oom_kill /proc/vmstat";
   const Seeing log = see(view, step, "kernel_log");
-  take_alerts(view, step, {"JetmemOomKill", "JetmemCgroupOomKill"});
+  take_alerts(view, step, {"JetmemOomKill", "JetmemCgroupOomKill", "JetmemCgroupOomKillCounted"});
   const Counted machine = count_events(view, kMachine);
   for (const Sample& each : view.now.samples.family("jetmem_oom_kills_total")) {
     if (each.value > 0 && each.label("origin") != "probe") {

@@ -143,7 +143,7 @@ std::vector<Scenario> kernel_stories() {
        .quiet = R"(
     0s      kernel_recent_events{kind=buffer_leak} = 0; kernel_events_total{kind=buffer_leak,origin=system} = 3  -> inactive
     5m      kernel_events_total{kind=buffer_leak,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=oom_kill_memcg} = 4  -> inactive
+    10m     kernel_recent_events{kind=oom_reaper} = 4  -> inactive
     20m     kernel_recent_events{kind=buffer_leak} = gone  -> inactive
     30m                                          -> inactive)"},
 

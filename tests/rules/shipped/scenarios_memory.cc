@@ -225,10 +225,10 @@ std::vector<Scenario> memory_stories() {
     1m      kernel_recent_events{kind=oom_kill} = 1   -> firing
     11m     kernel_recent_events{kind=oom_kill} = 0   -> inactive)",
        .labels = "kind=oom_kill",
-       // jetmem's probe, which the kernel takes first; a container at its own limit; a reboot.
+       // jetmem's probe, which the kernel takes first; a reboot.
        .quiet = R"(
     0s      kernel_recent_events{kind=oom_kill} = 0; kernel_recent_events{kind=oom_no_victim} = 0; kernel_events_total{kind=oom_kill,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=oom_kill,origin=probe} = 1; kernel_recent_events{kind=oom_kill_memcg} = 7  -> inactive
+    5m      kernel_events_total{kind=oom_kill,origin=probe} = 1  -> inactive
     6m      kernel_events_total{kind=oom_kill,origin=system} = 9    -> inactive
     20m     kernel_events_total{kind=oom_kill,origin=system} = 0    -> inactive
     30m     kernel_recent_events{kind=oom_kill} = gone              -> inactive)"},
@@ -249,6 +249,15 @@ std::vector<Scenario> memory_stories() {
     30m                                          -> inactive)"},
 
       {.rule = "JetmemCgroupOomKill",
+       .fires = R"(
+    0s      kernel_recent_events{kind=oom_kill_memcg} = 1  -> firing
+    10m     kernel_recent_events{kind=oom_kill_memcg} = 0  -> inactive)",
+       .labels = "kind=oom_kill_memcg",
+       .quiet = R"(
+    0s      kernel_recent_events{kind=oom_kill_memcg} = 0; kernel_events_total{kind=oom_kill_memcg,origin=probe} = 3  -> inactive
+    5m      kernel_recent_events{kind=oom_kill_memcg} = gone  -> inactive)"},
+
+      {.rule = "JetmemCgroupOomKillCounted",
        .fires = R"(
     0s      cgroup_memory_events_total{container=4be1c07d9a3f,event=oom_kill} = 3  -> inactive
     10m     cgroup_memory_events_total{container=4be1c07d9a3f,event=oom_kill} = 4  -> firing
