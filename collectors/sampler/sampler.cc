@@ -55,7 +55,10 @@ constexpr std::array kMetrics{
           {"source"}, kMaxSources),
     counter("jetmem_source_series_changes_total", "Times the set of series of a source changed.",
             {"source"}, kMaxSources),
-    gauge("jetmem_source_interval_seconds", "How often a source is read.", {"source"}, kMaxSources),
+    gauge("jetmem_source_interval_seconds",
+          "How often a source is read: as the settings have it, or less often where a reading "
+          "takes long.",
+          {"source"}, kMaxSources),
     gauge("jetmem_source_duration_seconds",
           "How long the last reading took: reading, parsing and storing.", {"source"}, kMaxSources),
     gauge("jetmem_source_age_seconds",
@@ -184,7 +187,7 @@ void Sampler::set_enabled(std::size_t i, bool enabled) {
   const bool disabled = entry.status.state == SourceState::kDisabled;
   if (enabled != disabled) return;
   // Whoever switches it on wants to see it.
-  entry.is_throttled = false;
+  entry.status.throttled_interval = {};
   entry.earlier_read_time = Nanoseconds(0);
   if (enabled) {
     set_state(entry, SourceState::kPending, {});
@@ -208,14 +211,14 @@ bool Sampler::admit(std::size_t i) {
   if (entry.status.state == SourceState::kDisabled) return false;
   // A copied file costs nobody anything.
   if (!root_.is_live()) return admit_captured(i);
-  if (entry.is_throttled && clock_.boot() < entry.not_before) {
+  if (entry.status.is_throttled() && clock_.boot() < entry.not_before) {
     ++entry.status.skips;
     return false;
   }
   std::optional<Error> refusal = entry.source->gate(readings_);
   const bool was_skipped = !entry.status.skipped.empty();
   if (!refusal) {
-    if (was_skipped && !entry.is_throttled) {
+    if (was_skipped && !entry.status.is_throttled()) {
       entry.status.skipped.clear();
       if (on_change_) on_change_(entry.source->info(), entry.status);
     }
@@ -324,18 +327,21 @@ void Sampler::throttle(Entry& entry, Nanoseconds now) {
   entry.earlier_read_time = read_time;
   const Nanoseconds interval = entry.status.interval;
   const Nanoseconds rest = std::min(cost * kRestPerRead, interval * kMostIntervals);
-  const bool was_throttled = std::exchange(entry.is_throttled, rest > interval);
-  if (entry.is_throttled) {
+  const bool was_throttled = entry.status.is_throttled();
+  entry.status.throttled_interval = rest > interval
+                                        ? std::chrono::ceil<std::chrono::milliseconds>(rest)
+                                        : std::chrono::milliseconds(0);
+  const bool is_throttled = entry.status.is_throttled();
+  if (is_throttled) {
     // Whoever is asked on the grid of its interval comes a little early as often as late.
     entry.not_before = now + rest - interval / 2;
     entry.status.timeout = std::chrono::ceil<std::chrono::milliseconds>(rest + interval);
   }
-  if (entry.is_throttled == was_throttled) return;
-  if (entry.is_throttled) {
+  if (is_throttled == was_throttled) return;
+  if (is_throttled) {
     entry.status.skipped = "read less often, as one reading takes " +
                            format_duration(std::chrono::ceil<std::chrono::milliseconds>(cost)) +
-                           ": now every " +
-                           format_duration(std::chrono::ceil<std::chrono::milliseconds>(rest));
+                           ": now every " + format_duration(entry.status.throttled_interval);
   }
   if (on_change_) on_change_(entry.source->info(), entry.status);
   // Said once; what happens to it next is news of its own.
@@ -464,7 +470,7 @@ void Sampler::write_own_series(Nanoseconds now) {
     out.put(metric("jetmem_source_skipped_total"), status.skips, name);
     out.put(metric("jetmem_source_series_changes_total"), section.shape_changes, name);
     out.put(metric("jetmem_source_interval_seconds"),
-            std::chrono::duration<double>(status.interval).count(), name);
+            std::chrono::duration<double>(status.real_interval()).count(), name);
     if (status.last_success < Nanoseconds(0)) continue;
     out.put(metric("jetmem_source_duration_seconds"), to_seconds(status.work_time), name);
     out.put(metric("jetmem_source_age_seconds"), to_seconds(now - status.last_success), name);

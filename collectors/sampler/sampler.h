@@ -43,6 +43,8 @@ struct SourceStatus {
   std::string skipped;
 
   std::chrono::milliseconds interval{0};
+  // How often it is read while reading takes long (SourceInfo::throttled); 0: at its interval.
+  std::chrono::milliseconds throttled_interval{0};
   // The longest interval in force since the last good reading: staleness goes by it, so that a
   // reload which shortens the interval does not make old what was in time.
   std::chrono::milliseconds timeout{0};
@@ -52,6 +54,9 @@ struct SourceStatus {
   std::uint64_t reads = 0;
   std::uint64_t skips = 0;
   std::array<std::uint64_t, 16> errors{};  // by Errc
+
+  bool is_throttled() const { return throttled_interval > interval; }
+  std::chrono::milliseconds real_interval() const { return std::max(interval, throttled_interval); }
 };
 
 class Sampler {
@@ -113,7 +118,6 @@ class Sampler {
     // the last took.
     Nanoseconds not_before{0};
     Nanoseconds earlier_read_time{0};
-    bool is_throttled = false;
     bool is_lazy = false;       // no sample of it is needed each cycle
     bool is_unwritten = false;  // the last reading is not in the table yet
     std::size_t unlisted = 0;   // folders, of the last reading

@@ -18,7 +18,7 @@ SourceNow source_now(const SourceInfo& info, const SourceStatus& status,
   if (status.state == SourceState::kDenied) out.grant = info.grant;
   out.skipped = status.skipped;
   out.stale = status.stale;
-  out.interval_seconds = static_cast<double>(status.interval.count()) / 1000;
+  out.interval_seconds = static_cast<double>(status.real_interval().count()) / 1000;
   for (const AbsentValues::Count& each : absent.counts()) {
     if (each.count > 0) out.absent_values.emplace_back(each.reason, each.count);
   }

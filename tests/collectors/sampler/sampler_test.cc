@@ -346,9 +346,11 @@ TEST_F(ThrottledTest, ItIsSaidOnceWhenItBeginsAndOnceWhenItEnds) {
   }
   ASSERT_EQ(logged_.size(), 2U);
   EXPECT_EQ(logged_[1], "read less often, as one reading takes 300ms: now every 5m");
+  EXPECT_EQ(spared_->status(0).real_interval(), std::chrono::minutes(5));
   reading(std::chrono::milliseconds(1));
   EXPECT_EQ(logged_.back(), "");
   EXPECT_EQ(logged_.size(), 3U);
+  EXPECT_EQ(spared_->status(0).real_interval(), spared_->status(0).interval);
 }
 
 TEST_F(ThrottledTest, SwitchedOnAgainItIsReadAtOnce) {
