@@ -38,17 +38,39 @@ void check_pressure(const DeviceView& view, Step& step) {
   }
 }
 
+std::string group_of(const Sample& sample) {
+  std::string name = printable(sample.label("unit"), 64);
+  if (sample.label("container").empty()) return name;
+  return name + (name.empty() ? "" : " ") + printable(sample.label("container"), 64);
+}
+
+// No limit holds for nvmap's memory, which is charged to no control group. Groups that are several
+// (*) have the limit of one of them.
+void check_uncharged(const DeviceView& view, Step& step) {
+  if (!view.value("jetmem_nvmap_total_bytes")) return;
+  for (const Sample& limit : view.now.samples.family("jetmem_cgroup_memory_limit_bytes")) {
+    const std::string name = group_of(limit);
+    if (name.find('*') != std::string::npos) continue;
+    double held = 0;
+    for (const Sample& each : view.now.samples.family("jetmem_process_group_gpu_bytes")) {
+      const bool is_in = each.label("unit") == limit.label("unit") &&
+                         each.label("container") == limit.label("container");
+      if (is_in) held += each.value;
+    }
+    if (held <= limit.value) continue;
+    note(step, name + " is limited to " + bytes(limit.value) + ", and holds " + bytes(held) +
+                   " of GPU and camera memory: nvmap is charged to no control group, so the limit "
+                   "does not hold for it.");
+  }
+}
+
 // The service or container that is closest to its limit.
 void check_cgroups(const DeviceView& view, Step& step) {
   const Sample* const closest = largest(view, "jetmem_cgroup_limit_used_ratio");
   if (closest == nullptr) return;
   const SampleSet::Match who{{"unit", closest->label("unit")},
                              {"container", closest->label("container")}};
-  std::string text = printable(closest->label("unit"), 64);
-  if (!closest->label("container").empty()) {
-    text += (text.empty() ? "" : " ") + printable(closest->label("container"), 64);
-  }
-  text += " uses " + share(closest->value) + " of its memory limit";
+  std::string text = group_of(*closest) + " uses " + share(closest->value) + " of its memory limit";
   if (const auto used = view.value("jetmem_cgroup_memory_bytes", who)) text += ", " + bytes(*used);
   if (const auto stall =
           view.value("jetmem_cgroup_stall_ratio", {{"unit", closest->label("unit")},
@@ -140,6 +162,7 @@ void examine_memory(const DeviceView& view, Step& step) {
   check_pressure(view, step);
   check_trend(view, step);
   check_cgroups(view, step);
+  check_uncharged(view, step);
   if (view.found.memory && step.verdict >= Verdict::kWarning) {
     const std::string sentence =
         doctor::sentence(memory_sentence(*view.found.memory, view.today()));

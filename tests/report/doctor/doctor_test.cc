@@ -89,6 +89,16 @@ const Case kCases[] = {
     {"CloseToItsLimit", "memory", kOk, "a.service uses 98% of its memory limit, 2 GiB",
      set("jetmem_cgroup_limit_used_ratio{container=\"\",unit=\"a.service\"}", 0.98,
          "jetmem_cgroup_memory_bytes{container=\"\",unit=\"a.service\"}", 2048 * kMiB)},
+    {"NvmapIsBeyondTheLimit",
+     "memory",
+     kOk,
+     "a.service is limited to 64 MiB, and holds 500 MiB of GPU and camera memory",
+     {{"jetmem_nvmap_total_bytes", 900 * kMiB},
+      {"jetmem_cgroup_memory_limit_bytes{container=\"\",unit=\"a.service\"}", 64 * kMiB},
+      {"jetmem_process_group_gpu_bytes{command=\"camera\",container=\"\",unit=\"a.service\"}",
+       300 * kMiB},
+      {"jetmem_process_group_gpu_bytes{command=\"model\",container=\"\",unit=\"a.service\"}",
+       200 * kMiB}}},
     {"MemoryLow", "memory", kCritical, "200 MiB of 8 GiB", set(kAvailable, 200 * kMiB)},
     {"MemoryShort", "memory", kWarning, "700 MiB", set(kAvailable, 700 * kMiB)},
     {"Stall", "memory", kCritical, "50%", set(stall("full"), 0.5, stall("some"), 0.8)},
@@ -389,8 +399,7 @@ TEST(Doctor, BuffersWithoutAClientHaveTheirHolders) {
   const DoctorAnswer::Step& step = *answer.step("gpu_memory");
   EXPECT_EQ(step.verdict, Verdict::kWarning);
   EXPECT_THAT(step.summary, HasSubstr("argus-like holds 1.5 GiB"));
-  EXPECT_THAT(all_of(step),
-              HasSubstr("part): 512 MiB"));
+  EXPECT_THAT(all_of(step), HasSubstr("part): 512 MiB"));
 }
 
 TEST(Doctor, WhereHoldersAreNotKnownTheLikelyAreNamedAsAGuess) {
