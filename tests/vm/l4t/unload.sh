@@ -2,8 +2,8 @@
 # nvmap is unloaded and loaded again, and debugfs unmounted, while jetmem reads both. nvmap's files in debugfs have no
 # owner: rmmod succeeds while one is open, and closing it then makes the kernel oops. So jetmem keeps none open between
 # readings. Only a reading that takes place in that millisecond may make rmmod or umount fail, once.
-limit=1200
-rounds=3 watched=120
+limit=3300
+rounds=20 watched=120
 settings=/etc/jetmem/conf.d/50-unload.yaml
 mkdir -p /etc/jetmem/conf.d
 printf 'sources:\n  nvmap:\n    interval: 30s\n  clocks:\n    interval: 1s\n  cma:\n    interval: 1s\n  device:\n    interval: 10s\n' >$settings
