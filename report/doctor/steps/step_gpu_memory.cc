@@ -10,8 +10,12 @@
 namespace jetmem::doctor {
 namespace {
 
-const std::initializer_list<std::string_view> kRefused{
-    "nvmap", "nvmap_carveout", "nvbufsurface", "gpu_alloc_failure", "cuda_alloc_failure", "program_alloc_failure"};
+const std::initializer_list<std::string_view> kRefused{"nvmap",
+                                                       "nvmap_carveout",
+                                                       "nvbufsurface",
+                                                       "gpu_alloc_failure",
+                                                       "cuda_alloc_failure",
+                                                       "program_alloc_failure"};
 // Buffers without a client, as a share of the machine's memory.
 constexpr double kManyOrphans = 0.1;
 // Available memory of which less than this part is free, as CUDA counts it.
@@ -142,8 +146,9 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
   const Seeing nvml = see(view, step, "nvml");
   const Seeing dmabuf = see(view, step, "dmabuf");
   take_alerts(view, step,
-              {"JetmemNvmapCap", "JetmemNvmapCarveoutFull", "JetmemNvmapCarveoutRefused", "JetmemNvmapOrphansGrowing",
-               "JetmemGpuFreeHidden", "JetmemEmcSaturated", "JetmemBufferLeak"});
+              {"JetmemNvmapCap", "JetmemNvmapCarveoutFull", "JetmemNvmapCarveoutRefused",
+               "JetmemNvmapOrphansGrowing", "JetmemGpuFreeHidden", "JetmemEmcSaturated",
+               "JetmemBufferLeak"});
   std::string stands;
   const auto total = view.value("jetmem_nvmap_total_bytes");
   const auto used = view.now.samples.meminfo("NvMapMemUsed");
@@ -181,9 +186,11 @@ void examine_gpu_memory(const DeviceView& view, Step& step) {
   }
   examine_failures(view, step, kRefused, "Failed GPU or camera allocations",
                    "GPU or camera allocations failed",
-                   {"Memory was short or fragmented, or this L4T release limits a single request "
-                    "(see the step versions).",
-                    "Free memory before loading the model; jetmem plan", "nvmap-cap"});
+                   {view.is_jetson() ? "Memory was short or fragmented, or this L4T release limits "
+                                       "a single request (see the step versions)."
+                                     : "Memory was short or fragmented.",
+                    "Free memory before loading the model; jetmem plan",
+                    view.is_jetson() ? "nvmap-cap" : "memory-low"});
   examine_events(view, step, kRefused);
   note_hidden(view, step);
   if (!stands.empty() || nvmap == Seeing::kSeen || nvml == Seeing::kSeen) {

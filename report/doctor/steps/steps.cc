@@ -322,7 +322,19 @@ Counted examine_failures(const DeviceView& view, Step& step,
   const std::string text = ": " + counted_text(view, out) + ".";
   note(step, std::string(noted) + text, out.last);
   note_events(view, step, kinds, 2);
-  if (out.is_recent) found_past(step, Verdict::kWarning, std::string(headline) + text, advice);
+  if (!out.is_recent) return out;
+  // What is known to be harmless is no finding.
+  const auto is_of_kinds = [&](const diagnosis::Cause& each) {
+    return is_one_of(each.kind, Kinds(kinds.begin(), kinds.size()));
+  };
+  const auto harms = [&](const diagnosis::Cause& each) {
+    return is_of_kinds(each) && each.harm != diagnosis::Harm::kNone;
+  };
+  if (std::any_of(view.causes.begin(), view.causes.end(), is_of_kinds) &&
+      std::none_of(view.causes.begin(), view.causes.end(), harms)) {
+    return out;
+  }
+  found_past(step, Verdict::kWarning, std::string(headline) + text, advice);
   return out;
 }
 

@@ -659,6 +659,20 @@ TEST(KnownIssues, NeedTheirProgramBoardAndFields) {
   facts.board = "ASUS X670E";
   EXPECT_EQ(issues(mask, facts), "");
 
+  // A program that starts well has the line too: only without large free blocks it means trouble.
+  const EventRecord check =
+      event_of("gpu_alloc_failure", R"({"message":"nvrm-no-memory-check"})");
+  MachineFacts spark;
+  spark.board = "NVIDIA_DGX_Spark";
+  spark.free = spark.bytes_in_2m_blocks = 9e9;
+  EXPECT_EQ(issues(check, spark), "");
+  EXPECT_EQ(explain_all({check}, spark).front().harm, Harm::kNone);
+  spark.bytes_in_2m_blocks = 1e9;
+  EXPECT_THAT(issues(check, spark), HasSubstr("gb10-no-oom-kill: GB10"));
+  EXPECT_EQ(explain_all({check}, spark).front().harm, Harm::kWarning);
+  spark.board = "ASUS X670E";
+  EXPECT_EQ(issues(check, spark), "");
+
   EXPECT_EQ(issues(event_of("program_alloc_failure", R"({"library":"go","errno":14})"), {}), "");
   EXPECT_THAT(issues(event_of("program_alloc_failure", R"({"library":"rknn","errno":14})"), {}),
               HasSubstr("rknpu-before-0.9.7"));
