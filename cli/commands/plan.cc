@@ -40,9 +40,9 @@ Result<plan::DeviceMemory> device_for(const PlanOptions& options, const plan::Pl
     for (const std::string& note : now->notes) warn("plan", note);
     return memory_of(*now);
   }
-  if (const plan::KnownDevice* known = plan::device_named(name)) return memory_of(*known);
+  if (const device::KnownDevice* known = device::device_named(name)) return memory_of(*known);
   std::vector<std::string_view> names;
-  for (const plan::KnownDevice& each : plan::known_devices()) names.push_back(each.name);
+  for (const device::KnownDevice& each : device::known_devices()) names.push_back(each.name);
   const Errc code = options.device.empty() ? Errc::kMalformed : Errc::kInvalid;
   return fail(code, "unknown device '" + printable(name, 60) + "'" +
                         did_you_mean(name, names, "; known: " + join_names(names)) +
@@ -50,10 +50,14 @@ Result<plan::DeviceMemory> device_for(const PlanOptions& options, const plan::Pl
 }
 
 void list_devices() {
-  for (const plan::KnownDevice& device : plan::known_devices()) {
-    std::printf("%-20.*s %.*s, %.1f GB/s\n", static_cast<int>(device.name.size()),
-                device.name.data(), static_cast<int>(device.title.size()), device.title.data(),
-                device.peak_bytes_per_second / 1e9);
+  for (const device::KnownDevice& device : device::known_devices()) {
+    std::printf("%-25.*s %.*s, ", static_cast<int>(device.name.size()), device.name.data(),
+                static_cast<int>(device.title.size()), device.title.data());
+    if (device.peak_bytes_per_second > 0) {
+      std::printf("%.1f GB/s\n", device.peak_bytes_per_second / 1e9);
+    } else {
+      std::printf("bandwidth unknown\n");
+    }
   }
 }
 

@@ -65,6 +65,10 @@ class Maker {
     const std::uint64_t known = physical_.bytes + outside_;
     if (has_tree) {
       budget_.module = module_size_for(known, facts_.is_tegra);
+    } else if (facts_.module_of_dmi.value_or(0) >= known) {
+      budget_.module = facts_.module_of_dmi;
+    }
+    if (budget_.module) {
       put(Budget::Kind::kFirmware, "unattributed", *budget_.module - known);
     }
     return budget_;

@@ -18,8 +18,8 @@
 // The module's size is written nowhere that Linux can read. On a board with a device tree it is
 // inferred: the next size that modules are made in, 2^n or 1.5 * 2^n, at or above what is known; or
 // that itself, when it is a whole number of GiB and the SoC no Tegra (a virtual machine). A PC or a
-// virtual machine without device tree may have any size: there no module is inferred, and the parts
-// add up to physical memory.
+// virtual machine without device tree may have any size: there no module is inferred, unless DMI
+// names a known device that comes in one size, and the parts add up to physical memory.
 //
 // Carve-outs that overlap count once, for the first; reusable and disabled ones not at all; and one
 // that lies below the GiB in which memory begins is no DRAM (a Tegra's IRAM at 0x40000000).
@@ -51,6 +51,7 @@ struct MemoryFacts {
   std::optional<std::uint64_t> mem_total;
   std::optional<std::uint64_t> page_size;
   bool is_tegra = false;  // each Jetson: some of its memory is always firmware's
+  std::optional<std::uint64_t> module_of_dmi;  // known_devices.h; used without a device tree
 };
 
 struct Budget {

@@ -5,6 +5,7 @@
 
 #include "collectors/device/gather.h"
 #include "collectors/device/kernel_arguments.h"
+#include "collectors/device/known_devices.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
@@ -34,8 +35,8 @@ constexpr std::array kMetrics{
           {"model", "soc", "l4t", "kernel"}),
     gauge("jetmem_memory_module_bytes",
           "Memory that the module was built with, inferred: the next size that modules are built "
-          "in, at or above all memory that is known. The device does not report it. Absent for a "
-          "PC."),
+          "in, at or above all memory that is known; or that of a known device by its DMI name "
+          "(DGX Spark). The device does not report it. Absent for a PC."),
     gauge("jetmem_memory_physical_bytes",
           "Memory that firmware reported to Linux, some of which Linux may not use. The label "
           "source is where this is read: device_tree, iomem, memblock or zoneinfo.",
@@ -153,6 +154,7 @@ device::Budget Device::budget(std::optional<std::uint64_t> page_size) const {
   facts.mem_total = mem_total;
   facts.page_size = page_size;
   facts.is_tegra = identity.soc.rfind("tegra", 0) == 0;
+  facts.module_of_dmi = device::module_of_dmi(identity.model);
   return device::make_budget(facts);
 }
 

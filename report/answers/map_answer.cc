@@ -103,7 +103,9 @@ void append_absences(const DeviceNow& now, MapAnswer& out) {
   add("parts", !out.parts.empty(), "device",
       unless_two("the device source reports no memory budget"));
   add("module_bytes", out.module.has_value(), "device",
-      unless_two("it is inferred only on boards with a device tree"));
+      unless_two(out.parts.empty() ? "the device source reports no memory budget"
+                                   : "it is inferred only on boards with a device tree, and DMI "
+                                     "names no known device"));
   add("physical_bytes", out.physical.has_value(), "device",
       unless_two("neither device tree, iomem, memblock nor zoneinfo reports it"));
   if (out.cma.empty()) {

@@ -12,7 +12,7 @@ namespace jetmem {
 namespace {
 
 // Two transfers per memory clock.
-double peak_at(const plan::KnownDevice& device, double hertz) {
+double peak_at(const device::KnownDevice& device, double hertz) {
   return hertz * 2 * device.bus_bits / 8;
 }
 
@@ -60,11 +60,11 @@ plan::DeviceMemory memory_of(const DeviceNow& now) {
   out.linux_bytes = samples.meminfo("MemTotal");
   if (const Sample* info = samples.find("jetmem_device_info")) {
     out.title = std::string(info->label("model"));
-    out.known = plan::device_of_model(out.title, out.module_bytes);
+    out.known = device::device_of_model(out.title, out.module_bytes);
     // On other SoCs cameras usually have no SMMU.
-    out.cameras_behind_smmu = out.known != nullptr ? out.known->cameras_behind_smmu
-                                                   : info->label("soc").substr(0, 5) == "tegra";
-    out.has_cuda = out.cameras_behind_smmu;  // both are a Jetson's
+    const bool is_tegra = info->label("soc").substr(0, 5) == "tegra";
+    out.cameras_behind_smmu = out.known != nullptr ? out.known->cameras_behind_smmu : is_tegra;
+    out.has_cuda = out.known != nullptr ? out.known->has_cuda : is_tegra;
   }
   if (samples.find("jetmem_probe_gpu_info") != nullptr) out.has_cuda = true;
   if (out.title.empty()) out.title = "this device";
@@ -88,7 +88,7 @@ plan::DeviceMemory memory_of(const DeviceNow& now) {
       out.no_cma = printable(source != nullptr ? source->reason : cma.none, 300);
     }
   }
-  if (out.known != nullptr) {
+  if (out.known != nullptr && out.known->bus_bits > 0) {
     if (const auto hertz = highest_memory_clock(samples)) {
       out.peak_bytes_per_second = peak_at(*out.known, *hertz);
       out.peak_from = "the highest allowed memory clock and its bus of " +
@@ -96,7 +96,7 @@ plan::DeviceMemory memory_of(const DeviceNow& now) {
       if (const auto activity = samples.value("jetmem_emc_activity_hertz")) {
         out.bandwidth_now = peak_at(*out.known, *activity);
       }
-    } else {
+    } else if (out.known->peak_bytes_per_second > 0) {
       out.peak_bytes_per_second = out.known->peak_bytes_per_second;
       out.peak_from = "the data sheet of " + std::string(out.known->title);
     }
@@ -104,7 +104,7 @@ plan::DeviceMemory memory_of(const DeviceNow& now) {
   return out;
 }
 
-plan::DeviceMemory memory_of(const plan::KnownDevice& device) {
+plan::DeviceMemory memory_of(const device::KnownDevice& device) {
   plan::DeviceMemory out;
   out.title = std::string(device.title);
   out.known = &device;
@@ -112,9 +112,12 @@ plan::DeviceMemory memory_of(const plan::KnownDevice& device) {
   if (device.seen_total_bytes > 0) {
     out.linux_bytes = static_cast<double>(device.seen_total_bytes);
   }
-  out.peak_bytes_per_second = device.peak_bytes_per_second;
-  out.peak_from = "the data sheet";
-  out.cameras_behind_smmu = out.has_cuda = device.cameras_behind_smmu;
+  if (device.peak_bytes_per_second > 0) {
+    out.peak_bytes_per_second = device.peak_bytes_per_second;
+    out.peak_from = "the data sheet";
+  }
+  out.cameras_behind_smmu = device.cameras_behind_smmu;
+  out.has_cuda = device.has_cuda;
   return out;
 }
 

@@ -24,7 +24,7 @@ struct PlanAnswer {
 // What a device that was looked at has and uses.
 plan::DeviceMemory memory_of(const DeviceNow& now);
 // What a kind of device has, by its data sheet and what was seen of others.
-plan::DeviceMemory memory_of(const plan::KnownDevice& device);
+plan::DeviceMemory memory_of(const device::KnownDevice& device);
 
 PlanAnswer plan_answer(std::string file, const plan::Plan& plan, plan::DeviceMemory device);
 

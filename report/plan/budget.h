@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/plan/devices.h"
+#include "collectors/device/known_devices.h"
 #include "report/plan/plan.h"
 
 namespace jetmem::plan {
@@ -16,7 +16,7 @@ namespace jetmem::plan {
 // The device's values; absent means unknown.
 struct DeviceMemory {
   std::string title;  // for people
-  const KnownDevice* known = nullptr;
+  const device::KnownDevice* known = nullptr;
   bool is_measured = false;  // looked at, not looked up
   std::optional<double> module_bytes;
   std::optional<double> linux_bytes;  // MemTotal

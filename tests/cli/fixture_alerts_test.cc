@@ -36,6 +36,14 @@ const Board kBoards[] = {
     {"raspberry-pi-5", {}},
     {"thor", {}},
     {"x86-pc", {}},
+    {"agx-orin-industrial", {}},
+    {"dgx-spark", {}},
+    {"igx-orin", {}},
+    {"imx8mp-evk", {}},
+    {"raspberry-pi-zero-2w", {}},
+    {"rb3gen2", {}},
+    {"rock-5b", {}},
+    {"thor-t4000", {}},
     // A refused request of 95 MiB, and a largest run of 80.
     {"xavier-nx", {"JetmemCmaFragmented linux,cma"}},
 };

@@ -398,7 +398,7 @@ TEST(DeviceOfBoards, BudgetsAddUp) {
         Board{"xavier-nx", "tegra194", "35.6.0", 7157092, 8, From::kIomem, 2, true},
         Board{"orin-nano-8gb", "tegra234", "36.4.4", 7802736, 8, From::kIomem, 2, true},
         Board{"agx-orin", "tegra234", "36.4.4", 64349588, 64, From::kZoneinfo, 3, true},
-        Board{"orin", "tegra234", "39.0.0", 64387716, 64, From::kIomem, 3, true},
+        Board{"orin", "tegra234", "39.2.0", 64387716, 64, From::kIomem, 3, true},
         Board{"thor", "tegra264", "38.4.0", 128791496, 128, From::kIomem, 1, true},
         Board{"raspberry-pi-5", "bcm2712", "", 8252240, 8, From::kDeviceTree, 1, false},
         Board{"x86-pc", "", "", 16271312, 0, From::kIomem, 0, std::nullopt}}) {

@@ -11,6 +11,9 @@
 namespace jetmem::plan {
 namespace {
 
+using device::device_named;
+using device::device_of_model;
+
 constexpr double kMB = 1e6;
 
 std::string errors_of(std::string_view text) {
@@ -193,9 +196,26 @@ TEST(KnownDevices, ModelsLeadToThem) {
   EXPECT_EQ(device_of_model("NVIDIA Jetson Nano Developer Kit", 4 * gib)->name, "nano-4gb");
   EXPECT_EQ(device_of_model("NVIDIA Jetson AGX Orin Developer Kit", 64 * gib)->name,
             "agx-orin-64gb");
+  for (const auto& [model, size, name] :
+       {std::tuple("Jetson AGX Orin Industrial", 64.0, "agx-orin-industrial-64gb"),
+        {"NVIDIA IGX Orin Development Kit", 64.0, "igx-orin-64gb"},
+        {"NVIDIA Jetson AGX Thor Developer Kit", 64.0, "t4000-64gb"},
+        {"NVIDIA Jetson AGX Thor Developer Kit", 128.0, "agx-thor-128gb"},
+        {"NVIDIA_DGX_Spark", 128.0, "dgx-spark"},
+        {"Raspberry Pi Zero 2 W Rev 1.0", 0.5, "raspberry-pi-zero-2w"},
+        {"Raspberry Pi 5 Model B Rev 1.1", 16.0, "raspberry-pi-5-16gb"},
+        {"Radxa ROCK 5B", 16.0, "rock-5b-16gb"},
+        {"NXP i.MX8MPlus EVK board", 6.0, "imx8mp-evk"},
+        {"Qualcomm Technologies, Inc. Robotics RB3gen2", 6.0, "rb3gen2-6gb"}}) {
+    const auto* found = device_of_model(model, size * gib);
+    ASSERT_NE(found, nullptr) << model;
+    EXPECT_EQ(found->name, name);
+  }
   EXPECT_EQ(device_of_model("Some PC", 8 * gib), nullptr);
+  EXPECT_EQ(device::module_of_dmi("NVIDIA_DGX_Spark"), 128ULL << 30);
+  EXPECT_FALSE(device::module_of_dmi("FUJITSU PRIMERGY TX2540"));
   EXPECT_EQ(device_of_model("NVIDIA Jetson Orin Nano", std::nullopt), nullptr);
-  for (const KnownDevice& device : known_devices()) {
+  for (const device::KnownDevice& device : device::known_devices()) {
     EXPECT_EQ(device_named(device.name), &device);
     EXPECT_LE(device.seen_total_bytes, device.module_bytes) << device.name;
   }
