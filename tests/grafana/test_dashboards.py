@@ -203,15 +203,16 @@ class Boards(unittest.TestCase):
                         taken[x, y] = panel["title"]
 
     def test_only_the_overview_is_open(self):
-        rows = [panel for panel in self.boards["jetmem-device"]["panels"] if panel["type"] == "row"]
-        self.assertEqual([each["title"] for each in rows if not each["collapsed"]], ["Overview"])
-        self.assertTrue(all(each["panels"] for each in rows[1:]))
-        places = [panel["gridPos"] for panel in self.boards["jetmem-device"]["panels"]]
-        lowest = max(place["y"] + place["h"] for place, panel in zip(places, self.boards["jetmem-device"]["panels"])
-                     if panel["type"] != "row")
-        self.assertLessEqual(lowest, OPEN_ROWS)
-        # A folded row takes one.
-        self.assertEqual([each["gridPos"]["y"] for each in rows[1:]], list(range(lowest, lowest + len(rows) - 1)))
+        for uid in ("jetmem-device", "jetmem-incident"):
+            panels = self.boards[uid]["panels"]
+            rows = [panel for panel in panels if panel["type"] == "row"]
+            self.assertEqual([each["title"] for each in rows if not each["collapsed"]], ["Overview"], uid)
+            self.assertEqual(next(each["title"] for each in panels if each["type"] != "row"), "Verdict", uid)
+            self.assertTrue(all(each["panels"] for each in rows[1:]), uid)
+            lowest = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels if panel["type"] != "row")
+            self.assertLessEqual(lowest, OPEN_ROWS, uid)
+            # A folded row takes one.
+            self.assertEqual([each["gridPos"]["y"] for each in rows[1:]], list(range(lowest, lowest + len(rows) - 1)), uid)
 
     def test_no_expression_is_long(self):
         """What is long is recorded; only what depends on the time shown cannot be."""

@@ -9,7 +9,14 @@ from .sections import changes, contiguous, faults, heat, holders, jetmem, memory
 
 def make(k):
     rows = [
-        row("Alerts", verdict.timeline(k, h=9), verdict.alerts(k, w=24, h=7)),
+        row(
+            "Overview",
+            *verdict.stats(k),
+            verdict.timeline(k, h=6),
+            verdict.alerts(k, w=12, h=6),
+            changes.grew(k, w=12, h=6),
+            memory.course(k, w=24, h=7),
+        ),
         row(
             "Kernel events",
             faults.new_events(k, w=24, h=8),
@@ -18,9 +25,9 @@ def make(k):
             faults.kills_in_time(k),
             faults.faults(k),
         ),
-        row("Memory", memory.course(k, w=24, h=9), memory.stalls(k), memory.zones(k), memory.work(k), memory.swap(k)),
+        row("Memory", memory.stalls(k), memory.zones(k), memory.work(k), memory.swap(k)),
         row("Contiguous memory", contiguous.free(k), contiguous.refused(k, h=9), contiguous.heat(k)),
-        row("Memory holders", changes.grew(k), holders.groups(k), holders.nvmap(k), holders.dmabuf(k)),
+        row("Memory holders", holders.groups(k), holders.nvmap(k), holders.dmabuf(k)),
         row(
             "Heat and test allocations",
             heat.causes(k, h=7),
@@ -69,12 +76,14 @@ def make(k):
     return dashboard(
         "jetmem-incident",
         "jetmem: Incident",
-        "One device around a time: alerts, kernel events, the memory that ran out, its holders, and whether jetmem "
-        "could read its sources. Set the time range to the incident.",
+        "One device around a time: verdict, alerts with their runbooks, and which processes grew; folded below: kernel "
+        "events, the memory that ran out, its holders, and whether jetmem could read its sources. Set the time range to "
+        "the incident.",
         k.site,
         rows,
         annotations,
         [TO_DEVICE, TO_FLEET, DEVICE_PAGE, runbooks(k.site)],
         since="now-1h",
         refresh="",
+        folded=True,
     )

@@ -48,7 +48,7 @@ def section(k):
     """The row that is open: how the device is, which alerts fire, and memory over the time shown."""
     return row(
         "Overview",
-        *_stats(k),
+        *stats(k),
         memory.available(k),
         memory.exhaustion(k),
         memory.pressure_level(k),
@@ -61,7 +61,7 @@ def section(k):
     )
 
 
-def _stats(k):
+def stats(k):
     s, panels = k.s, k.panels
 
     def count(title, about, expression, bounds):
