@@ -76,17 +76,17 @@ std::string fragmentation_text(const FragmentationAnswer& answer, const ScreenSt
   if (answer.zones.empty()) {
     return out + labelled(style, "free", not_known(answer.absent, "zones"));
   }
-  if (answer.best_bytes) {
+  if (answer.best_bytes && *answer.best_bytes > 0) {
     out += labelled(style, "drivers",
                     "get at most " + bytes_text(*answer.best_bytes) +
                         " in one block now, from any zone; more takes "
                         "compaction, CMA or a reboot");
-  } else if (answer.best_order && *answer.best_order < 0) {
+  } else if (answer.best_bytes) {
     out += labelled(
         style, "drivers",
         painted(style, Paint::kBad, "get nothing: ") + "no zone has a free block outside CMA");
   } else {
-    out += labelled(style, "drivers", not_known(answer.absent, "best_order"));
+    out += labelled(style, "drivers", not_known(answer.absent, "best_bytes"));
   }
   out += heat_map_text(answer, style, FragmentationAnswer::kMaxZones);
   out += labelled(style, "",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "collectors/proc/zoneinfo.h"
 
@@ -27,10 +28,11 @@ constexpr std::array kFragmentationMetrics{
           "the zone: free CMA pages are subtracted from the largest blocks first. Absent when "
           "nothing is free outside CMA, or when the number of free CMA pages is unknown.",
           {"node", "zone"}, kMaxZoneSeries),
-    gauge("jetmem_buddy_best_order_outside_cma",
-          "The largest jetmem_buddy_largest_order_outside_cma of all zones: the largest block that "
-          "a driver can get from any zone. -1: no zone has a free block outside CMA. Absent when "
-          "it is unknown for a zone."),
+    gauge(
+        "jetmem_buddy_best_outside_cma_bytes",
+        "Size of the block of the largest jetmem_buddy_largest_order_outside_cma of all zones: the "
+        "largest block that a driver can get from any zone. 0: no zone has a free block outside "
+        "CMA. Absent when it is unknown for a zone."),
     gauge("jetmem_buddy_free_cma_known",
           "1 when zoneinfo reports how much of the zone's free memory is CMA; 0 when it does not, "
           "and series with cma=excluded are absent.",
@@ -48,7 +50,6 @@ constexpr std::array<std::string_view, 2> kFragmentationSources{"buddyinfo", "zo
 constexpr std::string_view kIncluded = "included";
 constexpr std::string_view kExcluded = "excluded";
 constexpr double kWouldSucceed = -1;
-constexpr double kNoBlock = -1;
 
 // What both indices need of a zone's free blocks.
 struct Totals {
@@ -162,10 +163,13 @@ void Fragmentation::write(SampleWriter& out, WriteContext& context) {
     context.absent.add("zone_unknown");
   } else if (!all_known) {
     context.absent.add("free_cma_unknown");
-  } else if (best) {
-    out.put(kFragmentationMetrics[kBestOutsideCma], *best);
+  } else if (!context.facts.page_size) {
+    context.absent.add("page_size_unknown");
   } else if (!buddyinfo->zones.empty()) {
-    out.put(kFragmentationMetrics[kBestOutsideCma], kNoBlock);
+    out.put(kFragmentationMetrics[kBestOutsideCma],
+            best
+                ? std::ldexp(static_cast<double>(*context.facts.page_size), static_cast<int>(*best))
+                : 0);
   }
 }
 

@@ -41,7 +41,7 @@ constexpr auto kDefault = std::to_array<std::string_view>({
     "jetmem_buddy_free_blocks",
     "jetmem_buddy_largest_free_order",
     "jetmem_buddy_largest_order_outside_cma",
-    "jetmem_buddy_best_order_outside_cma",
+    "jetmem_buddy_best_outside_cma_bytes",
     "jetmem_fragmentation_evidence",
     // CMA.
     "jetmem_cma_area_bytes",

@@ -151,8 +151,7 @@ FragmentationAnswer fragmentation_answer(const DeviceNow& now) {
     }
     answer.zones.push_back(zone_of(now, node, zone, answer.page_bytes));
   }
-  answer.best_order = samples.value("jetmem_buddy_best_order_outside_cma");
-  answer.best_bytes = bytes_of_order(answer.page_bytes, answer.best_order);
+  answer.best_bytes = samples.value("jetmem_buddy_best_outside_cma_bytes");
   answer.evidence = samples.value("jetmem_fragmentation_evidence");
   answer.compact_stall = samples.value("jetmem_vmstat_compact_stall_total");
   answer.compact_success = samples.value("jetmem_vmstat_compact_success_total");
@@ -162,7 +161,7 @@ FragmentationAnswer fragmentation_answer(const DeviceNow& now) {
   if (answer.zones.empty())
     explain(answer.absent, "zones", std::nullopt, now.absence_reason("buddyinfo"));
   explain(
-      answer.absent, "best_order", answer.best_order,
+      answer.absent, "best_bytes", answer.best_bytes,
       answer.zones.empty() ? now.absence_reason("buddyinfo") : "the free memory in CMA is unknown");
   explain(answer.absent, "evidence", answer.evidence,
           "needs jetmemd, which observes the last 10 min");
@@ -204,7 +203,6 @@ void describe(json::Fields& v, FragmentationAnswer::Zone& zone) {
 static void describe(json::Fields& v, FragmentationAnswer& answer) {
   describe_head(v, FragmentationAnswer::kSchema, answer.from);
   v("page_bytes", answer.page_bytes);
-  v("best_order_outside_cma", answer.best_order);
   v("best_bytes_outside_cma", answer.best_bytes);
   v("evidence", answer.evidence);
   v("compact_stalls", answer.compact_stall);

@@ -51,9 +51,8 @@ struct FragmentationAnswer {
 
   AnswerFrom from;
   std::optional<double> page_bytes;
-  std::optional<double> best_order;  // the most that a driver gets in one piece; -1: nothing
-  std::optional<double> best_bytes;
-  std::optional<double> evidence;  // jetmem_fragmentation_evidence
+  std::optional<double> best_bytes;  // the most that a driver gets in one piece; 0: nothing
+  std::optional<double> evidence;    // jetmem_fragmentation_evidence
   std::optional<double> compact_stall;
   std::optional<double> compact_success;
   std::optional<double> compact_fail;

@@ -116,7 +116,6 @@ static void describe(json::Fields& v, StatusAnswer& answer) {
     w.absent(answer.cma.absent);
   });
   v.object("fragmentation", [&](json::Fields& w) {
-    w("best_order_outside_cma", answer.fragmentation.best_order);
     w("best_bytes_outside_cma", answer.fragmentation.best_bytes);
     w("evidence", answer.fragmentation.evidence);
     w("zones", answer.fragmentation.zones);

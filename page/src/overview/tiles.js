@@ -49,13 +49,13 @@ function block({cma = {}, fragmentation = {}, absent}) {
       fromZero: true,
     };
   }
-  const order = fragmentation.best_order_outside_cma;
+  const best = fragmentation.best_bytes_outside_cma;
   return {
     name: 'Largest free block',
-    text: order < 0 ? 'none' : bytes(fragmentation.best_bytes_outside_cma),
+    text: best === 0 ? 'none' : bytes(best),
     note: 'outside CMA',
-    why: why(fragmentation.absent, 'best_order') || why(absent, 'fragmentation'),
-    metric: 'jetmem_buddy_best_order_outside_cma',
+    why: why(fragmentation.absent, 'best_bytes') || why(absent, 'fragmentation'),
+    metric: 'jetmem_buddy_best_outside_cma_bytes',
     fromZero: true,
   };
 }

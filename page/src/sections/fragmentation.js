@@ -22,11 +22,10 @@ function row(zone) {
 }
 
 // '' where unknown. A device without a free block reports no page size.
-function block(order, size) {
-  if (order === undefined) return '';
-  if (order < 0) return 'none';
-  return bytes(size) || `of order ${count(order)}`;
-}
+const block = (order, size) =>
+    order === undefined ? '' : bytes(size) || `of 2^${count(order)} pages`;
+
+const best = ({best_bytes_outside_cma: size}) => (size === 0 ? 'none' : bytes(size));
 
 // The distance of a driver's request from the kernel's reserve.
 function distance(value) {
@@ -45,8 +44,7 @@ function draw(status) {
   }
   return [
     el('p', {}, 'Largest block certainly available to drivers: ',
-       el('b', {}, known(block(of.best_order_outside_cma, of.best_bytes_outside_cma), absent,
-                         'best_order')),
+       el('b', {}, known(best(of), absent, 'best_bytes')),
        '. Signs of fragmentation in the last ten minutes: ',
        known(kinds(of.evidence), absent, 'evidence'), '.'),
     el('div', {class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Zones'},
@@ -65,7 +63,7 @@ export const fragmentation = {
   id: 'fragmentation',
   title: 'Fragmentation',
   brief: ({fragmentation: of = {}}) => {
-    const size = block(of.best_order_outside_cma, of.best_bytes_outside_cma);
+    const size = best(of);
     return [size ? `largest block ${size}` : 'not known'];
   },
   create(body, page) {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether free memory has blocks large enough for drivers.
-#include <cmath>
-
 #include "report/doctor/step.h"
 
 namespace jetmem::doctor {
 namespace {
 
-// The kernel's PAGE_ALLOC_COSTLY_ORDER: above it, requests may fail.
-constexpr double kCostlyOrder = 3;
+// The kernel's PAGE_ALLOC_COSTLY_ORDER with pages of 4 KiB: above it, requests may fail.
+constexpr double kCostlyBytes = 32.0 * 1024;
 
 }  // namespace
 
@@ -18,18 +16,17 @@ void examine_fragmentation(const DeviceView& view, Step& step) {
   take_alerts(
       view, step,
       {"JetmemBuddyFragmented", "JetmemPageAllocationFailure", "JetmemDriverAllocationFailing"});
-  const auto best = view.value("jetmem_buddy_best_order_outside_cma");
+  const auto best = view.value("jetmem_buddy_best_outside_cma_bytes");
   const Sample* const largest = doctor::largest(view, "jetmem_buddy_largest_free_order");
   const auto evidence = view.value("jetmem_fragmentation_evidence");
   std::string stands;
   if (best) {
-    stands = *best < 0 ? "No block is free outside CMA"
-                       : "The largest free block outside CMA is of order " + number(*best, 0) +
-                             " (of 2^" + number(*best, 0) + " pages)";
+    stands = *best > 0 ? "The largest free block outside CMA is " + bytes(*best)
+                       : "No block is free outside CMA";
     note(step, stands + ".");
   } else if (largest != nullptr) {
-    stands = "The largest free block is of order " + number(largest->value, 0) +
-             ", CMA included: drivers may get less";
+    stands = "The largest free block has 2^" + number(largest->value, 0) +
+             " pages, CMA included: drivers may get less";
     note(step, stands + ".");
   }
   if (evidence && *evidence > 0) {
@@ -47,7 +44,7 @@ void examine_fragmentation(const DeviceView& view, Step& step) {
   if (buddyinfo != Seeing::kSeen) {
     return unknown(view, step, "Fragmentation is", "buddyinfo");
   }
-  if (best && *best < kCostlyOrder && !view.is_judged_by("JetmemBuddyFragmented")) {
+  if (best && *best < kCostlyBytes && !view.is_judged_by("JetmemBuddyFragmented")) {
     found(step, Verdict::kWarning, stands + ": even small contiguous requests can fail.",
           {"Unmovable pages are spread over memory, or memory is nearly exhausted.",
            "sudo jetmem compact helps for a while; start programs with large buffers first after "

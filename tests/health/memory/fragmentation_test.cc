@@ -194,7 +194,7 @@ TEST(FragmentationSeries, KernelsFigureAndTheOneWithoutCma) {
                    1 - (1 + 8.0 / 4) / 6);
   EXPECT_EQ(m.sample("jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"DMA\"}"), 1);
   EXPECT_EQ(m.sample("jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"Normal\"}"), 2);
-  EXPECT_EQ(m.sample("jetmem_buddy_best_order_outside_cma"), 2) << "whichever zone has it";
+  EXPECT_EQ(m.sample("jetmem_buddy_best_outside_cma_bytes"), 4 * 4096) << "whichever zone has it";
   EXPECT_EQ(m.sample("jetmem_buddy_free_cma_known{node=\"0\",zone=\"DMA\"}"), 1);
 }
 
@@ -205,7 +205,7 @@ TEST(FragmentationSeries, AnEmptyZoneWouldNotSucceed) {
             0);
   EXPECT_TRUE(
       std::isnan(m.sample("jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"DMA\"}")));
-  EXPECT_EQ(m.sample("jetmem_buddy_best_order_outside_cma"), -1) << "the worst that can be";
+  EXPECT_EQ(m.sample("jetmem_buddy_best_outside_cma_bytes"), 0) << "the worst that can be";
   EXPECT_EQ(m.left_out("no_free_block_outside_cma"), 1U);
 }
 

@@ -76,7 +76,7 @@ test('fragmentation: an unknown value has its reason', () => {
           largest_order_outside_cma: 'nothing is free outside contiguous memory areas',
         },
       }],
-      absent: {best_order: 'nobody knows CMA', evidence: 'only jetmemd can tell'},
+      absent: {best_bytes: 'nobody knows CMA', evidence: 'only jetmemd can tell'},
     },
   });
   equal([...body.querySelectorAll('td')].map((each) => each.textContent), [

@@ -65,7 +65,7 @@ inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {
       {"jetmem_meminfo_SwapTotal_bytes", 4 * kGiB},
       {"jetmem_meminfo_SwapFree_bytes", 4 * kGiB},
       {"jetmem_meminfo_CmaTotal_bytes", 256 * kMiB},
-      {"jetmem_buddy_best_order_outside_cma", 10},
+      {"jetmem_buddy_best_outside_cma_bytes", 4 * kMiB},
       {"jetmem_cma_used_ratio{area=\"linux,cma\"}", 0.2},
       {"jetmem_cma_area_bytes{area=\"linux,cma\"}", 256 * kMiB},
       {"jetmem_cma_largest_free_run_bytes{area=\"linux,cma\"}", 120 * kMiB},

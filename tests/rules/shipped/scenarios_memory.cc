@@ -86,23 +86,23 @@ std::vector<Scenario> memory_stories() {
 
       {.rule = "JetmemBuddyFragmented",
        .fires = R"(
-    0s      buddy_best_order_outside_cma = 5; fragmentation_evidence = 0; memory_available_ratio = 30%    -> inactive
+    0s      buddy_best_outside_cma_bytes = 128KiB; fragmentation_evidence = 0; memory_available_ratio = 30%    -> inactive
     1m      fragmentation_evidence = 1                                      -> pending
     5m45s                                                                   -> pending
     6m                                                                      -> firing
     7m      memory_available_ratio = 4%                                     -> firing
     8m                                                                      -> inactive
     9m      memory_available_ratio = 30%                                    -> pending
-    10m     buddy_best_order_outside_cma = 6                                -> inactive)",
+    10m     buddy_best_outside_cma_bytes = 256KiB                                -> inactive)",
        .labels = "",
        // Stalls under load with blocks left; splinters after a page cache fill that hurt nobody; a
        // DMA zone of the smallest blocks beside a zone that has larger ones.
        .quiet = R"(
-    0s      buddy_best_order_outside_cma = 6; fragmentation_evidence = 3; buddy_largest_order_outside_cma{node=0,zone=DMA} = 2  -> inactive
-    20m     buddy_best_order_outside_cma = 2; fragmentation_evidence = 0    -> inactive
+    0s      buddy_best_outside_cma_bytes = 256KiB; fragmentation_evidence = 3; buddy_largest_order_outside_cma{node=0,zone=DMA} = 2  -> inactive
+    20m     buddy_best_outside_cma_bytes = 16KiB; fragmentation_evidence = 0    -> inactive
     40m     fragmentation_evidence = 1                                      -> pending
     44m45s                                                                  -> pending
-    45m     buddy_best_order_outside_cma = 7                                -> inactive)"},
+    45m     buddy_best_outside_cma_bytes = 512KiB                                -> inactive)"},
 
       {.rule = "JetmemBelowWatermark",
        .fires = R"(

@@ -55,7 +55,7 @@ TEST_P(ShippedRule, StaysQuietOnAHealthyBusyDevice) {
 constexpr std::string_view kBusyDay = R"(
     0s   memory_available_ratio = 9%; memory_free_ratio = 6%; gpu_free_hidden_ratio = 33.3%; memory_pressure_level = 1  -> inactive
     0s   cma_used_ratio{area="linux,cma"} = 93%; cma_frame_fit_ratio{area="linux,cma"} = 1; cma_free_ratio = 5%      -> inactive
-    0s   buddy_best_order_outside_cma = 6; fragmentation_evidence = 3; vmstat_pswpin_total = 100000                   -> inactive
+    0s   buddy_best_outside_cma_bytes = 256KiB; fragmentation_evidence = 3; vmstat_pswpin_total = 100000                   -> inactive
     0s   zone_watermark_distance_bytes{node=0,zone=DMA,watermark=min,request=unmovable} = 1MiB                        -> inactive
     0s   pressure_stall_ratio{resource=memory,kind=full,window=60s} = 4%; emc_saturation_ratio = 85%                  -> inactive
     0s   kernel_events_total{kind=cma_alloc_failure,origin=system} = 2; kernel_events_total{kind=cma_alloc_failure,origin=probe} = 0  -> inactive

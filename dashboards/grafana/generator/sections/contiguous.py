@@ -133,12 +133,12 @@ def heat(k, h=9):
 
 def best(k, w=4, h=8):
     return k.panels.stat(
-        "Largest free block, order",
-        "Order of the largest block outside CMA in any zone, which any driver can allocate. -1: none.",
-        k.s("jetmem_buddy_best_order_outside_cma"),
+        "Largest free block outside CMA",
+        "Largest block outside CMA in any zone, which any driver can allocate. 0: none.",
+        k.s("jetmem_buddy_best_outside_cma_bytes"),
         w=w,
         h=h,
-        bounds=[("JetmemBuddyFragmented", "jetmem_buddy_best_order_outside_cma")],
+        bounds=[("JetmemBuddyFragmented", "jetmem_buddy_best_outside_cma_bytes")],
         alerts=["JetmemBuddyFragmented"],
     )
 
@@ -158,13 +158,14 @@ def evidence(k, w=4, h=8):
 def blocks(k, w=8):
     s = k.s
     return k.panels.timeseries(
-        "Largest free block by zone, order",
-        "Order of the largest free block of each zone, without free CMA.",
-        [query(s("jetmem_buddy_largest_order_outside_cma"), "node {{node}} {{zone}}")],
+        "Largest free block outside CMA over time",
+        "Largest block outside CMA in any zone, which any driver can allocate.",
+        [query(s("jetmem_buddy_best_outside_cma_bytes"), "any zone")],
         w=w,
         style="steps",
+        low=0,
         calcs=("last", "min"),
-        bounds=[("JetmemBuddyFragmented", "jetmem_buddy_best_order_outside_cma")],
+        bounds=[("JetmemBuddyFragmented", "jetmem_buddy_best_outside_cma_bytes")],
         alerts=["JetmemBuddyFragmented"],
     )
 
