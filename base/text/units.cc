@@ -2,6 +2,7 @@
 #include "base/text/units.h"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "base/text/text.h"
@@ -93,6 +94,14 @@ std::string format_size(std::uint64_t bytes) {
     }
   }
   return std::to_string(bytes) + "B";
+}
+
+RateUnit rate_unit(double bytes_per_second) {
+  constexpr double kMiB = 1U << 20;
+  const double size = std::abs(bytes_per_second);
+  if (size >= kMiB) return {1, "/s"};
+  if (size * 60 >= kMiB) return {60, "/min"};
+  return {3600, "/h"};
 }
 
 }  // namespace jetmem

@@ -20,4 +20,12 @@ std::string format_duration(std::chrono::milliseconds duration);
 Result<std::uint64_t> parse_size(std::string_view text);
 std::string format_size(std::uint64_t bytes);
 
+// In which time a rate is shown, the same everywhere: "/s", "/min" or "/h", the shortest in which a
+// MiB passes.
+struct RateUnit {
+  double seconds;
+  const char* name;
+};
+RateUnit rate_unit(double bytes_per_second);
+
 }  // namespace jetmem

@@ -83,10 +83,8 @@ std::string duration_text(double seconds) {
 
 std::string rate_text(double bytes_per_second) {
   if (!std::isfinite(bytes_per_second)) return kNothing;
-  const double minute = std::abs(bytes_per_second) * 60;
-  if (minute >= double{1U << 30}) return bytes_text(bytes_per_second) + "/s";
-  if (minute >= double{1U << 20} || minute == 0) return bytes_text(bytes_per_second * 60) + "/min";
-  return bytes_text(bytes_per_second * 3600) + "/h";
+  const RateUnit unit = rate_unit(bytes_per_second);
+  return bytes_text(bytes_per_second * unit.seconds) + unit.name;
 }
 
 std::string moment_text(double wall, const std::optional<double>& now) {

@@ -2,6 +2,8 @@
 // Values as people read them. An unknown value is an empty string here; the caller shows the
 // reason.
 
+import {words} from './text.js';
+
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
@@ -18,12 +20,27 @@ export function bytes(value) {
   return `${value < 0 ? '-' : ''}${size.toFixed(digits)} ${UNITS[unit]}`;
 }
 
+// 12.0 MiB/min: in the unit of time of all other places that show a rate (base/text/units.h).
+export function rate(perSecond) {
+  if (!isNumber(perSecond)) return '';
+  const [seconds, unit] = [[1, 's'], [60, 'min'], [3600, 'h']].find(
+    ([length, name]) => name === 'h' || Math.abs(perSecond) * length >= 2 ** 20,
+  );
+  return `${bytes(perSecond * seconds)}/${unit}`;
+}
+
 export function ratio(value) {
   return isNumber(value) ? `${(value * 100).toFixed(Math.abs(value) < 0.0995 ? 1 : 0)}%` : '';
 }
 
 export function celsius(value) {
   return isNumber(value) ? `${value.toFixed(1)} °C` : '';
+}
+
+// "3.5 °C below critical"
+export function marginText(kind, degrees, digits = 1) {
+  const side = degrees < 0 ? 'above' : 'below';
+  return `${Math.abs(degrees).toFixed(digits)} °C ${side} ${words(kind)}`;
 }
 
 export function count(value) {

@@ -8,6 +8,8 @@
 #include <ctime>
 #include <string_view>
 
+#include "base/text/units.h"
+
 namespace jetmem::doctor {
 namespace {
 
@@ -42,9 +44,8 @@ std::string bytes(double value) {
 }
 
 std::string rate(double bytes_per_second) {
-  if (std::fabs(bytes_per_second) >= 1 << 20) return bytes(bytes_per_second) + "/s";
-  if (std::fabs(bytes_per_second) * 60 >= 1 << 20) return bytes(bytes_per_second * 60) + "/min";
-  return bytes(bytes_per_second * 3600) + "/h";
+  const RateUnit unit = rate_unit(bytes_per_second);
+  return bytes(bytes_per_second * unit.seconds) + unit.name;
 }
 
 std::string share(double ratio) { return number(ratio * 100, ratio < 0.1 ? 1 : 0) + "%"; }

@@ -45,7 +45,7 @@ std::string threshold_words(const Threshold& threshold, ValueUnit unit) {
 std::string condition_text(const Condition& condition) {
   std::string out = subject(condition);
   if (!condition.comparison) return out;
-  const ValueUnit unit = value_unit(condition);
+  const ValueUnit unit = threshold_unit(condition);
   std::string is = " is " + std::string(comparison_name(*condition.comparison)) + " ";
   std::replace(is.begin(), is.end(), '_', ' ');
   out.append(is).append(threshold_words(condition.threshold, unit));

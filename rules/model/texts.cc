@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "base/text/units.h"
 #include "metrics/sample.h"
 
 namespace jetmem {
@@ -63,7 +64,8 @@ std::string with_prefix(double value, double step, std::initializer_list<const c
 std::string duration(double seconds) {
   const std::string sign = seconds < 0 ? "-" : "";
   const double size = std::abs(seconds);
-  if (size < 59.95) return sign + with_prefix(size, 1, {" s"});
+  if (size < 1) return sign + with_prefix(size, 1, {" s"});
+  if (size < 59.5) return sign + print("%.0f s", size);
   // More whole seconds than a number can count.
   if (size >= 9e15) return sign + digits(rounded(size / 86400)) + " d";
   constexpr std::array<std::pair<long long, const char*>, 4> kUnits{
@@ -114,22 +116,41 @@ ValueUnit value_unit(const Condition& condition) {
     const bool bytes = condition.metric.find("_bytes") != std::string::npos;
     return bytes ? ValueUnit::kBytesPerSecond : ValueUnit::kPlain;
   }
+  const bool is_change = f == Function::kIncrease || f == Function::kDelta;
+  if (condition.metric.ends_with("_distance_bytes") && !is_change) return ValueUnit::kBytesAbove;
+  if (condition.metric.ends_with("_margin_celsius") && !is_change) return ValueUnit::kCelsiusBelow;
+  if (unit == "celsius") return ValueUnit::kCelsius;
   if (unit == "bytes") return ValueUnit::kBytes;
   if (unit == "ratio") return ValueUnit::kRatio;
   if (unit == "seconds") return ValueUnit::kSeconds;
   return ValueUnit::kPlain;
 }
 
+ValueUnit threshold_unit(const Condition& condition) {
+  const ValueUnit unit = value_unit(condition);
+  if (unit == ValueUnit::kBytesAbove) return ValueUnit::kBytes;
+  if (unit == ValueUnit::kCelsiusBelow) return ValueUnit::kCelsius;
+  return unit;
+}
+
 std::string show_value(double value, ValueUnit unit) {
   if (!std::isfinite(value)) return special(value);
-  const auto bytes = [&] {
-    return with_prefix(value, 1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"});
+  const auto bytes = [](double size) {
+    return with_prefix(size, 1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"});
   };
   switch (unit) {
     case ValueUnit::kBytes:
-      return bytes();
-    case ValueUnit::kBytesPerSecond:
-      return bytes() + "/s";
+      return bytes(value);
+    case ValueUnit::kBytesPerSecond: {
+      const RateUnit rate = rate_unit(value);
+      return bytes(value * rate.seconds) + rate.name;
+    }
+    case ValueUnit::kBytesAbove:
+      return bytes(std::abs(value)) + (value < 0 ? " below" : " above");
+    case ValueUnit::kCelsius:
+      return grouped(value) + " C";
+    case ValueUnit::kCelsiusBelow:
+      return grouped(std::abs(value)) + (value < 0 ? " C above" : " C below");
     case ValueUnit::kRatio:
       return grouped(value * 100) + "%";
     case ValueUnit::kSeconds:
@@ -170,10 +191,18 @@ std::string_view prometheus_function(ValueUnit unit) {
       return "humanize1024 }}B";
     case ValueUnit::kBytesPerSecond:
       return "humanize1024 }}B/s";
+    case ValueUnit::kBytesAbove:
+      return "humanize1024 | reReplaceAll \"^-\" \"\" }}B {{ if lt $value 0.0 }}below{{ else "
+             "}}above{{ end }}";
     case ValueUnit::kRatio:
       return "humanizePercentage }}";
     case ValueUnit::kSeconds:
       return "humanizeDuration }}";
+    case ValueUnit::kCelsius:
+      return "humanize }} C";
+    case ValueUnit::kCelsiusBelow:
+      return "humanize | reReplaceAll \"^-\" \"\" }} C {{ if lt $value 0.0 }}above{{ else "
+             "}}below{{ end }}";
     case ValueUnit::kPlain:
       break;
   }

@@ -22,10 +22,22 @@ struct TextPart {
 std::vector<TextPart> split_text(std::string_view text);
 
 // How to show a rule's value: by the unit of its first condition's metric and function.
-enum class ValueUnit : std::uint8_t { kPlain, kBytes, kRatio, kSeconds, kBytesPerSecond };
+// Of a distance from a limit its side is shown, too.
+enum class ValueUnit : std::uint8_t {
+  kPlain,
+  kBytes,
+  kRatio,
+  kSeconds,
+  kCelsius,
+  kBytesPerSecond,
+  kBytesAbove,
+  kCelsiusBelow,
+};
 ValueUnit value_unit(const Condition& condition);
+// Of the condition's threshold, which has no side.
+ValueUnit threshold_unit(const Condition& condition);
 
-// "9.44 MiB", "93%", "1 h 2 min", "71,800": at most three significant digits.
+// "9.44 MiB", "93%", "1 h 2 min", "71,800", "5.86 MiB below": at most three significant digits.
 std::string show_value(double value, ValueUnit unit);
 
 using Labels = std::vector<std::pair<std::string, std::string>>;

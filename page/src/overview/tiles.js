@@ -4,10 +4,10 @@
 
 import {why} from '../absent.js';
 import {el, update} from '../dom.js';
-import {bytes, celsius, ratio} from '../format.js';
+import {bytes, celsius, marginText, ratio} from '../format.js';
 import {levelOf} from '../level.js';
 import {series} from '../pictures/history.js';
-import {short, words} from '../text.js';
+import {short} from '../text.js';
 
 import {sparkline} from './sparkline.js';
 
@@ -77,7 +77,7 @@ function gpu({gpu: all = {}, absent}) {
 function heat({thermal = {}, absent}) {
   const {hottest, throttling_level: level} = thermal;
   const margins = Object.entries(hottest?.margin_celsius ?? {}).sort((a, b) => a[1] - b[1]);
-  const next = margins[0] ? `${margins[0][1].toFixed(0)} °C below ${words(margins[0][0])}, ` : '';
+  const next = margins[0] ? `${marginText(...margins[0], 0)}, ` : '';
   return {
     name: level > 0 ? 'Heat: slowed down' : 'Heat',
     text: celsius(hottest?.celsius),

@@ -4,7 +4,7 @@
 import {absences, why} from '../absent.js';
 import {el, update} from '../dom.js';
 import {figures} from '../stats.js';
-import {bytes, count, many} from '../format.js';
+import {bytes, count, many, rate} from '../format.js';
 import {holdersPicture} from '../pictures/index.js';
 import {fill, unavailable} from '../section.js';
 import {sortable} from '../table.js';
@@ -58,8 +58,8 @@ export const holders = {
 };
 
 const isKnown = (value) => value !== undefined;
-const perHour = (rate) =>
-  isKnown(rate) ? (rate === 0 ? '0' : `${rate > 0 ? '+' : ''}${bytes(rate * 3600)}/h`) : '';
+const signed = (value) =>
+  isKnown(value) ? (value === 0 ? '0' : `${value > 0 ? '+' : ''}${rate(value)}`) : '';
 
 const column = (name, key, format = bytes) => ({
   name,
@@ -82,8 +82,8 @@ const GROUPS = [
   column('GPU', 'gpu_bytes'),
   column('DMA-BUF', 'dmabuf_bytes'),
   column('Mapped', 'mapped_bytes'),
-  column('Grows now', 'growth_bytes_per_second', perHour),
-  column('Over hours', 'trend_bytes_per_second', perHour),
+  column('Grows now', 'growth_bytes_per_second', signed),
+  column('Over hours', 'trend_bytes_per_second', signed),
 ];
 
 function where({unit, container}) {

@@ -4,7 +4,7 @@
 import {absences, why} from '../absent.js';
 import {el} from '../dom.js';
 import {figures} from '../stats.js';
-import {celsius, count, ratio} from '../format.js';
+import {celsius, count, marginText, ratio} from '../format.js';
 import {
   enginesPicture,
   powerPicture,
@@ -84,9 +84,6 @@ function draw(answer) {
         list('Temperatures', ZONES, warm, why(absent, 'zones'), 'Temperatures'),
         powerless(answer.zones ?? []),
       ),
-      list('Clocks', CLOCKS, answer.clocks, why(absent, 'clocks'), 'Clocks'),
-      list('GPU and engines', ENGINES, answer.engines, why(absent, 'engines'), 'GPU and engines'),
-      list('Supply rails', RAILS, answer.rails, why(absent, 'rails'), 'Supply rails'),
       list(
         'Over-current protection',
         OVER_CURRENT,
@@ -94,6 +91,9 @@ function draw(answer) {
         why(absent, 'over_current') || why(absent, 'throttling'),
         'Over-current protection',
       ),
+      list('Clocks', CLOCKS, answer.clocks, why(absent, 'clocks'), 'Clocks'),
+      list('Supply rails', RAILS, answer.rails, why(absent, 'rails'), 'Supply rails'),
+      list('GPU and engines', ENGINES, answer.engines, why(absent, 'engines'), 'GPU and engines'),
       cooling(answer.cooling ?? [], why(absent, 'cooling') || why(absent, 'zones')),
     ),
     answer.omitted > 0
@@ -118,8 +118,7 @@ function draw(answer) {
 function nearest(zone) {
   const margins = Object.entries(zone.margin_celsius ?? {}).sort((a, b) => a[1] - b[1]);
   if (margins.length === 0) return '';
-  const [kind, degrees] = margins[0];
-  return `, ${degrees.toFixed(1)} below ${words(kind)}`;
+  return `, ${marginText(...margins[0])}`;
 }
 
 function cpus({cpus_online: on, cpus_present: all}) {
@@ -145,7 +144,7 @@ const ZONES = [
     ],
   },
   {name: 'Now', kind: 'number', of: (zone) => celsius(zone.celsius)},
-  {name: 'Below the next limit by', of: (zone) => margins(zone)},
+  {name: 'Next limits', of: (zone) => margins(zone)},
 ];
 
 function margins(zone) {
@@ -158,7 +157,7 @@ function margins(zone) {
       el(
         'span',
         {class: `limit ${(kind === 'critical' && degrees < 5) || degrees < 0 ? 'bad' : ''}`.trim()},
-        `${words(kind)} ${degrees.toFixed(1)}`,
+        marginText(kind, degrees),
       ),
     );
 }
