@@ -7,12 +7,14 @@ import {el} from './dom.js';
 import {header} from './header.js';
 import {overview} from './overview/overview.js';
 import {verdict} from './overview/verdict.js';
+import {recordedSpan} from './pictures/history.js';
 import {
   fixedRange,
   LONGEST,
   placeOf,
   RANGES,
   rangeOf,
+  rangeWithData,
   refreshSeconds,
   SHORTEST,
 } from './ranges.js';
@@ -58,6 +60,9 @@ class Page extends EventTarget {
   #timer = 0;
   #drawn = 0;
   #panned = -Infinity;
+  // The range without a choice; undefined until the device says since when it records.
+  #normal;
+  #isBegun = false;
 
   device = new Device();
   range = rangeOf(chosen);
@@ -126,9 +131,23 @@ class Page extends EventTarget {
 
   // What the address says, after the reader went back or changed it.
   follow() {
-    const range = rangeOf(chosen);
+    const range = rangeOf(chosen, this.#normal);
     if (range.name !== this.range.name) this.#become(range);
     else this.dispatchEvent(new Event('range'));
+  }
+
+  // Draws for the first time, over the time that has data unless the reader chose another.
+  async begin() {
+    try {
+      const {boots, at} = await recordedSpan(this);
+      this.#normal = rangeWithData(boots, at ?? this.device.time());
+    } catch {
+      // The charts report it.
+    }
+    this.#isBegun = true;
+    const range = rangeOf(chosen, this.#normal);
+    if (range.name !== this.range.name) this.#become(range);
+    else this.draw();
   }
 
   #become(range) {
@@ -151,6 +170,7 @@ class Page extends EventTarget {
   }
 
   async draw() {
+    if (!this.#isBegun) return;
     clearTimeout(this.#timer);
     const run = ++this.#drawn;
     const isCurrent = () => run === this.#drawn;
@@ -221,7 +241,7 @@ function start() {
     ),
   );
   page.device.start();
-  page.draw();
+  page.begin();
 }
 
 start();

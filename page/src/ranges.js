@@ -21,8 +21,21 @@ export const DEFAULT_RANGE = RANGES[1];
 export const LONGEST = RANGES.at(-1).seconds;
 export const SHORTEST = 30;
 
-export function rangeNamed(name) {
-  return RANGES.find((range) => range.name === name) ?? DEFAULT_RANGE;
+export function rangeNamed(name, otherwise = DEFAULT_RANGE) {
+  return RANGES.find((range) => range.name === name) ?? otherwise;
+}
+
+// What the page opens with, where the reader has chosen nothing: what the last hour has is shown without
+// much emptiness before it; without anything, so much that the newest there is can be seen. `boots` of
+// the history: [{first_time, last_time}].
+export function rangeWithData(boots, now) {
+  const recent = boots.filter(({last_time: last}) => last >= now - DEFAULT_RANGE.seconds);
+  const begin = recent.length > 0
+    ? Math.min(...recent.map(({first_time: first}) => first))
+    : Math.max(...boots.map(({last_time: last}) => last));
+  if (!Number.isFinite(begin)) return DEFAULT_RANGE;
+  const most = recent.length > 0 ? DEFAULT_RANGE : RANGES.at(-1);
+  return RANGES.find((range) => range === most || range.seconds >= now - begin);
 }
 
 const STEPS = [20, 60, 300, 900, 1800, 7200, 14400];
@@ -47,8 +60,8 @@ export function fixedRange(from, to) {
 const whole = (text) => (/^\d{1,12}$/.test(text ?? '') ? Number(text) : NaN);
 
 // What the address says: from and to, or the name of a live range. `get(name)` -> text or null.
-export function rangeOf(get) {
-  return fixedRange(whole(get('from')), whole(get('to'))) ?? rangeNamed(get('range'));
+export function rangeOf(get, otherwise) {
+  return fixedRange(whole(get('from')), whole(get('to'))) ?? rangeNamed(get('range'), otherwise);
 }
 
 // What the address has to say for it: {range, from, to}; null: nothing.

@@ -129,13 +129,13 @@ export async function recordedNames(page) {
 }
 
 // What the history holds: {oldest, begun (when this boot's recording began), step (seconds between
-// two points)}, times in seconds since 1970.
+// two points), boots, at (the device's time of the answer)}, times in seconds since 1970.
 export function recordedSpan(page) {
   return once('span', RECORDED_SECONDS, async () => {
     const name = 'history?limit=1';
-    const {history = {}} = page.device.latest(name) ?? await page.device.once(name);
+    const {history = {}, from} = page.device.latest(name) ?? await page.device.once(name);
     const {oldest_time: oldest, raw_step_seconds: step = 10, boots = []} = history;
-    return {oldest, begun: boots.at(-1)?.first_time ?? oldest, step};
+    return {oldest, begun: boots.at(-1)?.first_time ?? oldest, step, boots, at: from?.time};
   });
 }
 

@@ -8,6 +8,7 @@ import {
   RANGES,
   rangeNamed,
   rangeOf,
+  rangeWithData,
   refreshSeconds,
 } from '../../../page/src/ranges.js';
 import {equal, test} from './check.js';
@@ -26,6 +27,21 @@ test('ranges: no picture has more points than a screen can show', () => {
 
 test('ranges: a name that is none is the default', () => {
   for (const name of [null, undefined, '', '1y', '__proto__', '1H']) equal(rangeNamed(name), DEFAULT_RANGE);
+});
+
+test('ranges: opened at what has data', () => {
+  const of = (...boots) =>
+      rangeWithData(boots.map(([first_time, last_time]) => ({first_time, last_time})), 1e6).name;
+  const now = 1e6;
+  equal(of([now - 300, now]), '10m');
+  equal(of([now - 1200, now]), '1h');
+  equal(of([now - 9e5, now]), '1h');
+  // Restarted five minutes ago: what was before belongs to it.
+  equal(of([now - 9e5, now - 320], [now - 300, now]), '1h');
+  equal(of([now - 9e5, now - 8e5], [now - 300, now]), '10m');
+  equal(of([now - 9e5, now - 7200]), '6h');
+  equal(of([1, 2]), '30d');
+  equal(of(), '1h');
 });
 
 test('ranges: refreshed at a bearable pace', () => {
