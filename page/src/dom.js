@@ -17,15 +17,20 @@ function listen(node, kind, does) {
   all.set(kind, does);
 }
 
-function textOrNode(child) {
-  return child instanceof Node ? child : plain(child);
+// A name that fits no line is broken between its parts, not within one: behind '_', '/' and the like.
+const LONG = /\S{20}/;
+const PARTS = /(?<=[_/\\.,:;={}()|-])(?=[\p{L}\p{N}"])/u;
+
+function breakable(text) {
+  if (!LONG.test(text)) return text;
+  return text.split(PARTS).flatMap((part, i) => (i > 0 ? [document.createElement('wbr'), part] : part));
 }
 
-const flattened = (children) =>
+const flattened = (children, textOf = (text) => breakable(plain(text))) =>
   children
     .flat(Infinity)
     .filter((each) => each !== undefined && each !== null && each !== false)
-    .map(textOrNode);
+    .flatMap((each) => (each instanceof Node ? each : textOf(each)));
 
 function fill(node, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
@@ -39,7 +44,7 @@ function fill(node, properties, children) {
       node.setAttribute(name, value === true ? '' : plain(value));
     }
   }
-  node.append(...flattened(children));
+  node.append(...flattened(children, node.namespaceURI === SVG ? plain : undefined));
   return node;
 }
 

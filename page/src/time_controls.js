@@ -29,6 +29,16 @@ export function timeControls(page) {
       range.name,
     ),
   );
+  // The same on a phone, where the buttons leave no room for those that move.
+  const select = el(
+    'select',
+    {
+      'aria-label': 'Time range of the charts',
+      onchange: () => page.chooseRange(RANGES.find(({name}) => name === select.value) ?? null),
+    },
+    el('option', {value: '', hidden: true}, '\u2026'),
+    RANGES.map(({name}) => el('option', {value: name}, name)),
+  );
   const sign = (text, label, onclick) =>
     el('button', {type: 'button', 'aria-label': label, title: label, onclick}, text);
   const back = sign('\u21a9', 'Back to the time shown before', () => page.stepBack());
@@ -38,6 +48,7 @@ export function timeControls(page) {
     ranges.forEach((button, i) =>
       button.setAttribute('aria-pressed', String(RANGES[i] === page.range)),
     );
+    select.value = page.range.to === undefined ? page.range.name : '';
     back.disabled = stepsTaken() === 0;
     later.disabled = page.range.to === undefined;
     chosen.mark();
@@ -47,7 +58,8 @@ export function timeControls(page) {
   const node = el(
     'div',
     {class: 'times'},
-    el('div', {class: 'buttons', role: 'group', 'aria-label': 'Time range of the charts'}, ranges),
+    el('div', {class: 'buttons ranges', role: 'group', 'aria-label': 'Time range of the charts'}, ranges),
+    select,
     el(
       'div',
       {class: 'buttons', role: 'group', 'aria-label': 'Move in time'},

@@ -212,6 +212,10 @@ class Tab:
     def command(self, method, **params):
         return self._browser.command(method, self._session, **params)
 
+    def send(self, method, **params):
+        """As command(), and waits for nothing."""
+        self._browser.send(method, self._session, **params)
+
     @property
     def context(self):
         """Of this tab alone: its cookies, cache and permissions."""

@@ -215,7 +215,7 @@ class Healthy(OneScreen):
         red = tab.js("""(() => {
           const red = getComputedStyle(document.documentElement).getPropertyValue('--critical').trim();
           const all = [...document.querySelectorAll('#alerts .card.pending, #events .events > li')]
-            .filter((e) => e.matches('.card') || /alert \\((pending|resolved)\\)/.test(e.innerText));
+            .filter((e) => e.matches('.card, [data-kind=pending], [data-kind=resolved]'));
           return [all.length, all.filter((e) => e.matches('.critical, .error, .warning')).length];
         })()""")
         self.assertGreater(red[0], 0)
@@ -230,8 +230,10 @@ class Healthy(OneScreen):
             .filter(([b]) => b.height < {TARGET} || b.width < {TARGET})
             .map(([b, e]) => `${{b.width}}x${{b.height}} ${{e.outerHTML.slice(0, 90)}}`)""")
         self.assertEqual(small, [])
-        tops = tab.js("[...new Set([...document.querySelectorAll('.times button')].map((e) => Math.round(e.getBoundingClientRect().top)))]")
-        self.assertEqual(len(tops), 1, "the ranges are on more than one row")
+        places = tab.js("[...document.querySelectorAll('.times :is(button, select)')].filter((e) => e.checkVisibility())"
+                        ".map((e) => e.getBoundingClientRect()).map((r) => [Math.round(r.top + r.height / 2), r.right])")
+        self.assertEqual(len({middle for middle, _ in places}), 1, "the controls of time are on more than one row")
+        self.assertLessEqual(max(right for _, right in places), PHONE["width"], "one of them cannot be reached")
         # The colours are in the menu.
         self.assertTrue(tab.js("document.querySelector('#menu [aria-label=Colours]').checkVisibility()"))
 

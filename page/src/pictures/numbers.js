@@ -8,7 +8,7 @@ const MOST = 1000;
 // words: a node with a summary. of(): {head: [text], rows: [[text]]}, newest row first. Returns
 // {node, renew()}.
 export function numbers(caption, words, of) {
-  const place = el('div', {class: 'table', tabindex: '0', role: 'region', 'aria-label': caption});
+  const place = el('div', {class: 'table small', tabindex: '0', role: 'region', 'aria-label': caption});
   const node =
       el('details', {class: 'numbers', ontoggle: () => renew()}, el('summary', {}, 'Show as table'),
          words, place);

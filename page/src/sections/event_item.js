@@ -20,10 +20,12 @@ function timeOf(event) {
         `time unknown, ${duration(event.since_boot_seconds)} after a boot`);
   }
   const time = el('time', {datetime: iso(event.time)}, moment(event.time));
-  return el(
-      'span', {class: 'when'}, time,
-      event.time_trusted === false ? ' (clock not known to be right)' : '');
+  return el('span', {class: 'when'}, time, isDoubtful(event) ? '?' : '');
 }
+
+// Marked in the list, which says what the mark means.
+export const isDoubtful = ({time, time_trusted: isTrusted}) =>
+    typeof time === 'number' && isTrusted === false;
 
 function iso(seconds) {
   const date = new Date(seconds * 1000);
@@ -38,6 +40,8 @@ function often(event) {
 
 function valueText(value) {
   if (value === null || value === undefined) return '';
+  if (typeof value === 'number' && !Number.isInteger(value))
+    return String(Math.abs(value) < 100 ? Number(value.toPrecision(3)) : Math.round(value));
   return typeof value === 'object' ?
       Object.entries(value).map(([name, each]) => `${name}=${valueText(each)}`).join(', ') :
       String(value);
@@ -45,6 +49,7 @@ function valueText(value) {
 
 function fieldsOf(event) {
   const reported = {
+    source: SOURCES[event.category] ?? event.category,
     kind: event.kind,
     subject: event.subject,
     origin: event.origin === 'probe' ? 'jetmem\u2019s own probe' : undefined,
@@ -72,10 +77,10 @@ export function eventItem(event, jump) {
          el('summary', {}, 'Details'));
   const weight = weightOf(event);
   return el(
-      'li', {class: weight}, jumpTo(event, jump), ' ',
-      el('span', {class: 'weight'},
-         `${weight}, ${SOURCES[event.category] ?? event.category} (${event.kind.replaceAll('_', ' ')})`),
-      el('div', {}, event.summary, often(event)), details);
+      'li', {class: weight, 'data-kind': event.kind}, jumpTo(event, jump), el('span', {class: 'weight'}, weight),
+      el('span', {class: 'what'}, event.category === 'alert' ? `${event.kind}: ` : '', event.summary,
+         often(event)),
+      details);
 }
 
 function jumpTo(event, jump) {

@@ -10,7 +10,7 @@ import {strip} from '../pictures/strip.js';
 import {short} from '../text.js';
 import {choose, chosen} from '../url_state.js';
 
-import {eventItem} from './event_item.js';
+import {eventItem, isDoubtful} from './event_item.js';
 
 const WHAT = [
   ['', 'all'], ['kernel', 'kernel log'], ['alert', 'alerts'], ['daemon', 'jetmemd'],
@@ -171,6 +171,9 @@ export const events = {
                                `${shown.length} shown, newest first${
                                    next === null ? '' : '; there are older ones'}.`,
           hidden > 0 ? ` ${hidden} less severe ones hidden.` : '',
+          shown.some(({event}) => isDoubtful(event)) ?
+              ' A time with "?" is of a clock that was not known to be right.' :
+              '',
           trouble ? ` Part of the history is missing: ${trouble}.` : '');
     }
   },

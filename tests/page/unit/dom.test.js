@@ -4,9 +4,12 @@ import {equal, test} from './check.js';
 
 const HOSTILE = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>';
 
+// Elements but for the places where a long name may be broken.
+const marked = (node) => node.querySelectorAll(':not(wbr)').length;
+
 test('el: text is text', () => {
   const node = el('p', {title: HOSTILE}, HOSTILE, ['a', [null, undefined, 'b']]);
-  equal([node.childElementCount, node.textContent, node.title], [0, `${HOSTILE}ab`, HOSTILE]);
+  equal([marked(node), node.textContent, node.title], [0, `${HOSTILE}ab`, HOSTILE]);
 });
 
 test('el: attributes that are not set', () => {
@@ -35,7 +38,7 @@ test('show: what is the same stays in place', () => {
 test('show: text is text', () => {
   const node = el('div');
   show(node, HOSTILE);
-  equal([node.childElementCount, node.textContent], [0, HOSTILE]);
+  equal([marked(node), node.textContent], [0, HOSTILE]);
 });
 
 test('show: nothing', () => {

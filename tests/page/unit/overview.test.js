@@ -10,7 +10,7 @@ import {equal, test} from './check.js';
 
 const rule = (expression, more = {}) =>
     ({alert: 'Any', state: 'firing', severity: 'warning', conditions: [{expression}], ...more});
-const charts = (rules, recorded = []) => chartsFor(rules, (name) => recorded.includes(name), true);
+const charts = (rules, recorded) => chartsFor(rules, (name) => recorded?.includes(name) ?? true, true);
 
 test('charts: without an alert a general view', () => {
   equal(charts([]), ['memory', 'temperature']);
@@ -32,7 +32,14 @@ test('charts: of what the alert looks at', () => {
 test('charts: what no chart knows is drawn as it is', () => {
   const found = charts([rule('jetmem_source_failing{source="x"}')], ['jetmem_source_failing']);
   equal(found, [{metric: 'jetmem_source_failing'}, 'memory']);
-  equal(charts([rule('jetmem_source_failing')]), ['memory', 'temperature']);
+  equal(charts([rule('jetmem_source_failing')], []), ['memory', 'temperature']);
+});
+
+test('charts: none without anything recorded', () => {
+  const probe = rule('jetmem_probe_slowness_ratio{kind="pinned"}');
+  equal(charts([probe]), ['probes', 'largestRun']);
+  equal(charts([probe], ['jetmem_probe_slowness_ratio']), ['probes', 'memory']);
+  equal(charts([probe], ['jetmem_cma_largest_free_run_bytes']), ['memory', 'temperature']);
 });
 
 test('charts: the worst alert counts, an inhibited one does not', () => {
