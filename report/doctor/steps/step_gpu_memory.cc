@@ -30,8 +30,8 @@ void note_hidden(const DeviceView& view, Step& step) {
   if (*facts.free < kHidden * *facts.available) {
     note(step, "CUDA sees " + bytes(*facts.free) + " of the " + bytes(*facts.available) +
                    " available: the page cache holds the rest. If a program reports that memory is "
-                   "full: sync; echo 3 | sudo tee /proc/sys/vm/drop_caches before it starts "
-                   "(runbook gpu-free-hidden).");
+                   "full: sudo jetmem make-room 4GiB (as much as it asks for) before it "
+                   "starts (runbook gpu-free-hidden).");
   }
   if (facts.bytes_in_2m_blocks && *facts.bytes_in_2m_blocks < kHidden * *facts.free) {
     note(step, "Of " + bytes(*facts.free) + " free, " + bytes(*facts.bytes_in_2m_blocks) +

@@ -17,6 +17,10 @@ const Gpu& gpu() {
   return none;
 }
 bool gpu_was_queried() { return false; }
+const std::deque<Gpu>& used_gpus() {
+  static const std::deque<Gpu> none;
+  return none;
+}
 
 namespace {
 
