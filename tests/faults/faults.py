@@ -26,6 +26,31 @@ import pathlib
 import sys
 import time
 
+
+def parser_of_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scenario", help="one or several with commas; or the beginning of several's names: cli")
+    parser.add_argument("--kind")
+    parser.add_argument("--site")
+    parser.add_argument("--phase", type=int)
+    parser.add_argument("--error")
+    parser.add_argument("--match")
+    parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--references", type=int, default=2)
+    parser.add_argument("--control", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1))
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    return parser
+
+
+# For scripts/test-faults, before it builds what the rest needs.
+if __name__ == "__main__" and "--check" in sys.argv:
+    sys.argv.remove("--check")
+    parser_of_arguments().parse_args()
+    sys.exit(0)
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 
 import jetmem_testing as jt  # noqa: E402
@@ -173,20 +198,7 @@ def run_within(name, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scenario", help="one or several with commas; or the beginning of several's names: cli")
-    parser.add_argument("--kind")
-    parser.add_argument("--site")
-    parser.add_argument("--phase", type=int)
-    parser.add_argument("--error")
-    parser.add_argument("--match")
-    parser.add_argument("--sample", type=int, default=0)
-    parser.add_argument("--references", type=int, default=2)
-    parser.add_argument("--control", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1))
-    parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--verbose", action="store_true")
+    parser = parser_of_arguments()
     options = parser.parse_args()
     names = sorted(SCENARIOS)
     if options.scenario is not None:
