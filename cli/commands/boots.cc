@@ -131,6 +131,7 @@ void print_text(const BootsAnswer& answer, const BootFacts* facts, bool is_unrea
   if (history.boots_seen > history.boots.size()) {
     all += "; the last " + std::to_string(history.boots.size()) + " are shown";
   }
+  all += "; times are " + time_zone_text();
   put("\n" + wrapped(all + ".", 0));
   if (facts != nullptr) print_records(*facts);
 }

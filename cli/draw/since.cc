@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 #include "base/text/text.h"
@@ -21,10 +22,17 @@ std::time_t whole_seconds(Nanoseconds wall) {
   return static_cast<std::time_t>(std::chrono::floor<seconds>(wall).count());
 }
 
-std::tm local(Nanoseconds wall) {
-  const std::time_t t = whole_seconds(wall);
+std::tm local(Nanoseconds wall, ZoneOffset zone = {}) {
+  // Further from UTC than any place is.
+  constexpr double kMostOffset = 86'400;
+  std::time_t t = whole_seconds(wall);
   std::tm parts{};
-  ::localtime_r(&t, &parts);
+  if (zone) {
+    t += static_cast<std::time_t>(std::clamp(*zone, -kMostOffset, kMostOffset));
+    ::gmtime_r(&t, &parts);
+  } else {
+    ::localtime_r(&t, &parts);
+  }
   return parts;
 }
 
@@ -151,13 +159,29 @@ Nanoseconds wall_clock(double seconds) {
       std::chrono::duration<double>(std::clamp(seconds, 0.0, 9e9)));
 }
 
-std::string local_time(Nanoseconds wall) { return format_time(local(wall), "%Y-%m-%d %H:%M:%S"); }
+std::string local_time(Nanoseconds wall, ZoneOffset zone) {
+  return format_time(local(wall, zone), "%Y-%m-%d %H:%M:%S");
+}
 
-std::string local_time_short(Nanoseconds wall, Nanoseconds of) {
-  const std::tm parts = local(wall);
-  const std::tm other = local(of);
+std::string local_time_short(Nanoseconds wall, Nanoseconds of, ZoneOffset zone) {
+  const std::tm parts = local(wall, zone);
+  const std::tm other = local(of, zone);
   const bool same_day = parts.tm_yday == other.tm_yday && parts.tm_year == other.tm_year;
   return format_time(parts, same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S");
+}
+
+std::string time_zone_text(std::string_view name, double offset) {
+  const int minutes = static_cast<int>(offset / 60);
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "UTC%c%02d:%02d", minutes < 0 ? '-' : '+',
+                std::abs(minutes) / 60 % 100, std::abs(minutes) % 60);
+  if (name == "UTC") return "UTC";
+  return printable(name, 32) + " (" + text.data() + ")";
+}
+
+std::string time_zone_text() {
+  const std::tm now = local(SystemClock().wall());
+  return time_zone_text(format_time(now, "%Z"), static_cast<double>(now.tm_gmtoff));
 }
 
 }  // namespace jetmem

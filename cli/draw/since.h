@@ -30,9 +30,14 @@ Nanoseconds wall_clock(double seconds);
 
 // As strftime() has it, at most 63 bytes.
 std::string format_time(const std::tm& parts, const char* format);
+// Seconds east of UTC of another machine; absent: the zone of this one.
+using ZoneOffset = std::optional<double>;
 // Local time: "2026-11-20 02:11:47".
-std::string local_time(Nanoseconds wall);
+std::string local_time(Nanoseconds wall, ZoneOffset zone = {});
 // "02:11:47", with the date where it is not that of `of`.
-std::string local_time_short(Nanoseconds wall, Nanoseconds of);
+std::string local_time_short(Nanoseconds wall, Nanoseconds of, ZoneOffset zone = {});
+// "CET (UTC+01:00)": of `name` and its offset, or of this machine now.
+std::string time_zone_text(std::string_view name, double offset);
+std::string time_zone_text();
 
 }  // namespace jetmem

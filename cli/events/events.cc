@@ -252,7 +252,7 @@ class EventsCommand {
     out += where;
     if (found.more) out += std::string("; ") + kOlderEvents;
     if (untrusted) out += "; ~ marks times of a clock that was never synchronised";
-    return out + ".";
+    return out + "; times are " + time_zone_text() + ".";
   }
 
   // Those that were not seen before, oldest first.

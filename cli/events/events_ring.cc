@@ -108,6 +108,7 @@ class EventPrinter {
     }
     if (more_) losses.append(losses.empty() ? "" : "; ").append(kOlderEvents);
     if (!losses.empty()) text.append("; ").append(losses);
+    if (boot_) text.append("; times are ").append(time_zone_text());
     if (!json_) {
       put(wrapped(text + ".", 0));
     } else if (!losses.empty()) {

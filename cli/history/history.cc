@@ -111,7 +111,8 @@ class HistoryCommand {
     last += ", of " + std::to_string(facts_.series) + " in " +
             printable(displayed_path(options_, facts_.location), 200);
     if (facts_.oldest && facts_.newest) {
-      last += ", from " + local_time(*facts_.oldest) + " to " + local_time(*facts_.newest);
+      last += ", from " + local_time(*facts_.oldest) + " to " + local_time(*facts_.newest) +
+              "; times are " + time_zone_text();
     }
     text += (text.empty() ? "" : "\n") + wrapped(last + ".", 0);
     return written(text, known.empty() ? kExitUnknown : kExitOk);

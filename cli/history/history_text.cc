@@ -107,7 +107,7 @@ std::string resolutions(const std::vector<SeriesPast>& series) {
   }
   if (untrusted) out += "; ~ marks times of a clock that was never synchronised";
   if (cut) out += "; older points exceed one plot";
-  return out;
+  return out.empty() ? out : out + "; times are " + time_zone_text();
 }
 
 }  // namespace

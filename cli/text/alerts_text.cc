@@ -164,7 +164,8 @@ std::string standing(const AlertsAnswer::Condition& condition) {
 std::string evaluator_name(const AlertsAnswer& answer, const std::string& from) {
   if (answer.local_snapshot) return "evaluated on one reading, without jetmemd";
   std::string out = "evaluated by jetmemd (" + from + ")";
-  if (answer.evaluated_wall) out += " at " + local_time(wall_clock(*answer.evaluated_wall));
+  if (answer.evaluated_wall)
+    out += " at " + local_time(wall_clock(*answer.evaluated_wall)) + " " + time_zone_text();
   return out + ", every " + span_text(answer.interval_seconds);
 }
 

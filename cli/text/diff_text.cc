@@ -91,7 +91,7 @@ std::string diff_text(const DiffAnswer& answer, std::size_t width) {
     last += "; " + counted(answer.small, "small change") + " omitted: --all shows them";
   if (answer.omitted > 0) last += "; " + counted(answer.omitted, "change") + " beyond the limit";
   for (const std::string& text : answer.unknown) last += "; not compared: " + printable(text, 300);
-  return out + "\n" + wrapped(last + ".", 0);
+  return out + "\n" + wrapped(last + "; times are " + time_zone_text() + ".", 0);
 }
 
 }  // namespace jetmem

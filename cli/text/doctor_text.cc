@@ -98,9 +98,9 @@ std::string footer(const DoctorAnswer& answer) {
                                                   : "Examined from one reading, without jetmemd";
   if (!answer.from.from.empty()) out += " (" + answer.from.from + ")";
   if (answer.from.wall) {
-    out += " of " + local_time(wall_clock(*answer.from.wall));
+    out += " of " + local_time(wall_clock(*answer.from.wall), answer.utc_offset);
   }
-  if (!answer.zone.empty()) out += "; times are " + answer.zone;
+  if (answer.utc_offset) out += "; times are " + time_zone_text(answer.zone, *answer.utc_offset);
   out += "; " + (answer.history.empty() ? answer.no_history : "history: " + answer.history);
   return out + ".";
 }
@@ -113,7 +113,7 @@ std::string doctor_text(const DoctorAnswer& answer, const DoctorTextOptions& opt
     return step == nullptr ? "" : step_text(*step, options);
   }
   // The same as the first lines of status.
-  std::string out = verdict_text(answer, answer.from, options.style, 8);
+  std::string out = verdict_text(answer, answer.from, options.style, 8, answer.utc_offset);
   out += act_text(answer, options.style);
   if (!answer.conclusion.empty()) out += "\n" + wrapped(answer.conclusion, 0);
   if (answer.level >= Verdict::kWarning && answer.timeline.size() > 1) {
@@ -121,7 +121,7 @@ std::string doctor_text(const DoctorAnswer& answer, const DoctorTextOptions& opt
     for (const DoctorAnswer::Evidence& each : answer.timeline) {
       std::string line = each.text;
       if (each.time) {
-        line = local_time(wall_clock(*each.time)) + "  " + line;
+        line = local_time(wall_clock(*each.time), answer.utc_offset) + "  " + line;
       }
       out += wrapped(line, 2);
     }

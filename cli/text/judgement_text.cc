@@ -22,13 +22,13 @@ int verdict_exit(Verdict level) {
 }
 
 std::string verdict_text(const Judgement& judgement, const AnswerFrom& from,
-                         const ScreenStyle& style, std::size_t max_lines) {
+                         const ScreenStyle& style, std::size_t max_lines, ZoneOffset zone) {
   std::string text;
   if (judgement.since_seconds) {
     text = "for " + duration_text(*judgement.since_seconds);
     if (from.wall) {
       const double since = *from.wall - *judgement.since_seconds;
-      text += ", since " + local_time_short(wall_clock(since), wall_clock(*from.wall));
+      text += ", since " + local_time_short(wall_clock(since), wall_clock(*from.wall), zone);
     }
     text += ": ";
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cli/draw/since.h"
 #include "cli/draw/terminal.h"
 #include "report/doctor/judgement.h"
 
@@ -18,7 +19,7 @@ int verdict_exit(Verdict level);
 // The first lines of a status and a doctor: "CRITICAL for 47s, since 21:05:58: ...", and who, where
 // the sentence is cut before it.
 std::string verdict_text(const Judgement& judgement, const AnswerFrom& from,
-                         const ScreenStyle& style, std::size_t max_lines);
+                         const ScreenStyle& style, std::size_t max_lines, ZoneOffset zone = {});
 // "act      docker restart 9c0f5e7a41d2 (jetmem never runs it)"; empty where there is none.
 std::string act_text(const Judgement& judgement, const ScreenStyle& style);
 // "next     jetmem doctor"

@@ -93,7 +93,7 @@ std::string device_line(const StatusAnswer& answer, const ScreenStyle& style) {
   if (answer.from.wall) {
     // With its age where that says more than the clock.
     const std::string seen = moment_text(*answer.from.wall, std::nullopt);
-    line.add(answer.from.by == "command" ? "" : seen);
+    line.add(answer.from.by == "command" ? "" : seen + " " + time_zone_text());
   }
   if (answer.from.since_boot > 0) line.add("up " + duration_text(answer.from.since_boot));
   if (!answer.l4t.empty()) line.add("L4T " + answer.l4t);

@@ -114,12 +114,13 @@ std::string moment(double wall, std::optional<double> now) {
   return {out.data(), std::strftime(out.data(), out.size(), format, &then)};
 }
 
-std::string zone_name() {
+Zone local_zone() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
-  std::array<char, 32> out{};
-  return {out.data(), std::strftime(out.data(), out.size(), "%Z", &local)};
+  std::array<char, 32> name{};
+  return {{name.data(), std::strftime(name.data(), name.size(), "%Z", &local)},
+          static_cast<double>(local.tm_gmtoff)};
 }
 
 Nanoseconds nanoseconds_of(double seconds) {

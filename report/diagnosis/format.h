@@ -31,8 +31,9 @@ std::string about(double seconds);
 std::string sentence(std::string clause);
 // Local time: "02:11:00", with the day before it where it is another than that of `now`.
 std::string moment(double wall, std::optional<double> now);
-// "UTC", "CEST".
-std::string zone_name();
+// "UTC", "CEST", and its seconds east of UTC now.
+using Zone = std::pair<std::string, double>;
+Zone local_zone();
 inline double seconds_of(Nanoseconds at) { return std::chrono::duration<double>(at).count(); }
 Nanoseconds nanoseconds_of(double seconds);
 

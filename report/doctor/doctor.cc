@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "base/text/text.h"
@@ -88,7 +89,7 @@ std::vector<std::string_view> doctor_steps() {
 DoctorAnswer examine(const DeviceNow& now, History* history, std::string_view no_history) {
   DoctorAnswer answer;
   answer.from = answer_from(now);
-  answer.zone = doctor::zone_name();
+  std::tie(answer.zone, answer.utc_offset) = doctor::local_zone();
   answer.notes = std::exchange(answer.from.notes, {});
 
   doctor::Past past(history, kMaxQuestions);
@@ -185,6 +186,7 @@ static void describe(json::Fields& v, DoctorAnswer& answer) {
   describe(v, static_cast<Judgement&>(answer));
   v("conclusion", answer.conclusion);
   v("time_zone", answer.zone);
+  v("utc_offset_seconds", answer.utc_offset);
   v("timeline", answer.timeline);
   v.object("history", [&](json::Fields& w) {
     w.unless_empty("absent", answer.no_history);

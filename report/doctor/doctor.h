@@ -63,7 +63,8 @@ struct DoctorAnswer : Judgement {
   };
 
   AnswerFrom from;
-  std::string zone;  // the time zone in which sentences name times
+  std::string zone;                  // the time zone in which sentences name times
+  std::optional<double> utc_offset;  // its seconds east of UTC now; an older jetmemd has none
 
   // The story behind the verdict, by the history: what fires first, then what happened.
   std::string conclusion;

@@ -12,6 +12,7 @@
 #include "cli/text/doctor_text.h"
 #include "cli/text/judgement_text.h"
 #include "tests/cli/command_run.h"
+#include "tests/time_zone.h"
 
 namespace jetmem {
 namespace {
@@ -158,6 +159,27 @@ TEST(DoctorText, ColoursOnlyWhenAsked) {
   DoctorTextOptions colored;
   colored.style.color = true;
   EXPECT_THAT(doctor_text(answer, colored), HasSubstr("\x1b["));
+}
+
+// The daemon's sentences have its own times, wherever they are read.
+TEST(DoctorText, AllTimesAreInTheZoneOfItsSentences) {
+  const TimeZone here(kBerlin);
+  constexpr double kNoon = 1795143600;  // 2026-11-20 12:00:00 in Tokyo
+  DoctorAnswer answer;
+  answer.level = Verdict::kCritical;
+  answer.reason = "it broke";
+  answer.since_seconds = 3600;
+  answer.from.wall = kNoon;
+  answer.zone = "JST";
+  answer.utc_offset = 9 * 3600;
+  answer.timeline = {{"it begins", kNoon - 7200}, {"it broke at 11:00:00", kNoon - 3600}};
+  const std::string text = doctor_text(answer, {});
+  EXPECT_THAT(text, HasSubstr("since 11:00:00: it broke"));
+  EXPECT_THAT(text, HasSubstr("2026-11-20 10:00:00 it begins"));
+  EXPECT_THAT(text, HasSubstr("2026-11-20 11:00:00 it broke at 11:00:00"));
+  EXPECT_THAT(text, HasSubstr("of 2026-11-20 12:00:00"));
+  EXPECT_THAT(text, HasSubstr("times are JST\n(UTC+09:00)"));
+  EXPECT_THAT(text, Not(HasSubstr("CET")));
 }
 
 TEST(DoctorText, StatusOfEachVerdict) {

@@ -103,6 +103,9 @@ TEST_F(Events, TimesAreShown) {
   EXPECT_EQ(local_time_short(kNow + 5s, kNow), "18:00:05");
   EXPECT_EQ(local_time_short(kNow + 6h, kNow), "2026-11-21 00:00:00");
   EXPECT_EQ(utc_time(kNow + 7ms), "2026-11-20T17:00:00.007Z");
+  EXPECT_EQ(local_time(kNow, -3.5 * 3600), "2026-11-20 13:30:00");
+  EXPECT_EQ(time_zone_text("NST", -3.5 * 3600), "NST (UTC-03:30)");
+  EXPECT_EQ(time_zone_text("UTC", 0), "UTC");
 }
 
 TEST_F(Events, AStormIsFolded) {
