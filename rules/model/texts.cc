@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/model/texts.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -161,11 +162,32 @@ std::string show_value(double value, ValueUnit unit) {
   return grouped(value);
 }
 
+namespace {
+
+// A blank between two labels is there where both are: one of unit and container may be empty.
+bool is_between_labels(const std::vector<TextPart>& parts, std::size_t i) {
+  return parts[i].text == " " && i > 0 && i + 1 < parts.size() &&
+         parts[i - 1].kind == TextPart::Kind::kLabel && parts[i + 1].kind == TextPart::Kind::kLabel;
+}
+
+}  // namespace
+
 std::string fill_text(std::string_view text, double value, ValueUnit unit, const Labels& labels) {
+  const std::vector<TextPart> parts = split_text(text);
+  const auto is_given = [&](std::string_view label) {
+    return std::any_of(labels.begin(), labels.end(), [&](const auto& each) {
+      return each.first == label && !each.second.empty();
+    });
+  };
   std::string out;
-  for (const TextPart& part : split_text(text)) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const TextPart& part = parts[i];
     switch (part.kind) {
       case TextPart::Kind::kPlain:
+        if (is_between_labels(parts, i) &&
+            !(is_given(parts[i - 1].text) && is_given(parts[i + 1].text))) {
+          break;
+        }
         out.append(part.text);
         break;
       case TextPart::Kind::kValue:
@@ -212,10 +234,17 @@ std::string_view prometheus_function(ValueUnit unit) {
 }  // namespace
 
 std::string prometheus_text(std::string_view text, ValueUnit unit) {
+  const std::vector<TextPart> parts = split_text(text);
   std::string out;
-  for (const TextPart& part : split_text(text)) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const TextPart& part = parts[i];
     switch (part.kind) {
       case TextPart::Kind::kPlain:
+        if (is_between_labels(parts, i)) {
+          out.append("{{ if and $labels.").append(parts[i - 1].text);
+          out.append(" $labels.").append(parts[i + 1].text).append(" }} {{ end }}");
+          break;
+        }
         out.append(part.text);
         break;
       case TextPart::Kind::kValue:

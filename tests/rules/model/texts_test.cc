@@ -67,5 +67,18 @@ TEST(RuleTexts, FillValueAndLabels) {
             "{{ $value | humanizePercentage }} of {{ $labels.area }}{{ $labels.gone }}, ");
 }
 
+TEST(RuleTexts, ABlankStandsBetweenLabelsThatAreThere) {
+  constexpr std::string_view kText = "in {{ labels.unit }} {{ labels.container }} now";
+  const auto filled = [&](const Labels& labels) {
+    return fill_text(kText, 1, ValueUnit::kPlain, labels);
+  };
+  EXPECT_EQ(filled({{"unit", "a.service"}, {"container", "9c0f"}}), "in a.service 9c0f now");
+  EXPECT_EQ(filled({{"unit", "a.service"}, {"container", ""}}), "in a.service now");
+  EXPECT_EQ(filled({{"container", "9c0f"}}), "in 9c0f now");
+  EXPECT_EQ(prometheus_text(kText, ValueUnit::kPlain),
+            "in {{ $labels.unit }}{{ if and $labels.unit $labels.container }} {{ end }}"
+            "{{ $labels.container }} now");
+}
+
 }  // namespace
 }  // namespace jetmem
