@@ -140,6 +140,7 @@ class SnapshotPair {
     if (!facts) return tl::unexpected(std::move(facts.error()));
     history_ = std::move(*found);
     facts_ = std::move(*facts);
+    facts_.location = displayed_path(options_, facts_.location);
     return {};
   }
 

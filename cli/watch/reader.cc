@@ -122,8 +122,9 @@ Result<Look> Reader::recorded(Nanoseconds wall) {
   auto opened = history();
   if (!opened) return tl::unexpected(std::move(opened.error()));
   History& history = **opened;
-  const auto facts = history.facts();
+  auto facts = history.facts();
   if (!facts) return tl::unexpected(facts.error());
+  facts->location = displayed_path(options_, facts->location);
   const auto end = end_of(history, kAvailableKey, wall);
   if (!end) return tl::unexpected(end.error());
   Look out;
@@ -162,13 +163,14 @@ Result<Look> Reader::live(bool with_past) {
   if (answers != std::exchange(answers_, answers)) history_.reset();
   Look out;
   out.now = std::move(*now);
-  if (!with_past || !out.now.wall) return out;
+  if (!with_past) return out;
   // Without a recorder the line begins now.
   const auto opened = history();
   if (!opened) return out;
   const auto facts = (*opened)->facts();
   if (!facts) return out;
   out.recorded = Recorded{facts->oldest, facts->newest, facts->raw_step};
+  if (!out.now.wall) return out;
   const Nanoseconds wall = wall_clock(*out.now.wall);
   const auto end = end_of(**opened, kAvailableKey, wall);
   if (!end || end->span != kLive) return out;

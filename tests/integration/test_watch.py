@@ -239,6 +239,29 @@ class Watch(unittest.TestCase):
             shown.wait_for(text)
             self.assertNotIn(b"\x1b[?1049h", shown.sent)
 
+    def test_the_recorder_of_a_bundle(self):
+        maker = os.environ.get("JETMEM_HISTORY_MAKER", "")
+        if not maker:
+            self.skipTest("needs the program that makes a history")
+        root = copy_of_fixture(self, "orin-nano-8gb")
+        (root / "jetmem").mkdir(exist_ok=True)
+        subprocess.run([maker, root / "jetmem/history.db"], check=True)
+        bundle = root.parent / "incident.tar.zst"
+        at_end(self, bundle.unlink)
+        subprocess.run([JETMEM, "--root", root, "capture", "-o", bundle, "--history", "9000h"], check=True,
+                       stdout=subprocess.DEVNULL)
+        shown = self.watch(root=bundle, environment={"TZ": "UTC"})
+        shown.wait_for("one reading of")
+        at = len(shown.sent)
+        shown.press("<")
+        shown.wait_for("NOT LIVE", at)
+        time.sleep(0.5)
+        shown.press("\x0c")
+        shown.wait_for("incident.tar.zst/jetmem/history.db", at)
+        self.assertNotIn(b"/jetmem-bundle-", shown.sent)
+        shown.press("q")
+        self.assertEqual(shown.left(), 0)
+
     def test_a_filter(self):
         shown = self.watch()
         at = len(shown.sent)
