@@ -76,10 +76,13 @@ class Page extends EventTarget {
   }
 
   chooseRange(range, isSameStep = false) {
-    if (range === null || range.name === this.range.name) return;
-    if (isSameStep) for (const [name, value] of Object.entries(placeOf(range))) choose(name, value);
+    if (range === null) return;
+    const isShown = range.name === this.range.name;
+    // Shown without a choice, it is one now.
+    if (isShown && (range.to !== undefined || chosen('range') === range.name)) return;
+    if (isSameStep || isShown) for (const [name, value] of Object.entries(placeOf(range))) choose(name, value);
     else goTo(placeOf(range));
-    this.#become(range);
+    if (!isShown) this.#become(range);
   }
 
   // Shows from one moment to another, in seconds since 1970.
