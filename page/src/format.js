@@ -69,6 +69,15 @@ export function duration(seconds) {
   return `${Math.floor(whole / size)} ${unit}` + (rest > 0 ? ` ${rest} ${next[1]}` : '');
 }
 
+// "about 8 s", "about 40 min", "about 2.5 h": of what is estimated.
+export function about(seconds) {
+  if (!isNumber(seconds)) return '';
+  if (seconds < 120) return `about ${Math.round(seconds)} s`;
+  if (seconds < 5400) return `about ${Math.round(seconds / 60)} min`;
+  const [value, unit] = seconds < 172800 ? [seconds / 3600, 'h'] : [seconds / 86400, 'd'];
+  return `about ${Number(value.toFixed(1))} ${unit}`;
+}
+
 // In the reader's time zone; with the day unless it is today.
 export function moment(seconds, now = Date.now() / 1000) {
   if (!isNumber(seconds)) return '';

@@ -2,9 +2,8 @@
 // A sentence about an event, from a pattern of the catalogue.
 //
 //   {dev}            a field: a number, or a text as one word; in quotation marks as it was printed
-//   {size:bytes} {anon_rss_kb:kib} {order:order}   "2.1 GiB", "order 3: 8 contiguous pages"; of
-//   bytes
-//                    that the program rounded, size_text as printed
+//   {size:bytes} {anon_rss_kb:kib} "2.1 GiB"; of bytes that the program rounded, size_text as printed
+//   {order:order}    "8 contiguous pages, 32 KiB with pages of 4 KiB"
 //   {process}        "python3 (PID 2700)", of the fields comm and pid
 //   {dma_client}     "vic (stream ID 0x34)", of the fields client, sid and cbfrsynra
 //   {access}         "wrote to", "read from", "accessed", by the field rw

@@ -70,10 +70,13 @@ std::string process_in_words(const Event& event) {
 }
 
 std::string order_in_words(std::int64_t order) {
-  if (order == 0) return "order 0: a single page";
-  const std::string name = "order " + std::to_string(order);
-  if (order < 0 || order > 32) return name;
-  return name + ": " + std::to_string(std::int64_t{1} << order) + " contiguous pages";
+  if (order == 0) return "a single page";
+  if (order < 0 || order > 32) return "order " + std::to_string(order);
+  // What is usual: the log does not say how large a page is.
+  const std::string size = order < 8 ? std::to_string(std::int64_t{4} << order) + " KiB"
+                                     : std::to_string(std::int64_t{1} << (order - 8)) + " MiB";
+  return std::to_string(std::int64_t{1} << order) + " contiguous pages, " + size +
+         " with pages of 4 KiB";
 }
 
 }  // namespace jetmem::kernel_log

@@ -33,7 +33,7 @@ void add_number(std::string& out, const Event& event, std::string_view field,
 std::string size_in_words(std::int64_t kib);
 // "python3 (PID 2700)", "python3", "PID 2700" or "a process".
 std::string process_in_words(const Event& event);
-// "order 3: 8 contiguous pages", "order 0: a single page"
+// "8 contiguous pages, 32 KiB with pages of 4 KiB", "a single page"
 std::string order_in_words(std::int64_t order);
 
 }  // namespace jetmem::kernel_log

@@ -3,7 +3,7 @@
 
 import {budget} from '../budget.js';
 import {el} from '../dom.js';
-import {bytes, count, duration, ratio} from '../format.js';
+import {about, bytes, count, ratio} from '../format.js';
 import {figures} from '../stats.js';
 import {memoryPicture, pressurePicture} from '../pictures/index.js';
 import {fill} from '../section.js';
@@ -73,7 +73,7 @@ function draw(status) {
         ? null
         : {
             name: 'Used up in',
-            text: duration(all.exhaustion_seconds),
+            text: about(all.exhaustion_seconds),
             level: 'warning',
             note: 'at this rate',
           },

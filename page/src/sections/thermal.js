@@ -251,7 +251,7 @@ function hertz(value) {
 }
 
 const fixed = (key, unit) => (row) =>
-  typeof row[key] === 'number' ? `${row[key].toFixed(2)} ${unit}` : '';
+  typeof row[key] === 'number' ? `${row[key] < 100 ? row[key].toPrecision(3) : Math.round(row[key])} ${unit}` : '';
 
 const RAILS = [
   {name: 'Rail', head: true, of: (rail) => indexed(rail.rail, rail.index)},

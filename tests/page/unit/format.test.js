@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import {bytes, celsius, count, day, duration, moment, ratio} from '../../../page/src/format.js';
+import {about, bytes, celsius, count, day, duration, marginText, moment, rate, ratio} from '../../../page/src/format.js';
 import {equal, test} from './check.js';
 
 const NONE = [undefined, null, NaN, Infinity, -Infinity, '5', '', true, {}, [1]];
@@ -55,6 +55,19 @@ test('moment: with its day where that is not today', () => {
   const noon = Date.UTC(2026, 10, 22, 12, 0, 0) / 1000;
   equal(moment(noon, noon + 60), '12:00:00');
   equal(moment(noon, noon + 86400), '2026-11-22 12:00:00');
+});
+
+test('about: as little as is known', () => {
+  for (const [value, text] of [[7.9, 'about 8 s'], [2400, 'about 40 min'], [9000, 'about 2.5 h'], [7200, 'about 2 h'],
+    [260000, 'about 3 d']]) equal(about(value), text);
+});
+
+test('rate: in one unit of time by its size', () => {
+  equal([rate(3 * 2 ** 20), rate(-(2 ** 17)), rate(1024), rate(0)], ['3.0 MiB/s', '-7.5 MiB/min', '3.5 MiB/h', '0 B/h']);
+});
+
+test('margin: on which side', () => {
+  equal([marginText('critical', 3.45), marginText('passive', -2)], ['3.5 °C below critical', '2.0 °C above passive']);
 });
 
 test('day', () => equal(day(Date.UTC(2026, 0, 5) / 1000), '2026-01-05'));
