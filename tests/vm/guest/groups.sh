@@ -15,7 +15,7 @@ limited roomy -p MemoryMax=100M $share/tools/memory_hog 20 3600
 within 20 grep -q has /tmp/near && within 20 grep -q has /tmp/roomy || { bad "the services do not run: $(cat /tmp/near /tmp/roomy)"; exit 0; }
 cat $tree/near.service/$used $tree/near.service/$most
 
-of() { metric "jetmem_cgroup_$1{unit=\"$2\",container=\"\"}"; }
+of() { metric "jetmem_cgroup_$1{container=\"\",unit=\"$2\"}"; }
 as_charged() {
   charged=$(cat "$tree/$1.service/$used")
   shown=$(of memory_bytes "$1.service")
@@ -55,7 +55,7 @@ grep -q 'ends.service' /tmp/events && good - "jetmem events names ends.service" 
 
 limited goes-on -p MemoryMax=48M sh -c "sleep 25; $share/tools/memory_hog 100 30; sleep 3600"
 within 90 killed_in goes-on || { bad "nobody was killed at the limit of goes-on.service"; exit 0; }
-counted() { above 'jetmem_cgroup_memory_events_total{unit="goes-on.service",container="",event="oom_kill"}' 0; }
+counted() { above 'jetmem_cgroup_memory_events_total{container="",event="oom_kill",unit="goes-on.service"}' 0; }
 within 130 counted && good "$(minus "$(now)" "$begin")" "goes-on.service: oom_kill is $value on the page" || { bad "the kill in goes-on.service is not counted"; grep goes-on /tmp/page; }
 firing JetmemOomKill && bad "JetmemOomKill fires for a kill in a control group"
 jetmem status; jetmem doctor >/tmp/doctor 2>&1; cat /tmp/doctor

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The package by apt, under the machine's own systemd: where an upgrade follows, an older version of it.
+limit=900
 package=$share/jetmem.deb
 ! grep -q upgrade $share/guest/plan || package=$share/older.deb
 echo "deb [trusted=yes] file:$share/repository ./" >/etc/apt/sources.list

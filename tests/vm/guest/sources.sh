@@ -20,8 +20,8 @@ echo 3 >$lab/corrected; echo 2 >$lab/unlocated; echo 1 >$lab/uncorrected
 equal 'jetmem_edac_errors_total{controller="mc0",error="corrected"}' 5
 equal 'jetmem_edac_errors_total{controller="mc0",error="uncorrected"}' 1
 equal 'jetmem_edac_unlocated_errors_total{controller="mc0",error="corrected"}' 2
-equal 'jetmem_edac_module_errors_total{controller="mc0",module="dimm1",label="DIMM_B",error="corrected"}' 3
-equal 'jetmem_edac_module_errors_total{controller="mc0",module="dimm0",label="DIMM_A",error="uncorrected"}' 1
+equal 'jetmem_edac_module_errors_total{controller="mc0",error="corrected",label="DIMM_B",module="dimm1"}' 3
+equal 'jetmem_edac_module_errors_total{controller="mc0",error="uncorrected",label="DIMM_A",module="dimm0"}' 1
 [ -z "$wrong" ] && good "$(minus "$(now)" "$begin")" "5 corrected errors, 3 of DIMM_B, and 1 uncorrected of DIMM_A are on the page" || { bad "$wrong"; grep '^jetmem_edac' /tmp/page; }
 dmesg | grep EDAC | tail -n 4
 named=$(alert_after "$begin" JetmemMemoryErrorUncorrected 60) && good "$named" "JetmemMemoryErrorUncorrected, by the log" || bad "JetmemMemoryErrorUncorrected does not fire"
@@ -37,10 +37,10 @@ cat /proc/"$(systemctl show -P MainPID render)"/fdinfo/[0-9]* | grep drm-
 wrong=
 equal_soon() { within 90 is "$1" "$2" || wrong="$wrong $1 is ${value:-absent}, not $2;"; }
 # A buffer has its pages as soon as one of them is touched; the shared one has none yet.
-equal_soon 'jetmem_drm_bytes{driver="jetmem-gpu",region="memory",kind="total"}' $((32 << 20))
-equal 'jetmem_drm_bytes{driver="jetmem-gpu",region="memory",kind="resident"}' $((24 << 20))
-equal 'jetmem_drm_bytes{driver="jetmem-gpu",region="memory",kind="shared"}' $((8 << 20))
-equal 'jetmem_drm_process_bytes{driver="jetmem-gpu",region="memory",command="drm_take"}' $((24 << 20))
+equal_soon 'jetmem_drm_bytes{driver="jetmem-gpu",kind="total",region="memory"}' $((32 << 20))
+equal 'jetmem_drm_bytes{driver="jetmem-gpu",kind="resident",region="memory"}' $((24 << 20))
+equal 'jetmem_drm_bytes{driver="jetmem-gpu",kind="shared",region="memory"}' $((8 << 20))
+equal 'jetmem_drm_process_bytes{command="drm_take",driver="jetmem-gpu",region="memory"}' $((24 << 20))
 [ -z "$wrong" ] && good "$(minus "$(now)" "$begin")" "32 MiB requested, 24 of them resident, 8 shared: jetmem_drm_bytes" || { bad "$wrong"; grep '^jetmem_d[rm]' /tmp/page; }
 jetmem top --gpu >/tmp/gpu 2>&1; cat /tmp/gpu
 tr -s ' \n' ' ' </tmp/gpu >/tmp/words
@@ -52,7 +52,7 @@ begin=$(now)
 echo 24576 >$lab/kernel_kb
 grep jetmem_sources /proc/allocinfo
 sum=$(awk '/\[jetmem_sources\]/ {sum += $1} END {print sum}' /proc/allocinfo)
-within 150 is 'jetmem_kernel_allocated_bytes{part="jetmem_sources",module="yes"}' "$sum" && good "$(minus "$(now)" "$begin")" "$sum bytes of jetmem_sources in /proc/allocinfo are on the page" || { bad "jetmem_kernel_allocated_bytes of jetmem_sources is ${value:-absent}, not $sum"; page; grep kernel_allocated /tmp/page; }
+within 150 is 'jetmem_kernel_allocated_bytes{module="yes",part="jetmem_sources"}' "$sum" && good "$(minus "$(now)" "$begin")" "$sum bytes of jetmem_sources in /proc/allocinfo are on the page" || { bad "jetmem_kernel_allocated_bytes of jetmem_sources is ${value:-absent}, not $sum"; page; grep kernel_allocated /tmp/page; }
 jetmem map >/tmp/map 2>&1; sed -n '/ALLOCATED BY/,/^$/p' /tmp/map
 grep -q 'jetmem_sources .*24 MiB' /tmp/map && good - "jetmem map: $(grep 'jetmem_sources' /tmp/map | tr -s ' ')" || bad "jetmem map does not name jetmem_sources"
 echo 0 >$lab/kernel_kb
