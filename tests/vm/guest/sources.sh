@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A memory controller, a GPU's driver and the kernel's allocation profile, by the kernel's own code: jetmem_sources.
-limit=600
+limit=1500
 settings=/etc/jetmem/conf.d/50-sources.yaml
 lab=/sys/module/jetmem_sources/parameters
 mkdir -p /etc/jetmem/conf.d
@@ -31,8 +31,7 @@ grep -q 'mc0: 1 uncorrected memory error .*DIMM_A (mc0): 1 uncorrected.*ECC is o
 
 begin=$(now)
 hog --unit=render -p StandardOutput=file:/tmp/render $share/tools/drm_take jetmem-gpu 24 12 8
-hog --unit=display -p StandardOutput=file:/tmp/display $share/tools/drm_take vgem 4 4 0
-within 20 grep -q has /tmp/render && within 20 grep -q has /tmp/display || { bad "drm_take: $(cat /tmp/render /tmp/display)"; exit 0; }
+within 20 grep -q has /tmp/render || { bad "drm_take: $(cat /tmp/render)"; exit 0; }
 cat /proc/"$(systemctl show -P MainPID render)"/fdinfo/[0-9]* | grep drm-
 wrong=
 equal_soon() { within 90 is "$1" "$2" || wrong="$wrong $1 is ${value:-absent}, not $2;"; }
@@ -44,15 +43,15 @@ equal 'jetmem_drm_process_bytes{command="drm_take",driver="jetmem-gpu",region="m
 [ -z "$wrong" ] && good "$(minus "$(now)" "$begin")" "32 MiB requested, 24 of them resident, 8 shared: jetmem_drm_bytes" || { bad "$wrong"; grep '^jetmem_d[rm]' /tmp/page; }
 jetmem top --gpu >/tmp/gpu 2>&1; cat /tmp/gpu
 tr -s ' \n' ' ' </tmp/gpu >/tmp/words
-grep -q 'jetmem-gpu memory (all) 24 MiB 32 MiB requested, 8 MiB shared drm_take 24 MiB' /tmp/words && grep -q 'Of 1 open file of a GPU or display the driver reports no memory' /tmp/words &&
-  good - "jetmem top --gpu: drm_take has 24 MiB; vgem, which reports nothing, is said" || bad "jetmem top --gpu: $(sed -n '/DRM/,$p' /tmp/gpu)"
-systemctl stop render display
+grep -q 'jetmem-gpu memory (all) 24 MiB 32 MiB requested, 8 MiB shared drm_take 24 MiB' /tmp/words && good - "jetmem top --gpu: drm_take has 24 MiB" || bad "jetmem top --gpu: $(sed -n '/DRM/,$p' /tmp/gpu)"
+systemctl stop render
 
 begin=$(now)
 echo 24576 >$lab/kernel_kb
 grep jetmem_sources /proc/allocinfo
 sum=$(awk '/\[jetmem_sources\]/ {sum += $1} END {print sum}' /proc/allocinfo)
-within 150 is 'jetmem_kernel_allocated_bytes{module="yes",part="jetmem_sources"}' "$sum" && good "$(minus "$(now)" "$begin")" "$sum bytes of jetmem_sources in /proc/allocinfo are on the page" || { bad "jetmem_kernel_allocated_bytes of jetmem_sources is ${value:-absent}, not $sum"; page; grep kernel_allocated /tmp/page; }
+# Some seconds of reading in a slow machine mean ten minutes until the next.
+within 650 is 'jetmem_kernel_allocated_bytes{module="yes",part="jetmem_sources"}' "$sum" && good "$(minus "$(now)" "$begin")" "$sum bytes of jetmem_sources in /proc/allocinfo are on the page" || { bad "jetmem_kernel_allocated_bytes of jetmem_sources is ${value:-absent}, not $sum"; page; grep kernel_allocated /tmp/page; }
 jetmem map >/tmp/map 2>&1; sed -n '/ALLOCATED BY/,/^$/p' /tmp/map
 grep -q 'jetmem_sources .*24 MiB' /tmp/map && good - "jetmem map: $(grep 'jetmem_sources' /tmp/map | tr -s ' ')" || bad "jetmem map does not name jetmem_sources"
 echo 0 >$lab/kernel_kb
