@@ -3,6 +3,8 @@
 it does not get. (Of the probe: test_jetmem_probe.py.)"""
 
 import os
+import pathlib
+import re
 import shutil
 import socket
 import struct
@@ -71,6 +73,27 @@ class TakenOverDaemon(unittest.TestCase):
             flags, files = reader.ask(name)
             self.assertEqual((flags & UNKNOWN, files), (UNKNOWN, {}), name)
         self.assertIn("/proc/uptime", reader.ask(b"boot")[1])
+
+    def test_the_reader_returns_only_listed_files(self):
+        """Of this machine, by every source: what docs/readable-files.md, which is made from recorded ones, lists."""
+        text = (pathlib.Path(__file__).resolve().parents[2] / "docs/readable-files.md").read_text()
+        listed = {title: body.split() for title, body in re.findall(r"^## (\w+)\n\n((?:    .*\n)*)", text, re.M)}
+        self.assertGreater(len(listed), 20)
+        reader, seen = Reader(self), 0
+        self.assertTrue(reader.hello())
+        for source, patterns in listed.items():
+            if source == "kernel_log":  # a descriptor
+                continue
+            # "**" first: it contains "*".
+            wanted = "|".join(re.escape(each).replace(r"\*\*", ".+").replace(r"\*", "[^/]+") for each in patterns)
+            for path, text in reader.ask(source.encode(), deadline=60_000)[1].items():
+                if isinstance(text, int) or not path.startswith("/"):  # an error, or a note
+                    continue
+                seen += 1
+                of_process = re.sub(r"^/proc/(\d+)/task/\d+/(?!wchan|stat$)", r"/proc/\1/", path)
+                of_process = re.sub(r"/(comm) of process$", r"/\1", of_process)
+                self.assertTrue(re.fullmatch(wanted, path) or re.fullmatch(wanted, of_process), f"{source}: {path}")
+        self.assertGreater(seen, 20)
 
     def test_what_is_no_request_ends_it(self):
         for packet in (b"", b"x", b"x" * 47, b"x" * 48, b"x" * 4096,
