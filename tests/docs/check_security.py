@@ -44,7 +44,7 @@ class Tests:
             self.unit |= {f"{suite}.{name}" for suite, name in
                           re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", file.read_text(), re.M)}
         self.python = set()
-        for folder in ("integration", "page"):
+        for folder in ("integration", "page", "fleet"):
             for file in (tests / folder).glob("test_*.py"):
                 self.python |= {f"{file.stem}.{name}" for name in re.findall(r"def (test_\w+)\(", file.read_text())}
         self.fuzzers = {file.stem for file in (tests / "fuzz").glob("fuzz_*.cc")}

@@ -140,6 +140,17 @@ class Certificates(access_testing.Authority):
         """(certificate, key) for a name, with further names such as "IP:127.0.0.1"."""
         return self.sign(self.folder, name, name, ",".join((f"DNS:{name}", *alternatives)), client=name.startswith("device"))
 
+    def revoked(self, *certificates):
+        """The list of those that are no longer to be believed."""
+        settings, revocations = self.folder / "revocation.cnf", self.folder / "revoked.pem"
+        settings.write_text(f"[ca]\ndefault_ca = d\n[d]\ndatabase = {self.folder}/revoked.txt\ndefault_md = sha256\ndefault_crl_days = 1\n")
+        (self.folder / "revoked.txt").touch()
+        authority = ("ca", "-config", settings, "-keyfile", self.folder / "ca.key", "-cert", self.ca)
+        for certificate in certificates:
+            access_testing.openssl(*authority, "-revoke", certificate)
+        access_testing.openssl(*authority, "-gencrl", "-out", revocations)
+        return revocations
+
     def trusting(self):
         return ssl.create_default_context(cafile=str(self.ca))
 
@@ -229,7 +240,7 @@ class Alertmanager(Server):
 class FrontDoor(Server):
     """nginx before the centre: devices with a certificate may push, and nothing else."""
 
-    def __init__(self, test, certificates, prometheus_port, journal_port=9):
+    def __init__(self, test, certificates, prometheus_port, journal_port=9, revoked=None):
         directory, port = jt.temp_directory(test), jt.free_port()
         certificate, key = certificates.issue("centre.example.org", "IP:127.0.0.1")
         self.device_certificate = certificates.issue("device-of-the-test")
@@ -237,7 +248,8 @@ class FrontDoor(Server):
             "listen 9443": f"listen 127.0.0.1:{port}", "/etc/nginx/jetmem/centre.crt": certificate,
             "/etc/nginx/jetmem/centre.key": key, "/etc/nginx/jetmem/ca.pem": certificates.ca,
             "https://127.0.0.1:9090": f"https://127.0.0.1:{prometheus_port}",
-            "http://127.0.0.1:19532": f"http://127.0.0.1:{journal_port}"})
+            "http://127.0.0.1:19532": f"http://127.0.0.1:{journal_port}",
+            **({"# ssl_crl /etc/nginx/jetmem/revoked.pem.": f"\n  ssl_crl {revoked};"} if revoked else {})})
         # What the distribution's nginx.conf says around it.
         folders = "".join(f"{kind}_temp_path {directory}/{kind};\n" for kind in
                           ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))

@@ -67,6 +67,14 @@ class Doors(unittest.TestCase):
         stranger.tls = forged
         self.assertEqual(stranger.request("POST", "/api/v1/write", b"")[0], 400)
 
+    def test_a_revoked_certificate_is_refused(self):
+        stolen = self.certificates.issue("device-stolen")
+        door = fleet.FrontDoor(self, self.certificates, self.centre.port, revoked=self.certificates.revoked(stolen[0])).start()
+        self.assertEqual(remote_write.push(door, [(up("by-another-door"), [(time.time(), 1)])])[0], 204)
+        door.tls = self.certificates.trusting()
+        door.tls.load_cert_chain(*stolen)
+        self.assertEqual(remote_write.push(door, [(up("stolen"), [(time.time(), 1)])])[0], 400)
+
     def test_what_is_late_is_taken(self):
         """While others went on: a device that was away for hours, and one that was for weeks."""
         now = time.time()
@@ -142,6 +150,12 @@ class Reached(unittest.TestCase):
         daemons = [jt.Daemon(self, root=jt.FIXTURES / board) for board in ("nano-4gb", "thor")]
         devices = [Answering(self, certificates, "jetmem-device", lambda daemon=daemon: (
             "text/plain; version=0.0.4", daemon.request("GET", "/metrics")[2]), "of all devices") for daemon in daemons]
+        # A compromised one, whose page is not stored.
+        flood = "".join(f'jetmem_memory_available_ratio{{l="{n}"}} 1\n' for n in range(10_001)).encode()
+        devices.append(Answering(self, certificates, "jetmem-device", lambda: ("text/plain; version=0.0.4", flood), "of all devices"))
+        # Another, which speaks for the first.
+        claim = b'jetmem_memory_available_ratio{instance="line0-camera1",job="jetmem"} 4711\n'
+        devices.append(Answering(self, certificates, "jetmem-device", lambda: ("text/plain; version=0.0.4", claim), "of all devices"))
         listed = [fleet.replaced((fleet.FLEET / "centre/devices.json").read_text(), {
             "192.0.2.17:10743": f"127.0.0.1:{device.port}", "192.0.2.18:10743": f"127.0.0.1:{device.port}",
             "line3": f"line{number}"}) for number, device in enumerate(devices)]
@@ -153,6 +167,8 @@ class Reached(unittest.TestCase):
         folder = centre.directory / "devices"
         folder.mkdir()
         (folder / "hall-2.json").write_text(listed[0])
+        for number in (2, 3):
+            (folder / f"compromised-{number}.json").write_text(listed[number])
         (centre.directory / "devices.password").write_text("of all devices")
         reach = fleet.replaced((fleet.FLEET / "centre/reach.yml").read_text().split("scrape_configs:\n")[1], {
             "/etc/prometheus/jetmem/devices/": f"{folder}/",
@@ -166,8 +182,11 @@ class Reached(unittest.TestCase):
 
         def asked():
             return {labels["instance"]: (labels["site"], value) for labels, value in centre.query('up{job="jetmem"}')}
-        wanted = {"line0-camera1": ("hall-2", 1), "line1-camera1": ("hall-2", 1)}
-        jt.wait_for("both are asked", lambda: asked() == wanted, 60)
+        wanted = {"line0-camera1": ("hall-2", 1), "line1-camera1": ("hall-2", 1), "line2-camera1": ("hall-2", 0),
+                  "line3-camera1": ("hall-2", 1)}
+        jt.wait_for("all are asked", lambda: asked() == wanted, 60)
+        self.assertEqual(centre.query('jetmem_memory_available_ratio{instance="line2-camera1"}'), [])
+        self.assertEqual([labels["instance"] for labels, _ in centre.query("jetmem_memory_available_ratio == 4711")], ["line3-camera1"])
         (version, _), = {(labels["version"], value) for labels, value in centre.query("jetmem_build_info")}
         self.assertTrue(version)
 
