@@ -4,6 +4,8 @@ agent keeps over its own restart while the centre is down. Also VictoriaMetrics 
 """
 
 import base64
+import contextlib
+import http.client
 import json
 import ssl
 import time
@@ -66,6 +68,20 @@ class Doors(unittest.TestCase):
         forged.load_cert_chain(*other.issue("device-of-the-test"))
         stranger.tls = forged
         self.assertEqual(stranger.request("POST", "/api/v1/write", b"")[0], 400)
+
+    def test_what_a_device_can_make_the_centre_unpack_is_bounded(self):
+        self.assertEqual(self.door.request("POST", "/api/v1/write", bytes(11 << 20))[0], 413)
+        with contextlib.ExitStack() as held:
+            for _ in range(4):  # each with a body that does not come
+                connection = held.enter_context(contextlib.closing(http.client.HTTPSConnection(
+                    "127.0.0.1", self.door.port, timeout=jt.PATIENCE, context=self.door.tls)))
+                connection.putrequest("POST", "/api/v1/write")
+                connection.putheader("Content-Length", "1000")
+                connection.endheaders()
+            sample = [(up("one-more"), [(time.time(), 1)])]
+            # With 5xx, which an agent tries again.
+            jt.wait_for("one more is refused", lambda: remote_write.push(self.door, sample)[0] == 503)
+        jt.wait_for("and taken when there is room", lambda: remote_write.push(self.door, sample)[0] == 204)
 
     def test_a_revoked_certificate_is_refused(self):
         stolen = self.certificates.issue("device-stolen")
