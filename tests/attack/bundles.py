@@ -12,14 +12,12 @@ import resource
 import shutil
 import sqlite3
 import subprocess
-import sys
 import tarfile
 import tempfile
 import time
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "fixtures"))
-import fixtures  # noqa: E402
-import target as attacked  # noqa: E402
+import target as attacked
+from borrowed import fixtures
 
 COMMANDS = (("metrics",), ("doctor",), ("events",), ("top",), ("cma",), ("sources",), ("boots",), ("history",), ("status", "--json"))
 ENDS_WITHIN = 30.0
@@ -123,7 +121,8 @@ class Maker:
         return members
 
 
-def _look(programs, file, command, folder, report):
+def look(programs, file, command, folder, report, attack="bundles"):
+    """What is wrong with how a command ends that reads this; None: nothing."""
     def limits():
         attacked.die_with_parent()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -144,7 +143,7 @@ def _look(programs, file, command, folder, report):
         process.kill()
         process.wait()
         return "is not done within 30 s"
-    report.count("bundles", "read" if process.returncode in (0, 1, 2, 3) else "refused")
+    report.count(attack, "read" if process.returncode in (0, 1, 2, 3) else "refused")
     errors = process.stderr.read()
     process.stderr.close()
     if process.returncode < 0:
@@ -170,7 +169,7 @@ def run(programs, report, rng, until, state):
             kind, data = maker.make(rng)
             file = directory / "bundle"
             file.write_bytes(data)
-            wrong = _look(programs, file, rng.choice(COMMANDS), folder, report)
+            wrong = look(programs, file, rng.choice(COMMANDS), folder, report)
             if wrong:
                 report.violation("bundles", f"one ({kind}) {wrong}")
             left = {each.name for each in folder.iterdir()}

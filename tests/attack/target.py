@@ -66,10 +66,11 @@ class Programs:
         self.reader = self.build / "collectors/jetmem-reader"
         self.probe = self.build / "probes/program/jetmem-probe"
         self.shift_clock = self.build / "tests/integration/shift_clock.so"
+        self.history_maker = self.build / "tests/integration/make_history"
         self.ways = {"reader": self.reader, "probe": self.probe}
 
     def missing(self):
-        return [str(path) for path in (self.jetmemd, self.jetmem, self.reader, self.probe) if not path.exists()]
+        return [str(path) for path in (self.jetmemd, self.jetmem, self.reader, self.probe, self.history_maker) if not path.exists()]
 
 
 def free_port():
