@@ -2,6 +2,7 @@
 """What somebody plants where a command of another user writes (-o): nothing behind it changes, and nobody but that user
 gets what is written."""
 
+import itertools
 import os
 import shutil
 import socket
@@ -85,21 +86,24 @@ def state_of(path):
     return path.read_text(), status.st_mode, status.st_uid, status.st_gid
 
 
-def attack(programs, report, rng, tree, folder):
+def ways():
+    """(command, what is planted, whether as the part), each."""
+    kinds = PLANTED | (IF_ROOT if os.geteuid() == 0 else {})
+    return [*itertools.product(sorted(COMMANDS), kinds, (False, True)), *((command, "swapped", False) for command in sorted(COMMANDS))]
+
+
+def attack(programs, report, way, tree, folder):
     victim = folder / "victim"
     victim.write_text(PRECIOUS)
     before = state_of(victim)
-    command, out = rng.choice(sorted(COMMANDS)), folder / "out.tar"
-    kinds = PLANTED | (IF_ROOT if os.geteuid() == 0 else {})
-    kind = rng.choice([*sorted(kinds), "swapped"])
-    is_part = kind != "swapped" and rng.randrange(3) == 0
+    (command, kind, is_part), out = way, folder / "out.tar"
     at = out.with_name(f"{out.name}.part") if is_part else out
     over, swapper, reader = threading.Event(), None, None
     if kind == "swapped":
         swapper = threading.Thread(target=swapped, args=(at, victim, over), daemon=True)
         swapper.start()
     else:
-        kinds[kind](at, victim)
+        (PLANTED | IF_ROOT)[kind](at, victim)
     if kind == "FIFO":
         reader = Reader(at)
     what = f"{command}, {kind}{' as its part' if is_part else ''}"
@@ -134,7 +138,7 @@ def attack(programs, report, rng, tree, folder):
         report.violation("outputs", f"{what}: a part was left behind")
 
 
-def run(programs, report, rng, until):
+def run(programs, report, until, each):
     with tempfile.TemporaryDirectory(prefix="jetmem-attack-") as directory:
         directory = pathlib.Path(directory)
         tree = directory / "tree"
@@ -144,5 +148,5 @@ def run(programs, report, rng, until):
         while time.monotonic() < until:
             folder = directory / "shared"
             folder.mkdir()
-            attack(programs, report, rng, tree, folder)
+            attack(programs, report, next(each), tree, folder)
             shutil.rmtree(folder)

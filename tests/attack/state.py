@@ -149,13 +149,14 @@ def own_objects(file):
             database.close()
 
 
-def schemas(programs, report, rng, until, veteran, make_target):
+def schemas(programs, report, rng, until, veteran, make_target, kinds):
+    """`kinds`: an iterator over those of FOREIGN, as places of bits()."""
     with tempfile.TemporaryDirectory(prefix="jetmem-attack-") as directory, make_target() as target:
         directory = pathlib.Path(directory)
         (directory / "tmp").mkdir()
         state = State(programs, veteran, directory)
         while time.monotonic() < until and target.alive():
-            kind = rng.choice(sorted(FOREIGN))
+            kind = next(kinds)
             statements, may_stay = FOREIGN[kind]
             history = changed(state.history, directory / "changed.db", statements)
             if not restarted(target, lambda: state.put(target.directory, {"state/history.db": history})):
