@@ -125,20 +125,42 @@ std::optional<std::uint64_t> CmaMap::Area::unknown_pages() const {
   return *pages - std::min(*pages, known_pages());
 }
 
-std::uint64_t CmaMap::Area::largest_free_run(const std::vector<bool>& without) const {
+std::uint64_t cma_request_in(std::uint64_t begin, std::uint64_t end) {
+  constexpr unsigned kMaxOrder = 8;  // CONFIG_CMA_ALIGNMENT, which nobody is known to change
+  std::uint64_t largest = 0;
+  for (unsigned order = 0; order <= kMaxOrder; ++order) {
+    const std::uint64_t align = std::uint64_t{1} << order;
+    const std::uint64_t first = (begin + align - 1) & ~(align - 1);
+    if (first >= end) break;
+    largest = std::max(largest, order < kMaxOrder ? std::min(end - first, align) : end - first);
+  }
+  return largest;
+}
+
+static std::uint64_t largest_in(const CmaMap::Area& area, const std::vector<bool>& without,
+                                std::uint64_t (*measure)(std::uint64_t begin, std::uint64_t end)) {
   std::uint64_t largest = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  for (const CmaPiece& piece : pieces) {
+  for (const CmaPiece& piece : area.pieces) {
     const bool is_left_out =
         piece.state == State::kTaken && piece.owner < without.size() && without[piece.owner];
     const bool is_free = piece.state == State::kFree || is_left_out;
     if (!is_free) continue;
     if (piece.pfn != end) begin = piece.pfn;
     end = piece.end();
-    largest = std::max(largest, end - begin);
+    largest = std::max(largest, measure(begin, end));
   }
   return largest;
+}
+
+std::uint64_t CmaMap::Area::largest_free_run(const std::vector<bool>& without) const {
+  return largest_in(*this, without,
+                    [](std::uint64_t begin, std::uint64_t end) { return end - begin; });
+}
+
+std::uint64_t CmaMap::Area::largest_request() const {
+  return largest_in(*this, {}, cma_request_in);
 }
 
 void CmaMapper::forget(CmaMap& map) {

@@ -63,6 +63,10 @@ struct CmaOwner {
   bool operator==(const CmaOwner&) const = default;
 };
 
+// In pages: the largest request that free pages from `begin` up to `end` meet. Drivers and DMA
+// heaps align a request to its size, rounded up to a power of 2, up to CONFIG_CMA_ALIGNMENT.
+std::uint64_t cma_request_in(std::uint64_t begin, std::uint64_t end);
+
 struct CmaMap {
   static constexpr std::size_t kMaxAllocations = 4096;
 
@@ -81,6 +85,8 @@ struct CmaMap {
     bool is_whole() const { return unknown_pages() == 0U; }
     // Of free pages, as though those of some owners were free too (`without`, by owner).
     std::uint64_t largest_free_run(const std::vector<bool>& without = {}) const;
+    // In pages: the largest request that a free run meets (cma_request_in).
+    std::uint64_t largest_request() const;
 
     bool operator==(const Area&) const = default;
   };

@@ -34,6 +34,7 @@ class AreaOwners {
     if (unknown) out_.unknown_bytes = bytes(*unknown);
     if (unknown != 0U) return;
     out_.map_largest_run_bytes = bytes(from_.largest_free_run());
+    out_.largest_request_bytes = bytes(from_.largest_request());
     for (std::size_t i = 0; i < out_.owners.size(); ++i) {
       std::vector<bool> without(map_.owners.size());
       for (std::size_t o = 0; o < index_.size(); ++o) without[o] = index_[o] == i;

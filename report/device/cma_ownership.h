@@ -59,6 +59,7 @@ struct CmaOwnership {
   std::optional<double> before_bytes;   // allocated before jetmem looked, by whom is not known
   std::optional<double> unknown_bytes;  // free or not: not known; no key: nor how much that is
   std::optional<double> map_largest_run_bytes;  // absent where a part is unknown
+  std::optional<double> largest_request_bytes;  // the same, of what alignment leaves of the runs
   // The area from its beginning to its end; what lies between is free, or unknown where the area's
   // place is.
   std::vector<Block> blocks;

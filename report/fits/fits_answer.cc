@@ -13,30 +13,54 @@
 namespace jetmem {
 namespace {
 
-// The buddy allocator's largest block with 4 KiB pages, 4 MiB; no driver asks it for more.
-constexpr double kLargestBlock = 4 << 20;
-// Compaction usually succeeds where so many times a block are available.
-constexpr double kEasilyCompacted = 16;
+constexpr double kPage = 4096;
+// The buddy allocator's largest block, 4 MiB; no driver asks it for more.
+constexpr double kLargestBlock = 1024 * kPage;
+// vm.watermark_boost_factor and vm.lowmem_reserve_ratio, as the kernel sets them.
+constexpr double kBoost = 1.5;
+constexpr double kLowmemReserveRatio = 256;
 
 std::optional<double> less(std::optional<double> bytes, double taken) {
   if (bytes) bytes = std::max(*bytes - taken, 0.0);
   return bytes;
 }
 
-// What drivers have not taken of CMA areas: their free pages, and movable ones that only borrow
-// them, are of no use to a request for pages that cannot move.
+// What of MemAvailable lies in CMA areas, at most: free pages there, and page cache that drivers'
+// buffers would displace, are of no use to a request for pages that cannot move.
 double of_cma(const SampleSet& samples) {
   const double free = samples.meminfo("CmaFree").value_or(0);
   const auto areas = samples.sum("jetmem_cma_area_bytes");
   const auto used = samples.sum("jetmem_cma_used_bytes");
-  return areas && used ? std::max(free, *areas - *used) : free;
+  if (!areas || !used) return free;
+  const auto active = samples.meminfo("Active_file");
+  const auto inactive = samples.meminfo("Inactive_file");
+  const double borrowed = active && inactive ? free + *active + *inactive : *areas;
+  return std::max(free, std::min(borrowed, *areas - *used));
 }
 
-// Pages that cannot move: the kernel gives up cache for them by itself.
+double watermarks(const SampleSet& samples, std::string_view watermark) {
+  double sum = 0;
+  for (const Sample& mark : samples.family("jetmem_zone_watermark_bytes")) {
+    if (mark.label("watermark") == watermark) sum += mark.value;
+  }
+  return sum;
+}
+
+// Pages that cannot move: the kernel gives up cache for them by itself. While they displace movable
+// pages it raises its reserve, by kBoost of the high watermarks at most.
 void unmovable(const DeviceNow& now, FitsAnswer& out) {
-  out.room_bytes = less(now.samples.meminfo("MemAvailable"), of_cma(now.samples));
-  out.now_bytes = out.room_bytes;
+  const auto available = now.samples.meminfo("MemAvailable");
+  const double high = watermarks(now.samples, "high");
+  out.now_bytes = less(available, of_cma(now.samples) + kBoost * high);
   explain(out.absent, "now_bytes", out.now_bytes, now.absence_reason("meminfo"));
+  // MemAvailable leaves out as much as the kernel may yet grant.
+  out.room_bytes = less(available, now.samples.meminfo("CmaFree").value_or(0) - high);
+  if (!out.now_bytes || out.bytes <= *out.now_bytes || out.bytes > *out.room_bytes) return;
+  out.fit = Fit::kAfterMakingRoom;
+  out.is_guess = true;
+  out.why = doctor::bytes(*out.now_bytes) + " are certain; up to " +
+            doctor::bytes(*out.room_bytes) +
+            " depend on how much page cache is in CMA areas and on the kernel's reserve";
 }
 
 // A card has memory of its own; nothing else makes room there.
@@ -52,15 +76,13 @@ bool on_card(const DeviceNow& now, FitsAnswer& out) {
 void device(const DeviceNow& now, FitsAnswer& out) {
   const SampleSet& samples = now.samples;
   if (on_card(now, out)) return;
-  unmovable(now, out);
+  out.room_bytes = less(samples.meminfo("MemAvailable"), of_cma(samples));
   if (const auto nvmap = samples.value("jetmem_gpu_available_bytes"); nvmap && out.room_bytes) {
     out.room_bytes = std::min(*nvmap, *out.room_bytes);
   }
-  double kept = samples.meminfo("CmaFree").value_or(0);
-  for (const Sample& mark : samples.family("jetmem_zone_watermark_bytes")) {
-    if (mark.label("watermark") == "low") kept += mark.value;
-  }
-  out.now_bytes = less(samples.meminfo("MemFree"), kept);
+  out.now_bytes = less(samples.meminfo("MemFree"),
+                       samples.meminfo("CmaFree").value_or(0) + watermarks(samples, "low"));
+  explain(out.absent, "now_bytes", out.now_bytes, now.absence_reason("meminfo"));
   const auto infos = samples.family("jetmem_device_info");
   const std::string l4t = infos.empty() ? std::string() : printable(infos[0].label("l4t"), 40);
   if (doctor::nvmap_limit(l4t) == doctor::NvmapLimit::kRefuses) {
@@ -68,27 +90,43 @@ void device(const DeviceNow& now, FitsAnswer& out) {
   }
 }
 
+// Where a run begins only jetmem's map knows; else the kernel's alignment may cost the most.
+std::optional<double> largest_request(const CmaAnswer::Area& area) {
+  if (area.largest_request_bytes || !area.largest_run_bytes) return area.largest_request_bytes;
+  const auto pages = static_cast<std::uint64_t>(*area.largest_run_bytes / kPage);
+  return kPage * static_cast<double>(cma_request_in(1, 1 + pages));
+}
+
 void cma(const DeviceNow& now, FitsAnswer& out) {
   const CmaAnswer areas = cma_answer(now);
   double largest_area = 0;
+  double largest_run = 0;
   bool is_known = !areas.areas.empty();
   for (const CmaAnswer::Area& area : areas.areas) {
     const auto left = less(area.bytes, area.used_bytes.value_or(0));
     largest_area = std::max(largest_area, left.value_or(0));
     is_known = is_known && left;
-    if (!area.largest_run_bytes) {
+    const auto request = largest_request(area);
+    if (!request) {
       explain(out.absent, "now_bytes", std::nullopt,
               absence_reason(area.absent, "largest_run_bytes"));
       continue;
     }
-    if (out.now_bytes && *out.now_bytes >= *area.largest_run_bytes) continue;
-    out.now_bytes = area.largest_run_bytes;
+    if (!area.largest_request_bytes) largest_run = std::max(largest_run, *area.largest_run_bytes);
+    if (out.now_bytes && *out.now_bytes >= *request) continue;
+    out.now_bytes = request;
     out.where = "area " + area.name;
   }
   if (areas.has_cma == false) {
     out.now_bytes = 0;
     out.fit = Fit::kNo;
     out.why = "there is no CMA area here";
+  }
+  if (out.now_bytes && out.bytes > *out.now_bytes && out.bytes <= largest_run) {
+    out.why = "the largest free run is " + doctor::bytes(largest_run) +
+              ", and where it begins decides whether an aligned request fits: " +
+              now.absence_reason("cma_map", "its map is incomplete");
+    return;
   }
   out.room_bytes = out.now_bytes;
   if (out.now_bytes) return;
@@ -102,16 +140,21 @@ void cma(const DeviceNow& now, FitsAnswer& out) {
 
 void contiguous(const DeviceNow& now, FitsAnswer& out) {
   const FragmentationAnswer zones = fragmentation_answer(now);
-  for (const FragmentationAnswer::Zone& zone : zones.zones) {
-    if (zone.zone == "Movable" || zone.zone == "Device") continue;
-    auto block = zone.largest_bytes_outside_cma;
-    // The kernel keeps a zone's reserve from such requests.
-    while (block && zone.above_min_bytes && *block > std::max(*zone.above_min_bytes, 0.0)) {
-      block = *block >= 8192 ? *block / 2 : 0;
-    }
-    if (!block || (out.now_bytes && *out.now_bytes > *block)) continue;
+  std::string node;
+  double above = 0;  // managed bytes of the node's zones above
+  for (auto zone = zones.zones.rbegin(); zone != zones.zones.rend(); ++zone) {
+    if (zone->zone == "Movable" || zone->zone == "Device") continue;
+    if (zone->node != node) above = 0;
+    node = zone->node;
+    auto block = zone->largest_bytes_outside_cma;
+    // The kernel keeps a zone's reserve from such requests, and more of it the more memory could
+    // serve them in zones above.
+    const auto usable = less(zone->above_min_bytes, above / kLowmemReserveRatio);
+    while (block && usable && *block > *usable) block = *block >= 2 * kPage ? *block / 2 : 0;
+    above += zone->managed_bytes.value_or(0);
+    if (!block || (out.now_bytes && *out.now_bytes >= *block)) continue;
     out.now_bytes = block;
-    out.where = "zone " + zone.zone;
+    out.where = "zone " + zone->zone;
   }
   explain(out.absent, "now_bytes", out.now_bytes, absence_reason(zones.absent, "best_order"));
   explain(out.absent, "room_bytes", std::nullopt,
@@ -122,15 +165,13 @@ void contiguous(const DeviceNow& now, FitsAnswer& out) {
     out.fit = Fit::kNo;
     out.why = "the kernel has no block of more than " + doctor::bytes(kLargestBlock) +
               " outside of CMA areas";
-  } else if (available && *available > kEasilyCompacted * out.bytes) {
+  } else if (available && *available >= out.bytes) {
     out.fit = Fit::kAfterMakingRoom;
     out.is_guess = true;
-    out.why =
-        "no free block is that large, but enough memory is free for compaction to make one, "
-        "usually";
+    out.why = "no free block is that large, but compaction may make one";
   } else if (available) {
     out.fit = Fit::kNo;
-    out.why = "no free block is that large, and too little memory is free to make one";
+    out.why = "less memory is available";
   }
 }
 
@@ -156,7 +197,7 @@ void judge(FitsAnswer& out) {
 }
 
 void look_ahead(const DeviceNow& now, FitsAnswer& out) {
-  const auto left = out.room_bytes;
+  const auto left = out.kind == MemoryKind::kDevice ? out.room_bytes : out.now_bytes;
   const auto growth = now.samples.value("jetmem_trend_bytes_per_second", {{"of", "MemAvailable"}});
   const bool shrinks = out.kind != MemoryKind::kCma && out.kind != MemoryKind::kContiguous &&
                        growth && *growth < 0 && out.where.empty();

@@ -19,7 +19,7 @@ namespace jetmem {
 
 enum class MemoryKind : std::uint8_t {
   kDevice,  // of the GPU: the card's own, or the machine's, of which CUDA reports what is unused
-  kPinned,  // pages that cannot move, each by itself: cudaHostAlloc, mlock, drivers
+  kPinned,  // pages that cannot move, each by itself: cudaHostAlloc, drivers
   kDmabuf,  // of the system's DMA heap: such pages too
   kCma,     // one contiguous piece of a CMA area
   kContiguous,  // one contiguous block from the buddy allocator, for a driver

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <random>
 
 #include "tests/collectors/cma/cma_kernel.h"
@@ -302,6 +304,23 @@ TEST_P(CmaMapTruth, WithoutPlaces) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, CmaMapTruth,
                          testing::Values(CmaFormat::k510, CmaFormat::k61, CmaFormat::k612));
+
+TEST(CmaRequest, IsAlignedToItsSizeUpToAMebibyte) {
+  const auto fits = [](std::uint64_t pages, std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t align = std::min<std::uint64_t>(std::bit_ceil(pages), 256);
+    return (begin + align - 1) / align * align + pages <= end;
+  };
+  for (std::uint64_t begin = 0; begin < 300; begin += 7) {
+    for (std::uint64_t end = begin; end < 800; end += 11) {
+      std::uint64_t most = 0;
+      for (std::uint64_t pages = 1; pages <= end - begin; ++pages) {
+        if (fits(pages, begin, end)) most = pages;
+      }
+      ASSERT_EQ(cma_request_in(begin, end), most) << begin << ' ' << end;
+    }
+  }
+  EXPECT_EQ(cma_request_in(0x10001, 0x10401), 0x301U);
+}
 
 }  // namespace
 }  // namespace jetmem
