@@ -120,9 +120,9 @@ std::string allocations_text(const MapAnswer& answer, const ScreenStyle& style) 
   }
   return out + table.text(style, 2) +
          paragraph(style,
-                   "mm/memory.c is programs' memory, mm/filemap.c page cache. Counted since "
-                   "allocation profiling was switched on; what was allocated before is not "
-                   "in it.");
+                   "mm/memory.c is programs' memory, mm/filemap.c and mm/readahead.c page cache. "
+                   "Counted since allocation profiling was switched on; what was allocated before "
+                   "is not in it.");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr std::array kAllocinfoMetrics{
     gauge("jetmem_kernel_allocated_bytes",
           "Memory that a kernel module, or what is built in below a source folder, has allocated "
           "(allocation profiling): the 20 largest. mm/memory.c is programs' memory, mm/filemap.c "
-          "page cache. One that grows for hours is a leak of that driver.",
+          "and mm/readahead.c page cache. One that grows for hours is a leak of that driver.",
           {"part", "module"}, Allocinfo::kMaxShown),
     gauge("jetmem_kernel_allocated_total_bytes",
           "All memory in the kernel's allocation profile, programs' and page cache included."),

@@ -53,7 +53,7 @@ sum=$(awk '/\[jetmem_sources\]/ {sum += $1} END {print sum}' /proc/allocinfo)
 # Some seconds of reading in a slow machine mean ten minutes until the next.
 within 650 is 'jetmem_kernel_allocated_bytes{module="yes",part="jetmem_sources"}' "$sum" && good "$(minus "$(now)" "$begin")" "$sum bytes of jetmem_sources in /proc/allocinfo are on the page" || { bad "jetmem_kernel_allocated_bytes of jetmem_sources is ${value:-absent}, not $sum"; page; grep kernel_allocated /tmp/page; }
 jetmem map >/tmp/map 2>&1; sed -n '/ALLOCATED BY/,/^$/p' /tmp/map
-grep -q 'jetmem_sources .*24 MiB' /tmp/map && good - "jetmem map: $(grep 'jetmem_sources' /tmp/map | tr -s ' ')" || bad "jetmem map does not name jetmem_sources"
+grep -q '\[jetmem_sources\]  *24 MiB' /tmp/map && good - "jetmem map: $(grep 'jetmem_sources' /tmp/map | tr -s ' ')" || bad "jetmem map does not name jetmem_sources"
 echo 0 >$lab/kernel_kb
 jetmem status
 rm $settings
