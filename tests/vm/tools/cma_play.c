@@ -21,7 +21,7 @@
 
 #include <linux/dma-heap.h>
 
-enum { kCameras = 5, kMostBuffers = 256, kMostEnded = 16 };
+enum { kCameras = 5, kMostBuffers = 256, kMostEnded = 8 };
 
 struct camera {
   int number, channel;
@@ -97,13 +97,13 @@ static int step(void) {
   struct camera *camera = &now[rand() % kCameras];
   const int what = rand() % 1000;
   struct order order = {.what = 'a', .number = (uint64_t)(1 + rand() % (rand() % 3 ? 300 : 2500)) << 12};
-  if (what >= 990) {
+  if (what >= 997) {
     kill(camera->pid, SIGKILL);
     wait_for(camera, camera->pid);
     start(camera);
     return 0;
   }
-  if (what >= 980) {
+  if (what >= 994) {
     if (ended_count == kMostEnded) end_of_heirs();
     struct camera left = *camera;
     pid_t heir;
