@@ -248,7 +248,7 @@ Result<std::unique_ptr<History>> open_device_history(const Target& requested, st
   auto file = open_history_file(requested);
   if (file && is_silent && silent != nullptr) {
     *silent = silent_daemon_note(reply.error().message,
-                                 "its file, which lacks what it has not written yet");
+                                 "its file; the newest values and events are missing");
   }
   if (file) return file;
   return fail(file.error().code, file.error().message + "; jetmemd: " + reply.error().message);

@@ -193,7 +193,7 @@ std::string past_plot_text(const PastShown& shown, const HistoryStyle& style) {
     out = plot_text(plot, draw) + "\n" + table.text(static_cast<int>(style.width)) + "\n";
   }
   if (several_boots && table.rows() > 0) {
-    out += wrapped("CHANGE is that since the last restart.", 0);
+    out += wrapped("CHANGE covers the time since the last restart.", 0);
   }
   for (const std::string& key : empty) out += wrapped(key + ": no points in this period", 0);
   for (const std::string& text : placeless) out += wrapped(text, 0);

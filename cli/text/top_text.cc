@@ -146,8 +146,7 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
   std::string head = "PROCESSES, by name, unit and container; sorted by ";
   head += top_sort_name(answer.sort);
   if (answer.groups_unsorted > 0) {
-    head += "; of " + counted(answer.groups_unsorted, "group") +
-            " it is unknown: these are last, by total";
+    head += "; unknown for " + counted(answer.groups_unsorted, "group") + ", listed last by total";
   }
   std::string out = paragraph(style, head, 0);
   if (answer.groups.empty()) {

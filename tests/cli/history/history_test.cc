@@ -310,7 +310,7 @@ TEST_F(Past, GapsAndRestartsStay) {
   history_.add(kFree, kNow - 20min, std::vector<double>(120, 100.0 * (1 << 20)), false, 2);
   const std::string shown = text(kFree);
   EXPECT_THAT(shown, HasSubstr("R  2026-11-20 17:40:00  first sample after a restart"));
-  EXPECT_THAT(shown, HasSubstr("CHANGE is that since the last restart."));
+  EXPECT_THAT(shown, HasSubstr("CHANGE covers the time since the last restart."));
   // The line: ten minutes, thirty of nothing but the mark, twenty.
   const std::size_t line = shown.find("***");
   const std::string row = shown.substr(line, shown.find('\n', line) - line);
