@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the ratings in docs/privileges.md, and its table of the rights that are left, with systemd-analyze.
+"""Compares the ratings in docs/privileges.md, and its table of the rights that remain, with systemd-analyze.
 
 check_exposure.py [ROOT]
 

@@ -122,9 +122,9 @@ TEST(ReadableFiles, TheDocumentListsThem) {
   std::string out =
       "# Files that jetmem-reader returns\n"
       "\n"
-      "For administrators and security reviewers. After reading you know every file whose content "
-      "a compromised jetmemd can ask\n"
-      "of jetmem-reader: it asks for a source by name, and never names a file. Made by a test "
+      "For administrators and security reviewers. After reading you know which files a compromised "
+      "jetmemd can read through\n"
+      "jetmem-reader: it asks for a source by name, and never names a file. Made by a test "
       "(`scripts/update-golden`).\n"
       "\n"
       "`*` stands for any run of characters of one name, `**` for folders within folders; "
