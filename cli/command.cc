@@ -326,7 +326,9 @@ void CommandProgram::settle() {
   };
   for (const CommandContext::OptionRule& rule : context_.option_rules) {
     if (std::find(given.begin(), given.end(), rule.command) == given.end()) continue;
-    if (!is_given(rule.option) || is_given(rule.other) != rule.excludes) continue;
+    // Another command may have an option of that name.
+    if (rule.command->get_option(rule.option)->count() == 0) continue;
+    if (is_given(rule.other) != rule.excludes) continue;
     if (rule.excludes) throw CLI::ExcludesError(rule.option, rule.other);
     throw CLI::RequiresError(rule.option, rule.other);
   }

@@ -34,7 +34,7 @@ NOT_YET = r"trend_|jetmem_program_|certificate_expiry"
 # What a reader fills in.
 BLANKS = {"SOURCE": "cma", "KIND": "host", "PID": "1", "UNIT": "a.service", "STEP": "cma", "NAME": "linux,cma"}
 # They change the machine.
-ACT = re.compile(r"\b(tee|reboot|compact|restart|kill|set-property)\b")
+ACT = re.compile(r"\b(tee|reboot|compact|make-room|restart|kill|set-property)\b")
 
 WRAPPER = """#!/bin/bash
 {run}

@@ -15,7 +15,7 @@ PLAN = SOURCE / "docs/examples/plans/four-cameras.yaml"
 USAGE, DATA, NO_INPUT, UNAVAILABLE, IO = 64, 65, 66, 69, 74
 UNKNOWN = 3
 # Their answer is a verdict on the device: where it cannot be asked it is unknown.
-VERDICTS = {"status", "doctor", "alerts", "plan"}
+VERDICTS = {"status", "doctor", "alerts", "plan", "fits"}
 # Nobody listens there.
 NOWHERE = "127.0.0.1:1"
 
@@ -28,6 +28,8 @@ NEEDS = {
     "messages test": [str(pathlib.Path(__file__).parents[2] / "docs/examples/50-grabber.yaml"), "/dev/null"],
     "mark": ["--list"],
     "history": ["--list"],
+    "fits": ["1GiB"],
+    "make-room": ["1GiB", "--dry-run"],
     "capture": ["-o", "-"],
     "ack": ["oom", "why", "--state-dir", "/dev/null"],
     "decode tegrastats": ["/dev/null"],
@@ -35,7 +37,7 @@ NEEDS = {
 }
 # They work on this machine, or on files that are named.
 WITHOUT_ROOT = {"rules check", "rules list", "rules export", "rules catalog", "messages list", "messages explain",
-                "messages check", "config check", "config show", "compact", "hash-password", "ack"}
+                "messages check", "config check", "config show", "compact", "make-room", "hash-password", "ack"}
 # Without a terminal it ends before anything else.
 TERMINAL = {"watch"}
 

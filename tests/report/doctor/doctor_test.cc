@@ -591,7 +591,7 @@ TEST(Doctor, CacheThatCudaDoesNotSeeIsNoted) {
   const DoctorAnswer answer = examine(now, nullptr, "");
   EXPECT_EQ(answer.step("gpu_memory")->verdict, Verdict::kOk);
   EXPECT_THAT(all_of(*answer.step("gpu_memory")), HasSubstr("300 MiB"));
-  EXPECT_THAT(all_of(*answer.step("gpu_memory")), HasSubstr("drop_caches"));
+  EXPECT_THAT(all_of(*answer.step("gpu_memory")), HasSubstr("make-room"));
 }
 
 // The area and who asked for DMA memory tell of the same request within a second.
