@@ -160,7 +160,8 @@ void contiguous(const DeviceNow& now, FitsAnswer& out) {
   explain(out.absent, "room_bytes", std::nullopt,
           "what compaction brings is not known before it ran");
   if (!out.now_bytes || *out.now_bytes >= out.bytes) return;
-  const auto available = less(now.samples.meminfo("MemAvailable"), of_cma(now.samples));
+  const auto available =
+      less(now.samples.meminfo("MemAvailable"), now.samples.meminfo("CmaFree").value_or(0));
   if (out.bytes > kLargestBlock) {
     out.fit = Fit::kNo;
     out.why = "the kernel has no block of more than " + doctor::bytes(kLargestBlock) +
