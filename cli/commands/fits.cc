@@ -75,10 +75,9 @@ void print(const FitsAnswer& answer, const Target& target) {
   std::string out = wrapped(verdict(answer), 0);
   for (const std::string& note : answer.notes) out += wrapped(note, 2);
   if (answer.fit == Fit::kAfterMakingRoom && target.root.empty() && target.daemon.empty()) {
-    out +=
-        wrapped("sudo jetmem make-room " + format_size(static_cast<std::uint64_t>(answer.bytes)) +
-                    " --kind " + kind_of(answer),
-                2);
+    // Whole, to be pasted.
+    out += "  sudo jetmem make-room " + format_size(static_cast<std::uint64_t>(answer.bytes)) +
+           " --kind " + kind_of(answer) + "\n";
   }
   put(out);
 }
@@ -177,29 +176,40 @@ Result<RoomMade> RoomMaker::make(const RoomRequest& request) const {
   };
   if (auto looked = look(out.before); !looked) return tl::unexpected(looked.error());
   out.after = out.before;
-  // A card has no page cache, and drivers' pages in a CMA area stay where they are; the cache in it
-  // moves by itself.
-  const bool can_help = out.before.fit == Fit::kAfterMakingRoom || out.before.fit == Fit::kUnknown;
-  if (!can_help) return out;
+  if (out.before.fit != Fit::kAfterMakingRoom) return out;
   const auto step = [&](std::string what, auto act) -> Result<void> {
     if (out.after.fit == Fit::kNow) return {};
+    if (!request.dry_run) {
+      if (auto acted = act(); !acted) {
+        std::string before;
+        for (const std::string& each : out.done) before += "; done before that: " + each;
+        acted.error().message += before;
+        return acted;
+      }
+    }
     out.done.push_back(std::move(what));
     if (request.dry_run) return {};
-    if (auto acted = act(); !acted) return acted;
     return look(out.after);
   };
-  auto done =
-      step("write what is not on disk yet, and drop the page cache (" + drop_caches + ")", [&] {
-        ::sync();
-        return write_one(drop_caches);
-      });
-  if (done) {
-    done = step("compact memory (" + compact.trigger + ")", [&]() -> Result<void> {
+  const auto drop = [&] {
+    return step("write what is not on disk yet, and drop the page cache (" + drop_caches + ")",
+                [&] {
+                  ::sync();
+                  return write_one(drop_caches);
+                });
+  };
+  const auto squeeze = [&] {
+    return step("compact memory (" + compact.trigger + ")", [&]() -> Result<void> {
       const auto compacted = compact_memory(compact, clock);
       if (!compacted) return tl::unexpected(compacted.error());
       return {};
     });
-  }
+  };
+  // Compaction makes blocks, not free memory, and without free memory it makes none.
+  const bool needs_block = request.kind == MemoryKind::kContiguous;
+  Result<void> done = needs_block ? squeeze() : drop();
+  if (done && needs_block) done = drop();
+  if (done && needs_block) done = squeeze();
   const Nanoseconds end = clock.mono() + request.wait;
   if (done && request.dry_run && request.wait.count() > 0) {
     out.done.push_back("wait at most " + format_duration(request.wait));
@@ -233,10 +243,9 @@ void add_make_room_command(const Command& program) {
   command.flag("--dry-run", options.dry_run, "Only say what would be done");
   command.without_root();
   command.footer(
-      "Does nothing if it fits already. Else it writes back and drops the page cache, compacts "
-      "memory if "
-      "that was not enough, and waits for as long as --wait says. What was cached is read from "
-      "disk "
+      "Does nothing unless that would help. Then it writes back and drops the page cache; for "
+      "--kind contiguous it compacts memory before and behind that. It waits for as long as --wait "
+      "says. What was cached is read from disk "
       "again, and cameras may drop frames meanwhile. Before a service starts:\n"
       "    ExecStartPre=+/usr/bin/jetmem make-room 12GiB --wait 30s");
   command.exit_status(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes room for one request: has the kernel write back and drop its page cache, then compact, and
-// waits. Nothing is done that the request does not need.
+// Makes room for one request: has the kernel write back and drop its page cache, or for a
+// contiguous block compact, and waits. Nothing is done that does not help this request.
 #pragma once
 
 #include <chrono>

@@ -8,18 +8,22 @@ namespace {
 
 constexpr std::array kMetrics{
     counter("jetmem_fits_predictions_total",
-            "Probes, by what jetmem fits would have answered just before (predicted: now, "
-            "after_making_room, no, unknown) and by what happened: allocated, or refused for lack "
-            "of memory. now with refused is a wrong yes, no with allocated a wrong no.",
+            "Probes, by what jetmem fits would have answered just before without the map of CMA "
+            "(predicted: now, after_making_room, no, unknown) and by what happened: allocated, or "
+            "refused for lack of memory. now with refused is a wrong yes, no with allocated a "
+            "wrong no.",
             {"predicted", "happened"}, 8),
 };
 
-// A DMA heap other than the system's takes from a CMA area. Nothing: none that jetmem fits knows.
+// Nothing: none that jetmem fits knows, or of another GPU than the first. Heaps of CMA areas have
+// the names that the kernel (default_cma_region, reserved) or a device tree (linux,cma) gives them.
 std::optional<MemoryKind> kind_of(const ProbeRun::Probe& probe) {
-  if (probe.kind == "device") return MemoryKind::kDevice;
-  if (probe.kind == "pinned") return MemoryKind::kPinned;
+  if (probe.kind == "device" && probe.target.empty()) return MemoryKind::kDevice;
+  if (probe.kind == "pinned" && probe.target.empty()) return MemoryKind::kPinned;
   if (probe.kind != "dmabuf") return std::nullopt;
-  return probe.target.starts_with("system") ? MemoryKind::kDmabuf : MemoryKind::kCma;
+  if (probe.target.starts_with("system")) return MemoryKind::kDmabuf;
+  const bool is_cma = probe.target.find("cma") != std::string::npos || probe.target == "reserved";
+  return is_cma ? std::optional(MemoryKind::kCma) : std::nullopt;
 }
 
 }  // namespace

@@ -93,4 +93,4 @@ LIVE_ONLY = ("JetmemRestartedOften", "JetmemClockStepped", "JetmemHistoryNotWrit
 # The board that is played has no EDAC controller and no control groups, and its tasks are not in the tree. That these
 # fire is in tests/rules/shipped.
 OTHER_BOARDS = ("JetmemMemoryErrorsCounted", "JetmemMemoryErrorsCountedUncorrected", "JetmemCgroupNearLimit",
-                "JetmemCgroupOomKillCounted", "JetmemTaskStuck")
+                "JetmemCgroupOomKill", "JetmemCgroupOomKillCounted", "JetmemTaskStuck")

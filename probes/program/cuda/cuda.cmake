@@ -7,7 +7,7 @@ set(jetmem_kernels_ptx_file ${CMAKE_CURRENT_LIST_DIR}/kernels.ptx)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${jetmem_kernels_ptx_file})
 file(READ ${jetmem_kernels_ptx_file} jetmem_kernels_ptx)
 
-# And, where CUDA's toolkit is, machine code for the GPUs of Orin, IGX and GH200, Thor, and GB10, as far as
+# And, where CUDA's toolkit is, machine code for the GPUs of Orin, GH200, Thor and GB10, as far as
 # the toolkit knows them: nothing is compiled on these.
 set(jetmem_kernels_fatbin "")
 if(NOT CMAKE_VERSION VERSION_LESS 3.17)

@@ -18,9 +18,12 @@ bool prefetch(Recorder& recorder, driver::Address memory, std::uint64_t bytes, b
     recorder.call(kCall, true, "no such function");
     return false;
   }
-  // The probe's GPU is device 0.
-  const driver::Result answer =
-      cuda().cuMemPrefetchAsync(memory, bytes, to_gpu ? 0 : driver::kCpu, gpu_stream());
+  driver::Device where = driver::kCpu;
+  driver::Result answer = driver::kSuccess;
+  if (to_gpu) answer = cuda().cuCtxGetDevice(&where);
+  if (answer == driver::kSuccess) {
+    answer = cuda().cuMemPrefetchAsync(memory, bytes, where, gpu_stream());
+  }
   recorder.call(kCall, true, cuda().name_of(answer));
   return answer == driver::kSuccess;
 }

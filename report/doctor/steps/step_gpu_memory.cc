@@ -30,7 +30,7 @@ void note_hidden(const DeviceView& view, Step& step) {
   if (*facts.free < kHidden * *facts.available) {
     note(step, "CUDA sees " + bytes(*facts.free) + " of the " + bytes(*facts.available) +
                    " available: the page cache holds the rest. If a program reports that memory is "
-                   "full: sudo jetmem make-room 4GiB (as much as it asks for) before it "
+                   "full: sudo jetmem make-room 1GiB (as much as it asks for) before it "
                    "starts (runbook gpu-free-hidden).");
   }
   if (facts.bytes_in_2m_blocks && *facts.bytes_in_2m_blocks < kHidden * *facts.free) {

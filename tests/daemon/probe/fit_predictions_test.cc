@@ -21,7 +21,9 @@ ProbeRun::Probe probe(const char* kind, ProbeState state, const char* error = ""
 TEST(FitPredictions, AreHeldAgainstWhatHappened) {
   DeviceNow now;
   const std::vector<std::pair<std::string, double>> series{
-      {"jetmem_meminfo_MemAvailable_bytes", 1 << 30}, {"jetmem_meminfo_MemFree_bytes", 1 << 20}};
+      {"jetmem_meminfo_MemAvailable_bytes", 1 << 30},
+      {"jetmem_meminfo_MemFree_bytes", 1 << 20},
+      {"jetmem_gpu_free_hidden_ratio", 0.5}};
   now.samples = SampleSet::of(series);
   FitPredictions predictions;
   predictions.predict(now, 64 << 20);
@@ -34,6 +36,8 @@ TEST(FitPredictions, AreHeldAgainstWhatHappened) {
   predictions.happened(probe("pinned", ProbeState::kFailed, "CUDA_ERROR_NO_DEVICE"));
   predictions.happened(probe("pinned", ProbeState::kSkipped));
   predictions.happened(probe("managed", ProbeState::kOk));
+  predictions.happened(probe("dmabuf", ProbeState::kOk, "", "udmabuf"));
+  predictions.happened(probe("device", ProbeState::kOk, "", "gpu1"));
   SampleTable table;
   SampleWriter out(table, table.add_section("self"), std::chrono::seconds(1));
   predictions.write(out);

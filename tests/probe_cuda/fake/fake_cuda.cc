@@ -397,7 +397,7 @@ int cuCtxSetCurrent(void* context) {
   return state.current ? 0 : 201;
 }
 int cuCtxGetDevice(int* device) {
-  *device = 0;
+  *device = state.device;
   return answer(0);
 }
 int cuCtxSynchronize() { return synchronize(); }
@@ -592,7 +592,7 @@ int cuStreamAttachMemAsync(void* stream, std::uint64_t address, std::size_t byte
 }
 int cuMemPrefetchAsync(std::uint64_t address, std::size_t bytes, int device, void*) {
   if (!is_card(state.device) || is("noprefetch")) return answer(101);
-  if (device != 0 && device != -1) return answer(101);
+  if (device != state.device && device != -1) return answer(101);
   if (is("onewayprefetch") && device == -1) return answer(801);
   return answer(holder(pointer(address), bytes) == nullptr ? kInvalidValue : 0);
 }

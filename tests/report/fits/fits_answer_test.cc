@@ -24,6 +24,7 @@ class FitsAnswerTest : public testing::Test {
     set("jetmem_zone_watermark_bytes{node=\"0\",zone=\"DMA\",watermark=\"low\"}", 20 * kMiB);
     set("jetmem_zone_watermark_bytes{node=\"0\",zone=\"DMA\",watermark=\"min\"}", 16 * kMiB);
     set("jetmem_zone_watermark_bytes{node=\"0\",zone=\"DMA\",watermark=\"high\"}", 24 * kMiB);
+    set("jetmem_gpu_free_hidden_ratio", 0.8);
     set("jetmem_cma_area_bytes{area=\"reserved\"}", 256 * kMiB);
     set("jetmem_cma_used_bytes{area=\"reserved\"}", 64 * kMiB);
     set("jetmem_cma_largest_free_run_bytes{area=\"reserved\"}", 96 * kMiB);
@@ -110,6 +111,40 @@ TEST_F(FitsAnswerTest, AnUnknownRunIsUnknown) {
   }
 }
 
+TEST_F(FitsAnswerTest, AnotherAreaMayHaveWhatOneLacks) {
+  set("jetmem_cma_area_bytes{area=\"other\"}", 512 * kMiB);
+  set("jetmem_cma_used_bytes{area=\"other\"}", 0);
+  EXPECT_EQ(ask(MemoryKind::kCma, 90 * kMiB).fit, Fit::kNow);
+  EXPECT_EQ(ask(MemoryKind::kCma, 200 * kMiB).fit, Fit::kUnknown);
+  EXPECT_EQ(ask(MemoryKind::kCma, 600 * kMiB).fit, Fit::kNo);
+}
+
+TEST_F(FitsAnswerTest, WhatBorrowsAnAreaMustHaveSomewhereToGo) {
+  set("jetmem_meminfo_MemAvailable_bytes", 0);
+  std::erase_if(series, [](const auto& each) {
+    return each.first == "jetmem_meminfo_MemAvailable_bytes" && each.second > 0;
+  });
+  std::erase_if(series,
+                [](const auto& each) { return each.first == "jetmem_meminfo_CmaFree_bytes"; });
+  set("jetmem_meminfo_CmaFree_bytes", 10 * kMiB);
+  EXPECT_EQ(ask(MemoryKind::kCma, 8 * kMiB).fit, Fit::kNow);
+  EXPECT_EQ(ask(MemoryKind::kCma, 64 * kMiB).fit, Fit::kUnknown);
+}
+
+TEST_F(FitsAnswerTest, WithoutAGpuHereNothingIsSaidOfOne) {
+  std::erase_if(series,
+                [](const auto& each) { return each.first == "jetmem_gpu_free_hidden_ratio"; });
+  const FitsAnswer answer = ask(MemoryKind::kDevice, kMiB);
+  EXPECT_EQ(answer.fit, Fit::kUnknown);
+  EXPECT_FALSE(answer.why.empty());
+}
+
+TEST_F(FitsAnswerTest, LessKnownIsNotMoreCertain) {
+  const auto known = ask(MemoryKind::kPinned, kGiB).now_bytes;
+  std::erase_if(series, [](const auto& each) { return each.first.starts_with("jetmem_cma_"); });
+  EXPECT_LE(ask(MemoryKind::kPinned, kGiB).now_bytes, known);
+}
+
 TEST_F(FitsAnswerTest, ABlockOfTheBuddyAllocator) {
   const auto zone = [&](const char* order, double blocks, double bytes) {
     const std::string labels = "{node=\"0\",zone=\"DMA\",order=\"" + std::string(order) + "\"}";
@@ -118,6 +153,8 @@ TEST_F(FitsAnswerTest, ABlockOfTheBuddyAllocator) {
   };
   zone("0", 100, 100 * 4096);
   zone("8", 4, 4 * kMiB);
+  zone("9", 0, 0);
+  zone("10", 0, 0);
   set("jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"DMA\"}", 8);
   EXPECT_EQ(ask(MemoryKind::kContiguous, kMiB).fit, Fit::kNow);
   const FitsAnswer larger = ask(MemoryKind::kContiguous, 2 * kMiB);
