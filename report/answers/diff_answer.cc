@@ -144,9 +144,8 @@ class Comparing {
     if (!known) return {};
     for (const std::string_view name : known->sources) {
       // Of earlier moments the history knows this much.
-      const SampleSet::Match of_source{{"source", std::string(name)}};
       if (there.sources.empty() &&
-          there.samples.value("jetmem_source_failing", of_source).value_or(0) > 0) {
+          there.samples.value("jetmem_source_failing", {{"source", name}}).value_or(0) > 0) {
         return "source " + std::string(name) + " failed";
       }
       const SourceNow* source = there.source(name);
