@@ -129,7 +129,8 @@ void cma(const DeviceNow& now, FitsAnswer& out) {
     if (!request) {
       const auto left = less(area.bytes, area.used_bytes.value_or(0));
       unknown = std::max(unknown, left.value_or(std::numeric_limits<double>::infinity()));
-      why_unknown = absence_reason(area.absent, "largest_run_bytes");
+      why_unknown = "the largest free run of area " + area.name +
+                    " is not known: " + absence_reason(area.absent, "largest_run_bytes");
       continue;
     }
     if (!area.largest_request_bytes) largest_run = std::max(largest_run, *area.largest_run_bytes);
@@ -142,7 +143,6 @@ void cma(const DeviceNow& now, FitsAnswer& out) {
     out.fit = Fit::kNo;
     out.why = "there is no CMA area here";
   }
-  if (areas.areas.empty() && !areas.has_cma.value_or(true)) unknown = 0;
   // What borrows the area must have somewhere to go.
   const auto elsewhere = less(now.samples.meminfo("MemAvailable"), of_cma(now.samples));
   const double most = elsewhere ? *elsewhere + now.samples.meminfo("CmaFree").value_or(0)
