@@ -7,14 +7,15 @@
 # jetmem_compile_alone() names them.
 option(JETMEM_UNITY "Compile the files of a folder as one: for first builds" OFF)
 
-# jetmem_unity(TARGET): for a target of this folder; its sources have absolute paths.
+# jetmem_unity(TARGET): for a target of this folder.
 function(jetmem_unity target)
   if(NOT JETMEM_UNITY)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
-    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE path)
+    cmake_path(GET path PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE group)
     string(REPLACE "/" "_" group "${group}")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
