@@ -138,6 +138,7 @@ void RecorderPast::set_error(const Error& error) {
 }
 
 void RecorderPast::count_unread() {
+  if (!is_counting_) return;
   {
     const std::lock_guard lock(unread_mutex_);
     unread_reason_ = problem_;
@@ -374,6 +375,15 @@ Result<EventsPast> RecorderPast::events(const EventsQuery& requested) {
     out.more = true;
   }
   return out;
+}
+
+Nanoseconds RecorderPast::now(Nanoseconds wall, Nanoseconds boot) {
+  // The question that follows counts what cannot be read.
+  is_counting_ = false;
+  HistoryStore* file = store();
+  const Placed as = placed(file);
+  is_counting_ = true;
+  return as.boot == 0 ? wall : boot + as.offset;
 }
 
 Result<HistoryFacts> RecorderPast::facts() {

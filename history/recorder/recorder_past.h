@@ -37,6 +37,7 @@ class RecorderPast final : public History {
                                                          Nanoseconds timeout) override;
   Result<EventsPast> events(const EventsQuery& requested) override;
   Result<HistoryFacts> facts() override;
+  Nanoseconds now(Nanoseconds wall, Nanoseconds boot) override;
 
   // Queries that could not read the file, and the reason of the last one.
   std::uint64_t unread() const { return unread_.load(std::memory_order_relaxed); }
@@ -73,6 +74,7 @@ class RecorderPast final : public History {
   std::string problem_;
   Errc error_code_ = Errc::kUnavailable;
   bool is_missing_ = false;
+  bool is_counting_ = true;
   std::atomic<std::uint64_t> unread_{0};
   mutable std::mutex unread_mutex_;  // never held for longer than a copy takes
   std::string unread_reason_;

@@ -153,14 +153,16 @@ void Api::check_past() {
   past_pause_ = kPastRest;
 
   EventsQuery requested;
-  // A clock that was never set says nothing of a day ago.
-  if (clock_.wall() >= kFirstPlausibleTime) requested.from = clock_.wall() - kDay;
   requested.most = DeviceNow::kMaxEvents;
   const bool query_boot = boot_query_ < Nanoseconds(0) ||
                           now - boot_query_ >= (now_.boot == 0 ? kNoBootRest : kBootRest);
   QueryWorker::Reply reply = query_worker_.ask(
       "now", nullptr,
-      [history = inputs_.history, requested, query_boot, boot_id = inputs_.boot_id](Nanoseconds&) {
+      [history = inputs_.history, wall = clock_.wall(), boot = clock_.boot(), requested, query_boot,
+       boot_id = inputs_.boot_id](Nanoseconds&) mutable {
+        const Nanoseconds begin = history->now(wall, boot) - kDay;
+        // A clock that was never set says nothing of a day ago.
+        if (begin >= kFirstPlausibleTime) requested.from = begin;
         return std::any(past_now(*history, requested, query_boot, boot_id));
       },
       kTimeout);
@@ -273,6 +275,18 @@ ApiAnswer Api::view(const Endpoint& endpoint) {
   auto text = endpoint.view(*this);
   if (!text) return api_error(503, text.error().message);
   return keep(body, api_text(std::move(*text)), clock_.mono() - begin);
+}
+
+ApiAnswer Api::from_history(
+    const std::string& key,
+    std::function<ApiAnswer(History& history, Nanoseconds now, const AnswerFrom& from)> make) {
+  return on_query_worker(
+      key, [&history = *inputs_.history, wall = clock_.wall(), boot = clock_.boot(), from = from(),
+            make = std::move(make)]() mutable {
+        const Nanoseconds now = history.now(wall, boot);
+        from.wall = plausible(now);
+        return make(history, now, from);
+      });
 }
 
 ApiAnswer Api::no_history() const {

@@ -104,6 +104,10 @@ class Api {
   // of the same key share one answer. `for_all`: it is the same for all clients.
   ApiAnswer on_query_worker(const std::string& key, std::function<ApiAnswer()> make,
                             bool for_all = false);
+  // The same, from the history and its own clock: `now`, and in `from`.
+  ApiAnswer from_history(
+      const std::string& key,
+      std::function<ApiAnswer(History& history, Nanoseconds now, const AnswerFrom& from)> make);
   // How long the last answer of it took there.
   Nanoseconds query_duration() const { return query_duration_; }
   // Nothing where `body` is too old to be used again. It is made again when what it is made of

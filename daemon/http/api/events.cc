@@ -29,13 +29,27 @@ Result<std::vector<std::string>> kinds_of(std::string_view text) {
   return out;
 }
 
-Result<EventsQuery> events_query(const Parameters& parameters, Nanoseconds now) {
-  EventsQuery out;
-  JETMEM_ASSIGN(out.from, parameters.moment("from", now));
-  JETMEM_ASSIGN(out.to, parameters.moment("to", now));
+struct Requested {
+  EventsQuery events;
+  std::optional<Moment> from;
+  std::optional<Moment> to;
+
+  Result<void> settle(Nanoseconds now) {
+    if (from) events.from = from->at(now);
+    if (to) events.to = to->at(now);
+    if (from && to && *events.from > *events.to) return fail(Errc::kInvalid, "from is after to");
+    return {};
+  }
+};
+
+Result<Requested> events_query(const Parameters& parameters, Nanoseconds now) {
+  Requested requested;
+  EventsQuery& out = requested.events;
+  JETMEM_ASSIGN(requested.from, parameters.moment("from"));
+  JETMEM_ASSIGN(requested.to, parameters.moment("to"));
+  JETMEM_TRY(requested.settle(now));
   JETMEM_ASSIGN(out.before, parameters.number("before"));
   JETMEM_ASSIGN(out.most, parameters.count("limit", kDefault, kMost));
-  if (out.from && out.to && *out.from > *out.to) return fail(Errc::kInvalid, "from is after to");
   if (const std::string_view* const what = parameters.find("category")) {
     out.what = event_what_named(*what);
     if (!out.what) return fail(Errc::kInvalid, "category is none of kernel, alert, daemon, mark");
@@ -43,22 +57,24 @@ Result<EventsQuery> events_query(const Parameters& parameters, Nanoseconds now) 
   if (const std::string_view* const kind = parameters.find("kind")) {
     JETMEM_ASSIGN(out.kinds, kinds_of(*kind));
   }
-  return out;
+  return requested;
+}
+
+ApiAnswer wrong_events(const Error& error) {
+  return api_error(400, error.message, "/api/v1/events?from=-86400&category=kernel&limit=50");
 }
 
 }  // namespace
 
 ApiAnswer api_events(Api& api, const Parameters& parameters) {
   const auto requested = events_query(parameters, api.wall());
-  if (!requested) {
-    return api_error(400, requested.error().message,
-                     "/api/v1/events?from=-86400&category=kernel&limit=50");
-  }
+  if (!requested) return wrong_events(requested.error());
   if (api.history() == nullptr) return api.no_history();
-  return api.on_query_worker(
+  return api.from_history(
       "events " + parameters.text(),
-      [&history = *api.history(), requested = *requested, from = api.from()]() mutable {
-        const auto past = history.events(requested);
+      [requested = *requested](History& history, Nanoseconds now, AnswerFrom from) mutable {
+        if (auto good = requested.settle(now); !good) return wrong_events(good.error());
+        const auto past = history.events(requested.events);
         if (!past) return api_error(503, past.error().message);
         if (!past->problem.empty()) from.notes.push_back(past->problem);
         return api_text(events_json(from, *past));

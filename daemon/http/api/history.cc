@@ -131,27 +131,34 @@ ApiAnswer list(Api& api, const Parameters& parameters) {
   if (const std::string_view* const after = parameters.find("after")) {
     requested.after = std::string(*after);
   }
-  return api.on_query_worker("history " + parameters.text(),
-                             [&history = *api.history(), requested, from = api.from()] {
-                               return list_of(history, requested, from);
-                             });
+  return api.from_history("history " + parameters.text(),
+                          [requested](History& history, Nanoseconds, const AnswerFrom& from) {
+                            return list_of(history, requested, from);
+                          });
 }
 
 // When, how fine and how many; what of is the caller's to say.
 struct PointsQuery {
   SeriesQuery series;
   Nanoseconds step{0};
+  std::optional<Moment> from;
+  std::optional<Moment> to;
+
+  Result<void> settle(Nanoseconds now) {
+    // What was recorded before the clock was set back is not hidden.
+    series.to = to ? to->at(now) : now + std::chrono::hours(24);
+    series.from = from ? from->at(now) : (to ? series.to : now) - kDefaultPast;
+    if (series.from > series.to) return fail(Errc::kInvalid, "from is after to");
+    return {};
+  }
 };
 
 Result<PointsQuery> points_query(const Parameters& parameters, Nanoseconds now) {
   PointsQuery requested;
   SeriesQuery& out = requested.series;
-  JETMEM_ASSIGN(const auto to, parameters.moment("to", now));
-  JETMEM_ASSIGN(const auto from, parameters.moment("from", now));
-  // What was recorded before the clock was set back is not hidden.
-  out.to = to.value_or(now + std::chrono::hours(24));
-  out.from = from.value_or(to.value_or(now) - kDefaultPast);
-  if (out.from > out.to) return fail(Errc::kInvalid, "from is after to");
+  JETMEM_ASSIGN(requested.to, parameters.moment("to"));
+  JETMEM_ASSIGN(requested.from, parameters.moment("from"));
+  JETMEM_TRY(requested.settle(now));
   JETMEM_ASSIGN(const auto step, parameters.duration("step"));
   requested.step = step.value_or(Nanoseconds(0));
   if (requested.step > kLongestStep) return fail(Errc::kInvalid, "step is more than a week");
@@ -187,10 +194,13 @@ ApiAnswer points(Api& api, const Parameters& parameters) {
   // Its labels may stand in any order.
   std::sort(name->labels.begin(), name->labels.end());
   requested->series.key = name->key();
-  return api.on_query_worker(
-      "history " + parameters.text(),
-      [&history = *api.history(), requested = *requested, has_metric = api.has_metric(name->family),
-       from = api.from()] { return points_of(history, requested, has_metric, from); });
+  return api.from_history("history " + parameters.text(),
+                          [requested = *requested, has_metric = api.has_metric(name->family)](
+                              History& history, Nanoseconds now, const AnswerFrom& from) mutable {
+                            if (auto good = requested.settle(now); !good)
+                              return wrong(good.error());
+                            return points_of(history, requested, has_metric, from);
+                          });
 }
 
 bool has_labels(const std::string& key, const SeriesName& needed) {
@@ -246,30 +256,34 @@ ApiAnswer metric(Api& api, const Parameters& parameters) {
   if (!requested) return wrong(requested.error());
   // Who draws what any device may have asks for what this one lacks too: that is no error.
   const bool has_metric = api.has_metric(name->family) || Selection().wants(name->family);
-  return api.on_query_worker(
-      "history " + parameters.text(),
-      [&history = *api.history(), name = *name, requested = *requested, has_metric,
-       from = api.from()] { return metric_of(history, name, requested, has_metric, from); });
+  return api.from_history("history " + parameters.text(),
+                          [name = *name, requested = *requested, has_metric](
+                              History& history, Nanoseconds now, const AnswerFrom& from) mutable {
+                            if (auto good = requested.settle(now); !good)
+                              return wrong(good.error());
+                            return metric_of(history, name, requested, has_metric, from);
+                          });
 }
 
 ApiAnswer moment(Api& api, const Parameters& parameters) {
   HistoryMoment out;
-  const auto at = parameters.moment("at", api.wall());
+  const auto at = parameters.moment("at");
   if (!at) return wrong(at.error());
   const auto timeout = parameters.duration("lookback");
   if (!timeout) return wrong(timeout.error());
-  out.wall = **at;
   out.timeout = timeout->value_or(kDefaultTimeout);
   if (out.timeout > kMaxTimeout) {
     return api_error(400, "patience is more than a day", kFix);
   }
-  return api.on_query_worker("history " + parameters.text(),
-                             [&history = *api.history(), out, from = api.from()]() mutable {
-                               auto samples = history.at(out.wall, out.timeout);
-                               if (!samples) return api_error(503, samples.error().message);
-                               out.samples = std::move(*samples);
-                               return api_text(history_moment_json(from, out));
-                             });
+  return api.from_history(
+      "history " + parameters.text(),
+      [at = **at, out](History& history, Nanoseconds now, const AnswerFrom& from) mutable {
+        out.wall = at.at(now);
+        auto samples = history.at(out.wall, out.timeout);
+        if (!samples) return api_error(503, samples.error().message);
+        out.samples = std::move(*samples);
+        return api_text(history_moment_json(from, out));
+      });
 }
 
 }  // namespace

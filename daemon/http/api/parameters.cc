@@ -96,16 +96,15 @@ Result<std::optional<std::int64_t>> Parameters::number(std::string_view name) co
   return value;
 }
 
-Result<std::optional<Nanoseconds>> Parameters::moment(std::string_view name,
-                                                      Nanoseconds now) const {
+Result<std::optional<Moment>> Parameters::moment(std::string_view name) const {
   const std::string_view* const text = find(name);
-  if (text == nullptr) return std::optional<Nanoseconds>();
+  if (text == nullptr) return std::optional<Moment>();
   const auto value = parse_seconds(*text);
   if (!value) {
     return wrong(name, *text,
                  "not a time: seconds since 1970, or with a minus before now, without exponent");
   }
-  return text->front() == '-' ? now + *value : *value;
+  return Moment{*value, text->front() == '-'};
 }
 
 Result<std::optional<Nanoseconds>> Parameters::duration(std::string_view name) const {

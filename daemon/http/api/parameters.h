@@ -20,6 +20,13 @@ struct Parameter {
   std::string_view value;
 };
 
+struct Moment {
+  Nanoseconds time{0};
+  bool is_relative = false;  // `time` is before now
+
+  Nanoseconds at(Nanoseconds now) const { return is_relative ? now + time : time; }
+};
+
 class Parameters {
  public:
   static constexpr std::size_t kMost = 16;
@@ -38,8 +45,8 @@ class Parameters {
   // Errors: not a whole number between 1 and `most`.
   Result<std::size_t> count(std::string_view name, std::size_t otherwise, std::size_t most) const;
   Result<std::optional<std::int64_t>> number(std::string_view name) const;
-  // Seconds since 1970, or of a negative one: before `now`.
-  Result<std::optional<Nanoseconds>> moment(std::string_view name, Nanoseconds now) const;
+  // Seconds since 1970, or of a negative one: before now.
+  Result<std::optional<Moment>> moment(std::string_view name) const;
   Result<std::optional<Nanoseconds>> duration(std::string_view name) const;
 
  private:

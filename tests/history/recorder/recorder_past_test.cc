@@ -68,6 +68,20 @@ TEST_F(RecorderPastTest, APlausibleClockBehindTheLastBootKeepsTheOrder) {
   expect_ascending();
 }
 
+// A device that is never synchronised: what is recorded is found by "before now" all the same.
+TEST_F(RecorderPastTest, NowIsThatOfItsOwnClock) {
+  begin_up();
+  for (int i = 0; i < 170; ++i) step(i);
+  const auto now = [&] { return recorder->history().now(clock.wall(), clock.boot()); };
+  EXPECT_EQ(now(), clock.wall());
+  restart("boot-b", WallTrust::kPlausible, kYear2026 - hours(48));
+  for (int i = 0; i < 5; ++i) step(1000 + i);
+  write_all();
+  EXPECT_GT(now(), clock.wall() + hours(47));
+  EXPECT_GE(now(), points().back().wall);
+  EXPECT_LT(now(), points().back().wall + minutes(1));
+}
+
 TEST_F(RecorderPastTest, MinutesHaveEachStepOnceBetweenCommitAndOutcome) {
   begin_up();
   for (int i = 0; i < 60; ++i) step(i);

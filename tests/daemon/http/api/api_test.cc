@@ -283,6 +283,23 @@ TEST_F(ApiTest, LongAnswersAreCompressedForWhoTakesThem) {
   }
 }
 
+TEST_F(ApiTest, RelativeTimesAreThoseOfTheHistorysClock) {
+  history_.known = {{"jetmem_b_bytes", false, seconds(0), seconds(4'000'000'000)}};
+  history_.ahead = hours(48);
+  start();
+  const json answer = ask("/api/v1/history", {{"metric", "jetmem_b_bytes"}, {"from", "-60"}});
+  EXPECT_EQ(answer["from"]["time"], to_seconds(clock_.wall() + hours(48)));
+  ask("/api/v1/history", {{"series", "jetmem_b_bytes"}, {"from", "-60"}});
+  EXPECT_EQ(history_.last_series.from, clock_.wall() + hours(48) - seconds(60));
+  ask("/api/v1/history", {{"series", "jetmem_b_bytes"}, {"from", "1760000000"}});
+  EXPECT_EQ(history_.last_series.from, seconds(1'760'000'000));
+  ask("/api/v1/events", {{"from", "-60"}, {"to", "-30"}});
+  EXPECT_EQ(history_.last_events.from, clock_.wall() + hours(48) - seconds(60));
+  EXPECT_EQ(history_.last_events.to, clock_.wall() + hours(48) - seconds(30));
+  ask("/api/v1/history", {{"at", "-60"}});
+  EXPECT_EQ(history_.last_at, clock_.wall() + hours(48) - seconds(60));
+}
+
 TEST_F(ApiTest, AllSamplesOfAMoment) {
   start();
   history_.samples = {{kKey, 7}, {"jetmem_other", 8}};

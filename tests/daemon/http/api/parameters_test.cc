@@ -59,9 +59,9 @@ TEST(Parameters, NumbersAreChecked) {
   EXPECT_EQ(**parameters.number("d"), -7);
   EXPECT_EQ(*parameters.number("none"), std::nullopt);
   EXPECT_FALSE(parameters.number("c"));
-  EXPECT_EQ(**parameters.moment("a", seconds(100)), seconds(10));
-  EXPECT_EQ(**parameters.moment("d", seconds(100)), seconds(93));
-  EXPECT_FALSE(parameters.moment("c", seconds(100)));
+  EXPECT_EQ((*parameters.moment("a"))->at(seconds(100)), seconds(10));
+  EXPECT_EQ((*parameters.moment("d"))->at(seconds(100)), seconds(93));
+  EXPECT_FALSE(parameters.moment("c"));
   EXPECT_FALSE(parameters.duration("d"));
 }
 
