@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# A program takes all that is left of a carve-out, and is refused then.
-hog --unit=carver -p StandardOutput=file:/tmp/carver $share/tools/nvlab as:carver leak:1M:64M:generic
-within 30 grep -q FAILED /tmp/carver || { bad "the carve-out is never full: $(tail -n 1 /tmp/carver)"; exit 0; }
+# A program frees each second MiB of a carve-out, and is refused 2 MiB; then it takes all that is left. Only the first
+# has a line in the kernel's log: nvmap refuses silently what is more than all that is free.
+hog --unit=carver -p StandardOutput=file:/tmp/carver $share/tools/nvlab as:carver $(yes a:1M:generic | head -n 60) \
+  $(seq -f 'f:%g' 0 2 59) a:2M:generic leak:1M:64M:generic
+within 30 grep -q 'FAILED 1048576' /tmp/carver || { bad "the carve-out is never full: $(tail -n 1 /tmp/carver)"; exit 0; }
 begin=$(dmesg | sed -n 's/^\[ *\([0-9.]*\)\].*generic-0: failed to alloc mem of size.*/\1/p' | head -n 1)
 tail -n 3 /tmp/carver; cat /sys/kernel/debug/nvmap/generic-0/free_size; dmesg | grep generic-0 | tail -n 2
 [ -n "$begin" ] || { bad "the kernel's log has no refusal of generic-0"; begin=$(now); }

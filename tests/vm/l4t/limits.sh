@@ -5,5 +5,6 @@ within 60 grep -q waits /tmp/limited || { bad "limited: $(cat /tmp/limited)"; ex
 charged=$(cat /sys/fs/cgroup/system.slice/limited.service/memory.current)
 [ "$charged" -lt 67108864 ] && good - "200 MiB of nvmap, of which its control group is charged with $((charged / 1048576)) MiB" || bad "its control group is charged with $charged"
 said() { jetmem doctor --all >/tmp/doctor 2>&1; tr -s ' \n' ' ' </tmp/doctor >/tmp/words; grep -q 'limited.service is limited to 64 MiB, and holds 200 MiB of GPU and camera memory' /tmp/words; }
-within 100 said && good - "jetmem doctor: limited.service holds 200 MiB beyond its limit of 64 MiB" || { bad "jetmem doctor does not say that nvmap is not charged"; cat /tmp/doctor; page; grep limited /tmp/page; }
+# A newcomer has series after three readings in a row, one a minute.
+within 280 said && good - "jetmem doctor: limited.service holds 200 MiB beyond its limit of 64 MiB" || { bad "jetmem doctor does not say that nvmap is not charged"; cat /tmp/doctor; page; grep limited /tmp/page; }
 systemctl stop limited
