@@ -17,7 +17,7 @@ cpu_of() { awk '{printf "%.2f", ($14 + $15) / 100}' "/proc/$1/stat"; }
 cpu_of_both() { awk -v a="$(cpu_of "$(systemctl show -P MainPID jetmemd)")" -v b="$(cpu_of "$(pgrep -o jetmem-reader)")" 'BEGIN {printf "%.2f", a + b}'; }
 
 mkfifo /tmp/orders
-$share/tools/cma_play "$heap" $seed </tmp/orders >/tmp/played 2>&1 &
+$share/tools/cma_play "$heap" $seed </tmp/orders >>/tmp/played 2>&1 &
 exec 5>/tmp/orders
 play() {  # play STEPS: leaves who has how much in /tmp/truth
   : >/tmp/played
