@@ -33,10 +33,11 @@ case $first in *near.service*64\ MiB*) good - "jetmem top: $(echo "$first" | tr 
 jetmem doctor --all >/tmp/doctor 2>&1
 tr -s ' \n' ' ' </tmp/doctor | grep -o 'near.service uses 9[0-9]*% of its memory limit, 6[0-9.]* MiB' >/tmp/words && good - "jetmem doctor: $(cat /tmp/words)" || bad "jetmem doctor does not name near.service: $(grep -A 3 'memory limit' /tmp/doctor)"
 
-# One that needs more than it may have, and waits for it: without swap it goes on at memory.high, ever slower.
+# One that needs more than it may have, gives back and takes again, and waits for it each time: without swap it goes
+# on at memory.high, ever slower.
 if [ $version = 2 ]; then
   begin=$(now)
-  limited slowed -p MemoryHigh=40M -p MemoryMax=64M $share/tools/memory_hog 56 3600 touch
+  limited slowed -p MemoryHigh=40M -p MemoryMax=64M $share/tools/memory_hog 56 3600 churn
   after=$(alert_after "$begin" JetmemCgroupNearLimit 400) && good "$after" "throttled at memory.high: JetmemCgroupNearLimit (2 minutes of that are its own for)" ||
     { bad "JetmemCgroupNearLimit does not fire"; cat $tree/slowed.service/memory.pressure; page; grep slowed /tmp/page; }
   jetmem alerts >/tmp/alerts 2>&1; grep -A 4 JetmemCgroupNearLimit /tmp/alerts
