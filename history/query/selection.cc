@@ -48,6 +48,7 @@ constexpr auto kDefault = std::to_array<std::string_view>({
     "jetmem_cma_used_bytes",
     "jetmem_cma_available_bytes",
     "jetmem_cma_largest_free_run_bytes",
+    "jetmem_cma_owner_bytes",
     "jetmem_cma_alloc_pages_*_total",
     "jetmem_cma_contiguity_ratio",
     "jetmem_cma_frame_fit_ratio",

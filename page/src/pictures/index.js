@@ -17,6 +17,7 @@ export {faultsPicture} from './heat/faults.js';
 export {metricPicture} from './metric.js';
 export {bandwidthPicture, levelPicture, slownessPicture};
 export {
+  cmaOwnersPicture,
   cmaPicture,
   holdersPicture,
   largestRunPicture,

@@ -141,6 +141,20 @@ export const largestRunPicture = (page) => linePicture(page, {
 ],
 });
 
+export const cmaOwnersPicture = (page) => linePicture(page, {
+  title: 'Who holds contiguous memory over time',
+  unit: 'bytes',
+  sources: ['cma_map'],
+  load: async (ask) => {
+    const all = await ask('jetmem_cma_owner_bytes');
+    const areas = new Set(all.map(({labels}) => labels.area));
+    return all.map(({labels: {area, owner}, points}) => ({
+                     name: areas.size > 1 ? `${short(area, 40)}: ${short(owner, 40)}` : short(owner, 40),
+                     points,
+                   }));
+  },
+});
+
 const HELD = [
   'jetmem_process_group_resident_bytes', 'jetmem_process_group_gpu_bytes',
   'jetmem_process_group_dmabuf_bytes', 'jetmem_process_group_mapped_bytes'

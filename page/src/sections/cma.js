@@ -6,7 +6,7 @@ import {el} from '../dom.js';
 import {figures} from '../stats.js';
 import {bytes, count, duration, moment, ratio} from '../format.js';
 import {meter} from '../meter.js';
-import {cmaPicture, largestRunPicture} from '../pictures/index.js';
+import {cmaOwnersPicture, cmaPicture, largestRunPicture} from '../pictures/index.js';
 import {fill, unavailable} from '../section.js';
 import {table} from '../table.js';
 import {named, short, words} from '../text.js';
@@ -30,7 +30,7 @@ export const cma = {
   },
   create(body, page) {
     fill(body, page, 'cma', 5, draw);
-    body.append(el('div', {class: 'pictures'}, cmaPicture(page), largestRunPicture(page)));
+    body.append(el('div', {class: 'pictures'}, cmaPicture(page), cmaOwnersPicture(page), largestRunPicture(page)));
   },
 };
 

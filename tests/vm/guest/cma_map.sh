@@ -19,10 +19,13 @@ cpu_of_both() { awk -v a="$(cpu_of "$(systemctl show -P MainPID jetmemd)")" -v b
 mkfifo /tmp/orders
 $share/tools/cma_play "$heap" $seed </tmp/orders >>/tmp/played 2>&1 &
 exec 5>/tmp/orders
+order=0
 play() {  # play STEPS: leaves who has how much in /tmp/truth
   : >/tmp/played
+  order=$((order + 1))
   echo "$1" >&5
-  within 120 grep -q '^end' /tmp/played
+  # An area that is full makes the kernel move pages for each request.
+  within 600 grep -q "^end $order " /tmp/played || bad "$1 steps take more than 10 minutes"
   grep '^camera' /tmp/played | awk '{bytes[$1] += $2} END {for (name in bytes) print name, bytes[name]}' | sort >/tmp/truth
 }
 # Others are what drivers took before jetmem looked.
@@ -33,7 +36,7 @@ began=$(now) cpu=$(cpu_of_both)
 right=0 runs=0 refused=0
 for round in $(seq $rounds); do
   play 200
-  refused=$((refused + $(sed -n 's/^end //p' /tmp/played)))
+  refused=$((refused + $(sed -n 's/^end [0-9]* //p' /tmp/played)))
   if within 15 agree; then right=$((right + 1)); else
     bad "round $round: owners are not those that allocated"
     diff /tmp/truth /tmp/owners

@@ -6,7 +6,7 @@ mkdir -p /etc/jetmem/conf.d /mnt/frozen
 printf 'sources:\n  tasks:\n    interval: 5s\n' >$settings
 systemctl reload jetmemd
 [ ! -e $share/modules/loop.ko ] || insmod $share/modules/loop.ko
-cp $share/frozen.img /tmp/ && mount -o loop /tmp/frozen.img /mnt/frozen || { bad "no file system to freeze"; exit 0; }
+cp $share/frozen.img /tmp/ && within 20 mount -o loop /tmp/frozen.img /mnt/frozen || { bad "no file system to freeze"; exit 0; }
 fsfreeze -f /mnt/frozen || { bad "it does not freeze"; exit 0; }
 begin=$(now)
 systemd-run -q --unit=writer dd if=/dev/zero of=/mnt/frozen/file bs=1k count=1

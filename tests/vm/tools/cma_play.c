@@ -4,8 +4,8 @@
 //   cma_play HEAP SEED
 //
 // For each line on its input it makes so many steps, one in 20 ms, and prints who has how much then: "camera-7 40960 3"
-// (bytes, buffers), also of processes that ended and whose buffers a child has, and a line "end FAILED", which counts
-// refused allocations. A step is an allocation of 4 KiB to 10 MiB, a release, a process that is killed, or one
+// (bytes, buffers), also of processes that ended and whose buffers a child has, and "end LINE FAILED": the number of that
+// line, and how many allocations were refused. A step is an allocation of 4 KiB to 10 MiB, a release, a process that is killed, or one
 // that ends and leaves half of its buffers to a child.
 #include <fcntl.h>
 #include <signal.h>
@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
   srand((unsigned)strtoul(argv[2], NULL, 0));
   for (int i = 0; i < kCameras; ++i) start(&now[i]);
   char line[32];
-  while (fgets(line, sizeof line, stdin)) {
+  for (int number = 1; fgets(line, sizeof line, stdin); ++number) {
     int refused = 0;
     for (long left = atol(line); left > 0; --left) {
       refused += step();
@@ -163,7 +163,7 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < kCameras; ++i) print(&now[i]);
     for (int i = 0; i < ended_count; ++i) print(&ended[i]);
-    printf("end %d\n", refused);
+    printf("end %d %d\n", number, refused);
     fflush(stdout);
   }
   end_of_heirs();
