@@ -142,7 +142,7 @@ export const largestRunPicture = (page) => linePicture(page, {
 });
 
 export const cmaOwnersPicture = (page) => linePicture(page, {
-  title: 'Who holds contiguous memory over time',
+  title: 'Who allocated contiguous memory',
   unit: 'bytes',
   sources: ['cma_map'],
   load: async (ask) => {
