@@ -2,7 +2,7 @@
 # 10 000 allocations and releases of CMA by several processes, at random from a seed: after each 200 of them jetmem's owners
 # are what the processes were given, and its map is the kernel's bitmap. Then events are lost on purpose, the daemon and
 # its reader are killed, and somebody else traces.
-limit=2400
+limit=3600
 seed=7 rounds=50
 heap=$(basename "$(ls -d /dev/dma_heap/reserved /dev/dma_heap/default_cma_region 2>/dev/null | head -n 1)")
 area=$(ls /sys/kernel/debug/cma | head -n 1)
