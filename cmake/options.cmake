@@ -6,11 +6,13 @@ target_compile_options(jetmem_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
   -fno-omit-frame-pointer -ffunction-sections -fdata-sections)
 target_link_options(jetmem_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
-# In a unit of several files, a name of one would shadow that of another: builds of each file alone check it.
-# GCC's -Wshadow counts a constructor's parameters; Clang, which builds so in CI, is asked to.
+# In a unit of several files, a name of one would shadow that of another: only locals of locals are looked at there, and
+# builds of each file alone check the rest. GCC's -Wshadow counts a constructor's parameters; Clang, which builds so in CI, is asked to.
 if(NOT JETMEM_UNITY)
   target_compile_options(jetmem_options INTERFACE -Wshadow
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wshadow-field-in-constructor>)
+else()
+  target_compile_options(jetmem_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wshadow=local>)
 endif()
 # GCC 12 takes std::string's operator+ for an overlapping copy (its bug 105329), and with more inlined
 # sees bounds crossed in it (105651): those it may tell, but they stop no build.

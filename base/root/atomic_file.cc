@@ -162,10 +162,10 @@ Result<void> AtomicFile::commit(bool durably) {
   const UniqueFd folder(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // EINVAL: a filesystem that cannot (FUSE).
   if (!folder.valid() || (::fsync(folder.get()) != 0 && errno != EINVAL)) {
-    Error error = errno_error("sync the folder of", path_, errno);
+    Error problem = errno_error("sync the folder of", path_, errno);
     // What may be gone after a power cut is not left as if it were kept.
     ::unlinkat(folder_.get(), name_.c_str(), 0);
-    return tl::unexpected(std::move(error));
+    return tl::unexpected(std::move(problem));
   }
   return {};
 }
