@@ -204,7 +204,7 @@ void WebMetrics::write(SampleWriter& out) const {
   out.put(kPasswordSeconds, stats.password_seconds);
 }
 
-void WebMetrics::render(Nanoseconds page_age, bool stalled, std::string& out) {
+void WebMetrics::render(Nanoseconds page_age, bool stalled, TextFormat format, std::string& out) {
   {
     SampleWriter writer(table_, section_, Nanoseconds(0));
     if (page_age >= Nanoseconds(0)) writer.put(kPageAge, to_seconds(page_age));
@@ -212,7 +212,7 @@ void WebMetrics::render(Nanoseconds page_age, bool stalled, std::string& out) {
     write(writer);
   }
   fill_page(table_, Nanoseconds(0), 0, page_);
-  render_text(page_, out);
+  render_text(page_, format, out);
 }
 
 std::span<const Descriptor> web_metrics() { return kMetrics; }

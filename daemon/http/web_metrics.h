@@ -89,8 +89,8 @@ class WebMetrics {
   // What is not counted here is set before render().
   WebStats stats;
 
-  // Appends the series in the text format. `page_age` is negative when there is no page yet.
-  void render(Nanoseconds page_age, bool stalled, std::string& out);
+  // Appends the series. `page_age` is negative when there is no page yet.
+  void render(Nanoseconds page_age, bool stalled, TextFormat format, std::string& out);
 
  private:
   void write(SampleWriter& out) const;

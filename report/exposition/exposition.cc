@@ -56,6 +56,27 @@ char* write_number(char* at, double value) {
   return std::to_chars(at, at + kMaxNumber, value).ptr;
 }
 
+// What stands in front of a number: header lines, if it opens a family, and the series' key.
+char* copy_piece(char* at, std::string_view piece, TextFormat format) {
+  constexpr std::string_view kHelp = "# HELP ";
+  constexpr std::string_view kType = "\n# TYPE ";
+  constexpr std::string_view kTotal = "_total";
+  if (format == TextFormat::kPlain || !piece.starts_with(kHelp)) return copy(at, piece);
+  piece.remove_prefix(kHelp.size());
+  std::string_view family = piece.substr(0, piece.find(' '));
+  std::string_view help = piece.substr(family.size(), piece.find('\n') - family.size());
+  const std::string_view rest = piece.substr(2 * family.size() + help.size() + kType.size());
+  // Every counter, and nothing else, has this suffix.
+  if (family.ends_with(kTotal)) family.remove_suffix(kTotal.size());
+  at = copy(copy(at, kHelp), family);
+  for (auto end = help.find('"'); end != std::string_view::npos; end = help.find('"')) {
+    at = copy(copy(at, help.substr(0, end)), "\\\"");
+    help.remove_prefix(end + 1);
+  }
+  at = copy(at, help);
+  return copy(copy(copy(at, kType), family), rest);
+}
+
 }  // namespace
 
 std::string help_of(const SampleTable::Slot& slot) {
@@ -110,6 +131,7 @@ Layout::Layout(const SampleTable& table) : shape_(table.shape()) {
     series_.push_back({static_cast<std::uint32_t>(text_.size()), entry.value});
   }
   text_.shrink_to_fit();
+  quotes_ = static_cast<std::size_t>(std::count(text_.begin(), text_.end(), '"'));
 }
 
 std::string_view Layout::key(std::size_t i) const {
@@ -135,16 +157,17 @@ void fill_page(const SampleTable& table, Nanoseconds now, std::uint64_t cycle, P
   page.cycle = cycle;
 }
 
-void render_text(const Page& page, std::string& out) {
+void render_text(const Page& page, TextFormat format, std::string& out) {
   if (!page.layout) return;
   const std::vector<Layout::Series>& series = page.layout->series();
   const std::string_view text = page.layout->text();
   const std::size_t begin = out.size();
-  out.resize(begin + text.size() + series.size() * kMaxNumber);
+  const std::size_t escapes = format == TextFormat::kOpenMetrics ? page.layout->quotes() : 0;
+  out.resize(begin + text.size() + escapes + series.size() * kMaxNumber);
   char* at = out.data() + begin;
   std::size_t from = 0;
   for (const Layout::Series& each : series) {
-    at = copy(at, text.substr(from, each.end - from));
+    at = copy_piece(at, text.substr(from, each.end - from), format);
     at = write_number(at, page.values[each.value]);
     *at++ = '\n';
     from = each.end;

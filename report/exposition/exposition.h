@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page that a scrape gets: the SampleTable in Prometheus' text format, version 0.0.4.
+// The page that a scrape gets: the SampleTable in Prometheus' text format, version 0.0.4, or as
+// OpenMetrics 1.0.
 //
 // Everything but the numbers is rendered once for each shape of the table (Layout). A round then
 // costs a copy of the values (fill_page), and a scrape one pass that writes numbers between
@@ -43,6 +44,8 @@ class Layout {
   std::size_t value_count() const { return value_count_; }
   // Series omitted because another section wrote the same name and labels.
   std::size_t hidden() const { return hidden_; }
+  // Quotes in text(): at most so many bytes are added where they are escaped.
+  std::size_t quotes() const { return quotes_; }
 
  private:
   std::string text_;
@@ -50,6 +53,7 @@ class Layout {
   std::uint64_t shape_ = 0;
   std::size_t value_count_ = 0;
   std::size_t hidden_ = 0;
+  std::size_t quotes_ = 0;
 };
 
 // One round's values, to be read by another thread while the table goes on.
@@ -64,7 +68,14 @@ struct Page {
 // to one table: the shape alone does not tell two tables apart.
 void fill_page(const SampleTable& table, Nanoseconds now, std::uint64_t cycle, Page& page);
 
+// OpenMetrics differs in the header lines only: a counter's family is named there without "_total",
+// and a quote in a help text is escaped. Whoever ends the text writes "# EOF".
+enum class TextFormat : std::uint8_t { kPlain, kOpenMetrics };
+
 // Appends. A page that was never filled appends nothing.
-void render_text(const Page& page, std::string& out);
+void render_text(const Page& page, TextFormat format, std::string& out);
+inline void render_text(const Page& page, std::string& out) {
+  render_text(page, TextFormat::kPlain, out);
+}
 
 }  // namespace jetmem

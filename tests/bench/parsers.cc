@@ -90,6 +90,7 @@ void page_fill(benchmark::State& state) {
 }
 BENCHMARK(page_fill)->Name("page/fill");
 
+template <TextFormat kFormat>
 void page_render(benchmark::State& state) {
   const Board board(kPageBoard);
   Page page;
@@ -97,12 +98,13 @@ void page_render(benchmark::State& state) {
   std::string out;
   for (auto _ : state) {
     out.clear();
-    render_text(page, out);
+    render_text(page, kFormat, out);
     benchmark::DoNotOptimize(out.data());
   }
   state.counters["series"] = static_cast<double>(page.layout->series().size());
 }
-BENCHMARK(page_render)->Name("page/render");
+BENCHMARK(page_render<TextFormat::kPlain>)->Name("page/render");
+BENCHMARK(page_render<TextFormat::kOpenMetrics>)->Name("page/render OpenMetrics");
 
 // The same table by the library: its serializer alone, given the model for nothing.
 void page_prometheus_cpp(benchmark::State& state) {

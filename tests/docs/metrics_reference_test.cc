@@ -154,5 +154,20 @@ TEST(MetricsReference, EveryMetricIsWellNamedAndExplained) {
   }
 }
 
+// OpenMetrics names a counter's family without "_total".
+TEST(MetricsReference, NoFamilyHasTheNameOfACounterWithoutItsSuffix) {
+  std::set<std::string> families;
+  for (const MetricGroup& group : all_groups()) {
+    for (const Descriptor& d : group.metrics) {
+      std::string family(d.name);
+      if (d.type == MetricType::kCounter) family.resize(family.size() - 6);
+      EXPECT_TRUE(families.insert(family).second) << family;
+      if (d.worst != Worst::kNone) {
+        EXPECT_TRUE(families.insert(worst_name(d.name, d.worst)).second);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace jetmem

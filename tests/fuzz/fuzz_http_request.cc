@@ -66,6 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   request.method = take_line(text);
   request.path = take_line(text);
   request.accept_encoding = take_line(text);
+  request.accept = request.accept_encoding;
   request.if_none_match = take_line(text);
   request.authorization = take_line(text);
   std::vector<Parameter> parameters;

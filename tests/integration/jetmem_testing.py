@@ -249,19 +249,26 @@ def cpu_seconds(pid):
 # ------------------------------------------------------------------------------------ exposition
 
 class Page:
-    """A /metrics page, held to the rules of the text format 0.0.4 while it is read."""
+    """A /metrics page, held to the rules of its format while it is read: text 0.0.4 or OpenMetrics.
+
+    In the latter, `help` and `type` have counters' families without their `_total`.
+    """
 
     _NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
     _SAMPLE = re.compile(rf"({_NAME})(?:\{{(.*)\}})? (\S+)")
     _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(,|$)')
 
-    def __init__(self, text):
+    def __init__(self, text, is_open_metrics=False):
         self.text = text
         self.help = {}
         self.type = {}
         self.samples = {}
         if not text.endswith("\n"):
             raise AssertionError("the page does not end with a newline")
+        if is_open_metrics:
+            text, eof, rest = text.partition("# EOF\n")
+            if not eof or rest:
+                raise AssertionError("# EOF is not the last line")
         current = None
         finished = set()
         for number, line in enumerate(text.split("\n")[:-1], 1):
@@ -283,10 +290,12 @@ class Page:
             if not sample:
                 raise AssertionError(f"{where}: neither HELP, TYPE nor a sample")
             name, labels, value = sample.groups()
-            if name != current or name in finished:
-                raise AssertionError(f"{where}: not below its own HELP and TYPE")
-            if name not in self.help or name not in self.type:
+            if current not in self.help or current not in self.type:
                 raise AssertionError(f"{where}: without HELP or TYPE")
+            is_counter = self.type[current] == "counter"
+            family = current + "_total" if is_open_metrics and is_counter else current
+            if name != family or current in finished:
+                raise AssertionError(f"{where}: not below its own HELP and TYPE")
             key = (name, frozenset(self._labels(labels or "", where).items()))
             if key in self.samples:
                 raise AssertionError(f"{where}: the same series twice")
@@ -464,14 +473,14 @@ class Daemon:
         finally:
             connection.close()
 
-    def scrape(self, seconds=PATIENCE):
-        status, headers, body = self.request("GET", "/metrics", {"Accept-Encoding": "gzip"},
-                                             seconds)
+    def scrape(self, seconds=PATIENCE, accept="*/*"):
+        status, headers, body = self.request(
+            "GET", "/metrics", {"Accept-Encoding": "gzip", "Accept": accept}, seconds)
         if status != 200:
             raise AssertionError(f"/metrics answered {status}")
         if headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
-        return Page(body.decode("utf-8"))
+        return Page(body.decode("utf-8"), "openmetrics" in headers["Content-Type"])
 
     def readers(self):
         return children(self.pid, "jetmem-reader")

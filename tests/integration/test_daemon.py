@@ -105,6 +105,13 @@ class Fixtures(unittest.TestCase):
         self.assertEqual(page.states(), states)
         jt.check_golden(self, board, page.samples)
         jt.check_expected(self, jt.expected_values(root), page)
+        # The same series and families as OpenMetrics.
+        open_page = daemon.scrape(accept="application/openmetrics-text;version=1.0.0")
+        page = daemon.scrape()
+        self.assertEqual(open_page.samples.keys(), page.samples.keys())
+        self.assertEqual(open_page.type, {name.removesuffix("_total"): kind
+                                          for name, kind in page.type.items()})
+        self.assertTrue(open_page.text.endswith("# EOF\n"))
         # What a tree does not have is not taken from this machine.
         self.assertEqual(page.families("jetmem_pressure_") == [],
                          states["pressure"] == "absent")

@@ -3,9 +3,6 @@
 
 #include <libdeflate.h>
 
-#include "base/text/text.h"
-#include "daemon/http/http_text.h"
-
 namespace jetmem {
 namespace {
 
@@ -15,26 +12,6 @@ using Decompressor =
     std::unique_ptr<libdeflate_decompressor, decltype([](libdeflate_decompressor* reader) {
                       libdeflate_free_decompressor(reader);
                     })>;
-
-// Removes the part before the next `separator`, and returns it trimmed.
-std::string_view take_part(std::string_view& text, char separator) {
-  const std::size_t at = text.find(separator);
-  const std::string_view part = text.substr(0, at);
-  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
-  return trim(part);
-}
-
-// Of "gzip ; q = 0.0" what follows the first semicolon. A weight that is no number counts as 0.
-bool is_refused(std::string_view parameters) {
-  while (!parameters.empty()) {
-    std::string_view value = take_part(parameters, ';');
-    if (!is_same_name(take_part(value, '='), "q")) continue;
-    value = trim(value);
-    if (value.find_first_of("123456789") == std::string_view::npos) return true;
-    if (value.find_first_not_of("0123456789.") != std::string_view::npos) return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -64,22 +41,6 @@ std::optional<std::string> gunzip(std::string_view gzip, std::size_t size) {
     return std::nullopt;
   }
   return out;
-}
-
-bool accepts_gzip(std::string_view accept_encoding) {
-  std::optional<bool> named;
-  bool any = false;
-  while (!accept_encoding.empty()) {
-    std::string_view item = take_part(accept_encoding, ',');
-    const std::string_view coding = take_part(item, ';');
-    const bool is_accepted = !is_refused(item);
-    if (is_same_name(coding, "gzip") || is_same_name(coding, "x-gzip")) {
-      named = named.value_or(false) || is_accepted;
-    } else if (coding == "*") {
-      any = is_accepted;
-    }
-  }
-  return named.value_or(any);
 }
 
 }  // namespace jetmem

@@ -28,8 +28,4 @@ class Gzip {
 // The text of one gzip member, `size` bytes long. Nothing: out of memory, or not such a member.
 std::optional<std::string> gunzip(std::string_view gzip, std::size_t size);
 
-// Whether the client takes gzip by its header Accept-Encoding (RFC 9110, 12.5.3): it is named, or
-// all are, with another weight than 0.
-bool accepts_gzip(std::string_view accept_encoding);
-
 }  // namespace jetmem

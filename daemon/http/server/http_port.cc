@@ -175,6 +175,7 @@ MHD_Result HttpPort::Calls::on_request(void* self, MHD_Connection* connection, c
     Request request;
     request.method = method;
     request.path = url;
+    request.accept = header_of(connection, MHD_HTTP_HEADER_ACCEPT);
     request.accept_encoding = header_of(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
     request.if_none_match = header_of(connection, MHD_HTTP_HEADER_IF_NONE_MATCH);
     if (*state == nullptr) {

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "daemon/http/server/accept.h"
 
 namespace jetmem {
 namespace {
 
-constexpr const char* kExposition = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* kPlainText = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* kOpenMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 std::string no_such_page() {
   std::string out = "No such page. There are / /runbooks/ /metrics";
@@ -124,13 +126,16 @@ Answer Pages::metrics_page(const Request& request) {
   tail_.clear();
   metrics_.stats.history_stuck = api_.worker().is_stuck();
   metrics_.stats.history_timeouts = api_.timeouts();
-  metrics_.render(is_filled ? age : Nanoseconds(-1), stalled, tail_);
+  const bool is_open = prefers_open_metrics(request.accept);
+  const TextFormat format = is_open ? TextFormat::kOpenMetrics : TextFormat::kPlain;
+  metrics_.render(is_filled ? age : Nanoseconds(-1), stalled, format, tail_);
   Answer out;
-  out.add("Content-Type", kExposition);
-  out.add("Vary", "Accept-Encoding");
+  out.add("Content-Type", is_open ? kOpenMetrics : kPlainText);
+  out.add("Vary", "Accept, Accept-Encoding");
   std::string& text = unread(plain_);
-  if (!stalled) render_text(*page, text);
+  if (!stalled) render_text(*page, format, text);
   text.append(tail_);
+  if (is_open) text.append("# EOF\n");
   out.body = plain_;
   if (accepts_gzip(request.accept_encoding) && gzip_.compress(text, unread(compressed_))) {
     out.add("Content-Encoding", "gzip");

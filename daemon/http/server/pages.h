@@ -27,6 +27,7 @@ namespace jetmem {
 struct Request {
   std::string_view method;
   std::string_view path;  // without the query
+  std::string_view accept{};
   std::string_view accept_encoding{};
   std::string_view if_none_match{};
   std::span<const Parameter> parameters{};  // of the query; only the API looks at them

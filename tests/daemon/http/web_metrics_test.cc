@@ -66,7 +66,7 @@ TEST(WebMetricsTable, EverySeriesIsDeclared) {
   WebMetrics metrics(clock, log);
   const auto shown = [&] {
     std::string text;
-    metrics.render(std::chrono::seconds(1), false, text);
+    metrics.render(std::chrono::seconds(1), false, TextFormat::kPlain, text);
     return text;
   };
   for (const std::string_view path : WebMetrics::kPaths) {

@@ -24,11 +24,11 @@ constexpr Descriptor kErrors{.name = "jetmem_errors_total",
 constexpr Descriptor kAny{
     .name = "jetmem_field_*_bytes", .help = "Field * of a file, once more *.", .max_series = 8};
 
-std::string text_of(const SampleTable& table) {
+std::string text_of(const SampleTable& table, TextFormat format = TextFormat::kPlain) {
   Page page;
   fill_page(table, Nanoseconds(1), 1, page);
   std::string out;
-  render_text(page, out);
+  render_text(page, format, out);
   return out;
 }
 
@@ -82,6 +82,33 @@ TEST(Exposition, PatternHelpNamesTheFieldAndIsEscaped) {
             "Active(an\\\\on)*.\n"
             "# TYPE jetmem_field_Active_an_on_bytes gauge\n"
             "jetmem_field_Active_an_on_bytes 1\n");
+}
+
+TEST(Exposition, OpenMetricsNamesACounterWithoutTotalAndEscapesQuotes) {
+  SampleTable table;
+  const std::size_t section = table.add_section("test");
+  const std::string quotes(200, '"');
+  {
+    SampleWriter out(table, section, Nanoseconds(0));
+    out.put(kErrors, 2, "thermal \"1\"", "io");
+    out.put(kErrors, 3, "zram", "io");
+    out.put(kFree, 4096);
+    out.put(kAny, 1, quotes + "a\\");
+  }
+  std::string escaped;
+  for (std::size_t i = 0; i < 118; ++i) escaped += "\\\"";
+  const std::string text = text_of(table, TextFormat::kOpenMetrics);
+  EXPECT_NE(text.find("# HELP jetmem_errors Failed reads.\n"
+                      "# TYPE jetmem_errors counter\n"
+                      "jetmem_errors_total{reason=\"io\",source=\"thermal \\\"1\\\"\"} 2\n"
+                      "jetmem_errors_total{reason=\"io\",source=\"zram\"} 3\n"
+                      "# HELP jetmem_field_"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(" Field " + escaped), std::string::npos) << text;
+  EXPECT_NE(text.find("# TYPE jetmem_free_bytes gauge\njetmem_free_bytes 4096\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Exposition, TheFirstDescriptorOfAFamilyIsUsed) {

@@ -140,7 +140,7 @@ TEST_F(PagesTest, BothEncodingsAgreeAndOwnSeriesAreCurrent) {
     for (int scrape = 0; scrape < 3; ++scrape) {
       const Answer zipped = get("/metrics", "gzip");
       EXPECT_EQ(header(zipped, "Content-Encoding"), "gzip");
-      EXPECT_EQ(header(zipped, "Vary"), "Accept-Encoding");
+      EXPECT_EQ(header(zipped, "Vary"), "Accept, Accept-Encoding");
       const std::string text = test::gunzip(*zipped.body);
       EXPECT_THAT(text, HasSubstr("\njetmem_free_bytes " + std::to_string(cycle) + "\n"));
       EXPECT_THAT(text, HasSubstr("{code=\"200\",path=\"/metrics\"} " +
@@ -149,6 +149,29 @@ TEST_F(PagesTest, BothEncodingsAgreeAndOwnSeriesAreCurrent) {
                                        std::to_string(6 * cycle + 2 * scrape + 1) + "\n"));
     }
   }
+}
+
+TEST_F(PagesTest, OpenMetricsIsTheSamePageWithOtherHeaderLines) {
+  sample(4096);
+  const auto ask = [&](std::string_view encoding) {
+    return pages_.answer({.method = "GET",
+                          .path = "/metrics",
+                          .accept = "application/openmetrics-text;version=1.0.0",
+                          .accept_encoding = encoding});
+  };
+  const Answer open = ask("");
+  EXPECT_EQ(header(open, "Content-Type"),
+            "application/openmetrics-text; version=1.0.0; charset=utf-8");
+  EXPECT_THAT(*open.body, ::testing::EndsWith("\n# EOF\n"));
+  EXPECT_THAT(*open.body, HasSubstr("\njetmem_free_bytes 4096\n"));
+  EXPECT_THAT(*open.body, HasSubstr("\n# TYPE jetmem_http_requests counter\n"
+                                    "jetmem_http_requests_total{code=\"200\",path=\"/\"} 0\n"));
+  EXPECT_THAT(test::gunzip(*ask("gzip").body), ::testing::EndsWith("\n# EOF\n"));
+
+  const Answer plain = get("/metrics");
+  EXPECT_EQ(header(plain, "Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(*plain.body, Not(HasSubstr("# EOF")));
+  EXPECT_THAT(*plain.body, HasSubstr("\n# TYPE jetmem_http_requests_total counter\n"));
 }
 
 TEST_F(PagesTest, ABodyInFlightIsUnchanged) {

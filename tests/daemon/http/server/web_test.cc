@@ -46,7 +46,7 @@ TEST_F(WebTest, AScrapeIsPrometheusText) {
   const Reply reply = fetch(address_, "/metrics?match=x");
   EXPECT_EQ(reply.code, 200);
   EXPECT_EQ(reply.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_EQ(reply.header("vary"), "Accept-Encoding");
+  EXPECT_EQ(reply.header("vary"), "Accept, Accept-Encoding");
   EXPECT_EQ(reply.header("content-encoding"), "");
   EXPECT_EQ(reply.header("cache-control"), "no-store");
   EXPECT_EQ(reply.header("x-content-type-options"), "nosniff");
@@ -56,6 +56,14 @@ TEST_F(WebTest, AScrapeIsPrometheusText) {
   EXPECT_EQ(reply.header("set-cookie"), "");
   EXPECT_THAT(reply.body, HasSubstr("\njetmem_series_bytes{n=\"3\",zone=\"Normal\"} 12288\n"));
   EXPECT_THAT(reply.body, HasSubstr("\njetmem_http_connections 1\n"));
+}
+
+TEST_F(WebTest, OpenMetricsComesOnlyWhenAskedFor) {
+  start();
+  const Reply reply =
+      fetch(address_, "/metrics", "Accept: application/openmetrics-text;version=1.0.0\r\n");
+  EXPECT_THAT(reply.header("content-type"), HasSubstr("application/openmetrics-text"));
+  EXPECT_THAT(reply.body, ::testing::EndsWith("\n# EOF\n"));
 }
 
 TEST_F(WebTest, GzipComesOnlyWhenAskedFor) {
