@@ -85,6 +85,14 @@ std::optional<MetricsText> captured_metrics(const MetricsOptions& options) {
   return out;
 }
 
+// The page's last families are those of jetmemd's process by their standard names: a node_exporter
+// that reads this text has its own.
+std::string without_standard_process_metrics(std::string page) {
+  const std::size_t at = page.find("\n# HELP process_");
+  if (at != std::string::npos) page.resize(at + 1);
+  return page;
+}
+
 Result<MetricsText> metrics_of(const MetricsOptions& options) {
   if (auto captured = captured_metrics(options)) return std::move(*captured);
   const bool is_local = options.local || !options.only.empty();
@@ -94,7 +102,9 @@ Result<MetricsText> metrics_of(const MetricsOptions& options) {
   bool is_silent = false;
   const auto reply = ask_daemon(options, settings->http, options.json ? "/api/v1/now" : "/metrics",
                                 std::chrono::seconds(3), &is_silent);
-  if (reply && !options.json) return MetricsText{reply->body};
+  if (reply && !options.json) {
+    return MetricsText{without_standard_process_metrics(reply->body)};
+  }
   Result<DeviceNow> now = reply ? parse_device_now(reply->body) : tl::unexpected(reply.error());
   if (now) return MetricsText{samples_json(now->samples)};
   if (!options.daemon.empty() || now.error().code == Errc::kInvalid) {

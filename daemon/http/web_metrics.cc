@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/web_metrics.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "base/process/descriptor_limit.h"
+#include "daemon/children/process_usage.h"
 
 namespace jetmem {
 namespace {
@@ -76,6 +81,13 @@ constexpr std::array kMetrics{
     counter("jetmem_http_password_check_seconds_total",
             "CPU time spent on checking passwords. After a wrong one the next check waits three "
             "times as long as that check took."),
+    // Prometheus' documentation fixes names and texts of these.
+    counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds."),
+    gauge("process_resident_memory_bytes", "Resident memory size in bytes."),
+    gauge("process_virtual_memory_bytes", "Virtual memory size in bytes."),
+    gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds."),
+    gauge("process_open_fds", "Number of open file descriptors."),
+    gauge("process_max_fds", "Maximum number of open file descriptors."),
 };
 constexpr const Descriptor& kPageAge = kMetrics[0];
 constexpr const Descriptor& kStalled = kMetrics[1];
@@ -94,6 +106,12 @@ constexpr const Descriptor& kHandshakeFailures = kMetrics[13];
 constexpr const Descriptor& kAuthFailures = kMetrics[14];
 constexpr const Descriptor& kPasswordChecks = kMetrics[15];
 constexpr const Descriptor& kPasswordSeconds = kMetrics[16];
+constexpr const Descriptor& kProcessCpu = kMetrics[17];
+constexpr const Descriptor& kProcessResident = kMetrics[18];
+constexpr const Descriptor& kProcessVirtual = kMetrics[19];
+constexpr const Descriptor& kProcessStart = kMetrics[20];
+constexpr const Descriptor& kProcessOpenFds = kMetrics[21];
+constexpr const Descriptor& kProcessMaxFds = kMetrics[22];
 
 constexpr std::array<std::string_view, kRefusalNames.size()> kWhat{
     "opened more than http.max_connections_per_client connections; an idle one of it or the new "
@@ -122,6 +140,18 @@ void put_all(SampleWriter& out, const Descriptor& metric, const Counts& counts,
   for (std::size_t i = 0; i < counts.size(); ++i) {
     out.put(metric, counts[i], names[i]);
   }
+}
+
+// Here and nowhere else: beside another program's own, as in node_exporter's textfile, they clash.
+void write_own_process(SampleWriter& out, const Facts& facts) {
+  if (const auto usage = read_process_usage(facts, ::getpid())) {
+    out.put(kProcessCpu, usage->cpu_seconds);
+    out.put(kProcessResident, usage->resident_bytes);
+    out.put(kProcessVirtual, usage->virtual_bytes);
+    out.put(kProcessStart, usage->start_time);
+    out.put(kProcessOpenFds, usage->open_fds);
+  }
+  out.put(kProcessMaxFds, descriptor_limit().soft);
 }
 
 template <class List, class Value>
@@ -209,6 +239,7 @@ void WebMetrics::render(Nanoseconds page_age, bool stalled, TextFormat format, s
     SampleWriter writer(table_, section_, Nanoseconds(0));
     if (page_age >= Nanoseconds(0)) writer.put(kPageAge, to_seconds(page_age));
     writer.put(kStalled, stalled ? 1 : 0);
+    write_own_process(writer, facts_);
     write(writer);
   }
   fill_page(table_, Nanoseconds(0), 0, page_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The web thread's own figures, and the log of what it refuses: the first one at once, then at most
-// once a minute for each kind, with the count. The figures are written at each scrape, by the web
-// thread: when the loop hangs, they are what is still right.
+// The web thread's own figures, those of jetmemd's process by their standard names, and the log of
+// what it refuses: the first one at once, then at most once a minute for each kind, with the count.
+// The figures are written at each scrape, by the web thread: when the loop hangs, they are what is
+// still right.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/rate_limited_log.h"
+#include "base/root/facts.h"
 #include "daemon/http/client_key.h"
 #include "daemon/http/web_options.h"
 #include "metrics/sample.h"
@@ -97,6 +99,7 @@ class WebMetrics {
   void notify(std::string_view kind, const ClientKey& client, std::string_view what);
 
   const Clock& clock_;
+  const Facts facts_ = Facts::of_this_machine();
   RateLimitedLog log_;
   SampleTable table_;
   std::size_t section_;

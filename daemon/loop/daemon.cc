@@ -255,10 +255,10 @@ void Daemon::cycle(Nanoseconds now) {
   }
   if (timer_.is_processes_due()) {
     SampleWriter out(sampling_.table, sampling_.processes_section, now);
-    ProcessUsage::write(out, context_.own_facts, ::getpid(), "jetmemd");
+    write_process_usage(out, context_.own_facts, ::getpid(), "jetmemd");
     write_memory_protection(out, read_memory_protection());
     if (const pid_t pid = kernel_log_.feed().journal_pid(); pid > 0) {
-      ProcessUsage::write(out, context_.own_facts, pid, "jetmem-journal");
+      write_process_usage(out, context_.own_facts, pid, "jetmem-journal");
     }
     children_.write_usage(out);
     // What is new is shown at once.

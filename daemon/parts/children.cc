@@ -113,7 +113,7 @@ void Children::write(SampleWriter& out) const {
 
 void Children::write_usage(SampleWriter& out) const {
   const auto write = [&](pid_t pid, std::string_view name) {
-    if (pid > 0) ProcessUsage::write(out, context_.own_facts, pid, name);
+    if (pid > 0) write_process_usage(out, context_.own_facts, pid, name);
   };
   write(reader_->pid(), "jetmem-reader");
   for (const std::unique_ptr<Program>& program : programs_) write(program->pid(), program->name());

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/parts/daemon_metrics.h"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <array>
-#include <cstdio>
-#include <cstring>
-#include <optional>
-#include <span>
 
 #include "base/process/descriptor_limit.h"
-#include "base/root/small_file.h"
-#include "base/text/text.h"
-#include "base/unique_fd.h"
 #include "base/version.h"
-#include "collectors/processes/group/pid_stat.h"
+#include "daemon/children/process_usage.h"
 
 namespace jetmem {
 namespace {
@@ -114,70 +103,19 @@ enum Metric {
   kReloads,
 };
 
-// The text of /proc/<pid>/<name>; empty when the process is gone.
-std::string_view read_proc(pid_t pid, const char* name, std::span<char> buffer) {
-  char path[48];
-  std::snprintf(path, sizeof path, "/proc/%d/%s", static_cast<int>(pid), name);
-  return read_once(path, buffer);
-}
-
-// By getdents64 into the stack: readdir() would allocate on the loop every time.
-std::optional<std::uint64_t> count_fds(pid_t pid) {
-  char path[32];
-  std::snprintf(path, sizeof path, "/proc/%d/fd", static_cast<int>(pid));
-  const UniqueFd directory(::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return std::nullopt;
-  // struct linux_dirent64, which no header declares: 64 bit inode, 64 bit offset, 16 bit length,
-  // 8 bit type, name.
-  constexpr std::size_t kLengthAt = 16;
-  constexpr std::size_t kNameAt = 19;
-  alignas(8) char buffer[4096];
-  std::uint64_t count = 0;
-  for (;;) {
-    const long n = ::syscall(SYS_getdents64, directory.get(), buffer, sizeof buffer);
-    if (n < 0) return std::nullopt;
-    if (n == 0) break;
-    for (long at = 0; at < n;) {
-      std::uint16_t length = 0;
-      std::memcpy(&length, buffer + at + kLengthAt, sizeof length);
-      if (buffer[static_cast<std::size_t>(at) + kNameAt] != '.') ++count;
-      at += length;
-    }
-  }
-  return pid == ::getpid() && count > 0 ? count - 1 : count;  // less the one used to look
-}
-
 }  // namespace
 
 std::span<const Descriptor> daemon_metrics() { return kMetrics; }
 
-void ProcessUsage::write(SampleWriter& out, const Facts& facts, pid_t pid, std::string_view name) {
-  char buffer[1024];
-  const auto stat = parse_pid_stat(read_proc(pid, "stat", buffer));
-  if (!stat) return;
-  const auto ticks = static_cast<double>(facts.clock_ticks_per_second.value_or(0));
-  if (ticks > 0) {
-    if (stat->utime_ticks && stat->stime_ticks) {
-      out.put(kMetrics[kCpu], static_cast<double>(*stat->utime_ticks + *stat->stime_ticks) / ticks,
-              name);
-    }
-    if (facts.boot_time && stat->start_ticks) {
-      out.put(
-          kMetrics[kStartTime],
-          static_cast<double>(*facts.boot_time) + static_cast<double>(*stat->start_ticks) / ticks,
-          name);
-    }
-  }
-  const auto resident = parse_resident_pages(read_proc(pid, "statm", buffer));
-  if (facts.page_size && resident) {
-    out.put(kMetrics[kRss], static_cast<double>(*resident * *facts.page_size), name);
-  }
-  out.put(kMetrics[kThreads], stat->threads, name);
-  const std::string_view adjustment = read_proc(pid, "oom_score_adj", buffer);
-  if (const auto value = parse_i64(adjustment.substr(0, adjustment.find('\n')))) {
-    out.put(kMetrics[kOomScoreAdj], static_cast<double>(*value), name);
-  }
-  if (const auto fds = count_fds(pid)) out.put(kMetrics[kFds], static_cast<double>(*fds), name);
+void write_process_usage(SampleWriter& out, const Facts& facts, pid_t pid, std::string_view name) {
+  const auto usage = read_process_usage(facts, pid);
+  if (!usage) return;
+  out.put(kMetrics[kCpu], usage->cpu_seconds, name);
+  out.put(kMetrics[kStartTime], usage->start_time, name);
+  out.put(kMetrics[kRss], usage->resident_bytes, name);
+  out.put(kMetrics[kThreads], usage->threads, name);
+  out.put(kMetrics[kOomScoreAdj], usage->oom_score_adj, name);
+  out.put(kMetrics[kFds], usage->open_fds, name);
 }
 
 void write_cycle_metrics(SampleWriter& out, const DaemonCounters& c) {

@@ -36,13 +36,8 @@ struct DaemonCounters {
   std::uint64_t reloads_refused = 0;
 };
 
-// What one process uses. Read from /proc, where the reader of another user may hide its
-// descriptors: then that value is absent.
-class ProcessUsage {
- public:
-  // Writes the samples of one process; nothing when it is gone.
-  static void write(SampleWriter& out, const Facts& facts, pid_t pid, std::string_view name);
-};
+// The samples of one process; nothing when it is gone.
+void write_process_usage(SampleWriter& out, const Facts& facts, pid_t pid, std::string_view name);
 
 // Of each cycle, as its worst values of a minute are kept.
 void write_cycle_metrics(SampleWriter& out, const DaemonCounters& counters);

@@ -58,7 +58,7 @@ class Loop {
     }
     {
       SampleWriter out(table_, processes_section_, now);
-      ProcessUsage::write(out, own_facts_, ::getpid(), "jetmemd");
+      write_process_usage(out, own_facts_, ::getpid(), "jetmemd");
       write_memory_protection(out, read_memory_protection());
     }
     fill_page(table_, now, counters_.cycles, page_);

@@ -14,7 +14,7 @@ import jetmem_testing as jt
 
 EXAMPLE = os.environ.get("JETMEM_COLLECTABLE_EXAMPLE")
 # Of jetmemd itself, or different at each look.
-OWN = ("jetmem_daemon_", "jetmem_history_", "jetmem_http_", "jetmem_source_")
+OWN = ("jetmem_daemon_", "jetmem_history_", "jetmem_http_", "jetmem_source_", "process_")
 
 
 class Collectable(unittest.TestCase):

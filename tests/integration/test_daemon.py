@@ -64,6 +64,14 @@ class LiveMachine(unittest.TestCase):
             started = page.value("jetmem_process_start_time_seconds", process=process)
             self.assertLess(abs(started - time.time()), 300)
             self.assertIsNotNone(page.value("jetmem_process_cpu_seconds_total", process=process))
+        for name in ("cpu_seconds_total", "resident_memory_bytes", "open_fds", "max_fds",
+                     "start_time_seconds"):
+            standard = page.value(f"process_{name}")
+            own = page.value(f"jetmem_process_{name}", process="jetmemd")
+            # Some seconds later, in which it may have grown.
+            self.assertLess(abs(standard - own), 0.5 * own + 5, name)
+        self.assertGreater(page.value("process_virtual_memory_bytes"),
+                           page.value("process_resident_memory_bytes"))
         # The fourth reads the kernel's log.
         self.assertIn(page.value("jetmem_process_threads", process="jetmemd"), (3, 4))
         rss = page.value("jetmem_process_resident_memory_bytes", process="jetmemd")
@@ -105,10 +113,12 @@ class Fixtures(unittest.TestCase):
         self.assertEqual(page.states(), states)
         jt.check_golden(self, board, page.samples)
         jt.check_expected(self, jt.expected_values(root), page)
-        # The same series and families as OpenMetrics.
-        open_page = daemon.scrape(accept="application/openmetrics-text;version=1.0.0")
-        page = daemon.scrape()
-        self.assertEqual(open_page.samples.keys(), page.samples.keys())
+        # The same series and families as OpenMetrics, if no event comes between the two scrapes.
+        def scrape_both():
+            pages = daemon.scrape(accept="application/openmetrics-text"), daemon.scrape()
+            return pages if pages[0].samples.keys() == pages[1].samples.keys() else None
+
+        open_page, page = jt.wait_for("two pages with the same series", scrape_both)
         self.assertEqual(open_page.type, {name.removesuffix("_total"): kind
                                           for name, kind in page.type.items()})
         self.assertTrue(open_page.text.endswith("# EOF\n"))

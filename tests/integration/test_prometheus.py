@@ -63,7 +63,7 @@ class Scraped(unittest.TestCase):
         for board in jt.BOARDS:
             page = self.daemons[board].scrape()
             count, = [v for _, v in self.prometheus.query(
-                f'count({{job="jetmem", board="{board}", __name__=~"jetmem_.*"}})')]
+                f'count({{job="jetmem", board="{board}", __name__=~"(jetmem|process)_.*"}})')]
             self.assertEqual(count, len(page.samples), board)
             scraped = self.prometheus.query(f'scrape_samples_scraped{{board="{board}"}}')
             self.assertEqual([v for _, v in scraped], [len(page.samples)], board)

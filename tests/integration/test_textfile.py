@@ -90,6 +90,7 @@ class Command(unittest.TestCase):
         self.assertEqual(precious.read_text(), "precious")
         self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o644)
         page = jt.Page(self.file.read_text())
+        self.assertEqual(page.families("process_"), [], "node_exporter has its own")
         self.assertGreaterEqual(page.value("jetmem_http_requests_total", path="/metrics", code="200"), 1)
         samples = exporter.samples()
         self.assertEqual(samples["node_textfile_scrape_error", frozenset()], 0)
