@@ -14,7 +14,16 @@ prometheus::ClientMetric metric_of(const SeriesName& name, prometheus::MetricTyp
                                    double value) {
   prometheus::ClientMetric out;
   for (const auto& [label, text] : name.labels) out.label.push_back({label, text});
-  (type == prometheus::MetricType::Counter ? out.counter.value : out.gauge.value) = value;
+  switch (type) {
+    case prometheus::MetricType::Counter:
+      out.counter.value = value;
+      break;
+    case prometheus::MetricType::Gauge:
+      out.gauge.value = value;
+      break;
+    default:
+      out.untyped.value = value;
+  }
   return out;
 }
 
@@ -25,14 +34,22 @@ prometheus::MetricFamily up(bool is_up) {
           {metric_of({}, prometheus::MetricType::Gauge, is_up ? 1 : 0)}};
 }
 
-// Every counter of jetmem's, and nothing else, has a name that ends in _total.
+// Every counter of jetmem's, and nothing else, has a name that ends in _total. The three parts of a
+// histogram are families of their own here.
+prometheus::MetricType type_of(std::string_view name) {
+  if (name.ends_with("_total")) return prometheus::MetricType::Counter;
+  for (const std::string_view part : {"_bucket", "_sum", "_count"}) {
+    if (name.ends_with(part)) return prometheus::MetricType::Untyped;
+  }
+  return prometheus::MetricType::Gauge;
+}
+
 prometheus::MetricFamily family_of(const std::string& name) {
   const auto metric = MetricCatalog::of_jetmem().find(name);
-  return {
-      name,
-      metric ? std::string(metric->descriptor->help) : "Of jetmemd: docs/metrics.md.",
-      name.ends_with("_total") ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge,
-      {}};
+  return {name,
+          metric ? std::string(metric->descriptor->help) : "Of jetmemd: docs/metrics.md.",
+          type_of(name),
+          {}};
 }
 
 }  // namespace

@@ -23,7 +23,7 @@
 
 namespace jetmem {
 
-enum class MetricType : std::uint8_t { kGauge, kCounter };
+enum class MetricType : std::uint8_t { kGauge, kCounter, kHistogram };
 
 // A scrape every 15 s misses the second in which memory ran out. A descriptor that names its bad
 // direction gets a companion series: the worst value seen within the last minute.
@@ -55,6 +55,13 @@ constexpr Descriptor gauge(std::string_view name, std::string_view help, LabelNa
 constexpr Descriptor counter(std::string_view name, std::string_view help, LabelNames labels = {},
                              std::uint16_t max_series = 1) {
   return {name, MetricType::kCounter, help, labels, max_series};
+}
+
+// Of a histogram "jetmem_x_seconds" the name is "jetmem_x_seconds_*", a pattern for "bucket", "sum"
+// and "count", and the last label is "le" (metrics/histogram.h).
+constexpr Descriptor histogram(std::string_view name, std::string_view help, LabelNames labels,
+                               std::uint16_t max_series) {
+  return {name, MetricType::kHistogram, help, labels, max_series};
 }
 
 // The part of a metric name behind its last underscore but "_total": "bytes", "seconds", ...;

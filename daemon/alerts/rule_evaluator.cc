@@ -48,6 +48,8 @@ constexpr std::array kRuleMetrics{
             "alert."),
     gauge("jetmem_rule_evaluation_duration_seconds",
           "Duration of the last evaluation of all rules."),
+    histogram("jetmem_rule_evaluation_seconds_*", "Durations of the evaluations of all rules.",
+              {"le"}, DurationHistogram::kSeries),
 };
 enum RuleMetric {
   kState,
@@ -61,6 +63,7 @@ enum RuleMetric {
   kMemory,
   kSteps,
   kStepSeconds,
+  kStepHistogram,
 };
 
 std::uint64_t dropped_of(const RuleEngine& engine) {
@@ -263,6 +266,7 @@ bool RuleEvaluator::step(const SampleTable& table, bool provisional,
   state_store_.keep(*engine_, saved_sources_, clock_.boot());
   log_dropped_series();
   last_duration_ = clock_.mono() - begin;
+  durations_.add(to_seconds(last_duration_));
   return true;
 }
 
@@ -358,6 +362,7 @@ void RuleEvaluator::write(SampleWriter& out) const {
   put(kMemory, engine_->bytes());
   put(kSteps, steps());
   if (steps() > 0) out.put(kRuleMetrics[kStepSeconds], to_seconds(last_duration_));
+  durations_.write(out, kRuleMetrics[kStepHistogram]);
   state_store_.write(out);
 }
 

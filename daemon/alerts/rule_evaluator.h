@@ -17,6 +17,7 @@
 #include "config/settings.h"
 #include "daemon/alerts/alert_log.h"
 #include "daemon/alerts/alert_state_store.h"
+#include "metrics/histogram.h"
 #include "metrics/sample.h"
 #include "rules/engine/engine.h"
 #include "rules/engine/table_feed.h"
@@ -117,6 +118,7 @@ class RuleEvaluator final : private SourceVisibility {
   std::uint64_t dropped_before_ = 0;
   Nanoseconds waits_from_;  // the start, or the end of the last pause without steps
   Nanoseconds last_duration_{0};
+  DurationHistogram durations_;
   Nanoseconds last_grid_{-1};
   std::uint64_t transitions_ = 0;
 };

@@ -88,6 +88,10 @@ constexpr std::array kMetrics{
     gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds."),
     gauge("process_open_fds", "Number of open file descriptors."),
     gauge("process_max_fds", "Maximum number of open file descriptors."),
+    histogram("jetmem_http_scrape_duration_seconds_*",
+              "Time that jetmemd needed to make an answer of /metrics, compression included; not "
+              "to send it. The answers before this one.",
+              {"le"}, DurationHistogram::kSeries),
 };
 constexpr const Descriptor& kPageAge = kMetrics[0];
 constexpr const Descriptor& kStalled = kMetrics[1];
@@ -112,6 +116,7 @@ constexpr const Descriptor& kProcessVirtual = kMetrics[19];
 constexpr const Descriptor& kProcessStart = kMetrics[20];
 constexpr const Descriptor& kProcessOpenFds = kMetrics[21];
 constexpr const Descriptor& kProcessMaxFds = kMetrics[22];
+constexpr const Descriptor& kScrapeSeconds = kMetrics[23];
 
 constexpr std::array<std::string_view, kRefusalNames.size()> kWhat{
     "opened more than http.max_connections_per_client connections; an idle one of it or the new "
@@ -212,6 +217,7 @@ void WebMetrics::write(SampleWriter& out) const {
       out.put(kRequests, requests_[p][c], kPaths[p], kCodes[c]);
     }
   }
+  scrapes_.write(out, kScrapeSeconds);
   out.put(kConnections, stats.connections);
   out.put(kListenFailures, stats.listen_failures);
   out.put(kAcceptFailures, stats.accept_failures);

@@ -17,6 +17,7 @@
 #include "base/root/facts.h"
 #include "daemon/http/client_key.h"
 #include "daemon/http/web_options.h"
+#include "metrics/histogram.h"
 #include "metrics/sample.h"
 #include "report/exposition/exposition.h"
 
@@ -83,6 +84,8 @@ class WebMetrics {
   WebMetrics(const Clock& clock, const WebLog& log);
 
   void count_request(std::string_view path, unsigned code);
+  // How long it took to make an answer of /metrics.
+  void count_scrape(Nanoseconds duration) { scrapes_.add(to_seconds(duration)); }
   void refused(Refusal why, const ClientKey& client);
   // `details`: what is wrong with the certificate, if known; printable.
   void handshake_failed(HandshakeFailure why, const ClientKey& client, std::string_view details);
@@ -104,6 +107,7 @@ class WebMetrics {
   SampleTable table_;
   std::size_t section_;
   Page page_;
+  DurationHistogram scrapes_;
   std::array<std::array<std::uint64_t, kCodes.size()>, kPaths.size()> requests_{};
 };
 

@@ -37,8 +37,19 @@ constexpr std::array kProbeStatsMetrics{
     counter("jetmem_probe_results_dropped_total",
             "Results not counted: their kind is unknown, or there were too many new targets within "
             "a day."),
+    histogram("jetmem_probe_allocation_duration_seconds_*",
+              "Durations of the test allocations of this kind, of each size, in probes that "
+              "succeeded.",
+              {"kind", "target", "le"}, kMax* DurationHistogram::kSeries),
 };
-enum ProbeStatsMetric : std::size_t { kRuns, kFailures, kSinceSuccess, kMismatchedWords, kDropped };
+enum ProbeStatsMetric : std::size_t {
+  kRuns,
+  kFailures,
+  kSinceSuccess,
+  kMismatchedWords,
+  kDropped,
+  kAllocations,
+};
 
 // Always shown, so that their growth from nothing is seen; the others from their first time on.
 bool is_always_shown(ProbeState state) {
@@ -134,7 +145,16 @@ std::optional<ProbeStats::Change> ProbeStats::result(const ProbeRun::Probe& prob
   if (const auto words = probe.mismatches()) {
     entry->mismatched_words = entry->mismatched_words.value_or(0) + *words;
   }
-  if (probe.state == ProbeState::kOk) entry->success = now;
+  if (probe.state == ProbeState::kOk) {
+    entry->success = now;
+    for (const ProbeRun::SizeStep& size_step : probe.size_steps) {
+      for (const ProbeRun::Step& step : size_step.steps) {
+        if (step.step != "allocate") continue;
+        if (!entry->allocations) entry->allocations.emplace();
+        entry->allocations->add(step.seconds);
+      }
+    }
+  }
   if (probe.state == ProbeState::kFailed || probe.state == ProbeState::kMismatch) {
     count_error(*entry, probe.error);
   }
@@ -170,6 +190,9 @@ void ProbeStats::write(SampleWriter& out, Nanoseconds now, SwitchedOn on) const 
     if (entry.success && is_on) put(kSinceSuccess, entry, to_seconds(now - *entry.success));
     if (entry.mismatched_words) {
       put(kMismatchedWords, entry, static_cast<double>(*entry.mismatched_words));
+    }
+    if (entry.allocations) {
+      entry.allocations->write(out, kProbeStatsMetrics[kAllocations], entry.kind, entry.target);
     }
   }
   out.put(kProbeStatsMetrics[kDropped], static_cast<double>(dropped_));

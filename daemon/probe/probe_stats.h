@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "collectors/probe/source.h"
+#include "metrics/histogram.h"
 #include "metrics/sample.h"
 #include "probes/gates.h"
 
@@ -69,6 +70,7 @@ class ProbeStats {
     std::optional<Nanoseconds> success;  // boot clock
     std::optional<Nanoseconds> skipped;
     std::optional<std::uint64_t> mismatched_words;
+    std::optional<DurationHistogram> allocations;
   };
   Entry* find(std::string_view kind, std::string_view target, Nanoseconds now);
   Entry* add(std::string kind, std::string target, Nanoseconds now);

@@ -94,7 +94,7 @@ std::uint32_t Waiting::column_of(const SampleTable::Slot& slot) {
   auto& column = filling_->columns_[count];
   if (!column) column = std::make_unique<WaitingBlock::Column>();
   column->key = slot.key;
-  column->is_counter = slot.descriptor->type == MetricType::kCounter;
+  column->is_counter = slot.descriptor->type != MetricType::kGauge;
   column->values.fill(kNone);
   if (is_indexed_) index_.emplace(column->key, static_cast<std::uint32_t>(count));
   filling_->series_.store(count + 1, std::memory_order_release);

@@ -2,6 +2,7 @@
 #include "report/exposition/exposition.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -31,10 +32,10 @@ void append_help(std::string& out, std::string_view help) {
 }
 
 void append_header(std::string& out, const SampleTable::Slot& slot) {
-  out.append("# HELP ").append(slot.family).append(" ");
+  out.append("# HELP ").append(headed_family(slot)).append(" ");
   append_help(out, help_of(slot));
-  out.append("\n# TYPE ").append(slot.family);
-  out.append(type_of(slot) == MetricType::kCounter ? " counter\n" : " gauge\n");
+  out.append("\n# TYPE ").append(headed_family(slot)).append(" ");
+  out.append(type_name(type_of(slot))).append("\n");
 }
 
 char* copy(char* at, std::string_view text) {
@@ -101,6 +102,16 @@ MetricType type_of(const SampleTable::Slot& slot) {
   return slot.is_companion ? MetricType::kGauge : slot.descriptor->type;
 }
 
+std::string_view headed_family(const SampleTable::Slot& slot) {
+  const std::string_view family = slot.family;
+  return type_of(slot) == MetricType::kHistogram ? family.substr(0, family.rfind('_')) : family;
+}
+
+std::string_view type_name(MetricType type) {
+  constexpr std::array<std::string_view, 3> kNames{"gauge", "counter", "histogram"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
 Layout::Layout(const SampleTable& table) : shape_(table.shape()) {
   std::vector<Entry> entries;
   std::unordered_set<std::string_view> keys;
@@ -116,15 +127,16 @@ Layout::Layout(const SampleTable& table) : shape_(table.shape()) {
       }
     }
   }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.slot->family < b.slot->family; });
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return headed_family(*a.slot) < headed_family(*b.slot);
+  });
 
   std::string_view family;
   series_.reserve(entries.size());
   for (const Entry& entry : entries) {
     // The first series of a family speaks for it, even should a later one be described otherwise.
-    if (entry.slot->family != family) {
-      family = entry.slot->family;
+    if (headed_family(*entry.slot) != family) {
+      family = headed_family(*entry.slot);
       append_header(text_, *entry.slot);
     }
     text_.append(entry.slot->key).append(" ");

@@ -21,6 +21,9 @@ namespace jetmem {
 // What both this writer and the reference model (prometheus_model.h) say of a slot's family.
 std::string help_of(const SampleTable::Slot& slot);
 MetricType type_of(const SampleTable::Slot& slot);
+// By which header lines name it: a histogram's three families have one header.
+std::string_view headed_family(const SampleTable::Slot& slot);
+std::string_view type_name(MetricType type);
 
 class Layout {
  public:

@@ -18,6 +18,7 @@
 #include "daemon/state/history_feed.h"
 #include "daemon/state_file_metrics.h"
 #include "health/registry.h"
+#include "report/exposition/exposition.h"
 #include "tests/update.h"
 
 namespace jetmem {
@@ -33,8 +34,10 @@ struct MetricGroup {
 // metrics of their own, as Prometheus sees them.
 void append_row(std::string& out, std::string_view name, const Descriptor& d,
                 std::string_view prefix) {
+  // Not `x_*`: what is behind the star is not the kernel's.
+  if (d.type == MetricType::kHistogram) name.remove_suffix(2);
   out.append("| `").append(name).append("` | ");
-  out.append(d.type == MetricType::kCounter ? "counter" : "gauge").append(" | ");
+  out.append(type_name(d.type)).append(" | ");
   const char* separator = "";
   for (const std::string_view label : d.labels) {
     if (label.empty()) break;
@@ -56,7 +59,8 @@ std::string render_reference(const std::vector<MetricGroup>& groups) {
       "\n"
       "A `*` in a name stands for the name that the kernel prints. *Series* is the most that a\n"
       "metric may have; what exceeds it is omitted and counted in\n"
-      "`jetmem_source_dropped_samples`. A value that could not be read is absent, never 0.\n";
+      "`jetmem_source_dropped_samples`. A value that could not be read is absent, never 0.\n"
+      "A histogram has the series `_bucket`, `_sum` and `_count`.\n";
   for (const MetricGroup& group : groups) {
     out.append("\n## ").append(group.title).append("\n\n");
     if (!group.about.empty()) out.append(group.about).append("\n\n");
@@ -162,6 +166,13 @@ TEST(MetricsReference, NoFamilyHasTheNameOfACounterWithoutItsSuffix) {
     for (const Descriptor& d : group.metrics) {
       std::string family(d.name);
       if (d.type == MetricType::kCounter) family.resize(family.size() - 6);
+      if (d.type == MetricType::kHistogram) {
+        ASSERT_TRUE(family.ends_with("_seconds_*")) << family;
+        family.resize(family.size() - 2);
+        for (const char* part : {"_bucket", "_sum", "_count"}) {
+          EXPECT_TRUE(families.insert(family + part).second) << family << part;
+        }
+      }
       EXPECT_TRUE(families.insert(family).second) << family;
       if (d.worst != Worst::kNone) {
         EXPECT_TRUE(families.insert(worst_name(d.name, d.worst)).second);

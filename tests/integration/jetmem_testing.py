@@ -279,7 +279,7 @@ class Page:
                 table = self.help if kind == "HELP" else self.type
                 if name in table:
                     raise AssertionError(f"{where}: a second {kind}")
-                if kind == "TYPE" and rest not in ("gauge", "counter"):
+                if kind == "TYPE" and rest not in ("gauge", "counter", "histogram", "untyped"):
                     raise AssertionError(f"{where}: unknown type")
                 table[name] = rest
                 if name != current:
@@ -293,8 +293,10 @@ class Page:
             if current not in self.help or current not in self.type:
                 raise AssertionError(f"{where}: without HELP or TYPE")
             is_counter = self.type[current] == "counter"
-            family = current + "_total" if is_open_metrics and is_counter else current
-            if name != family or current in finished:
+            suffixes = ("_total",) if is_open_metrics and is_counter else ("",)
+            if self.type[current] == "histogram":
+                suffixes = ("_bucket", "_sum", "_count")
+            if name not in [current + suffix for suffix in suffixes] or current in finished:
                 raise AssertionError(f"{where}: not below its own HELP and TYPE")
             key = (name, frozenset(self._labels(labels or "", where).items()))
             if key in self.samples:

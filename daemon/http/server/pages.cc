@@ -117,6 +117,7 @@ Nanoseconds Pages::age(const Page& page) const {
 }
 
 Answer Pages::metrics_page(const Request& request) {
+  const Nanoseconds begin = clock_.mono();
   const std::shared_ptr<const Page> page = buffer_.current();
   const bool is_filled = page->taken >= Nanoseconds(0);
   const Nanoseconds age = this->age(*page);
@@ -141,6 +142,7 @@ Answer Pages::metrics_page(const Request& request) {
     out.add("Content-Encoding", "gzip");
     out.body = compressed_;
   }
+  metrics_.count_scrape(clock_.mono() - begin);
   return out;
 }
 

@@ -79,9 +79,14 @@ TEST(WebMetricsTable, EverySeriesIsDeclared) {
   EXPECT_EQ(shown().find("web_config"), std::string::npos);
   EXPECT_EQ(shown().find("handshake"), std::string::npos);
   EXPECT_THAT(shown(), HasSubstr("jetmem_http_refused_total{reason=\"slow_reader\"} 0\n"));
+  metrics.count_scrape(std::chrono::microseconds(300));
+  EXPECT_THAT(shown(), HasSubstr("seconds_bucket{le=\"0.0001\"} 0\n"
+                                 "jetmem_http_scrape_duration_seconds_bucket{le=\"0.0005\"} 1\n"));
+  EXPECT_THAT(shown(), HasSubstr("\njetmem_http_scrape_duration_seconds_sum 3e-04\n"));
   metrics.stats.has_config = metrics.stats.has_tls = metrics.stats.has_users = true;
   for (const Descriptor& d : web_metrics()) {
-    EXPECT_THAT(shown(), HasSubstr("# TYPE " + std::string(d.name) + " ")) << d.name;
+    const std::string name(d.name.substr(0, d.name.find("_*")));
+    EXPECT_THAT(shown(), HasSubstr("# TYPE " + name + " ")) << d.name;
   }
 }
 

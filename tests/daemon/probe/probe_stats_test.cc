@@ -249,5 +249,24 @@ TEST_F(ProbeStatsTest, TheFirstResultsAreSummedUp) {
             "(no such heap)");
 }
 
+TEST_F(ProbeStatsTest, AllocationsOfSuccessfulProbesAreAHistogram) {
+  ProbeRun::Probe found = probe("pinned", ProbeState::kOk);
+  found.size_steps.push_back({4096, 0, {{"allocate", 0.002, {}, {}}, {"free", 1, {}, {}}}});
+  found.size_steps.push_back({8192, 0, {{"allocate", 3, {}, {}}}});
+  take(found);
+  found.state = ProbeState::kFailed;
+  take(found);
+  const std::string family = "jetmem_probe_allocation_duration_seconds";
+  const auto bucket = [&](const std::string& le) {
+    return value(family + "_bucket{kind=\"pinned\",le=\"" + le + "\",target=\"\"}");
+  };
+  EXPECT_EQ(bucket("0.0005"), 0);
+  EXPECT_EQ(bucket("0.0025"), 1);
+  EXPECT_EQ(bucket("2.5"), 1);
+  EXPECT_EQ(bucket("+Inf"), 2);
+  EXPECT_EQ(value(family + "_sum{kind=\"pinned\",target=\"\"}"), 3.002);
+  EXPECT_EQ(value(family + "_count{kind=\"pinned\",target=\"\"}"), 2);
+}
+
 }  // namespace
 }  // namespace jetmem

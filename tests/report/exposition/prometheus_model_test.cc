@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/text/text.h"
+#include "metrics/histogram.h"
 #include "report/exposition/exposition.h"
 
 namespace jetmem {
@@ -71,7 +72,11 @@ Parsed parse(std::string_view text) {
       EXPECT_TRUE(out.type.emplace(family, line).second) << whole;
     } else {
       const std::string name = take_until(line, "{ ");
-      EXPECT_EQ(name, family) << "outside its family: " << whole;
+      std::string_view part = name;
+      EXPECT_TRUE(take_prefix(part, family)) << "outside its family: " << whole;
+      const bool is_part = part == "_bucket" || part == "_sum" || part == "_count";
+      EXPECT_EQ(out.type[family] == "histogram", is_part) << whole;
+      EXPECT_EQ(part.empty(), !is_part) << whole;
       std::set<std::pair<std::string, std::string>> labels;
       if (take_prefix(line, "{")) parse_labels(line, labels);
       EXPECT_TRUE(take_prefix(line, " ")) << whole;
@@ -95,6 +100,9 @@ constexpr std::array kMetrics{
                .help = "Field *.",
                .labels = {"node"},
                .max_series = 100},
+    histogram("jetmem_c_seconds_*", "C.", {"kind", "le"}, 2 * DurationHistogram::kSeries),
+    // Between the histogram's families by name.
+    Descriptor{.name = "jetmem_c_seconds_by_day", .help = "C by day."},
 };
 
 void write(SampleTable& table, std::size_t section, double scale) {
@@ -108,6 +116,11 @@ void write(SampleTable& table, std::size_t section, double scale) {
   out.put(kMetrics[3], 1e-9 * scale, "Active(anon)", 0);
   out.put(kMetrics[3], 1e300 * scale, "Active(anon)", -1);
   out.put(kMetrics[3], 1, "Active(anon)", 0);  // hidden
+  DurationHistogram durations;
+  for (const double seconds : {0.0001, 0.0002, 0.3, 7.0}) durations.add(seconds * scale);
+  durations.write(out, kMetrics[4], "one");
+  durations.write(out, kMetrics[4], "two");
+  out.put(kMetrics[5], 1);
 }
 
 TEST(PrometheusModel, BothTextsAreEqual) {
@@ -128,7 +141,7 @@ TEST(PrometheusModel, BothTextsAreEqual) {
 
   EXPECT_EQ(mine.help, theirs.help);
   EXPECT_EQ(mine.type, theirs.type);
-  EXPECT_EQ(mine.samples.size(), 28U);
+  EXPECT_EQ(mine.samples.size(), 28U + 2 * DurationHistogram::kSeries + 1);
   ASSERT_EQ(mine.samples.size(), theirs.samples.size());
   for (const auto& [key, value] : mine.samples) {
     const auto found = theirs.samples.find(key);
@@ -137,6 +150,15 @@ TEST(PrometheusModel, BothTextsAreEqual) {
     EXPECT_NEAR(found->second, value, std::fabs(value) * 1e-15) << key.first;
     // Ours prints the double itself.
   }
+  const auto bucket = [&](const char* le) {
+    return mine.samples.at({"jetmem_c_seconds_bucket", {{"kind", "two"}, {"le", le}}});
+  };
+  EXPECT_EQ(bucket("0.0001"), 1);
+  EXPECT_EQ(bucket("0.0005"), 2);
+  EXPECT_EQ(bucket("0.25"), 2);
+  EXPECT_EQ(bucket("2.5"), 3);
+  EXPECT_EQ(bucket("+Inf"), 4);
+  EXPECT_EQ(mine.samples.at({"jetmem_c_seconds_count", {{"kind", "one"}}}), 4);
   EXPECT_EQ(
       mine.samples.at({"jetmem_b_total", {{"zone", "Normal"}, {"order", "3"}, {"node", "0"}}}),
       3.0 / 7);
