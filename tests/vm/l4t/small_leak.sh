@@ -25,7 +25,7 @@ samples=0 wrong=0
 while ! firing JetmemNvmapOrphansGrowing && awk -v n="$(now)" -v b="$began" 'BEGIN {exit !(n < b + 2760)}'; do
   jetmem top >/tmp/top 2>&1
   samples=$((samples + 1))
-  { [ "$(printf %.0f "$(metric "$llama")")" = 41943040 ] && awk '$1 == "llama-server" && $3 >= 40 && $3 < 44 {found = 1} END {exit !found}' /tmp/top; } ||
+  { [ "$(printf %.0f "$(metric "$llama")")" = 41943040 ] && awk '$2 == "llama-server" && $4 >= 40 && $4 < 44 {found = 1} END {exit !found}' /tmp/top; } ||
     { wrong=$((wrong + 1)); cp /tmp/top $share/top.$wrong; cp /tmp/page $share/page.$wrong; }
   sleep 30
 done
