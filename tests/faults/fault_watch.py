@@ -4,7 +4,7 @@
 import re
 
 # jetmemd's words about itself: they may differ. All other values are measured.
-OWN = re.compile(r"^jetmem_(source_|reader|history_|log_|http_|reloads|sample|daemon|duplicate|notif|missed|lag|process|sampling|"
+OWN = re.compile(r"^process_|^jetmem_(source_|reader|history_|log_|http_|reloads|sample|daemon|duplicate|notif|missed|lag|process|sampling|"
                  r"alert|rule|build|capture|config|start|kernel_log_|kernel_event|boot|"
                  r"message_config_|probe|program|state_file|web|label|derivation|device_marks|up|page_)")
 # Of these, those which tell of trouble.

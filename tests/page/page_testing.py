@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,6 +37,22 @@ _COMPLETE = f"""
 """
 
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def daemon_with_past(test, *arguments, hostname=None):
+    """A jetmemd on a healthy device with sixty days of history, and when memory was short (Unix time)."""
+    state = jt.temp_directory(test)
+    made = subprocess.check_output([os.environ["JETMEM_PAST_MAKER"], state / "history.db", *map(str, arguments)],
+                                   preexec_fn=jt.die_with_parent)
+    root = jt.copy_of_fixture(test, "orin-nano-8gb")
+    # The boot clock is this machine's: after a long uptime the log's first line lies before what the
+    # history of the boot before ends with.
+    (root / "dev/kmsg").write_bytes(b"")
+    if hostname:
+        (root / "proc/sys/kernel/hostname").write_text(hostname + "\n")
+    daemon = jt.Daemon(test, root=root, environment={"STATE_DIRECTORY": str(state)})
+    daemon.wait_until_read()
+    return daemon, int(made)
 
 
 def present(tab):

@@ -4,10 +4,8 @@
     screenshots.py DIRECTORY       (scripts/screenshots builds what it needs and calls it)
 """
 
-import os
 import pathlib
 import struct
-import subprocess
 import sys
 import time
 import unittest
@@ -103,12 +101,7 @@ class Screenshots(unittest.TestCase):
             tab.close()
 
     def test_a_healthy_device_and_its_last_night(self):
-        state = jt.temp_directory(self)
-        two = int(subprocess.check_output([os.environ["JETMEM_PAST_MAKER"], state / "history.db", "80"]))
-        root = jt.copy_of_fixture(self, "orin-nano-8gb")
-        (root / "proc/sys/kernel/hostname").write_text("robot-07\n")
-        daemon = jt.Daemon(self, root=root, environment={"STATE_DIRECTORY": str(state)})
-        daemon.wait_until_read()
+        daemon, two = pt.daemon_with_past(self, 80, hostname="robot-07")
         self.take(self.open(daemon, {**DESKTOP, "theme": "light"}, range="24h"), "healthy-light")
         self.take(self.open(daemon, {**PHONE, "theme": "dark"}, range="24h"), "healthy-phone")
         night = self.open(daemon, {**DESKTOP, "theme": "dark"}, **{"from": two, "to": two + 3600})

@@ -2,8 +2,6 @@
 """Sixty days of past on the page: every range, kept over a reload; and what an open page costs the device."""
 
 import json
-import os
-import subprocess
 import time
 import unittest
 import urllib.parse
@@ -11,7 +9,6 @@ import urllib.parse
 import page_testing as pt
 from page_testing import jt
 
-MAKER = os.environ.get("JETMEM_PAST_MAKER", "")
 # The button, what the label of a picture says, seconds.
 RANGES = {"10m": ("10 min", 600), "1h": ("1 hour", 3600), "6h": ("6 hours", 21600), "24h": ("24 hours", 86400),
           "7d": ("7 days", 7 * 86400), "30d": ("30 days", 30 * 86400), "60d": ("60 days", 60 * 86400)}
@@ -25,10 +22,7 @@ class Past(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.browser = pt.Chromium(cls)
-        state = jt.temp_directory(cls)
-        subprocess.run([MAKER, state / "history.db"], check=True, preexec_fn=jt.die_with_parent)
-        cls.daemon = jt.Daemon(cls, root=jt.FIXTURES / "orin-nano-8gb", environment={"STATE_DIRECTORY": str(state)})
-        cls.daemon.wait_until_read()
+        cls.daemon, _ = pt.daemon_with_past(cls)
 
     def open(self, **choices):
         tab = pt.open_page(self.browser, self.daemon, **choices)

@@ -2,16 +2,13 @@
 """The time that the charts show: zoom, pan, back, a range in the address, one cursor, jumps to events; with gaps,
 a series that is partly missing, and ten thousand events."""
 
-import os
 import re
-import subprocess
 import time
 import unittest
 
 import page_testing as pt
 from page_testing import jt
 
-MAKER = os.environ.get("JETMEM_PAST_MAKER", "")
 EVENTS = 10_000
 HOUR = 3600
 CHART = "document.querySelector('#overview figure')"
@@ -22,11 +19,8 @@ class Time(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.browser = pt.Chromium(cls)
-        state = jt.temp_directory(cls)
-        cls.two = int(subprocess.check_output([MAKER, state / "history.db", str(EVENTS)], preexec_fn=jt.die_with_parent))
         cls.made = time.time()
-        cls.daemon = jt.Daemon(cls, root=jt.FIXTURES / "orin-nano-8gb", environment={"STATE_DIRECTORY": str(state)})
-        cls.daemon.wait_until_read()
+        cls.daemon, cls.two = pt.daemon_with_past(cls, EVENTS)
 
     def open(self, **choices):
         tab = self.browser.tab(width=1400, height=900)
