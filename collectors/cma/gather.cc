@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::size_t kMostThreads = 64;
 constexpr int kMostTries = 3;
+// How often a text that stays the same is read before it is left out, and for how many readings
+// then.
+constexpr std::size_t kOftenRead = 2;
+constexpr std::size_t kMostLeftOut = 30;
 constexpr std::string_view kDebugfsCma = "/sys/kernel/debug/cma";
 
 class CmaGather {
@@ -39,15 +43,18 @@ class CmaGather {
     for (int tries = 0; tries < kMostTries; ++tries) {
       std::vector<std::string> before;
       for (const std::string& path : stats_) before.emplace_back(take(path));
+      const bool is_left_out = leaves_out(counted(before));
       int trace_error = 0;
-      std::string trace(take(instance + "/trace", &trace_error));
+      std::string trace;
+      if (!is_left_out) trace = take(instance + "/trace", &trace_error);
       std::vector<std::pair<std::string, std::string>> bounds;
       for (const std::string& area : areas) read_area(area, bounds);
       std::vector<std::string> after;
       for (const std::string& path : stats_) after.emplace_back(take(path));
-      if (!is_quiet(before, after) && tries + 1 < kMostTries) continue;
+      if (counted(before) != counted(after) && tries + 1 < kMostTries) continue;
       for (std::size_t i = 0; i < stats_.size(); ++i) files_.add(stats_[i], before[i]);
-      files_.add(instance + "/trace", trace, trace_error);
+      files_.add(is_left_out ? std::string(kCmaUnchanged) : instance + "/trace", trace,
+                 trace_error);
       for (const auto& [path, text] : bounds) files_.add(path, text);
       for (std::size_t i = 0; i < stats_.size(); ++i) {
         files_.add(std::string(kCmaAfter) + stats_[i], after[i]);
@@ -55,7 +62,8 @@ class CmaGather {
       const Facts& facts = files_.root().facts();
       note(kCmaTicks, facts.clock_ticks_per_second);
       note(kCmaPage, facts.page_size);
-      read_tasks(trace);
+      if (!is_left_out) remember(counted(before), trace);
+      read_tasks();
       return;
     }
   }
@@ -75,19 +83,38 @@ class CmaGather {
   }
 
   // "now ts" differs each time.
-  static bool is_quiet(const std::vector<std::string>& before,
-                       const std::vector<std::string>& after) {
-    const auto counted = [](const std::string& text) {
-      std::string out;
+  static std::string counted(const std::vector<std::string>& stats) {
+    std::string out;
+    for (const std::string& text : stats) {
       Lines lines(text);
       std::string_view line;
       while (lines.next(line)) {
         if (!line.starts_with("now ts")) out.append(line).append("\n");
       }
-      return out;
-    };
-    return std::equal(before.begin(), before.end(), after.begin(), after.end(),
-                      [&](const auto& a, const auto& b) { return counted(a) == counted(b); });
+    }
+    return out;
+  }
+
+  // What is remembered: the counters, how often the text was read with them, how often it was left
+  // out since, and the threads in it.
+  bool leaves_out(const std::string& counters) {
+    std::vector<std::string>& known = files_.remembered();
+    if (known.size() < 3 || known[0] != counters || known[1].size() < kOftenRead) return false;
+    if (known[2].size() >= kMostLeftOut) return false;
+    known[2] += 'x';
+    return true;
+  }
+
+  void remember(const std::string& counters, const std::string& trace) {
+    std::vector<std::string>& known = files_.remembered();
+    const bool is_same = known.size() >= 3 && known[0] == counters;
+    const std::string read = is_same && known[1].size() < kOftenRead ? known[1] + 'x'
+                             : is_same                               ? known[1]
+                                                                     : "x";
+    known = {counters, read, ""};
+    for (const std::uint32_t thread : allocating_threads(trace, kMostThreads)) {
+      known.push_back(std::to_string(thread));
+    }
   }
 
   void read_area(const std::string& area, std::vector<std::pair<std::string, std::string>>& out) {
@@ -106,10 +133,10 @@ class CmaGather {
   }
 
   // Who allocates: the process of each thread.
-  void read_tasks(const std::string& trace) {
-    for (const std::uint32_t thread : allocating_threads(trace, kMostThreads)) {
-      if (!files_.has_room()) return;
-      const std::string folder = "/proc/" + std::to_string(thread);
+  void read_tasks() {
+    const std::vector<std::string>& known = files_.remembered();
+    for (std::size_t i = 3; i < known.size() && files_.has_room(); ++i) {
+      const std::string folder = "/proc/" + known[i];
       const FileText status = files_.read(folder + "/status");
       if (!status.ok()) continue;
       std::string pid;

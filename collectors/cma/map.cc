@@ -196,17 +196,18 @@ void CmaMapper::take(const CmaTrace& trace, CmaMap& map) {
   map.page_bytes = trace.page_bytes;
   map.now = trace.now;
   take_bounds(trace, map);
-  if (trace.is_unclear) {
+  const bool is_known = !trace.is_unchanged || has_all(trace);
+  if (trace.is_unclear || !is_known) {
     // The next reading begins anew.
     rings_.clear();
     lose(map);
-  } else {
+  } else if (!trace.is_unchanged) {
     take_events(trace, map);
   }
   take_tasks(trace, map);
-  const bool is_quiet =
-      !trace.is_unclear && std::all_of(trace.rings.begin(), trace.rings.end(),
-                                       [](const CmaRing& r) { return r.before == *r.after; });
+  const bool is_quiet = !trace.is_unclear && is_known &&
+                        std::all_of(trace.rings.begin(), trace.rings.end(),
+                                    [](const CmaRing& r) { return r.before == *r.after; });
   if (is_quiet) {
     const bool was_still = quiet_at_ == applied_;
     quiet_at_ = applied_;
@@ -242,6 +243,14 @@ void CmaMapper::take_bounds(const CmaTrace& trace, CmaMap& map) {
     at->order = bounds.order;
   }
   sides_.resize(map.areas.size());
+}
+
+// Whether the events of earlier readings are all of those that are counted.
+bool CmaMapper::has_all(const CmaTrace& trace) {
+  return std::all_of(trace.rings.begin(), trace.rings.end(), [&](const CmaRing& ring) {
+    const Ring& known = ring_of(ring.cpu);
+    return known.seen == ring.before.gone + ring.before.entries && known.lost == ring.before.lost;
+  });
 }
 
 void CmaMapper::take_events(const CmaTrace& trace, CmaMap& map) {

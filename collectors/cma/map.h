@@ -124,6 +124,7 @@ class CmaMapper {
   };
 
   void take_bounds(const CmaTrace& trace, CmaMap& map);
+  bool has_all(const CmaTrace& trace);
   void take_events(const CmaTrace& trace, CmaMap& map);
   void lose(CmaMap& map);
   std::optional<std::size_t> area_of(const CmaEvent& event, CmaMap& map);

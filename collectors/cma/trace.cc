@@ -343,7 +343,8 @@ Result<void> parse_cma_trace(const Snapshot& snapshot, CmaTrace& out) {
   out.ticks.reset();
   out.page_bytes.reset();
   out.now.reset();
-  const auto trace = snapshot.text_of(kTraceFile);
+  out.is_unchanged = snapshot.text_of(kCmaUnchanged).has_value();
+  const auto trace = snapshot.text_of(out.is_unchanged ? kCmaUnchanged : kTraceFile);
   if (!trace && trace.error().code == Errc::kAbsent) {
     return fail(Errc::kAbsent,
                 "no trace of CMA is set up: jetmem-cma-trace.service does not run, or this kernel "
@@ -399,6 +400,12 @@ Result<void> parse_cma_trace(const Snapshot& snapshot, CmaTrace& out) {
     return fail(Errc::kMalformed, "no counters of any CPU");
   }
   std::for_each(out.bounds.begin(), out.bounds.end(), check_bounds);
+  if (out.is_unchanged) {
+    for (CmaRing& ring : out.rings) {
+      if (!ring.after) ring.after = ring.before;
+    }
+    return {};
+  }
   parse_text(*trace, has_boot_clock, out);
   for (CmaRing& ring : out.rings) {
     if (!ring.after) ring.after = ring.before;

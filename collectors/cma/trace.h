@@ -42,6 +42,9 @@
 namespace jetmem {
 
 inline constexpr std::string_view kCmaTraceInstance = "/sys/kernel/tracing/instances/jetmem";
+// Stands for the text, which is as long as the rings are: its counters are those of earlier
+// readings that had it.
+inline constexpr std::string_view kCmaUnchanged = "jetmem:trace unchanged";
 inline constexpr std::string_view kCmaAfter = "jetmem:after ";
 inline constexpr std::string_view kCmaTicks = "jetmem:ticks per second";  // of CmaTask::start_ticks
 inline constexpr std::string_view kCmaPage = "jetmem:bytes per page";
@@ -115,6 +118,8 @@ struct CmaTrace {
   std::optional<Nanoseconds> now;  // boot clock, of /proc/uptime
   // The text reports lost events, has lines that are no event, or its counters do not fit it.
   bool is_unclear = false;
+  // There are no events in it: none came since an earlier reading that had them.
+  bool is_unchanged = false;
 };
 
 // Errors: kAbsent where there is no instance, or a kernel that stops the trace while it is read;
