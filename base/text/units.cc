@@ -79,10 +79,19 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   if (rest.empty() || !is_digit(rest.front())) return bad();
   const auto number = take_u64(rest);
   if (!number) return bad();
+  double part = 0;
+  if (take_prefix(rest, ".")) {
+    const std::size_t digits = rest.size();
+    if (rest.empty() || !is_digit(rest.front())) return bad();
+    const auto decimals = take_u64(rest);
+    if (!decimals) return bad();
+    part = static_cast<double>(*decimals) / std::pow(10, digits - rest.size());
+  }
   skip_blanks(rest);
   const Unit* unit = take_unit(rest, kSizes);
   if (unit == nullptr || !rest.empty() || *number > (1ULL << 60) / unit->factor) return bad();
-  return *number * unit->factor;
+  return *number * unit->factor +
+         static_cast<std::uint64_t>(std::llround(part * static_cast<double>(unit->factor)));
 }
 
 std::string format_size(std::uint64_t bytes) {

@@ -16,7 +16,8 @@ namespace jetmem {
 Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 std::string format_duration(std::chrono::milliseconds duration);
 
-// A number and one of B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024).
+// A number, "2" or "1.5", and one of B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of
+// 1024); rounded to whole bytes.
 Result<std::uint64_t> parse_size(std::string_view text);
 std::string format_size(std::uint64_t bytes);
 

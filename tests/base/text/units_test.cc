@@ -27,7 +27,11 @@ TEST(Units, SizesReadAsWritten) {
   EXPECT_EQ(parse_size("64MiB"), 64ULL << 20);
   EXPECT_EQ(parse_size("1kB"), 1000U);
   EXPECT_EQ(parse_size("12B"), 12U);
-  for (const char* bad : {"", "12", "1.5MiB", "1mb", "99999999999999999999B"}) {
+  EXPECT_EQ(parse_size("1.5GiB"), 3ULL << 29);
+  EXPECT_EQ(parse_size("0.25 MiB"), 1ULL << 18);
+  EXPECT_EQ(parse_size("1.0019kB"), 1002U);
+  for (const char* bad : {"", "12", "1.MiB", ".5MiB", "1.-5MiB", "1.5", "1e3MiB",
+                          "1.99999999999999999999MiB", "1mb", "99999999999999999999B"}) {
     EXPECT_FALSE(parse_size(bad)) << bad;
   }
 }
