@@ -14,7 +14,6 @@ namespace jetmem {
 namespace {
 
 constexpr std::size_t kMostThreads = 64;
-constexpr int kMostTries = 3;
 // How often a text that stays the same is read before it is left out, and for how many readings
 // then.
 constexpr std::size_t kOftenRead = 2;
@@ -39,33 +38,27 @@ class CmaGather {
     (void)files_.list(kDebugfsCma, areas);
     if (areas.size() > CmaTrace::kMaxAreas) areas.resize(CmaTrace::kMaxAreas);
 
-    // An event that comes meanwhile is rare, and then the next try is as good.
-    for (int tries = 0; tries < kMostTries; ++tries) {
-      std::vector<std::string> before;
-      for (const std::string& path : stats_) before.emplace_back(take(path));
-      const bool is_left_out = leaves_out(counted(before));
-      int trace_error = 0;
-      std::string trace;
-      if (!is_left_out) trace = take(instance + "/trace", &trace_error);
-      std::vector<std::pair<std::string, std::string>> bounds;
-      for (const std::string& area : areas) read_area(area, bounds);
-      std::vector<std::string> after;
-      for (const std::string& path : stats_) after.emplace_back(take(path));
-      if (counted(before) != counted(after) && tries + 1 < kMostTries) continue;
-      for (std::size_t i = 0; i < stats_.size(); ++i) files_.add(stats_[i], before[i]);
-      files_.add(is_left_out ? std::string(kCmaUnchanged) : instance + "/trace", trace,
-                 trace_error);
-      for (const auto& [path, text] : bounds) files_.add(path, text);
-      for (std::size_t i = 0; i < stats_.size(); ++i) {
-        files_.add(std::string(kCmaAfter) + stats_[i], after[i]);
-      }
-      const Facts& facts = files_.root().facts();
-      note(kCmaTicks, facts.clock_ticks_per_second);
-      note(kCmaPage, facts.page_size);
-      if (!is_left_out) remember(counted(before), trace);
-      read_tasks();
-      return;
+    std::vector<std::string> before;
+    for (const std::string& path : stats_) before.emplace_back(take(path));
+    const bool is_left_out = leaves_out(counted(before));
+    int trace_error = 0;
+    std::string trace;
+    if (!is_left_out) trace = take(instance + "/trace", &trace_error);
+    std::vector<std::pair<std::string, std::string>> bounds;
+    for (const std::string& area : areas) read_area(area, bounds);
+    std::vector<std::string> after;
+    for (const std::string& path : stats_) after.emplace_back(take(path));
+    for (std::size_t i = 0; i < stats_.size(); ++i) files_.add(stats_[i], before[i]);
+    files_.add(is_left_out ? std::string(kCmaUnchanged) : instance + "/trace", trace, trace_error);
+    for (const auto& [path, text] : bounds) files_.add(path, text);
+    for (std::size_t i = 0; i < stats_.size(); ++i) {
+      files_.add(std::string(kCmaAfter) + stats_[i], after[i]);
     }
+    const Facts& facts = files_.root().facts();
+    note(kCmaTicks, facts.clock_ticks_per_second);
+    note(kCmaPage, facts.page_size);
+    if (!is_left_out) remember(counted(before), trace);
+    read_tasks();
   }
 
  private:

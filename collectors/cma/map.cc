@@ -189,14 +189,14 @@ void CmaMapper::lose(CmaMap& map) {
 CmaMapper::Ring& CmaMapper::ring_of(std::uint32_t cpu) {
   const auto at =
       std::find_if(rings_.begin(), rings_.end(), [&](const Ring& ring) { return ring.cpu == cpu; });
-  return at != rings_.end() ? *at : rings_.emplace_back(Ring{cpu, 0, 0, 0});
+  return at != rings_.end() ? *at : rings_.emplace_back(Ring{cpu});
 }
 
 void CmaMapper::take(const CmaTrace& trace, CmaMap& map) {
   map.page_bytes = trace.page_bytes;
   map.now = trace.now;
   take_bounds(trace, map);
-  const bool is_known = !trace.is_unchanged || has_all(trace);
+  const bool is_known = trace.is_unchanged ? has_all(trace) : number_events(trace);
   if (trace.is_unclear || !is_known) {
     // The next reading begins anew.
     rings_.clear();
@@ -253,12 +253,23 @@ bool CmaMapper::has_all(const CmaTrace& trace) {
   });
 }
 
+// False: which numbers the events of a ring have is not known.
+bool CmaMapper::number_events(const CmaTrace& trace) {
+  return std::all_of(trace.rings.begin(), trace.rings.end(), [&](const CmaRing& ring) {
+    Ring& known = ring_of(ring.cpu);
+    known.first = ring.before.gone;
+    if (ring.after->gone == known.first) return true;
+    const auto last = std::find(ring.shown.rbegin(), ring.shown.rend(), known.last);
+    known.first = known.seen - static_cast<std::uint64_t>(ring.shown.rend() - last);
+    return last != ring.shown.rend() && ring.fits(known.first);
+  });
+}
+
 void CmaMapper::take_events(const CmaTrace& trace, CmaMap& map) {
   const auto begin = [&](const CmaRing& ring) {
     Ring& known = ring_of(ring.cpu);
-    const std::uint64_t gone = ring.before.gone;
-    if (gone > known.seen) return lose(map);
-    const std::uint64_t at = known.seen - gone;  // of the text's, the first that is new
+    if (known.first > known.seen) return lose(map);
+    const std::uint64_t at = known.seen - known.first;  // of the text's, the first that is new
     if (at == 0 || (at <= ring.shown.size() && ring.shown[at - 1] == known.last)) return;
     // It was cleared: all of it is new.
     known.seen = 0;
@@ -268,15 +279,15 @@ void CmaMapper::take_events(const CmaTrace& trace, CmaMap& map) {
     const auto ring = std::find_if(trace.rings.begin(), trace.rings.end(),
                                    [&](const CmaRing& r) { return r.cpu == event.cpu; });
     if (event.number == 1) begin(*ring);
-    const std::uint64_t number = ring->before.gone + event.number;
-    if (number <= ring_of(event.cpu).seen || event.kind == CmaEvent::Kind::kNone) continue;
+    const Ring& known = ring_of(event.cpu);
+    if (known.first + event.number <= known.seen || event.kind == CmaEvent::Kind::kNone) continue;
     take_event(event, map);
   }
   bool is_lossy = false;
   for (const CmaRing& ring : trace.rings) {
     if (ring.shown.empty()) begin(ring);
     Ring& known = ring_of(ring.cpu);
-    known.seen = ring.before.gone + ring.shown.size();
+    known.seen = known.first + ring.shown.size();
     if (!ring.shown.empty()) known.last = ring.shown.back();
     // What was never written may belong anywhere.
     is_lossy = is_lossy || std::exchange(known.lost, ring.before.lost) != ring.before.lost;
@@ -379,9 +390,11 @@ void CmaMapper::take_event(const CmaEvent& event, CmaMap& map) {
   cut(area.pieces, begin, end, [&](const CmaPiece& part) {
     await(unknown, part.pfn, State::kFree);
     unknown = part.end();
-    const bool is_fresh = part.state != State::kTaken && part.owner == kFresh;
-    if (is_fresh || is_taken(part.state)) {
-      await(part.pfn, part.end(), is_fresh ? State::kFree : State::kTaken);
+    const bool is_fresh = part.state == State::kFree && part.owner == kFresh;
+    // Its bit may have been set by this allocation itself, which is traced at its end.
+    const bool is_perhaps = is_fresh || part.state == State::kBefore;
+    if (is_perhaps || part.state == State::kTaken) {
+      await(part.pfn, part.end(), is_perhaps ? State::kFree : State::kTaken);
     }
   });
   await(unknown, end, State::kFree);
@@ -478,14 +491,18 @@ void CmaMapper::compare(const CmaBounds& bounds, std::size_t index, bool was_sti
     while (at < area.pieces.size() && area.pieces[at].end() <= pfn) ++at;
     const CmaPiece* known =
         at < area.pieces.size() && area.pieces[at].pfn <= pfn ? &area.pieces[at] : nullptr;
-    if (known != nullptr && known->state != State::kTaken && known->owner == kFresh)
-      known = nullptr;
+    // What no event said is what the bitmap says.
+    const bool is_of_bitmap =
+        known != nullptr && (known->state == State::kBefore ||
+                             (known->state == State::kFree && known->owner == kFresh));
+    if (is_of_bitmap) known = nullptr;
     const bool is_set = bit(bounds.bitmap, i);
     const bool was_same = has_last && bit(last, i) == is_set;
     if (known != nullptr) {
-      const bool differs = is_taken(known->state) != is_set;
+      const bool differs = (known->state == State::kTaken) != is_set;
       if (!differs || !was_same || !was_still) continue;
-      map.corrected_pages += step;
+      // An allocation that is under way has set its bits.
+      if (!is_set) map.corrected_pages += step;
     }
     const State state = is_set ? State::kBefore : State::kFree;
     const std::uint32_t fresh = was_same ? 0 : kFresh;

@@ -14,7 +14,9 @@
 // nothing
 //   is known is free where its bit is clear, and was taken before jetmem looked where it is set.
 //   Until the next such reading a release of it may be under way. A page that is known and whose
-//   bit says otherwise, twice with no event in between, is corrected and counted.
+//   bit says otherwise, twice with no event in between, is corrected; one that is free though no
+//   release was traced is counted. The kernel sets the bits of an allocation long before it traces
+//   it, where it has to move pages away: whose page has its bit set is known by the event.
 // Readings are a second apart at least (CmaMapSource::kInfo).
 #pragma once
 
@@ -116,6 +118,7 @@ class CmaMapper {
     std::uint64_t seen = 0;  // of its events, since the instance was made
     std::uint64_t last = 0;  // CmaRing::shown of the last of them
     std::uint64_t lost = 0;
+    std::uint64_t first = 0;  // the number of the text's first event
   };
   struct Side {  // of an area, by index
     // Whose release is under way since `at`. State::kFree: may be.
@@ -125,6 +128,7 @@ class CmaMapper {
 
   void take_bounds(const CmaTrace& trace, CmaMap& map);
   bool has_all(const CmaTrace& trace);
+  bool number_events(const CmaTrace& trace);
   void take_events(const CmaTrace& trace, CmaMap& map);
   void lose(CmaMap& map);
   std::optional<std::size_t> area_of(const CmaEvent& event, CmaMap& map);

@@ -40,8 +40,8 @@ constexpr std::array kCmaMapMetrics{
             "Times that jetmem lost track of the areas: the kernel's trace overwrote events before "
             "they were read, or it was cleared. What was allocated before is then unknown."),
     counter("jetmem_cma_map_corrected_pages_total",
-            "Pages of which the kernel's own bitmap of the area said something else than jetmem's "
-            "map. Above 0 the map missed something: please report it."),
+            "Pages that the kernel's own bitmap of the area had as free, and jetmem's map as "
+            "allocated. Above 0 the map missed a release: please report it."),
     counter("jetmem_cma_map_omitted_total",
             "Allocations that the map has no room for, beyond 4096 in an area: those pages are "
             "unknown."),

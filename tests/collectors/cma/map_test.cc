@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <random>
 
@@ -23,6 +24,8 @@ class Life {
     bool with_bitmaps = false;
     bool with_trouble = true;  // overruns, other readers, clears
     std::size_t areas = 2;
+    bool with_slow = false;          // allocations that move pages away first
+    bool goes_on_meanwhile = false;  // events come while it is read
   };
 
   Life(const Options& options, unsigned seed)
@@ -49,10 +52,13 @@ class Life {
       release_late();
     } else if (what < 85) {
       kernel_.trace_other(thread());
+    } else if (options_.with_slow && what < 90) {
+      allocate_slowly();
     } else if (options_.with_trouble && what == 99 && below(4) == 0) {
       trouble();
     }
     if (blocks_.size() > 40) release();
+    if (below(6) == 0) finish_slow();
   }
 
   // A release that the kernel has done and not yet traced, or the other way round, ends.
@@ -65,6 +71,7 @@ class Life {
   void look() {
     Snapshot snapshot;
     kernel_.render(snapshot, options_.with_places, options_.with_bitmaps);
+    if (options_.goes_on_meanwhile) go_on(snapshot);
     const auto parsed = parse_cma_trace(snapshot, trace_);
     ASSERT_TRUE(parsed) << parsed.error().message;
     mapper_.take(trace_, map);
@@ -98,7 +105,7 @@ class Life {
         std::uint64_t largest = 0;
         for (const bool taken : truth->taken)
           largest = std::max(largest, run = taken ? 0 : run + 1);
-        if (!late_) {
+        if (!late_ && !slow_) {
           EXPECT_EQ(area.largest_free_run(), largest);
         }
       }
@@ -143,6 +150,41 @@ class Life {
 
   const Thread& thread() { return threads_[below(threads_.size())]; }
 
+  // The counters before are of then, all else of now.
+  void go_on(Snapshot& snapshot) {
+    Snapshot now;
+    for (unsigned i = below(12); i > 0; --i) step();
+    finish_late();
+    kernel_.render(now, options_.with_places, options_.with_bitmaps);
+    Snapshot out;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const FileText file = now[i];
+      const bool is_before = file.path.ends_with("/stats") && !file.path.starts_with(kCmaAfter);
+      out.add(file.path, is_before ? *snapshot.text_of(file.path) : file.text, 0);
+    }
+    snapshot = std::move(out);
+  }
+  // Its bits are set long before it is traced, or it fails.
+  void allocate_slowly() {
+    finish_slow();
+    const Block block{below(kernel_.areas.size()), 0, 1 + below(90), thread()};
+    const std::int64_t at = kernel_.find(block.area, block.pages);
+    if (at < 0) return;
+    slow_ = block;
+    slow_->at = static_cast<std::uint64_t>(at);
+    kernel_.set(slow_->area, slow_->at, slow_->pages, true);
+  }
+  void finish_slow() {
+    if (!slow_) return;
+    const Block block = *std::exchange(slow_, std::nullopt);
+    if (below(3) == 0) {
+      kernel_.set(block.area, block.at, block.pages, false);
+      kernel_.trace_failure(block.by, block.area, block.at, block.pages);
+    } else {
+      kernel_.trace_alloc(block.by, block.area, block.at, block.pages);
+      blocks_.push_back(block);
+    }
+  }
   void allocate() {
     const std::size_t area = below(kernel_.areas.size());
     const std::uint64_t pages = 1 + below(90);
@@ -209,8 +251,11 @@ class Life {
     kernel_.set(block.area, block.at, block.pages, false);
   }
   bool is_late(const std::string& area, std::uint64_t at) const {
-    return late_ && kernel_.areas[late_->area].name == area && at >= late_->at &&
-           at < late_->at + late_->pages;
+    const std::array under_way{&late_, &slow_};
+    return std::any_of(under_way.begin(), under_way.end(), [&](const auto* block) {
+      return *block && kernel_.areas[(*block)->area].name == area && at >= (*block)->at &&
+             at < (*block)->at + (*block)->pages;
+    });
   }
 
   Options options_;
@@ -219,6 +264,7 @@ class Life {
   std::vector<Thread> threads_;
   std::vector<Block> blocks_;
   std::optional<Block> late_;
+  std::optional<Block> slow_;
   CmaTrace trace_;
   CmaMapper mapper_;
 };
@@ -284,6 +330,37 @@ TEST_P(CmaMapTruth, LooksSeldom) {
     life.check_owners();
   }
   EXPECT_EQ(life.map.losses, 0U);
+}
+
+// An allocation sets its bits, moves pages away for some readings, and only then is traced, or
+// fails without a word.
+TEST_P(CmaMapTruth, SlowAllocations) {
+  Life life({GetParam(), true, true, false, 2, true}, 17);
+  std::uint64_t known = 0;
+  for (int i = 0; i < kFewer && !testing::Test::HasFailure(); ++i) {
+    life.step();
+    life.finish_late();
+    life.look();
+    known += life.check();
+    life.check_owners();
+  }
+  EXPECT_EQ(life.map.losses, 0U);
+  EXPECT_EQ(life.map.corrected_pages, 0U);
+  EXPECT_GT(static_cast<double>(known) / static_cast<double>(life.all_pages()) / kFewer, 0.9);
+}
+
+// A ring that overwrites its oldest events while it is read has the newest all the same.
+TEST_P(CmaMapTruth, EventsWhileItIsRead) {
+  Life life({GetParam(), true, false, false, 2, false, true}, 19);
+  life.look();
+  std::uint64_t known = 0;
+  for (int i = 0; i < kFewer && !testing::Test::HasFailure(); ++i) {
+    life.look();
+    known += life.check();
+    life.check_owners();
+  }
+  EXPECT_EQ(life.map.losses, 0U);
+  EXPECT_GT(known, 0U);
 }
 
 // Where the area lies is known from nowhere: what events said is known all the same.
