@@ -106,7 +106,7 @@ Result<DeviceNow> local_snapshot(const std::string& root, const std::vector<std:
     const Sampler& sampler = (*shot)->sampler();
     out.sources.push_back(source_now(sampler.info(i), sampler.status(i), sampler.absent(i)));
   }
-  if (const auto* map = (*shot)->sampler().readings().get<CmaMap>()) out.cma_map = *map;
+  out.cma_map = cma_map_of((*shot)->sampler().readings());
   out.alerts = captured_or_evaluated(root, **shot, settings.rules, out.notes);
   out.events = (*shot)->events();
   out.no_events = out.absence_reason("kernel_log");

@@ -97,6 +97,13 @@ std::string owners_text(const CmaAnswer::Area& area, bool with_map, const Screen
     table.row({with_map ? "?" : "", "unknown whether allocated", bytes_text(*area.unknown_bytes)});
   }
   out += table.text(style, 2);
+  for (const CmaAnswer::Area::Owner& owner : area.owners) {
+    const std::string holders = holder_names(owner);
+    if (holders.empty()) continue;
+    out += labelled(style, "  held",
+                    "what " + owner_name(owner) + " allocated: perhaps by " + holders +
+                        ", by the sizes of their DMA-BUFs");
+  }
   if (table.rows() == 0) out += labelled(style, "  owners", "nobody: all of it is free");
   if (area.splitter) {
     const CmaAnswer::Area::Splitter& block = *area.splitter;

@@ -50,6 +50,13 @@ struct CmaPiece {
   bool operator==(const CmaPiece&) const = default;
 };
 
+struct CmaHolder {
+  std::uint64_t pid = 0;
+  std::string name;
+
+  bool operator==(const CmaHolder&) const = default;
+};
+
 // Who allocated. Whoever holds the buffer now may be another: descriptors are passed on.
 struct CmaOwner {
   std::uint32_t thread = 0;
@@ -61,6 +68,9 @@ struct CmaOwner {
   std::string function;  // of the driver, where the kernel traces stacks
   // The process, or, where pid is 0, the thread. False also where that is not known.
   bool has_ended = false;
+  // Of one that has ended: who has DMA-BUFs of the sizes that it allocated, the most first. The
+  // mapper leaves it empty (report/device/cma_map.h).
+  std::vector<CmaHolder> maybe_held_by{};
 
   bool operator==(const CmaOwner&) const = default;
 };
@@ -107,8 +117,9 @@ struct CmaMap {
 
 class CmaMapper {
  public:
-  // What a reading has to add.
-  void take(const CmaTrace& trace, CmaMap& map);
+  // What a reading has to add. False: which events are new is not clear, and nothing was added; by
+  // its numbers the next reading goes on.
+  [[nodiscard]] bool take(const CmaTrace& trace, CmaMap& map);
   // Nothing is known any more.
   void forget(CmaMap& map);
 

@@ -50,6 +50,7 @@ class Collector {
     }
     know_buffers();
     sum_by_process();
+    sum_by_size();
     sum_all();
     sum_by_name();
     std::erase_if(out_.holders, [](const DmabufHolder& h) {
@@ -270,6 +271,26 @@ class Collector {
     }
   }
 
+  void sum_by_size() {
+    std::sort(out_.pieces.begin(), out_.pieces.end(), [](const Piece& a, const Piece& b) {
+      return std::tie(b.size, a.holder, a.inode) < std::tie(a.size, b.holder, b.inode);
+    });
+    Refill<DmabufOfSize> sizes(out_.sizes);
+    DmabufOfSize* last = nullptr;
+    for (const Piece& piece : out_.pieces) {
+      if (piece.nvmap) continue;
+      const DmabufHolder& holder = out_.holders[piece.holder];
+      if (last == nullptr || last->bytes != piece.size || last->pid != holder.pid) {
+        if (sizes.size() == DmabufHolders::kMaxSizes) return;
+        last = &sizes.add();
+        last->bytes = piece.size;
+        last->pid = holder.pid;
+        last->name = holder.name;
+      }
+      ++last->buffers;
+    }
+  }
+
   void sum_all() {
     std::vector<Piece>& pieces = out_.pieces;
     std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
@@ -352,7 +373,7 @@ bool DmabufHolders::operator==(const DmabufHolders& other) const {
     return std::tie(h.holders, h.names, h.beyond, h.buffers, h.bytes, h.shared_buffers,
                     h.shared_bytes, h.unsized, h.processes, h.processes_denied, h.processes_omitted,
                     h.descriptors_left_out, h.unreadable, h.hidden, h.malformed, h.clientless_bytes,
-                    h.nvmap_openers, h.mappings, h.mappings_missed, h.holders_missed,
+                    h.nvmap_openers, h.sizes, h.mappings, h.mappings_missed, h.holders_missed,
                     h.knows_nvmap);
   };
   return stats(*this) == stats(other);

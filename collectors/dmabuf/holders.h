@@ -83,6 +83,17 @@ struct DmabufName {
   bool operator==(const DmabufName&) const = default;
 };
 
+// How many buffers of one size a process holds, nvmap's left out.
+struct DmabufOfSize {
+  std::uint64_t bytes = 0;  // of each
+  std::uint64_t buffers = 0;
+  std::uint32_t pid = 0;
+  std::string name;
+
+  void clear() { reset_keeping(*this, &DmabufOfSize::name); }
+  bool operator==(const DmabufOfSize&) const = default;
+};
+
 // A process that has /dev/nvmap open, once for each open file.
 struct NvmapOpener {
   std::uint32_t pid = 0;
@@ -107,6 +118,8 @@ struct DmabufHolders {
   // Of nvmap's buffers, each once: those without a client.
   std::uint64_t clientless_bytes = 0;
   std::vector<NvmapOpener> nvmap_openers;  // by pid and file
+  static constexpr std::size_t kMaxSizes = 1024;
+  std::vector<DmabufOfSize> sizes;  // the largest first; beyond kMaxSizes there are none
 
   std::uint64_t processes = 0;  // whose descriptors were looked at
   std::uint64_t processes_denied = 0;

@@ -36,7 +36,7 @@ PublishedSources sources_now(const Sampler& sampler) {
   if (processes != nullptr && processes->newcomers != nullptr) {
     out.newcomers = *processes->newcomers;
   }
-  if (const CmaMap* map = sampler.readings().get<CmaMap>()) out.cma_map = *map;
+  out.cma_map = cma_map_of(sampler.readings());
   return out;
 }
 

@@ -2,8 +2,10 @@
 #include "report/device/cma_map.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/text/text.h"
+#include "collectors/dmabuf/source.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
@@ -12,6 +14,7 @@ namespace {
 // Of all areas: 40 bytes each.
 constexpr std::size_t kMaxBlocks = 16'384;
 constexpr std::uint64_t kMaxPfn = 1ULL << 52;
+constexpr std::size_t kMaxHolders = 4;  // of an owner
 
 // As a mapper leaves it: whoever answers may be no jetmem.
 bool is_plausible(const CmaMap& map, const CmaMap::Area& area) {
@@ -27,7 +30,49 @@ bool is_plausible(const CmaMap& map, const CmaMap::Area& area) {
   return !area.pages || (*area.pages <= kMaxPfn && end <= *area.base_pfn + *area.pages);
 }
 
+void find_holders(const DmabufHolders& held, std::uint64_t page, CmaMap& map) {
+  using Blocks = std::map<std::uint64_t, std::uint64_t>;  // bytes of each, how many
+  std::vector<Blocks> of_owner(map.owners.size());
+  for (const CmaMap::Area& area : map.areas) {
+    for (const CmaPiece& piece : area.pieces) {
+      const bool is_left =
+          piece.state == CmaPiece::State::kTaken && map.owners[piece.owner].has_ended;
+      if (is_left) ++of_owner[piece.owner][piece.pages * page];
+    }
+  }
+  for (std::size_t i = 0; i < map.owners.size(); ++i) {
+    std::vector<std::pair<std::uint64_t, CmaHolder>> found;  // bytes
+    for (const DmabufOfSize& each : held.sizes) {
+      const auto blocks = of_owner[i].find((each.bytes + page - 1) / page * page);
+      if (blocks == of_owner[i].end()) continue;
+      auto at = std::find_if(found.begin(), found.end(),
+                             [&](const auto& other) { return other.second.pid == each.pid; });
+      if (at == found.end())
+        at = found.insert(at, {0, {each.pid, printable(each.name, kMaxLabelBytes)}});
+      at->first += std::min(each.buffers, blocks->second) * blocks->first;
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    if (found.size() > kMaxHolders) found.resize(kMaxHolders);
+    for (auto& [bytes, holder] : found) map.owners[i].maybe_held_by.push_back(std::move(holder));
+  }
+}
+
 }  // namespace
+
+std::optional<CmaMap> cma_map_of(const Readings& readings) {
+  const auto* map = readings.get<CmaMap>();
+  if (map == nullptr) return std::nullopt;
+  CmaMap out = *map;
+  const auto* dmabuf = readings.get<Dmabuf>();
+  if (dmabuf != nullptr && out.page_bytes) find_holders(dmabuf->held, *out.page_bytes, out);
+  return out;
+}
+
+void describe(json::Fields& v, CmaHolder& holder) {
+  v("pid", holder.pid);
+  v("name", holder.name);
+}
 
 static void describe(json::Fields& v, CmaOwner& owner) {
   std::uint64_t thread = owner.thread;
@@ -40,6 +85,7 @@ static void describe(json::Fields& v, CmaOwner& owner) {
   v.unless_empty("container", owner.container);
   v.unless_empty("function", owner.function);
   v.unless_false("ended", owner.has_ended);
+  v.unless_empty("maybe_held_by", owner.maybe_held_by);
   owner.thread = static_cast<std::uint32_t>(std::min<std::uint64_t>(thread, UINT32_MAX));
   owner.pid = static_cast<std::uint32_t>(std::min<std::uint64_t>(pid, UINT32_MAX));
 }

@@ -3,12 +3,20 @@
 // device now.
 #pragma once
 
+#include <optional>
+
 #include "collectors/cma/map.h"
+#include "collectors/source.h"
 #include "report/json/fields.h"
 
 namespace jetmem {
 
+// What the sources read: the map, and who may hold now what a process allocated that has ended. The
+// kernel does not say which DMA-BUF is which block: sizes that agree are a guess.
+std::optional<CmaMap> cma_map_of(const Readings& readings);
+
 // An area whose blocks have no room in the answer is one of which nothing is known.
 void describe(json::Fields& v, CmaMap& map);
+void describe(json::Fields& v, CmaHolder& holder);
 
 }  // namespace jetmem

@@ -74,6 +74,10 @@ class AreaOwners {
     if (!function.empty() && !contains(owner.function, function)) {
       owner.function += (owner.function.empty() ? "" : ", ") + function;
     }
+    for (const CmaHolder& holder : who.maybe_held_by) {
+      auto& all = owner.maybe_held_by;
+      if (std::find(all.begin(), all.end(), holder) == all.end()) all.push_back(holder);
+    }
     owner.bytes += bytes(piece.pages);
     ++owner.blocks;
     if (const auto seconds = age(piece)) {
@@ -179,6 +183,14 @@ std::string owner_name(const CmaOwnership::Owner& owner) {
   return in.empty() ? name : name + " (" + in + ")";
 }
 
+std::string holder_names(const CmaOwnership::Owner& owner) {
+  std::string out;
+  for (const CmaHolder& holder : owner.maybe_held_by) {
+    out += (out.empty() ? "" : ", ") + holder.name + " (PID " + std::to_string(holder.pid) + ")";
+  }
+  return out;
+}
+
 static void describe(json::Fields& v, CmaOwnership::Owner& owner) {
   v("owner", owner.owner);
   v.unless_empty("pid", owner.pid);
@@ -187,6 +199,7 @@ static void describe(json::Fields& v, CmaOwnership::Owner& owner) {
   v.unless_empty("container", owner.container);
   v.unless_empty("function", owner.function);
   v.unless_false("ended", owner.has_ended);
+  v.unless_empty("maybe_held_by", owner.maybe_held_by);
   v("bytes", owner.bytes);
   v("blocks", owner.blocks);
   v("oldest_seconds", owner.oldest_seconds);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collectors/cma/map.h"
+#include "report/device/cma_map.h"
 #include "report/json/fields.h"
 
 namespace jetmem {
@@ -22,6 +22,7 @@ struct CmaAreaOwner {
   std::string container;
   std::string function;  // of the driver
   bool has_ended = false;
+  std::vector<CmaHolder> maybe_held_by;  // now, where it has ended: a guess (cma_map.h)
   double bytes = 0;
   std::uint64_t blocks = 0;
   std::optional<double> oldest_seconds;  // ago
@@ -68,6 +69,8 @@ struct CmaOwnership {
 void find_owners(const CmaMap& map, const CmaMap::Area& area, double page_bytes, CmaOwnership& out);
 // "camera-preview (PID 412, camera.service)"
 std::string owner_name(const CmaOwnership::Owner& owner);
+// "viewer (PID 512), preview (PID 700)"; empty: nobody is known
+std::string holder_names(const CmaOwnership::Owner& owner);
 // Its fields, within those of what has it.
 void describe_ownership(json::Fields& v, CmaOwnership& area);
 

@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     snapshot.add("/sys/kernel/tracing/instances/jetmem/options/pause-on-trace", "0\n", 0);
     snapshot.add("/sys/kernel/tracing/instances/jetmem/trace_clock", "[boot]\n", 0);
     if (!jetmem::parse_cma_trace(snapshot, trace)) continue;
-    mapper.take(trace, map);
+    (void)mapper.take(trace, map);
     for (const jetmem::CmaMap::Area& area : map.areas) {
       std::uint64_t last = area.base_pfn.value_or(0);
       for (const jetmem::CmaPiece& piece : area.pieces) {

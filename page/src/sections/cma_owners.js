@@ -15,6 +15,9 @@ const UNKNOWN = 2;
 const nameOf = ({owner, pid, thread}) =>
   `${short(owner) || 'an unnamed thread'}${pid ? ` (PID ${pid})` : thread ? ` (thread ${thread})` : ''}`;
 
+const holders = ({maybe_held_by: all = []}) =>
+  all.length ? `; perhaps held by ${all.map(({name, pid}) => nameOf({owner: name, pid})).join(', ')}` : '';
+
 const classOf = (state, owner) =>
   state === BEFORE ? 'before' : state === UNKNOWN ? 'unknown' : `owner-${Math.min(owner, COLOURS - 1)}`;
 
@@ -76,7 +79,7 @@ const COLUMNS = [
       named(nameOf(owner)),
       owner.unit && el('span', {class: 'note'}, ` ${short(owner.unit)}`),
       owner.container && el('span', {class: 'note'}, ` container ${short(owner.container)}`),
-      owner.ended && el('span', {class: 'note'}, ' has ended'),
+      owner.ended && el('span', {class: 'note'}, ` has ended${holders(owner)}`),
     ],
   },
   {name: 'Memory', kind: 'number', of: (owner) => bytes(owner.bytes)},

@@ -80,7 +80,12 @@ void note_owners(const DeviceView& view, Step& step, const CmaAnswer::Area& area
                        " in " + counted(static_cast<double>(most.blocks), "block", "blocks") +
                        when(" since ", most.oldest_seconds);
     if (!most.function.empty()) text += ", through " + most.function;
-    if (most.has_ended) text += "; whoever holds the buffers now is another";
+    const std::string holders = holder_names(most);
+    if (!holders.empty()) {
+      text += "; now perhaps held by " + holders + ", by the sizes of their DMA-BUFs";
+    } else if (most.has_ended) {
+      text += "; whoever holds the buffers now is another";
+    }
     note(step, text + ".");
   }
   if (area.before_bytes.value_or(0) > 0) {

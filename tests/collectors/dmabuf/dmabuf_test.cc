@@ -91,6 +91,8 @@ TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
   ASSERT_EQ(reading().holders.size(), 3U);
   EXPECT_EQ(reading().holders[0], (DmabufHolder{1840, "gst-launch-1.0", 2, 1050, 1000, 0, 3}));
   EXPECT_EQ(reading().holders[1].pid, 1012U);
+  EXPECT_EQ(reading().held.sizes,
+            (std::vector<DmabufOfSize>{{50, 1, 1840, "gst-launch-1.0"}}));  // nvmap's are no heap's
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=gst-launch-1.0}"), 1050);
   EXPECT_EQ(value("jetmem_dmabuf_holder_buffers{command=gst-launch-1.0}"), 2);
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=nvargus-daemon}"), 1000);

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "collectors/dmabuf/source.h"
 #include "report/status/status_answer.h"
 
 namespace jetmem {
@@ -396,6 +397,30 @@ TEST(Cma, ReportsWhoTookItAndWhatARestartWouldGive) {
   EXPECT_EQ(answer.advice[0],
             "Restart gst-launch-1.0 (PID 400, 1.2 MiB for 37 h): the largest free block grows "
             "from 4 MiB to 7 MiB, which is not enough alone.");
+}
+
+// A guess, by size; of who goes on running none is made.
+TEST(Cma, NamesWhoMayHoldWhatAnEndedProgramAllocated) {
+  DeviceNow now = with_map();
+  const CmaMap map = *now.cma_map;
+  Dmabuf dmabuf;
+  dmabuf.held.sizes = {{2000 * 4096 - 100, 3, 512, "viewer"},
+                       {2000 * 4096 - 100, 1, 77, "encoder"},
+                       {1000 * 4096, 9, 78, "unrelated"},
+                       {256 * 4096, 1, 79, "preview"}};
+  Readings readings;
+  readings.add(Readings::tag<CmaMap>(), &map);
+  readings.add(Readings::tag<Dmabuf>(), &dmabuf);
+  readings.set_valid(0, true);
+  readings.set_valid(1, true);
+  now.cma_map = cma_map_of(readings);
+  const auto read = parse_device_now(device_now_json(now));
+  ASSERT_TRUE(read) << read.error().message;
+  const CmaAnswer answer = cma_answer(*read);
+  EXPECT_EQ(holder_names(answer.areas.at(0).owners.at(0)), "viewer (PID 512), encoder (PID 77)");
+  EXPECT_EQ(holder_names(answer.areas[0].owners.at(1)), "");
+  readings.set_valid(1, false);
+  EXPECT_EQ(cma_map_of(readings), map);
 }
 
 TEST(Cma, AdvisesNothingWhereAPartIsUnknown) {
