@@ -118,7 +118,7 @@ class History {
   virtual Result<EventsPast> events(const EventsQuery& requested) = 0;
   virtual Result<HistoryFacts> facts() = 0;
   // What this history's own clock shows where the device's shows `wall`, `boot` after its boot.
-  // They differ where the clock was set back below an earlier boot, or forth after it was
+  // They differ where the clock was set back below an earlier boot, or forward after it was
   // synchronised.
   virtual Nanoseconds now(Nanoseconds wall, Nanoseconds boot) {
     static_cast<void>(boot);

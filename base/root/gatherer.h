@@ -55,8 +55,8 @@ class Gatherer {
   // FileText::kTooLarge when those, or one line, are more than `most` bytes.
   FileText read_lines_with(std::string_view path, std::string_view word, std::size_t most);
 
-  // What the function left here in the reading before, in the same process: which files are worth
-  // another look. Where to look, never what was found; and bounded.
+  // What the function left here in the reading before, in the same process: what is worth another
+  // look, and whether it changed. Never what was found; and bounded.
   std::vector<std::string>& remembered() { return remembered_ != nullptr ? *remembered_ : own_; }
 
   // Takes back the record made last: it was looked at and is none of ours.

@@ -100,8 +100,8 @@ constexpr std::string_view kRemarkTexts[] = {
     "the largest free block is below 4 MiB and RAM is nearly full: memory is short, and perhaps "
     "fragmented too.",
     "few blocks of 4 MiB are free: what else is not used is page cache or in pieces. Large buffers "
-    "may be slow to get, or refused. On the device: sudo jetmem make-room"
-    " SIZE, sudo jetmem compact.",
+    "may be slow to get, or refused. On the device: sudo jetmem make-room "
+    "1GiB (as much as a program asks for); sudo jetmem compact.",
     "EMC 0% without a clock could not be read; the load is not 0. tegrastats needs root for it.",
     "a load without a clock is unreliable: as root tegrastats prints the clock too.",
     "this release prints the GPU's clocks but no load.",

@@ -14,10 +14,10 @@ namespace jetmem {
 namespace {
 
 constexpr std::size_t kMostThreads = 64;
-// How often a text that stays the same is read before it is left out, and for how many readings
+// How often a text that stays the same is read before it is omitted, and for how many readings
 // then.
 constexpr std::size_t kOftenRead = 2;
-constexpr std::size_t kMostLeftOut = 30;
+constexpr std::size_t kMostOmitted = 6;
 constexpr std::string_view kDebugfsCma = "/sys/kernel/debug/cma";
 
 class CmaGather {
@@ -40,16 +40,16 @@ class CmaGather {
 
     std::vector<std::string> before;
     for (const std::string& path : stats_) before.emplace_back(take(path));
-    const bool is_left_out = leaves_out(counted(before));
+    const bool is_omitted = omits_text(counted(before));
     int trace_error = 0;
     std::string trace;
-    if (!is_left_out) trace = take(instance + "/trace", &trace_error);
+    if (!is_omitted) trace = take(instance + "/trace", &trace_error);
     std::vector<std::pair<std::string, std::string>> bounds;
     for (const std::string& area : areas) read_area(area, bounds);
     std::vector<std::string> after;
     for (const std::string& path : stats_) after.emplace_back(take(path));
     for (std::size_t i = 0; i < stats_.size(); ++i) files_.add(stats_[i], before[i]);
-    files_.add(is_left_out ? std::string(kCmaUnchanged) : instance + "/trace", trace, trace_error);
+    files_.add(is_omitted ? std::string(kCmaUnchanged) : instance + "/trace", trace, trace_error);
     for (const auto& [path, text] : bounds) files_.add(path, text);
     for (std::size_t i = 0; i < stats_.size(); ++i) {
       files_.add(std::string(kCmaAfter) + stats_[i], after[i]);
@@ -57,7 +57,8 @@ class CmaGather {
     const Facts& facts = files_.root().facts();
     note(kCmaTicks, facts.clock_ticks_per_second);
     note(kCmaPage, facts.page_size);
-    if (!is_left_out) remember(counted(before), trace);
+    if (trace_error != 0) files_.remembered().clear();
+    if (trace_error == 0 && !is_omitted) remember(counted(before), trace);
     read_tasks();
   }
 
@@ -88,12 +89,12 @@ class CmaGather {
     return out;
   }
 
-  // What is remembered: the counters, how often the text was read with them, how often it was left
-  // out since, and the threads in it.
-  bool leaves_out(const std::string& counters) {
+  // What is remembered: the counters, how often the text was read with them, how often it was
+  // omitted since, and the threads in it.
+  bool omits_text(const std::string& counters) {
     std::vector<std::string>& known = files_.remembered();
     if (known.size() < 3 || known[0] != counters || known[1].size() < kOftenRead) return false;
-    if (known[2].size() >= kMostLeftOut) return false;
+    if (known[2].size() >= kMostOmitted) return false;
     known[2] += 'x';
     return true;
   }

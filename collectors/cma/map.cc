@@ -192,21 +192,15 @@ CmaMapper::Ring& CmaMapper::ring_of(std::uint32_t cpu) {
   return at != rings_.end() ? *at : rings_.emplace_back(Ring{cpu});
 }
 
-void CmaMapper::take(const CmaTrace& trace, CmaMap& map) {
+bool CmaMapper::take(const CmaTrace& trace, CmaMap& map) {
+  if (trace.is_unclear) return false;
+  if (!(trace.is_unchanged ? has_all(trace) : number_events(trace))) return false;
   map.page_bytes = trace.page_bytes;
   map.now = trace.now;
   take_bounds(trace, map);
-  const bool is_known = trace.is_unchanged ? has_all(trace) : number_events(trace);
-  if (trace.is_unclear || !is_known) {
-    // The next reading begins anew.
-    rings_.clear();
-    lose(map);
-  } else if (!trace.is_unchanged) {
-    take_events(trace, map);
-  }
+  if (!trace.is_unchanged) take_events(trace, map);
   take_tasks(trace, map);
-  const bool is_quiet = !trace.is_unclear && is_known &&
-                        std::all_of(trace.rings.begin(), trace.rings.end(),
+  const bool is_quiet = std::all_of(trace.rings.begin(), trace.rings.end(),
                                     [](const CmaRing& r) { return r.before == *r.after; });
   if (is_quiet) {
     const bool was_still = quiet_at_ == applied_;
@@ -219,6 +213,7 @@ void CmaMapper::take(const CmaTrace& trace, CmaMap& map) {
     }
   }
   if (std::exchange(dropped_at_, applied_) != applied_) drop_owners(map);
+  return true;
 }
 
 void CmaMapper::take_bounds(const CmaTrace& trace, CmaMap& map) {
@@ -491,21 +486,22 @@ void CmaMapper::compare(const CmaBounds& bounds, std::size_t index, bool was_sti
     while (at < area.pieces.size() && area.pieces[at].end() <= pfn) ++at;
     const CmaPiece* known =
         at < area.pieces.size() && area.pieces[at].pfn <= pfn ? &area.pieces[at] : nullptr;
-    // What no event said is what the bitmap says.
-    const bool is_of_bitmap =
-        known != nullptr && (known->state == State::kBefore ||
-                             (known->state == State::kFree && known->owner == kFresh));
-    if (is_of_bitmap) known = nullptr;
     const bool is_set = bit(bounds.bitmap, i);
     const bool was_same = has_last && bit(last, i) == is_set;
-    if (known != nullptr) {
+    const State state = is_set ? State::kBefore : State::kFree;
+    const std::uint32_t fresh = was_same ? 0 : kFresh;
+    // What no event said is what the bitmap says.
+    const bool is_of_event =
+        known != nullptr &&
+        (known->state == State::kTaken || (known->state == State::kFree && known->owner != kFresh));
+    if (is_of_event) {
       const bool differs = (known->state == State::kTaken) != is_set;
       if (!differs || !was_same || !was_still) continue;
       // An allocation that is under way has set its bits.
       if (!is_set) map.corrected_pages += step;
+    } else if (known != nullptr && known->state == state && known->owner == fresh) {
+      continue;
     }
-    const State state = is_set ? State::kBefore : State::kFree;
-    const std::uint32_t fresh = was_same ? 0 : kFresh;
     if (!found.empty() && found.back().end() == pfn && found.back().state == state &&
         found.back().owner == fresh) {
       found.back().pages += step;

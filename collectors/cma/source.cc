@@ -40,8 +40,8 @@ constexpr std::array kCmaMapMetrics{
             "Times that jetmem lost track of the areas: the kernel's trace overwrote events before "
             "they were read, or it was cleared. What was allocated before is then unknown."),
     counter("jetmem_cma_map_corrected_pages_total",
-            "Pages that the kernel's own bitmap of the area had as free, and jetmem's map as "
-            "allocated. Above 0 the map missed a release: please report it."),
+            "Pages that were free in the kernel's own bitmap of the area but allocated in jetmem's "
+            "map. Above 0 the map missed a release: please report it."),
     counter("jetmem_cma_map_omitted_total",
             "Allocations that the map has no room for, beyond 4096 in an area: those pages are "
             "unknown."),
@@ -76,8 +76,11 @@ Result<void> CmaMapSource::parse(const Snapshot& snapshot, Nanoseconds /*read_ti
     if (parsed.error().code == Errc::kAbsent) mapper_.forget(reading_);
     return parsed;
   }
-  mapper_.take(trace_, reading_);
-  return {};
+  if (mapper_.take(trace_, reading_)) return {};
+  return fail(Errc::kMalformed,
+              trace_.is_unchanged
+                  ? "an answer with the text of the trace was lost; the text is due again soon"
+                  : "the trace was overwritten while it was read, or has lines that are no events");
 }
 
 void CmaMapSource::write(SampleWriter& out, WriteContext& context) const {

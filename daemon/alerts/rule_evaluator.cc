@@ -46,10 +46,8 @@ constexpr std::array kRuleMetrics{
     counter("jetmem_rule_evaluations_total",
             "Evaluations of all rules. Must grow steadily: while it does not, this device sends no "
             "alert."),
-    gauge("jetmem_rule_evaluation_duration_seconds",
-          "Duration of the last evaluation of all rules."),
-    histogram("jetmem_rule_evaluation_seconds_*", "Durations of the evaluations of all rules.",
-              {"le"}, DurationHistogram::kSeries),
+    histogram("jetmem_rule_evaluation_duration_seconds_*",
+              "Durations of the evaluations of all rules.", {"le"}, DurationHistogram::kSeries),
 };
 enum RuleMetric {
   kState,
@@ -63,7 +61,6 @@ enum RuleMetric {
   kMemory,
   kSteps,
   kStepSeconds,
-  kStepHistogram,
 };
 
 std::uint64_t dropped_of(const RuleEngine& engine) {
@@ -265,8 +262,7 @@ bool RuleEvaluator::step(const SampleTable& table, bool provisional,
   alert_log_.flush_due(clock_.boot());
   state_store_.keep(*engine_, saved_sources_, clock_.boot());
   log_dropped_series();
-  last_duration_ = clock_.mono() - begin;
-  durations_.add(to_seconds(last_duration_));
+  durations_.add(to_seconds(clock_.mono() - begin));
   return true;
 }
 
@@ -361,8 +357,7 @@ void RuleEvaluator::write(SampleWriter& out) const {
   put(kRefused, engine_->refused_series());
   put(kMemory, engine_->bytes());
   put(kSteps, steps());
-  if (steps() > 0) out.put(kRuleMetrics[kStepSeconds], to_seconds(last_duration_));
-  durations_.write(out, kRuleMetrics[kStepHistogram]);
+  durations_.write(out, kRuleMetrics[kStepSeconds]);
   state_store_.write(out);
 }
 

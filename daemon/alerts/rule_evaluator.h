@@ -117,7 +117,6 @@ class RuleEvaluator final : private SourceVisibility {
   std::uint64_t steps_before_ = 0;
   std::uint64_t dropped_before_ = 0;
   Nanoseconds waits_from_;  // the start, or the end of the last pause without steps
-  Nanoseconds last_duration_{0};
   DurationHistogram durations_;
   Nanoseconds last_grid_{-1};
   std::uint64_t transitions_ = 0;

@@ -90,7 +90,7 @@ constexpr std::array kMetrics{
     gauge("process_max_fds", "Maximum number of open file descriptors."),
     histogram("jetmem_http_scrape_duration_seconds_*",
               "Time that jetmemd needed to make an answer of /metrics, compression included; not "
-              "to send it. The answers before this one.",
+              "to send it. Excludes the current answer.",
               {"le"}, DurationHistogram::kSeries),
 };
 constexpr const Descriptor& kPageAge = kMetrics[0];
@@ -175,6 +175,17 @@ WebMetrics::WebMetrics(const Clock& clock, const WebLog& log)
           {.window = std::chrono::minutes(1), .announces = false}),
       section_(table_.add_section("web")) {}
 
+// When the machine booted, by the clock as it is now; kept while the clock is only slewed, or that
+// would look like a restart.
+std::optional<std::int64_t> WebMetrics::boot_time() {
+  const Nanoseconds wall = clock_.wall();
+  if (wall < kFirstPlausibleTime) return std::nullopt;
+  const Nanoseconds now = wall - clock_.boot();
+  constexpr Nanoseconds kSet = std::chrono::seconds(2);
+  if (now > boot_time_ + kSet || now < boot_time_ - kSet) boot_time_ = now;
+  return boot_time_ / std::chrono::seconds(1);
+}
+
 void WebMetrics::count_request(std::string_view path, unsigned code) {
   const std::size_t p = std::min(index_of(kPaths, path), kPaths.size() - 1);
   const std::size_t c = index_of(kCodes, code);
@@ -245,6 +256,7 @@ void WebMetrics::render(Nanoseconds page_age, bool stalled, TextFormat format, s
     SampleWriter writer(table_, section_, Nanoseconds(0));
     if (page_age >= Nanoseconds(0)) writer.put(kPageAge, to_seconds(page_age));
     writer.put(kStalled, stalled ? 1 : 0);
+    facts_.boot_time = boot_time();
     write_own_process(writer, facts_);
     write(writer);
   }

@@ -99,10 +99,12 @@ class WebMetrics {
 
  private:
   void write(SampleWriter& out) const;
+  std::optional<std::int64_t> boot_time();
   void notify(std::string_view kind, const ClientKey& client, std::string_view what);
 
   const Clock& clock_;
-  const Facts facts_ = Facts::of_this_machine();
+  Facts facts_ = Facts::of_this_machine();
+  Nanoseconds boot_time_{0};
   RateLimitedLog log_;
   SampleTable table_;
   std::size_t section_;

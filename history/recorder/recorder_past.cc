@@ -379,10 +379,13 @@ Result<EventsPast> RecorderPast::events(const EventsQuery& requested) {
 
 Nanoseconds RecorderPast::now(Nanoseconds wall, Nanoseconds boot) {
   // The question that follows counts what cannot be read.
+  struct Counting {
+    bool& is_on;
+    ~Counting() { is_on = true; }
+  } const counting{is_counting_};
   is_counting_ = false;
   HistoryStore* file = store();
   const Placed as = placed(file);
-  is_counting_ = true;
   return as.boot == 0 ? wall : boot + as.offset;
 }
 

@@ -16,6 +16,8 @@ const RETRIES = 4;
 
 // Milliseconds. An older status is stale: a little more than it takes to find out that a request
 // got no answer.
+// Seconds by which an answer of the history is ahead of the status only if their clocks differ.
+const CLOCKS_DIFFER = 60;
 const STALE = 12000;
 // A hidden page that is shown again gets this long to refresh.
 const SEEN_AGAIN = 2000;
@@ -134,6 +136,7 @@ export class Device extends EventTarget {
   #seen = performance.now();
   // By how many seconds the device's clock is ahead of this one, by its last status.
   #ahead = 0;
+  #pastAhead = -Infinity;
   #lastTime = 0;
   // The wall-clock time of the last good status, and why there was none since.
   #statusTime = 0;
@@ -197,9 +200,11 @@ export class Device extends EventTarget {
     return this.#watched.get(name)?.heard ?? 0;
   }
 
-  // The device's time, as far as it is known: its clock may differ from the reader's.
+  // The time of what is shown, as far as it is known: the device's clock may differ from the
+  // reader's, and the history's from the device's, where that was set back.
   time() {
-    return Date.now() / 1000 + this.#ahead;
+    const ahead = this.#pastAhead > this.#ahead + CLOCKS_DIFFER ? this.#pastAhead : this.#ahead;
+    return Date.now() / 1000 + ahead;
   }
 
   // An answer of /api/v1/NAME, once. Throws NoAnswer.
@@ -223,7 +228,7 @@ export class Device extends EventTarget {
       const query = new URLSearchParams({metric, from, ...(to === undefined ? {} : {to})});
       if (step > 0) query.set('step', step);
       try {
-        return readAll(await patiently(`/api/v1/history?${query}`));
+        return readAll(this.#ofPast(await patiently(`/api/v1/history?${query}`)));
       } catch (error) {
         if (error.code === 'unknown_metric') return readAll({});
         throw error;
@@ -247,7 +252,12 @@ export class Device extends EventTarget {
 
   // Events, as /api/v1/events returns them. Throws NoAnswer.
   events(query) {
-    return this.#inTurn(() => patiently(`/api/v1/events?${new URLSearchParams(query)}`));
+    return this.#inTurn(async () => this.#ofPast(await patiently(`/api/v1/events?${new URLSearchParams(query)}`)));
+  }
+
+  #ofPast(answer) {
+    if (Number.isFinite(answer.from?.time)) this.#pastAhead = answer.from.time - Date.now() / 1000;
+    return answer;
   }
 
   // One query of the history after the other.

@@ -295,7 +295,17 @@ ApiAnswer Api::no_history() const {
 
 bool Api::has_metric(const std::string& name) {
   const auto page = pages_.newest();
-  return page->layout && page->layout->text().find("# TYPE " + name + " ") != std::string::npos;
+  if (!page->layout) return false;
+  const auto has = [&text = page->layout->text()](std::string_view line) {
+    return text.find(line) != std::string::npos;
+  };
+  for (const std::string_view part : {"_bucket", "_sum", "_count"}) {
+    if (!name.ends_with(part)) continue;
+    const std::string base = name.substr(0, name.size() - part.size());
+    if (has("# TYPE " + base + " histogram\n")) return true;
+  }
+  const std::string type = "# TYPE " + name + " ";
+  return has(type) && !has(type + "histogram\n");
 }
 
 AnswerFrom Api::from() const {

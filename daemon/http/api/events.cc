@@ -42,12 +42,11 @@ struct Requested {
   }
 };
 
-Result<Requested> events_query(const Parameters& parameters, Nanoseconds now) {
+Result<Requested> events_query(const Parameters& parameters) {
   Requested requested;
   EventsQuery& out = requested.events;
   JETMEM_ASSIGN(requested.from, parameters.moment("from"));
   JETMEM_ASSIGN(requested.to, parameters.moment("to"));
-  JETMEM_TRY(requested.settle(now));
   JETMEM_ASSIGN(out.before, parameters.number("before"));
   JETMEM_ASSIGN(out.most, parameters.count("limit", kDefault, kMost));
   if (const std::string_view* const what = parameters.find("category")) {
@@ -67,7 +66,7 @@ ApiAnswer wrong_events(const Error& error) {
 }  // namespace
 
 ApiAnswer api_events(Api& api, const Parameters& parameters) {
-  const auto requested = events_query(parameters, api.wall());
+  const auto requested = events_query(parameters);
   if (!requested) return wrong_events(requested.error());
   if (api.history() == nullptr) return api.no_history();
   return api.from_history(

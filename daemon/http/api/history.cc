@@ -153,12 +153,11 @@ struct PointsQuery {
   }
 };
 
-Result<PointsQuery> points_query(const Parameters& parameters, Nanoseconds now) {
+Result<PointsQuery> points_query(const Parameters& parameters) {
   PointsQuery requested;
   SeriesQuery& out = requested.series;
   JETMEM_ASSIGN(requested.to, parameters.moment("to"));
   JETMEM_ASSIGN(requested.from, parameters.moment("from"));
-  JETMEM_TRY(requested.settle(now));
   JETMEM_ASSIGN(const auto step, parameters.duration("step"));
   requested.step = step.value_or(Nanoseconds(0));
   if (requested.step > kLongestStep) return fail(Errc::kInvalid, "step is more than a week");
@@ -189,7 +188,7 @@ ApiAnswer points_of(History& history, const PointsQuery& requested, bool has_met
 ApiAnswer points(Api& api, const Parameters& parameters) {
   auto name = parse_series_key(*parameters.find("series"));
   if (!name) return wrong(std::move(name.error()).within("series"));
-  auto requested = points_query(parameters, api.wall());
+  auto requested = points_query(parameters);
   if (!requested) return wrong(requested.error());
   // Its labels may stand in any order.
   std::sort(name->labels.begin(), name->labels.end());
@@ -252,7 +251,7 @@ ApiAnswer metric_of(History& history, const SeriesName& needed, PointsQuery requ
 ApiAnswer metric(Api& api, const Parameters& parameters) {
   auto name = parse_series_key(*parameters.find("metric"));
   if (!name) return wrong(std::move(name.error()).within("metric"));
-  const auto requested = points_query(parameters, api.wall());
+  const auto requested = points_query(parameters);
   if (!requested) return wrong(requested.error());
   // Who draws what any device may have asks for what this one lacks too: that is no error.
   const bool has_metric = api.has_metric(name->family) || Selection().wants(name->family);

@@ -23,7 +23,10 @@ std::string_view take_part(std::string_view& text, char separator) {
 std::optional<std::string_view> parameter(std::string_view parameters, std::string_view name) {
   while (!parameters.empty()) {
     std::string_view value = take_part(parameters, ';');
-    if (is_same_name(take_part(value, '='), name)) return trim(value);
+    if (!is_same_name(take_part(value, '='), name)) continue;
+    value = trim(value);
+    const bool is_quoted = value.size() >= 2 && value.starts_with('"') && value.ends_with('"');
+    return is_quoted ? value.substr(1, value.size() - 2) : value;
   }
   return std::nullopt;
 }
@@ -66,8 +69,7 @@ bool prefers_open_metrics(std::string_view accept) {
     const double weight = weight_of(item);
     const std::string_view version = parameter(item, "version").value_or("");
     if (is_same_name(type, "application/openmetrics-text")) {
-      if (version.empty() || version == "1.0.0" || version == "0.0.1")
-        open = std::max(open, weight);
+      if (version.empty() || version == "1.0.0") open = std::max(open, weight);
     } else if (is_same_name(type, "text/plain")) {
       if (version.empty() || version == "0.0.4") plain = std::max(plain.value_or(0), weight);
     } else if (is_same_name(type, "text/*") || type == "*/*") {

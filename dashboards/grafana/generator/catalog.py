@@ -17,7 +17,7 @@ _RECORD = re.compile(
 )
 
 _HEADING = re.compile(r"^## (.*)$")
-_ROW = re.compile(r"^\| `(jetmem_[\w*]+)` \| (gauge|counter) \| ([^|]*) \| \d+ \| (.*) \|$")
+_ROW = re.compile(r"^\| `(jetmem_[\w*]+)` \| (gauge|counter|histogram) \| ([^|]*) \| \d+ \| (.*) \|$")
 
 # The unit that Grafana shows, by the unit at the end of a metric's name.
 _UNITS = (
@@ -83,8 +83,9 @@ class Catalog:
             if not row:
                 continue
             name, kind, labels, text = row.groups()
-            metric = Metric(name, kind, tuple(re.findall(r"`(\w+)`", labels)), text, section)
-            self.metrics[name] = metric
+            for part in ("_bucket", "_count", "_sum") if kind == "histogram" else ("",):
+                metric = Metric(name + part, kind, tuple(re.findall(r"`(\w+)`", labels)), text, section)
+                self.metrics[name + part] = metric
             if "*" in name:
                 self._patterns.append((re.compile(re.escape(name).replace(r"\*", r"\w+")), metric))
         if len(self.metrics) < 100:

@@ -74,7 +74,7 @@ class Life {
     if (options_.goes_on_meanwhile) go_on(snapshot);
     const auto parsed = parse_cma_trace(snapshot, trace_);
     ASSERT_TRUE(parsed) << parsed.error().message;
-    mapper_.take(trace_, map);
+    ++(mapper_.take(trace_, map) ? used : unused);
   }
 
   // How many pages are known; each of them is what the kernel's bit says.
@@ -138,6 +138,8 @@ class Life {
   unsigned below(std::size_t n) { return static_cast<unsigned>(rng_() % n); }
 
   CmaMap map;
+  int used = 0;  // readings
+  int unused = 0;
 
  private:
   static constexpr std::size_t kCpus = 3;
@@ -361,6 +363,7 @@ TEST_P(CmaMapTruth, EventsWhileItIsRead) {
   }
   EXPECT_EQ(life.map.losses, 0U);
   EXPECT_GT(known, 0U);
+  EXPECT_EQ(life.unused, 0);
 }
 
 // Where the area lies is known from nowhere: what events said is known all the same.

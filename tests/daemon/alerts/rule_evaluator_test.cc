@@ -306,9 +306,9 @@ TEST_F(RuleEvaluatorTest, NothingIsSaidBeforeTheFirstStep) {
   EXPECT_TRUE(std::isnan(state("LowFree")));
   EXPECT_TRUE(std::isnan(unknown("LowFree")));
   EXPECT_EQ(metric("jetmem_rules"), 1);
-  EXPECT_TRUE(std::isnan(metric("jetmem_rule_evaluation_duration_seconds")));
+  EXPECT_EQ(metric("jetmem_rule_evaluation_duration_seconds_count"), 0);
   steps(1);
-  EXPECT_FALSE(std::isnan(metric("jetmem_rule_evaluation_duration_seconds")));
+  EXPECT_EQ(metric("jetmem_rule_evaluation_duration_seconds_count"), 1);
 }
 
 TEST_F(RuleEvaluatorTest, AnotherIntervalGoesOn) {

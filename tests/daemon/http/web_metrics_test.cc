@@ -83,6 +83,21 @@ TEST(WebMetricsTable, EverySeriesIsDeclared) {
   EXPECT_THAT(shown(), HasSubstr("seconds_bucket{le=\"0.0001\"} 0\n"
                                  "jetmem_http_scrape_duration_seconds_bucket{le=\"0.0005\"} 1\n"));
   EXPECT_THAT(shown(), HasSubstr("\njetmem_http_scrape_duration_seconds_sum 3e-04\n"));
+  // The clock is set, is slewed, and is set again.
+  const auto start = [&] {
+    const std::string text = shown();
+    const std::string_view key = "\nprocess_start_time_seconds ";
+    const std::size_t at = text.find(key);
+    return at == std::string::npos ? 0 : std::stod(text.substr(at + key.size()));
+  };
+  EXPECT_EQ(start(), 0) << "the clock was never set";
+  clock.set_wall(std::chrono::seconds(1'800'000'000));
+  const double started = start();
+  EXPECT_GE(started, 1.8e9);
+  clock.set_wall(std::chrono::seconds(1'800'000'001));
+  EXPECT_EQ(start(), started);
+  clock.set_wall(std::chrono::seconds(1'800'003'600));
+  EXPECT_EQ(start(), started + 3600);
   metrics.stats.has_config = metrics.stats.has_tls = metrics.stats.has_users = true;
   for (const Descriptor& d : web_metrics()) {
     const std::string name(d.name.substr(0, d.name.find("_*")));

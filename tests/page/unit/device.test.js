@@ -52,6 +52,16 @@ test('past: points by name', async () => {
   });
 });
 
+test('time: that of the history, where it is ahead of the device', async () => {
+  const now = () => Date.now() / 1000;
+  const device = new Device();
+  const after = async (ahead) => {
+    await asked(() => json({from: {time: now() + ahead}, all_series: []}), () => device.past('m', -600));
+    return Math.round((device.time() - now()) / 10) * 10;
+  };
+  equal([await after(172800), await after(5), await after(-600)], [172800, 0, 0]);
+});
+
 test('past: one question after the other', async () => {
   let open = 0;
   let most = 0;

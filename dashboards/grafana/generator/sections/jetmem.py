@@ -93,7 +93,11 @@ def rounds(k, w=12, h=9):
         [
             query(s("jetmem_sample_cycle_lag_max_1m_seconds"), "lag"),
             query(s("jetmem_sample_cycle_duration_max_1m_seconds"), "duration"),
-            query(s("jetmem_rule_evaluation_duration_seconds"), "rule evaluation"),
+            query(
+                f'rate({s("jetmem_rule_evaluation_duration_seconds_sum")}[$__rate_interval]) / '
+                f'rate({s("jetmem_rule_evaluation_duration_seconds_count")}[$__rate_interval])',
+                "rule evaluation",
+            ),
         ],
         w=w,
         h=h,

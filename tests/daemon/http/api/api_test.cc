@@ -293,6 +293,12 @@ TEST_F(ApiTest, RelativeTimesAreThoseOfTheHistorysClock) {
   EXPECT_EQ(history_.last_series.from, clock_.wall() + hours(48) - seconds(60));
   ask("/api/v1/history", {{"series", "jetmem_b_bytes"}, {"from", "1760000000"}});
   EXPECT_EQ(history_.last_series.from, seconds(1'760'000'000));
+  // As the page does, for what came since the newest point.
+  const Nanoseconds newest = clock_.wall() + hours(48) - seconds(5);
+  const std::string at = std::to_string(newest / seconds(1));
+  ask("/api/v1/history", {{"series", "jetmem_b_bytes"}, {"from", at}});
+  EXPECT_EQ(history_.last_series.from, newest / seconds(1) * seconds(1));
+  ask("/api/v1/events", {{"from", at}, {"to", "-1"}});
   ask("/api/v1/events", {{"from", "-60"}, {"to", "-30"}});
   EXPECT_EQ(history_.last_events.from, clock_.wall() + hours(48) - seconds(60));
   EXPECT_EQ(history_.last_events.to, clock_.wall() + hours(48) - seconds(30));

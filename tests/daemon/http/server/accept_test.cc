@@ -30,7 +30,7 @@ TEST(ContentType, OpenMetricsIsSentToWhoPrefersIt) {
         "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;"
         "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        "application/openmetrics-text", "Application/OpenMetrics-Text ; Version = 0.0.1",
+        "application/openmetrics-text", "Application/OpenMetrics-Text ; Version = \"1.0.0\"",
         "application/openmetrics-text;q=0.001", "text/plain, application/openmetrics-text",
         "text/plain;q=0.5,*/*;q=1,application/openmetrics-text;q=0.6",
         "text/plain;version=1.0.0,application/openmetrics-text;q=0.5"}) {
