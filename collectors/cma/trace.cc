@@ -343,7 +343,7 @@ Result<void> parse_cma_trace(const Snapshot& snapshot, CmaTrace& out) {
   out.ticks.reset();
   out.page_bytes.reset();
   out.now.reset();
-  out.is_unchanged = snapshot.text_of(kCmaUnchanged).has_value();
+  out.is_unchanged = snapshot.find(kCmaUnchanged).ok();
   const auto trace = snapshot.text_of(out.is_unchanged ? kCmaUnchanged : kTraceFile);
   if (!trace && trace.error().code == Errc::kAbsent) {
     return fail(Errc::kAbsent,
