@@ -193,8 +193,7 @@ CmaMapper::Ring& CmaMapper::ring_of(std::uint32_t cpu) {
 }
 
 bool CmaMapper::take(const CmaTrace& trace, CmaMap& map) {
-  if (trace.is_unclear) return false;
-  if (!(trace.is_unchanged ? has_all(trace) : number_events(trace))) return false;
+  if (trace.is_unclear || (trace.is_unchanged && !has_all(trace))) return false;
   map.page_bytes = trace.page_bytes;
   map.now = trace.now;
   take_bounds(trace, map);
@@ -248,41 +247,35 @@ bool CmaMapper::has_all(const CmaTrace& trace) {
   });
 }
 
-// False: which numbers the events of a ring have is not known.
-bool CmaMapper::number_events(const CmaTrace& trace) {
-  return std::all_of(trace.rings.begin(), trace.rings.end(), [&](const CmaRing& ring) {
-    Ring& known = ring_of(ring.cpu);
-    known.first = ring.before.gone;
-    if (ring.after->gone == known.first) return true;
-    const auto last = std::find(ring.shown.rbegin(), ring.shown.rend(), known.last);
-    known.first = known.seen - static_cast<std::uint64_t>(ring.shown.rend() - last);
-    return last != ring.shown.rend() && ring.fits(known.first);
-  });
-}
-
 void CmaMapper::take_events(const CmaTrace& trace, CmaMap& map) {
-  const auto begin = [&](const CmaRing& ring) {
-    Ring& known = ring_of(ring.cpu);
-    if (known.first > known.seen) return lose(map);
-    const std::uint64_t at = known.seen - known.first;  // of the text's, the first that is new
-    if (at == 0 || (at <= ring.shown.size() && ring.shown[at - 1] == known.last)) return;
-    // It was cleared: all of it is new.
-    known.seen = 0;
+  // The rings were cleared where one does not go on behind the last event that was seen.
+  const bool goes_on =
+      std::all_of(trace.rings.begin(), trace.rings.end(), [&](const CmaRing& ring) {
+        const Ring& known = ring_of(ring.cpu);
+        if (ring.before.gone >= known.seen) return true;
+        const std::uint64_t at = known.seen - ring.before.gone;
+        return at <= ring.shown.size() && ring.shown[at - 1] == known.last;
+      });
+  if (!goes_on) {
+    rings_.clear();
     lose(map);
+  }
+  const auto begin = [&](const CmaRing& ring) {
+    if (ring.before.gone > ring_of(ring.cpu).seen) lose(map);
   };
   for (const CmaEvent& event : trace.events) {
     const auto ring = std::find_if(trace.rings.begin(), trace.rings.end(),
                                    [&](const CmaRing& r) { return r.cpu == event.cpu; });
     if (event.number == 1) begin(*ring);
-    const Ring& known = ring_of(event.cpu);
-    if (known.first + event.number <= known.seen || event.kind == CmaEvent::Kind::kNone) continue;
+    const std::uint64_t number = ring->before.gone + event.number;
+    if (number <= ring_of(event.cpu).seen || event.kind == CmaEvent::Kind::kNone) continue;
     take_event(event, map);
   }
   bool is_lossy = false;
   for (const CmaRing& ring : trace.rings) {
     if (ring.shown.empty()) begin(ring);
     Ring& known = ring_of(ring.cpu);
-    known.seen = known.first + ring.shown.size();
+    known.seen = ring.before.gone + ring.shown.size();
     if (!ring.shown.empty()) known.last = ring.shown.back();
     // What was never written may belong anywhere.
     is_lossy = is_lossy || std::exchange(known.lost, ring.before.lost) != ring.before.lost;

@@ -129,7 +129,6 @@ class CmaMapper {
     std::uint64_t seen = 0;  // of its events, since the instance was made
     std::uint64_t last = 0;  // CmaRing::shown of the last of them
     std::uint64_t lost = 0;
-    std::uint64_t first = 0;  // the number of the text's first event
   };
   struct Side {  // of an area, by index
     // Whose release is under way since `at`. State::kFree: may be.
@@ -139,7 +138,6 @@ class CmaMapper {
 
   void take_bounds(const CmaTrace& trace, CmaMap& map);
   bool has_all(const CmaTrace& trace);
-  bool number_events(const CmaTrace& trace);
   void take_events(const CmaTrace& trace, CmaMap& map);
   void lose(CmaMap& map);
   std::optional<std::size_t> area_of(const CmaEvent& event, CmaMap& map);

@@ -409,7 +409,11 @@ Result<void> parse_cma_trace(const Snapshot& snapshot, CmaTrace& out) {
   parse_text(*trace, has_boot_clock, out);
   for (CmaRing& ring : out.rings) {
     if (!ring.after) ring.after = ring.before;
-    if (!ring.fits(ring.before.gone) && !ring.fits(ring.after->gone)) out.is_unclear = true;
+    const std::uint64_t end = ring.before.gone + ring.shown.size();
+    const bool fits = ring.after->gone == ring.before.gone &&
+                      end >= ring.before.gone + ring.before.entries &&
+                      end <= ring.after->gone + ring.after->entries;
+    if (!fits) out.is_unclear = true;
   }
   return {};
 }

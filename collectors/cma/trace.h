@@ -26,7 +26,7 @@
 // Which events a text has is exact: a ring's events are numbered by what it overwrote (overrun),
 // gave to others (read events) and holds (entries). The counters are taken before and after the
 // text: those before are the files, those after the records "jetmem:after PATH". Where a ring
-// overwrote events meanwhile, the last event of the reading before says which number its first has.
+// overwrote events meanwhile, a text may lack others too, without a word: it is not used.
 #pragma once
 
 #include <cstdint>
@@ -79,13 +79,6 @@ struct CmaRing {
   std::vector<std::uint64_t> shown;   // its lines of the text, as hashes without the thread's name
   std::size_t last_alloc = SIZE_MAX;  // among the events: whose stack may follow
 
-  // Whether the text's first event can be the one of this number, from 0. More than one can where
-  // events were overwritten meanwhile.
-  bool fits(std::uint64_t first) const {
-    const std::uint64_t end = first + shown.size();
-    return first >= before.gone && first <= after->gone && end >= before.gone + before.entries &&
-           end <= after->gone + after->entries;
-  }
   void clear() { reset_keeping(*this, &CmaRing::shown); }
 };
 

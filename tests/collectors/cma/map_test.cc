@@ -351,19 +351,21 @@ TEST_P(CmaMapTruth, SlowAllocations) {
   EXPECT_GT(static_cast<double>(known) / static_cast<double>(life.all_pages()) / kFewer, 0.9);
 }
 
-// A ring that overwrites its oldest events while it is read has the newest all the same.
+// A text whose ring overwrote events meanwhile is not used, and the next one goes on.
 TEST_P(CmaMapTruth, EventsWhileItIsRead) {
   Life life({GetParam(), true, false, false, 2, false, true}, 19);
   life.look();
   std::uint64_t known = 0;
   for (int i = 0; i < kFewer && !testing::Test::HasFailure(); ++i) {
+    const int unused = life.unused;
     life.look();
-    known += life.check();
-    life.check_owners();
+    if (life.unused == unused) known += life.check();
+    if (life.unused == unused) life.check_owners();
   }
   EXPECT_EQ(life.map.losses, 0U);
   EXPECT_GT(known, 0U);
-  EXPECT_EQ(life.unused, 0);
+  EXPECT_GT(life.unused, kFewer / 20);
+  EXPECT_GT(life.used, kFewer / 4);
 }
 
 // Where the area lies is known from nowhere: what events said is known all the same.
