@@ -28,9 +28,11 @@ class Metrics:
 
     def __init__(self, text):
         self.exact, self.patterns = {}, {}
-        for name, labels in re.findall(r"^\| `(jetmem_[\w*]+)` \| \w+ \| ([^|]*) \|", text, re.M):
+        for name, kind, labels in re.findall(r"^\| `(jetmem_[\w*]+)` \| (\w+) \| ([^|]*) \|", text, re.M):
             names = set(re.findall(r"`(\w+)`", labels))
-            if "*" in name:
+            if kind == "histogram":
+                self.exact |= {name + part: names for part in ("_bucket", "_count", "_sum")}
+            elif "*" in name:
                 self.patterns[re.compile(re.escape(name).replace(r"\*", r"\w+"))] = names
             else:
                 self.exact[name] = names
