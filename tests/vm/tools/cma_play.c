@@ -3,7 +3,7 @@
 //
 //   cma_play HEAP SEED
 //
-// For each line on its input it makes so many steps, one in 80 ms, and prints who has how much then: "camera-7 40960 3"
+// For each line on its input, "STEPS MILLISECONDS", it makes so many steps at that pace. Then it prints who has how much: "camera-7 40960 3"
 // (bytes, buffers), also of processes that ended and whose buffers a child has, and "end LINE FAILED": the number of that
 // line, and how many allocations were refused. A step is an allocation of 4 KiB to 10 MiB, a release, a process that is killed, or one
 // that ends and leaves half of its buffers to a child.
@@ -157,9 +157,12 @@ int main(int argc, char **argv) {
   char line[32];
   for (int number = 1; fgets(line, sizeof line, stdin); ++number) {
     int refused = 0;
-    for (long left = atol(line); left > 0; --left) {
+    char *pace;
+    long left = strtol(line, &pace, 10);
+    const long milliseconds = strtol(pace, NULL, 10);
+    for (; left > 0; --left) {
       refused += step();
-      usleep(80000);
+      usleep((useconds_t)milliseconds * 1000);
     }
     for (int i = 0; i < kCameras; ++i) print(&now[i]);
     for (int i = 0; i < ended_count; ++i) print(&ended[i]);
