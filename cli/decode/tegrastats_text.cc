@@ -101,7 +101,7 @@ constexpr std::string_view kRemarkTexts[] = {
     "fragmented too.",
     "few blocks of 4 MiB are free: what else is not used is page cache or in pieces. Large buffers "
     "may be slow to get, or refused. On the device: sudo jetmem make-room "
-    "1GiB (as much as a program asks for); sudo jetmem compact.",
+    "1GiB; sudo jetmem compact (1GiB: the size that a program requests).",
     "EMC 0% without a clock could not be read; the load is not 0. tegrastats needs root for it.",
     "a load without a clock is unreliable: as root tegrastats prints the clock too.",
     "this release prints the GPU's clocks but no load.",

@@ -100,9 +100,9 @@ std::string owners_text(const CmaAnswer::Area& area, bool with_map, const Screen
   for (const CmaAnswer::Area::Owner& owner : area.owners) {
     const std::string holders = holder_names(owner);
     if (holders.empty()) continue;
-    out += labelled(style, "  held",
-                    "what " + owner_name(owner) + " allocated: perhaps by " + holders +
-                        ", by the sizes of their DMA-BUFs");
+    out += labelled(
+        style, "  held",
+        holders + " may hold what " + owner_name(owner) + " allocated: DMA-BUFs of the same sizes");
   }
   if (table.rows() == 0) out += labelled(style, "  owners", "nobody: all of it is free");
   if (area.splitter) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text/text.h"
@@ -28,7 +29,9 @@ class CmaGather {
     const std::string instance(kCmaTraceInstance);
     std::vector<std::string> cpus;
     const int error = files_.list(instance + "/per_cpu", cpus);
-    if (error != 0 || !files_.read(instance + "/options/pause-on-trace").ok()) {
+    const FileText pauses = files_.read(instance + "/options/pause-on-trace");
+    if (trim(pauses.text) != "0") files_.remembered().clear();
+    if (error != 0 || !pauses.ok()) {
       files_.add(instance + "/trace", {}, error);
       return;
     }
@@ -39,15 +42,23 @@ class CmaGather {
     if (areas.size() > CmaTrace::kMaxAreas) areas.resize(CmaTrace::kMaxAreas);
 
     std::vector<std::string> before;
-    for (const std::string& path : stats_) before.emplace_back(take(path));
-    const bool is_omitted = omits_text(counted(before));
-    int trace_error = 0;
-    std::string trace;
-    if (!is_omitted) trace = take(instance + "/trace", &trace_error);
-    std::vector<std::pair<std::string, std::string>> bounds;
-    for (const std::string& area : areas) read_area(area, bounds);
     std::vector<std::string> after;
-    for (const std::string& path : stats_) after.emplace_back(take(path));
+    std::vector<std::pair<std::string, std::string>> bounds;
+    std::string trace;
+    int trace_error = 0;
+    bool is_omitted = false;
+    // A text is of no use whose ring overwrote events meanwhile: once more, then.
+    for (int tries = 0; tries < 2; ++tries) {
+      before.clear();
+      for (const std::string& path : stats_) before.emplace_back(take(path));
+      is_omitted = omits_text(counted(before));
+      if (!is_omitted) trace = take(instance + "/trace", &trace_error);
+      bounds.clear();
+      for (const std::string& area : areas) read_area(area, bounds);
+      after.clear();
+      for (const std::string& path : stats_) after.emplace_back(take(path));
+      if (is_omitted || counted(before, "overrun") == counted(after, "overrun")) break;
+    }
     for (std::size_t i = 0; i < stats_.size(); ++i) files_.add(stats_[i], before[i]);
     files_.add(is_omitted ? std::string(kCmaUnchanged) : instance + "/trace", trace, trace_error);
     for (const auto& [path, text] : bounds) files_.add(path, text);
@@ -76,21 +87,21 @@ class CmaGather {
     return text;
   }
 
-  // "now ts" differs each time.
-  static std::string counted(const std::vector<std::string>& stats) {
+  // Lines of all rings. "now ts" differs each time.
+  static std::string counted(const std::vector<std::string>& stats, std::string_view begin = "") {
     std::string out;
     for (const std::string& text : stats) {
       Lines lines(text);
       std::string_view line;
       while (lines.next(line)) {
-        if (!line.starts_with("now ts")) out.append(line).append("\n");
+        if (line.starts_with(begin) && !line.starts_with("now ts")) out.append(line).append("\n");
       }
     }
     return out;
   }
 
   // What is remembered: the counters, how often the text was read with them, how often it was
-  // omitted since, and the threads in it.
+  // omitted since, and the threads in it, each with its process where that was seen.
   bool omits_text(const std::string& counters) {
     std::vector<std::string>& known = files_.remembered();
     if (known.size() < 3 || known[0] != counters || known[1].size() < kOftenRead) return false;
@@ -105,9 +116,13 @@ class CmaGather {
     const std::string read = is_same && known[1].size() < kOftenRead ? known[1] + 'x'
                              : is_same                               ? known[1]
                                                                      : "x";
-    known = {counters, read, ""};
-    for (const std::uint32_t thread : allocating_threads(trace, kMostThreads)) {
-      known.push_back(std::to_string(thread));
+    const std::vector<std::string> old = std::exchange(known, {counters, read, ""});
+    for (const std::uint32_t number : allocating_threads(trace, kMostThreads)) {
+      const std::string thread = std::to_string(number);
+      const auto at = std::find_if(old.begin(), old.end(), [&](const std::string& entry) {
+        return entry.starts_with(thread + " ");
+      });
+      known.push_back(at != old.end() ? *at : thread);
     }
   }
 
@@ -128,11 +143,19 @@ class CmaGather {
 
   // Who allocates: the process of each thread.
   void read_tasks() {
-    const std::vector<std::string>& known = files_.remembered();
+    std::vector<std::string>& known = files_.remembered();
     for (std::size_t i = 3; i < known.size() && files_.has_room(); ++i) {
-      const std::string folder = "/proc/" + known[i];
+      const std::size_t blank = known[i].find(' ');
+      const std::string thread = known[i].substr(0, blank);
+      const std::string folder = "/proc/" + thread;
       const FileText status = files_.read(folder + "/status");
-      if (!status.ok()) continue;
+      if (!status.ok()) {
+        if (blank == std::string::npos) continue;
+        int error = 0;
+        take("/proc/" + known[i].substr(blank + 1) + "/stat", &error);
+        files_.add(folder + "/process", {}, error);
+        continue;
+      }
       std::string pid;
       Lines lines(status.text);
       std::string_view line;
@@ -141,6 +164,7 @@ class CmaGather {
       }
       files_.forget();
       if (!small_number(pid)) continue;
+      known[i] = thread + " " + pid;
       files_.add(folder + "/status", "Tgid:\t" + pid + "\n");
       const std::string comm = take("/proc/" + pid + "/comm");
       files_.add(folder + "/comm of process", comm);

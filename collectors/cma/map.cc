@@ -176,7 +176,7 @@ void CmaMapper::forget(CmaMap& map) {
 }
 
 void CmaMapper::lose(CmaMap& map) {
-  ++map.losses;
+  if (!std::exchange(has_lost_, true)) ++map.losses;
   ++applied_;
   for (CmaMap::Area& area : map.areas) {
     area.pieces.clear();
@@ -194,6 +194,7 @@ CmaMapper::Ring& CmaMapper::ring_of(std::uint32_t cpu) {
 
 bool CmaMapper::take(const CmaTrace& trace, CmaMap& map) {
   if (trace.is_unclear || (trace.is_unchanged && !has_all(trace))) return false;
+  has_lost_ = false;
   map.page_bytes = trace.page_bytes;
   map.now = trace.now;
   take_bounds(trace, map);
@@ -248,17 +249,15 @@ bool CmaMapper::has_all(const CmaTrace& trace) {
 }
 
 void CmaMapper::take_events(const CmaTrace& trace, CmaMap& map) {
-  // The rings were cleared where one does not go on behind the last event that was seen.
-  const bool goes_on =
-      std::all_of(trace.rings.begin(), trace.rings.end(), [&](const CmaRing& ring) {
-        const Ring& known = ring_of(ring.cpu);
-        if (ring.before.gone >= known.seen) return true;
-        const std::uint64_t at = known.seen - ring.before.gone;
-        return at <= ring.shown.size() && ring.shown[at - 1] == known.last;
-      });
-  if (!goes_on) {
-    rings_.clear();
-    lose(map);
+  bool is_lossy = false;
+  for (const CmaRing& ring : trace.rings) {
+    Ring& known = ring_of(ring.cpu);
+    if (ring.before.gone >= known.seen) continue;
+    const std::uint64_t at = known.seen - ring.before.gone;
+    if (at <= ring.shown.size() && ring.shown[at - 1] == known.last) continue;
+    // It was cleared, perhaps alone: then what others released meanwhile is not known.
+    known = Ring{ring.cpu};
+    is_lossy = true;
   }
   const auto begin = [&](const CmaRing& ring) {
     if (ring.before.gone > ring_of(ring.cpu).seen) lose(map);
@@ -271,7 +270,6 @@ void CmaMapper::take_events(const CmaTrace& trace, CmaMap& map) {
     if (number <= ring_of(event.cpu).seen || event.kind == CmaEvent::Kind::kNone) continue;
     take_event(event, map);
   }
-  bool is_lossy = false;
   for (const CmaRing& ring : trace.rings) {
     if (ring.shown.empty()) begin(ring);
     Ring& known = ring_of(ring.cpu);
@@ -457,7 +455,7 @@ void CmaMapper::take_tasks(const CmaTrace& trace, CmaMap& map) {
     const bool is_another = start && first[i] && *start > *first[i] + kTick;
     // The end of a thread is not that of its process.
     if (task->has_ended || is_another)
-      owner.has_ended = owner.pid == 0 || owner.pid == owner.thread;
+      owner.has_ended = owner.pid == 0 || owner.pid == owner.thread || task->process_has_ended;
     const bool is_certain = !task->has_ended && start && first[i] && !is_another;
     if (owner.pid != 0 || !is_certain || task->pid == 0 || task->name.empty()) continue;
     owner.pid = task->pid;

@@ -149,6 +149,7 @@ class CmaMapper {
   Ring& ring_of(std::uint32_t cpu);
 
   std::vector<Ring> rings_;
+  bool has_lost_ = false;  // in this reading
   std::vector<Side> sides_;
   // The first event since nothing is known: what was released then may be another's by now.
   std::optional<Nanoseconds> first_;

@@ -21,7 +21,7 @@ constexpr std::array kCmaMapMetrics{
     gauge("jetmem_cma_owner_bytes",
           "Memory of the contiguous area by the program that allocated it. Programs pass buffers "
           "on: the one that holds a buffer now may be another. \"before jetmem\": allocated "
-          "before jetmem looked, by whom is unknown.",
+          "before jetmem looked, or being allocated: by whom is unknown.",
           {"area", "owner"}, kOwners),
     gauge("jetmem_cma_map_allocations",
           "Allocations in the contiguous area that jetmem knows one by one.", {"area"}, kAreas),
@@ -76,9 +76,10 @@ Result<void> CmaMapSource::parse(const Snapshot& snapshot, Nanoseconds /*read_ti
     if (parsed.error().code == Errc::kAbsent) mapper_.forget(reading_);
     return parsed;
   }
+  if (!trace_.is_unchanged) was_unclear_ = trace_.is_unclear;
   if (mapper_.take(trace_, reading_)) return {};
   return fail(Errc::kMalformed,
-              trace_.is_unchanged
+              !was_unclear_
                   ? "an answer with the text of the trace was lost; the text is due again soon"
                   : "the trace was overwritten while it was read, or has lines that are no events");
 }

@@ -27,6 +27,7 @@ class CmaMapSource final : public SourceOf<CmaMapSource, CmaMap> {
   const Clock& clock_;
   CmaTrace trace_;
   CmaMapper mapper_;
+  bool was_unclear_ = false;  // the text that came last
   // Names over all areas: what is shown must not come and go. Bounded.
   mutable ShownGroups shown_;
   mutable std::vector<Processes::Group> names_;

@@ -267,7 +267,7 @@ void check_bounds(CmaBounds& area) {
 }
 
 // /proc/THREAD/status, /proc/THREAD/stat, /proc/THREAD/cgroup, and "jetmem:process THREAD" with the
-// name of its process.
+// name of its process; /proc/THREAD/process: whether that has ended.
 void take_task(const FileText& file, std::string_view path, Refill<CmaTask>& tasks) {
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos) return;
@@ -279,7 +279,9 @@ void take_task(const FileText& file, std::string_view path, Refill<CmaTask>& tas
     task = &tasks.add();
     task->thread = *thread;
   }
-  if (!file.ok()) {
+  if (leaf == "process") {
+    task->process_has_ended = is_gone(file.error);
+  } else if (!file.ok()) {
     task->has_ended = task->has_ended || is_gone(file.error);
   } else if (leaf == "status") {
     Lines lines(file.text);

@@ -86,6 +86,7 @@ struct CmaRing {
 struct CmaTask {
   std::uint32_t thread = 0;
   bool has_ended = false;
+  bool process_has_ended = false;
   std::uint32_t pid = 0;
   std::uint64_t start_ticks = 0;
   std::string_view name;  // of the process

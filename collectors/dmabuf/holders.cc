@@ -140,6 +140,7 @@ class Collector {
     size_ = info->size;
     if (info->inode) inode_ = info->inode;
     nvmap_ = is_nvmap(info->exporter);
+    is_of_pages_ = info->exporter.starts_with("system") || info->exporter == "udmabuf";
   }
 
   void take_fd(std::string_view text) {
@@ -234,11 +235,12 @@ class Collector {
       piece.size = *size_;
       piece.holder = count_ - 1;
       piece.nvmap = nvmap_;
+      piece.is_of_pages = is_of_pages_;
     } else if (seen_) {
       ++holder_->unsized;
       ++out_.unsized;
     }
-    seen_ = nvmap_ = false;
+    seen_ = nvmap_ = is_of_pages_ = false;
     size_.reset();
     inode_.reset();
     number_ = {};
@@ -278,7 +280,7 @@ class Collector {
     Refill<DmabufOfSize> sizes(out_.sizes);
     DmabufOfSize* last = nullptr;
     for (const Piece& piece : out_.pieces) {
-      if (piece.nvmap) continue;
+      if (piece.nvmap || piece.is_of_pages) continue;
       const DmabufHolder& holder = out_.holders[piece.holder];
       if (last == nullptr || last->bytes != piece.size || last->pid != holder.pid) {
         if (sizes.size() == DmabufHolders::kMaxSizes) return;
@@ -362,6 +364,7 @@ class Collector {
   std::string_view number_;
   bool seen_ = false;
   bool nvmap_ = false;
+  bool is_of_pages_ = false;
   std::optional<std::uint64_t> size_;
   std::optional<std::uint64_t> inode_;
 };

@@ -83,7 +83,8 @@ struct DmabufName {
   bool operator==(const DmabufName&) const = default;
 };
 
-// How many buffers of one size a process holds, nvmap's left out.
+// How many buffers of one size a process holds that may lie in contiguous memory: nvmap's and those
+// of the system's heaps are omitted.
 struct DmabufOfSize {
   std::uint64_t bytes = 0;  // of each
   std::uint64_t buffers = 0;
@@ -160,6 +161,7 @@ struct DmabufHolders {
     std::uint32_t holder = 0;  // its index
     std::uint32_t name = 0;    // the rank of its name
     bool nvmap = false;
+    bool is_of_pages = false;  // which need not be contiguous
     bool clientless = false;
     std::uint64_t mapped = 0;  // of a mapping
   };

@@ -14,10 +14,11 @@ const TIMEOUT = 8000;
 const WHOLE_TIMEOUT = 60000;
 const RETRIES = 4;
 
-// Milliseconds. An older status is stale: a little more than it takes to find out that a request
-// got no answer.
 // Seconds by which an answer of the history is ahead of the status only if their clocks differ.
 const CLOCKS_DIFFER = 60;
+
+// Milliseconds. An older status is stale: a little more than it takes to find out that a request
+// got no answer.
 const STALE = 12000;
 // A hidden page that is shown again gets this long to refresh.
 const SEEN_AGAIN = 2000;
@@ -339,7 +340,10 @@ export class Device extends EventTarget {
   #goodStatus({from}) {
     if (Number.isFinite(from?.time) && from.time !== this.#lastTime) {
       this.#lastTime = from.time;
-      this.#ahead = from.time - Date.now() / 1000;
+      const ahead = from.time - Date.now() / 1000;
+      // One of the clocks was set.
+      if (Math.abs(ahead - this.#ahead) > CLOCKS_DIFFER) this.#pastAhead = -Infinity;
+      this.#ahead = ahead;
     }
     this.#status = performance.now();
     this.#statusTime = Date.now() / 1000;

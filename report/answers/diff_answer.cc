@@ -28,9 +28,9 @@ bool is_noise(std::string_view family) {
   return family.find("_timestamp_seconds") != std::string_view::npos ||
          family.find("_age_seconds") != std::string_view::npos ||
          family.find("_1m") != std::string_view::npos ||
-         family.find("_duration_seconds_") != std::string_view::npos || family == "jetmem_boot_time_seconds" ||
-         family == "jetmem_process_group_pid" || family.rfind("jetmem_source_", 0) == 0 ||
-         family.rfind("jetmem_sampling_", 0) == 0 ||
+         family.starts_with("jetmem_rule_evaluation_duration_seconds_") ||
+         family == "jetmem_boot_time_seconds" || family == "jetmem_process_group_pid" ||
+         family.rfind("jetmem_source_", 0) == 0 || family.rfind("jetmem_sampling_", 0) == 0 ||
          // jetmem's own process; its groups are the programs of the device.
          (family.rfind("jetmem_process_", 0) == 0 &&
           family.rfind("jetmem_process_group_", 0) != 0) ||

@@ -33,23 +33,28 @@ bool is_plausible(const CmaMap& map, const CmaMap::Area& area) {
 void find_holders(const DmabufHolders& held, std::uint64_t page, CmaMap& map) {
   using Blocks = std::map<std::uint64_t, std::uint64_t>;  // bytes of each, how many
   std::vector<Blocks> of_owner(map.owners.size());
+  std::map<std::uint64_t, Blocks> of_process;
   for (const CmaMap::Area& area : map.areas) {
     for (const CmaPiece& piece : area.pieces) {
-      const bool is_left =
-          piece.state == CmaPiece::State::kTaken && map.owners[piece.owner].has_ended;
-      if (is_left) ++of_owner[piece.owner][piece.pages * page];
+      if (piece.state != CmaPiece::State::kTaken) continue;
+      const CmaOwner& owner = map.owners[piece.owner];
+      ++(owner.has_ended ? of_owner[piece.owner] : of_process[owner.pid])[piece.pages * page];
     }
   }
   for (std::size_t i = 0; i < map.owners.size(); ++i) {
     std::vector<std::pair<std::uint64_t, CmaHolder>> found;  // bytes
     for (const DmabufOfSize& each : held.sizes) {
-      const auto blocks = of_owner[i].find((each.bytes + page - 1) / page * page);
+      const std::uint64_t size = (each.bytes + page - 1) / page * page;
+      const auto blocks = of_owner[i].find(size);
       if (blocks == of_owner[i].end()) continue;
+      // What it allocated itself are its own.
+      const std::uint64_t own = of_process[each.pid][size];
+      if (each.buffers <= own) continue;
       auto at = std::find_if(found.begin(), found.end(),
                              [&](const auto& other) { return other.second.pid == each.pid; });
       if (at == found.end())
         at = found.insert(at, {0, {each.pid, printable(each.name, kMaxLabelBytes)}});
-      at->first += std::min(each.buffers, blocks->second) * blocks->first;
+      at->first += std::min(each.buffers - own, blocks->second) * size;
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });

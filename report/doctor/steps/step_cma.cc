@@ -82,15 +82,16 @@ void note_owners(const DeviceView& view, Step& step, const CmaAnswer::Area& area
     if (!most.function.empty()) text += ", through " + most.function;
     const std::string holders = holder_names(most);
     if (!holders.empty()) {
-      text += "; now perhaps held by " + holders + ", by the sizes of their DMA-BUFs";
+      text += "; " + holders + " may hold the buffers now, by the sizes of its DMA-BUFs";
     } else if (most.has_ended) {
       text += "; whoever holds the buffers now is another";
     }
     note(step, text + ".");
   }
   if (area.before_bytes.value_or(0) > 0) {
-    note(step, bytes(*area.before_bytes) + " of " + area.name +
-                   " were allocated before jetmem looked: by whom is unknown.");
+    note(step,
+         bytes(*area.before_bytes) + " of " + area.name +
+             " were allocated before jetmem looked, or are being allocated: by whom is unknown.");
   }
   if (area.splitter && area.map_largest_run_bytes) {
     const CmaAnswer::Area::Splitter& block = *area.splitter;

@@ -86,6 +86,8 @@ class CmaKernel {
   void clear() {
     for (Ring& ring : rings_) ring = Ring();
   }
+  // echo > per_cpu/cpuN/trace
+  void clear(std::size_t cpu) { rings_[cpu] = Ring(); }
   void drop(std::size_t cpu) { ++rings_[cpu].dropped; }
   void pass(std::uint64_t nanoseconds) { now_ += nanoseconds; }
 

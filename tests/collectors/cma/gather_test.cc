@@ -33,7 +33,10 @@ class CmaGathering : public testing::Test {
         tree_.write(std::string(file.path.substr(1)), std::string(file.text));
       }
     }
-    tree_.write("proc/412/status", "Name:\tcamera\nTgid:\t412\n");
+    if (has_thread_) {
+      tree_.write("proc/412/status",
+                  std::string("Name:\tcamera\nTgid:\t") + (is_thread_ ? "400\n" : "412\n"));
+    }
     snapshot_.clear();
     const Root root = *Root::at(tree_.path());
     Gatherer gatherer(root, snapshot_, CmaMapSource::kInfo.limits, &remembered_);
@@ -48,6 +51,8 @@ class CmaGathering : public testing::Test {
   }
 
   TempDir tree_;
+  bool has_thread_ = true;
+  bool is_thread_ = false;  // of process 400
   CmaKernel kernel_{CmaFormat::k61, 2, 64};
   std::vector<std::string> remembered_;
   Snapshot snapshot_;
@@ -94,6 +99,26 @@ TEST_F(CmaGathering, AReadingThatWasLostIsNotTakenForNothing) {
   EXPECT_TRUE(mapper_.take(trace_, map_));
   EXPECT_EQ(map_.areas.at(0).taken_pieces, 2U);
   EXPECT_EQ(map_.losses, known.losses);
+}
+
+// The end of a thread is not that of its process, and that of the process is seen behind it.
+TEST_F(CmaGathering, AThreadThatEndsBeforeItsProcess) {
+  allocate(0);
+  tree_.write("proc/400/stat", "400 (camera) S");
+  tree_.write("proc/400/comm", "camera\n");
+  is_thread_ = true;
+  const auto ended = [&] {
+    EXPECT_TRUE(mapper_.take(gather(), map_));
+    return map_.owners.at(0).has_ended;
+  };
+  EXPECT_FALSE(ended());
+  const std::filesystem::path proc = std::filesystem::path(tree_.path()) / "proc";
+  std::filesystem::remove_all(proc / "412");
+  has_thread_ = false;
+  map_.owners.at(0).pid = 400;
+  EXPECT_FALSE(ended());
+  std::filesystem::remove_all(proc / "400");
+  EXPECT_TRUE(ended());
 }
 
 TEST_F(CmaGathering, ATraceThatCannotBeReadIsSaidEachTime) {

@@ -126,6 +126,7 @@ class Life {
       }
     }
   }
+  void clear_one() { kernel_.clear(below(kCpus)); }
   void forget() {
     mapper_ = CmaMapper();
     map = CmaMap();
@@ -349,6 +350,22 @@ TEST_P(CmaMapTruth, SlowAllocations) {
   EXPECT_EQ(life.map.losses, 0U);
   EXPECT_EQ(life.map.corrected_pages, 0U);
   EXPECT_GT(static_cast<double>(known) / static_cast<double>(life.all_pages()) / kFewer, 0.9);
+}
+
+// What others released meanwhile, and whose it was before, is not known then.
+TEST_P(CmaMapTruth, OneRingIsCleared) {
+  Life life({GetParam(), true, false, false}, 23);
+  life.look();
+  for (int i = 0; i < kFewer && !testing::Test::HasFailure(); ++i) {
+    life.step();
+    life.finish_late();
+    if (i % 50 == 49) life.clear_one();
+    life.look();
+    life.check();
+    life.check_owners();
+  }
+  EXPECT_GT(life.map.losses, kFewer / 100U);
+  EXPECT_LE(life.map.losses, kFewer / 50U);
 }
 
 // A text whose ring overwrote events meanwhile is not used, and the next one goes on.

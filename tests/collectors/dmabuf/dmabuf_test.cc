@@ -78,6 +78,22 @@ TEST_F(DmabufTest, WhatDoesNotFitIsReported) {
   EXPECT_EQ(absent("total_disagrees"), 0U);
 }
 
+TEST_F(DmabufTest, BuffersBySizeAreThoseThatMayBeContiguous) {
+  comm(10, "viewer");
+  buffer(10, 3, 1, 8192, "reserved");
+  buffer(10, 4, 2, 8192, "reserved");
+  buffer(10, 5, 2, 8192, "reserved");  // the same again
+  buffer(10, 6, 3, 8192, "system-uncached");
+  buffer(10, 7, 4, 8192);  // nvmap's
+  comm(11, "encoder");
+  buffer(11, 3, 2, 8192, "reserved");
+  buffer(11, 4, 5, 16384, "videobuf2_dma_contig");
+  scanned(2);
+  EXPECT_EQ(reading().held.sizes,
+            (std::vector<DmabufOfSize>{
+                {16384, 1, 11, "encoder"}, {8192, 2, 10, "viewer"}, {8192, 1, 11, "encoder"}}));
+}
+
 TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
   comm(1012, "nvargus-daemon");
   buffer(1012, 40, 7, 1000);
@@ -91,8 +107,6 @@ TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
   ASSERT_EQ(reading().holders.size(), 3U);
   EXPECT_EQ(reading().holders[0], (DmabufHolder{1840, "gst-launch-1.0", 2, 1050, 1000, 0, 3}));
   EXPECT_EQ(reading().holders[1].pid, 1012U);
-  EXPECT_EQ(reading().held.sizes,
-            (std::vector<DmabufOfSize>{{50, 1, 1840, "gst-launch-1.0"}}));  // nvmap's are no heap's
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=gst-launch-1.0}"), 1050);
   EXPECT_EQ(value("jetmem_dmabuf_holder_buffers{command=gst-launch-1.0}"), 2);
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=nvargus-daemon}"), 1000);

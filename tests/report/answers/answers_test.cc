@@ -407,7 +407,8 @@ TEST(Cma, NamesWhoMayHoldWhatAnEndedProgramAllocated) {
   dmabuf.held.sizes = {{2000 * 4096 - 100, 3, 512, "viewer"},
                        {2000 * 4096 - 100, 1, 77, "encoder"},
                        {1000 * 4096, 9, 78, "unrelated"},
-                       {256 * 4096, 1, 79, "preview"}};
+                       {256 * 4096, 1, 79, "preview"},
+                       {256 * 4096, 1, 400, "gst-launch-1.0"}};
   Readings readings;
   readings.add(Readings::tag<CmaMap>(), &map);
   readings.add(Readings::tag<Dmabuf>(), &dmabuf);
