@@ -82,7 +82,7 @@ void note_owners(const DeviceView& view, Step& step, const CmaAnswer::Area& area
     if (!most.function.empty()) text += ", through " + most.function;
     const std::string holders = holder_names(most);
     if (!holders.empty()) {
-      text += "; " + holders + " may hold the buffers now, by the sizes of its DMA-BUFs";
+      text += "; " + holders + " may hold the buffers now (DMA-BUFs of the same sizes)";
     } else if (most.has_ended) {
       text += "; whoever holds the buffers now is another";
     }
