@@ -199,7 +199,8 @@ class Failing(Running):
         page = self.wait_for_failure(daemon, "flood")
         self.assertGreater(self.of(page, "lost_lines_total", reason="superseded"), 100)
         self.assertEqual(page.state("tegrastats"), "failed")
-        self.assertLess(jt.resident_bytes(daemon.pid) - resident, 1 << 20)
+        # It had only just started then.
+        self.assertLess(jt.resident_bytes(daemon.pid) - resident, 2 << 20)
         daemon.wait_for_log("tegrastats floods: it printed far more than it should for 1[0-9]s")
         self.assert_clean(daemon)
 
