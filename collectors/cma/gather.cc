@@ -47,7 +47,7 @@ class CmaGather {
     std::string trace;
     int trace_error = 0;
     bool is_omitted = false;
-    // A text is of no use whose ring overwrote events meanwhile: once more, then.
+    // Where a ring overwrote events while the text was read, it is read once more.
     for (int tries = 0; tries < 2; ++tries) {
       before.clear();
       for (const std::string& path : stats_) before.emplace_back(take(path));

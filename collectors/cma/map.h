@@ -15,8 +15,8 @@
 //   is known is free where its bit is clear, and was taken before jetmem looked where it is set.
 //   Until the next such reading a release of it may be under way. A page that is known and whose
 //   bit says otherwise, twice with no event in between, is corrected; one that is free though no
-//   release was traced is counted. The kernel sets the bits of an allocation long before it traces
-//   it, where it has to move pages away: whose page has its bit set is known by the event.
+//   release was traced is counted. The kernel may set the bits of an allocation long before it
+//   traces it, because it moves pages away in between: the event then says whose they are.
 // Readings are a second apart at least (CmaMapSource::kInfo).
 #pragma once
 
