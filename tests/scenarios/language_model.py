@@ -16,7 +16,7 @@ TRUTH = {
     "role": "refused",
     "who": "17000000.gpu",
     "act": None,
-    "do": "drop_caches",
+    "do": "make-room",
 }
 
 
