@@ -180,11 +180,14 @@ void memory_falls(const DeviceNow& now, Past& past, Findings& found) {
   found.memory = memory_fall(now, past, found, found.now, after);
 }
 
-// When a value last began to be below `least`, looked at closely around `about`.
-double last_crossing(Past& past, const std::string& key, double about, double step, double least) {
+// When a value last began to be below `least` before `end`, looked at closely around `about`.
+double last_crossing(Past& past, const std::string& key, double about, double step, double least,
+                     double end) {
   double out = about;
   bool is_below = false;
-  for (const Value& each : past.series(key, about - step - 60, about + step + 60, 1000)) {
+  for (const Value& each :
+       past.series(key, about - step - 60, std::min(about + step + 60, end), 1000)) {
+    if (each.time > end) break;
     const bool below = each.min < least;
     if (below && !is_below) out = each.time;
     is_below = below;
@@ -262,8 +265,8 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
     worst = last;
     out.fell = is_below ? fell : std::nullopt;
     if (out.fell) {
-      out.fell =
-          last_crossing(past, is_run ? run.key() : key, *out.fell, values.front().step, least);
+      out.fell = last_crossing(past, is_run ? run.key() : key, *out.fell, values.front().step,
+                               least, out.first_failure.value_or(end));
     }
     out.fit = last;
     out.area = printable(area, 64);

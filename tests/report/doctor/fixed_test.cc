@@ -275,6 +275,26 @@ TEST_F(FixedIncident, AnAreaThatBecameTooSmall) {
   }
 }
 
+// Given back and taken again after the failure: the later time is not when it became too small.
+TEST_F(FixedIncident, AnAreaThatBecameTooSmallAgainAfterTheFailure) {
+  const double fell = kMorning - 86400 + 50;
+  end_ = fell + 20;
+  past_.series("jetmem_cma_largest_free_run_bytes{area=\"linux,cma\"}", kMorning - 4 * 86400,
+               [=, failed = end_](double t) {
+                 const bool is_free = t < fell || (t >= failed + 10 && t < failed + 30);
+                 return (is_free ? 100 : 3.2) * kMiB;
+               });
+  past_.series("jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", kMorning - 4 * 86400,
+               [](double) { return 1.0; });
+  past_.event(kernel_event("dma_alloc_failure", "tegra-capture-vi", end_));
+  const Asked asked =
+      ask(120, {{"jetmem_cma_largest_free_run_bytes{area=\"linux,cma\"}", 3.2 * kMiB},
+              {"jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 3.2 / 12}});
+  ASSERT_TRUE(asked.found.cma);
+  EXPECT_EQ(asked.found.cma->first_failure, end_);
+  EXPECT_NEAR(asked.found.cma->fell.value_or(0), fell, 10);
+}
+
 // The events of the boot before are asked for by its end, however long that is ago.
 TEST_F(FixedIncident, ARestart) {
   end_ = kMorning - 86400;
