@@ -11,7 +11,7 @@ LINE = "SPDX-License-Identifier: Apache-2.0"
 SLASHES = (".c", ".cc", ".h", ".cu", ".js", ".mjs", ".ts", ".cc.in", ".h.in")
 HASHES = (".py", ".sh", ".cmake", "CMakeLists.txt")
 # A kernel module must be GPL: its own line says so.
-OTHERS = ("tests/vm/lab/jetmem_lab.c", "tests/vm/lab/jetmem_sources.c", "tests/vm/fits/alloc_probe.c")
+OTHERS = ("tests/vm/lab/jetmem_lab.c", "tests/vm/lab/jetmem_sources.c", "tests/vm/truth/alloc_probe.c")
 
 
 def line_of(name, text):
