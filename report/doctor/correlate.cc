@@ -34,6 +34,8 @@ constexpr std::size_t kMostEvents = 500;
 constexpr double kOtherDay = 600;
 // Between two steps of the recorder.
 constexpr double kStep = 10;
+// Between the call of the OOM killer and its kill.
+constexpr double kOneKill = 5;
 
 // All kinds but those that only accompany others.
 std::vector<std::string> kinds_of_interest() {
@@ -191,6 +193,18 @@ double last_crossing(Past& past, const std::string& key, double about, double st
     const bool below = each.min < least;
     if (below && !is_below) out = each.time;
     is_below = below;
+  }
+  return out;
+}
+
+// Who requested the buffer of nvmap for which the kernel killed.
+std::string nvmap_asker(const Findings& found, const Seen& kill) {
+  std::string out;
+  for (const Seen& each : found.longer) {
+    if (each.time > kill.time) break;
+    if (each.event->kind != "oom_invoked" || kill.time - each.time > kOneKill) continue;
+    const diagnosis::EventFields fields(*each.event);
+    out = fields.is("allocator", "nvmap") ? printable(fields.text("comm"), 64) : "";
   }
   return out;
 }
@@ -507,6 +521,7 @@ Findings correlate(const DeviceNow& now, Past& past) {
     out.kill = kills.front().event;
     out.first_kill_time = kills.front().time;
     out.kill_time = kills.back().time;
+    out.kill_asker = nvmap_asker(out, kills.front());
   }
   if (past.known()) {
     out.restart = restart_of(now, past, out);

@@ -91,6 +91,7 @@ struct Findings {
   std::vector<Seen> events;           // of the last day, oldest first
   std::vector<Seen> longer;           // of two days: what ended today may have begun yesterday
   const EventRecord* kill = nullptr;  // the last system-wide OOM kill
+  std::string kill_asker;  // that requested a buffer of nvmap before it; empty: not known to have
   std::optional<double> kill_time;
   std::optional<double> first_kill_time;  // of the same trouble: kills less than an hour apart
   std::optional<MemoryFall> memory_then;  // that ended with the kill or the restart

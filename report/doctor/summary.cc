@@ -49,6 +49,9 @@ std::string kill_sentence(const Findings& found, std::optional<double> now) {
   if (kill.kind == "oom_no_victim" || kill.subject.empty()) {
     return out + "the kernel ran out of memory (" + printable(kill.summary, 200) + ")";
   }
+  if (!found.kill_asker.empty()) {
+    out += found.kill_asker + " requested GPU memory (nvmap) that did not fit, and ";
+  }
   out += "the kernel killed " + printable(kill.subject, 64) + " (out of memory)";
   if (found.memory_then && !found.memory_then->top_growth.empty()) {
     const GrowthEntry& first = found.memory_then->top_growth.front();
@@ -375,7 +378,7 @@ std::string memory_sentence(const MemoryFall& fall, std::optional<double> now) {
   const GrowthEntry& first = fall.top_growth.front();
   const double part = first.grown / fell;
   if (part < kLittle && too_quick) {
-    return how + quick + "; the largest grower seen is " + growth_sentence(first, now);
+    return how + quick + "; most growth seen: " + growth_sentence(first, now);
   }
   if (part < kLittle) {
     return how + "no single program explains it: the largest grower, " + first.who + ", has " +

@@ -83,6 +83,19 @@ TEST_F(DoctorSummary, TheVictimIsNotTheCulprit) {
               HasSubstr("killed gst-launch-1.0 (out of memory), although another program grew"));
 }
 
+TEST_F(DoctorSummary, NamesWhoRequestedTheGpuMemoryThatAnotherWasKilledFor) {
+  const double killed = kMorning - 5.8 * kHour;
+  for (const auto& [before, asker] : {std::pair(200.0, "earlier"), std::pair(1.0, "asker")}) {
+    EventRecord invoked = kernel_event("oom_invoked", asker, killed - before);
+    invoked.fields = R"({"comm":")" + std::string(asker) + R"(","allocator":"nvmap"})";
+    past_.event(invoked);
+  }
+  past_.event(kernel_event("oom_kill", "innocent", killed));
+  EXPECT_THAT(examine(healthy_device(), &past_).conclusion,
+              HasSubstr("asker requested GPU memory (nvmap) that did not fit, and the kernel "
+                        "killed innocent (out of memory)"));
+}
+
 TEST_F(DoctorSummary, NoSingleProgramExplainsTheFall) {
   const double end = kMorning - 6 * kHour;
   const double from = kMorning - 14 * kHour;

@@ -18,10 +18,10 @@ within 150 killed || { bad "nobody was killed: $(cat /tmp/asker)"; exit 0; }
 systemctl kill --signal=KILL asker
 begin=$(dmesg | sed -n 's/^\[ *\([0-9.]*\)\].*asker invoked oom-killer.*/\1/p' | head -n 1)
 after=$(alert_after "$begin" JetmemOomKill) && good "$after" "innocent was killed for asker's buffer: JetmemOomKill" || bad "JetmemOomKill does not fire"
-said() { jetmem events --since 5m >/tmp/events 2>&1; tr -s ' \n' ' ' </tmp/events | grep -q 'asker requested GPU memory (nvmap)'; }
-within 20 said && good "$(minus "$(now)" "$begin")" "jetmem events: asker requested GPU memory" || bad "jetmem events does not say that GPU memory was requested"
+said() { jetmem events --since 5m >/tmp/events 2>&1; tr -s ' \n' ' ' </tmp/events | grep -q 'asker requested memory for nvmap'; }
+within 20 said && good "$(minus "$(now)" "$begin")" "jetmem events: asker requested memory for nvmap" || bad "jetmem events does not say who requested memory for nvmap"
 grep -A 4 oom_ /tmp/events
 jetmem doctor >/tmp/doctor 2>&1; cat /tmp/doctor
-tr -s ' \n' ' ' </tmp/doctor | grep -q 'asker.* GPU' && good - "jetmem doctor names asker and its GPU memory" || bad "jetmem doctor does not say who asked"
+tr -s ' \n' ' ' </tmp/doctor | grep -q 'asker requested GPU memory (nvmap) that did not fit, and the kernel killed innocent' && good - "jetmem doctor names asker and its GPU memory" || bad "jetmem doctor does not say who asked"
 systemctl is-active -q jetmemd || bad "jetmemd is gone"
 systemctl stop innocent asker 2>/dev/null || true  # who was killed is gone
