@@ -239,15 +239,19 @@ bool is_bad(const DoctorAnswer& answer, std::string_view name) {
   return step != nullptr && (step->happened || step->verdict >= Verdict::kWarning);
 }
 
-// Available memory falls and rises all day: mentioned only if a step found something wrong.
-bool belongs(const Sentence& sentence, const DoctorAnswer& answer) {
-  return std::any_of(sentence.steps.begin(), sentence.steps.end(),
-                     [&](std::string_view name) { return is_bad(answer, name); });
-}
-
 // The alert of the step to look at first, where one fires or may.
 const DoctorAnswer::Alert* leading(const DoctorAnswer::Step& step) {
   return step.alerts.empty() ? nullptr : &step.alerts.front();
+}
+
+// Available memory falls and rises all day: mentioned only if a step found something wrong, and
+// not with a carve-out, which is no part of it.
+bool belongs(const Sentence& sentence, const DoctorAnswer& answer) {
+  return std::any_of(sentence.steps.begin(), sentence.steps.end(), [&](std::string_view name) {
+    if (!is_bad(answer, name)) return false;
+    const DoctorAnswer::Alert* const alert = leading(*answer.step(name));
+    return alert == nullptr || !alert->alert.starts_with("JetmemNvmapCarveout");
+  });
 }
 
 bool is_one_of(std::string_view name, const std::vector<std::string_view>& names) {

@@ -224,6 +224,34 @@ std::optional<Who> event_suspect(const AlertsAnswer::Rule& rule, const AlertsAns
   return std::nullopt;
 }
 
+// Who holds most of a heap of nvmap: of its label, or of the newest refusal's subject.
+std::optional<Who> heap_holder(const Labels& labels, const DeviceNow& now) {
+  std::string_view heap = label_of(labels, "heap");
+  for (const EventRecord& event : now.events) {
+    if (heap.empty() && event.kind == "nvmap_carveout" && is_recent(event, now)) {
+      heap = event.subject;
+    }
+  }
+  const Sample* most = nullptr;
+  for (const Sample& each : now.samples.family("jetmem_nvmap_process_bytes")) {
+    if (each.label("heap") == heap && (most == nullptr || each.value > most->value)) most = &each;
+  }
+  if (most == nullptr || most->label("process") == "other") return std::nullopt;
+  Who out;
+  out.name = printable(most->label("process"), 64);
+  const TopAnswer top = top_answer(now, {TopSort::kGpu, 1'000});
+  const auto is_it = [&](const TopAnswer::Group& group) { return group.command == out.name; };
+  const auto group = std::find_if(top.groups.begin(), top.groups.end(), is_it);
+  // Several may have the name.
+  if (group != top.groups.end() &&
+      std::none_of(std::next(group), top.groups.end(), is_it)) {
+    out = holder_of(*group, "");
+  }
+  out.role = "largest holder";
+  out.bytes = most->value;
+  return out;
+}
+
 // The name of a unit or container ends up in a command to copy.
 bool is_safe_argument(std::string_view text) {
   return !text.empty() && text.front() != '-' && is_plain_word(text);
@@ -247,6 +275,9 @@ WhoFound who_of(const AlertsAnswer::Rule& rule, const AlertsAnswer::Alert& alert
   const bool is_unknown = std::any_of(alert.labels.begin(), alert.labels.end(),
                                       [](const auto& label) { return label.second == "unknown"; });
   if (is_unknown) return {};
+  if (is_about(rule, "jetmem_nvmap_carveout_") || is_about(rule, "\"nvmap_carveout\"")) {
+    return {heap_holder(alert.labels, now), {}};
+  }
   if (auto found = event_suspect(rule, alert, now)) return {found, {}};
   for (const auto& [key, value] : alert.labels) {
     if (key != "of" || value == "MemAvailable") continue;

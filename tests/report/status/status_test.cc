@@ -147,6 +147,31 @@ TEST(StatusCulprit, MayBeSmallerThanOneThatIsHidden) {
   EXPECT_EQ(answer.who->role, "largest holder seen");
 }
 
+TEST(StatusCulprit, HoldsMostOfTheHeapThatIsFull) {
+  const Series holders{{"jetmem_nvmap_process_bytes{heap=\"iovmm\",process=\"llama\"}", 3 * kGiB},
+                       {"jetmem_nvmap_process_bytes{heap=\"vpr\",process=\"player\"}", 200 * kMiB},
+                       {"jetmem_nvmap_process_bytes{heap=\"vpr\",process=\"camera\"}", 8 * kMiB},
+                       {group("resident_bytes", "player", "video.service"), 1 * kMiB},
+                       {group("gpu_bytes", "player", "video.service"), 200 * kMiB}};
+  const Alarm full{"JetmemNvmapCarveoutFull", "warning", "firing",
+                   "jetmem_nvmap_carveout_free_ratio", {{"heap", "vpr"}}};
+  EXPECT_THAT(status_answer(alarmed(holders, full)).reason,
+              HasSubstr("largest holder: player (video.service), 200 MiB"));
+  const Alarm refused{"JetmemNvmapCarveoutRefused", "warning", "firing",
+                      "jetmem_kernel_recent_events{kind=\"nvmap_carveout\"}",
+                      {{"kind", "nvmap_carveout"}}};
+  EXPECT_FALSE(status_answer(alarmed(holders, refused)).who) << "of a heap that is not known";
+  DeviceNow now = alarmed(holders, refused);
+  now.events = {event("nvmap_carveout", now.since_boot - 20, "vpr")};
+  const StatusAnswer answer = status_answer(now);
+  ASSERT_TRUE(answer.who);
+  EXPECT_EQ(answer.who->unit, "video.service");
+  // What is grouped under "other" may be one that holds more.
+  Series others = holders;
+  others.emplace_back("jetmem_nvmap_process_bytes{heap=\"vpr\",process=\"other\"}", 201 * kMiB);
+  EXPECT_FALSE(status_answer(alarmed(others, full)).who);
+}
+
 TEST(StatusCulprit, IsTheLargestHolderOfMemory) {
   const Alarm low{"JetmemMemoryLow", "critical", "firing", "jetmem_memory_available_ratio"};
   const Series holders{{group("resident_bytes", "python3", "vision.service"), 1 * kGiB},

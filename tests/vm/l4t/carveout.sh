@@ -17,5 +17,5 @@ jetmem alerts >/tmp/alerts 2>&1; grep -A 8 JetmemNvmapCarveout /tmp/alerts
 grep -q '^FIRING .*JetmemNvmapCarveoutFull.*generic-0' /tmp/alerts && good - "jetmem alerts names the heap" || bad "jetmem alerts does not name the heap generic-0"
 jetmem top --gpu | sed -n '/ generic-0 /,/ gpu /p' | grep -q ' carver  *61 MiB' && good - "jetmem top --gpu: carver has 61 MiB of generic-0" || { bad "jetmem top --gpu does not name carver"; jetmem top --gpu; }
 jetmem doctor >/tmp/doctor 2>&1; cat /tmp/doctor
-grep -q generic-0 /tmp/doctor && good - "jetmem doctor names generic-0" || bad "jetmem doctor does not name generic-0"
+tr -s ' \n' ' ' </tmp/doctor | grep -q 'generic-0 has only .*; largest holder: carver' && good - "jetmem doctor names generic-0 and its largest holder" || bad "jetmem doctor does not name generic-0 and its holder"
 systemctl stop carver
