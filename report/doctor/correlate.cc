@@ -12,6 +12,7 @@
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "metrics/series_key.h"
+#include "report/answers/cma_answer.h"
 #include "report/diagnosis/event_fields.h"
 #include "report/diagnosis/format.h"
 #include "report/doctor/top_growth.h"
@@ -209,6 +210,25 @@ std::string nvmap_asker(const Findings& found, const Seen& kill) {
   return out;
 }
 
+// Whose blocks of the area are from after `from`.
+void find_taker(const DeviceNow& now, double from, CmaFall& out) {
+  const CmaAnswer answer = cma_answer(now);
+  const auto area = std::find_if(answer.areas.begin(), answer.areas.end(),
+                                 [&](const auto& each) { return each.name == out.area; });
+  if (area == answer.areas.end() || !now.wall) return;
+  std::map<std::uint64_t, double> taken;
+  for (const CmaOwnership::Block& block : area->blocks) {
+    if (block.state != CmaOwnership::BlockState::kTaken || !block.age_seconds) continue;
+    if (*now.wall - *block.age_seconds >= from) taken[block.owner] += block.bytes;
+  }
+  for (const auto& [owner, bytes] : taken) {
+    const CmaOwnership::Owner& its = area->owners[owner];
+    if (bytes <= out.taken || (its.owner.empty() && its.pid == 0)) continue;
+    out.taken = bytes;
+    out.taker = owner_name(its);
+  }
+}
+
 std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings& found) {
   const auto failures = last_run(found.longer, found.now, [](const EventRecord& event) {
     return event.origin != "probe" && is_kind(event, {"cma_alloc_failure", "dma_alloc_failure"});
@@ -292,6 +312,7 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
     SeriesName used{"jetmem_cma_used_bytes", {{"area", out.area}}};
     out.used = find_move(past, {used.key(), end - window, end, 0, true, 4.0 * (1 << 20)});
     if (out.used) {
+      find_taker(now, out.used->from - std::max(kStep, out.used->step), out);
       const double to = std::min(out.used->to + 60, end);
       out.top_growth =
           top_growth(past, GrowthKind::kBuffers, out.used->from, to, 4.0 * (1 << 20), 2);

@@ -40,6 +40,9 @@ struct CmaFall {
   std::optional<double> first_failure;
   std::uint64_t failures = 0;
   std::optional<Move> used;  // jetmem_cma_used_bytes over the same time
+  // Who allocated most since then of what is not released, by jetmem's map; empty: not known.
+  std::string taker;
+  double taken = 0;
   std::vector<GrowthEntry> top_growth;
   std::string device;          // of the first refusal; empty: the log does not say
   bool is_only_device = true;  // of all of them

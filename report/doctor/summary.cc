@@ -436,8 +436,12 @@ std::string cma_sentence(const CmaFall& fall, std::optional<double> now) {
            bytes(fall.used->change()) + " more of the area " + from_to(*fall.used, now);
     const double part =
         fall.top_growth.empty() ? 0 : fall.top_growth.front().grown / fall.used->change();
-    if (part >= kLittle)
+    if (fall.taken >= kLittle * fall.used->change()) {
+      out += "; " + fall.taker + " has not released " + bytes(fall.taken) +
+             " that it allocated since then";
+    } else if (part >= kLittle) {
       out += ", while the buffers of " + growth_sentence(fall.top_growth.front(), now);
+    }
   }
   return out;
 }

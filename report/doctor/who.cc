@@ -243,8 +243,7 @@ std::optional<Who> heap_holder(const Labels& labels, const DeviceNow& now) {
   const auto is_it = [&](const TopAnswer::Group& group) { return group.command == out.name; };
   const auto group = std::find_if(top.groups.begin(), top.groups.end(), is_it);
   // Several may have the name.
-  if (group != top.groups.end() &&
-      std::none_of(std::next(group), top.groups.end(), is_it)) {
+  if (group != top.groups.end() && std::none_of(std::next(group), top.groups.end(), is_it)) {
     out = holder_of(*group, "");
   }
   out.role = "largest holder";

@@ -103,8 +103,8 @@ void note_owners(const DeviceView& view, Step& step, const CmaAnswer::Area& area
   }
 }
 
-// True where the areas themselves could be read.
-bool check_areas(const DeviceView& view, Step& step) {
+// True where the areas themselves could be read. `advice`: what would make room for the request.
+bool check_areas(const DeviceView& view, Step& step, std::string& advice) {
   const CmaAnswer answer = cma_answer(view.now);
   const auto& samples = view.now.samples;
   bool any = false;
@@ -124,6 +124,7 @@ bool check_areas(const DeviceView& view, Step& step) {
     if (map != nullptr) note_owners(view, step, *map);
     const std::string restart =
         map != nullptr && run && fit && *fit > 0 ? restart_advice(*map, *run / *fit) : "";
+    if (fit && *fit < 1 && advice.empty()) advice = restart;
     if (fit && *fit < 1 && !view.is_judged_by("JetmemCmaFragmented")) {
       found(step, Verdict::kWarning,
             run ? "The largest free CMA block in " + area + " is " + bytes(*run) +
@@ -165,7 +166,8 @@ void examine_cma(const DeviceView& view, Step& step) {
                "JetmemCmaFragmented", "JetmemCmaAllocationFailing", "JetmemCmaFreeLow"});
   const auto total = view.now.samples.meminfo("CmaTotal");
   const Seeing areas = see(view, step, "cma");
-  const bool saw = areas == Seeing::kSeen && check_areas(view, step);
+  std::string advice;
+  const bool saw = areas == Seeing::kSeen && check_areas(view, step, advice);
   if (total && *total > 0 && *total < kLeastOfJetson && view.is_jetson()) {
     note(step,
          "CmaTotal is " + bytes(*total) + ", below the " + bytes(kLeastOfJetson) +
@@ -209,6 +211,9 @@ void examine_cma(const DeviceView& view, Step& step) {
     }
   }
   examine_events(view, step, {"cma_alloc_failure", "dma_alloc_failure"});
+  if (!advice.empty() && !step.remedy.empty() && !step.remedy.starts_with(advice)) {
+    step.remedy = advice + " " + step.remedy;
+  }
   if (saw) {
     conclude(step, "The largest request fits.");
     return;

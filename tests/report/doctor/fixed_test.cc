@@ -289,7 +289,7 @@ TEST_F(FixedIncident, AnAreaThatBecameTooSmallAgainAfterTheFailure) {
   past_.event(kernel_event("dma_alloc_failure", "tegra-capture-vi", end_));
   const Asked asked =
       ask(120, {{"jetmem_cma_largest_free_run_bytes{area=\"linux,cma\"}", 3.2 * kMiB},
-              {"jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 3.2 / 12}});
+                {"jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 3.2 / 12}});
   ASSERT_TRUE(asked.found.cma);
   EXPECT_EQ(asked.found.cma->first_failure, end_);
   EXPECT_NEAR(asked.found.cma->fell.value_or(0), fell, 10);

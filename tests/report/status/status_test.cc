@@ -153,11 +153,16 @@ TEST(StatusCulprit, HoldsMostOfTheHeapThatIsFull) {
                        {"jetmem_nvmap_process_bytes{heap=\"vpr\",process=\"camera\"}", 8 * kMiB},
                        {group("resident_bytes", "player", "video.service"), 1 * kMiB},
                        {group("gpu_bytes", "player", "video.service"), 200 * kMiB}};
-  const Alarm full{"JetmemNvmapCarveoutFull", "warning", "firing",
-                   "jetmem_nvmap_carveout_free_ratio", {{"heap", "vpr"}}};
+  const Alarm full{"JetmemNvmapCarveoutFull",
+                   "warning",
+                   "firing",
+                   "jetmem_nvmap_carveout_free_ratio",
+                   {{"heap", "vpr"}}};
   EXPECT_THAT(status_answer(alarmed(holders, full)).reason,
               HasSubstr("largest holder: player (video.service), 200 MiB"));
-  const Alarm refused{"JetmemNvmapCarveoutRefused", "warning", "firing",
+  const Alarm refused{"JetmemNvmapCarveoutRefused",
+                      "warning",
+                      "firing",
                       "jetmem_kernel_recent_events{kind=\"nvmap_carveout\"}",
                       {{"kind", "nvmap_carveout"}}};
   EXPECT_FALSE(status_answer(alarmed(holders, refused)).who) << "of a heap that is not known";
