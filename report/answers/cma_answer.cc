@@ -132,6 +132,7 @@ void advise(CmaAnswer& answer) {
     } else {
       full = true;
     }
+    if (!area.required_bytes) continue;
     if (std::string restart = restart_advice(area, *area.required_bytes); !restart.empty()) {
       answer.advice.push_back(std::move(restart));
     }

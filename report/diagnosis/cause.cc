@@ -18,8 +18,6 @@ namespace {
 
 // Lines of several CPUs may come out of order.
 constexpr Nanoseconds kOneSecond = std::chrono::seconds(1);
-// What one call of the OOM killer prints, also on a slow console.
-constexpr Nanoseconds kOneCall = std::chrono::seconds(10);
 
 std::string as_sentence(std::string_view clause) {
   std::string out(clause);
@@ -195,7 +193,8 @@ LogContent::OomCall oom_call(std::span<const EventRecord* const> events,
   while (begin > 0 && fields[begin].kind() != "oom_invoked") {
     std::size_t before = begin - 1;
     while (before > 0 && !is_of_oom(fields[before])) --before;
-    if (!is_of_oom(fields[before]) || !may_lead_to(*events[before], *events[at], kOneCall)) break;
+    if (!is_of_oom(fields[before]) || !may_lead_to(*events[before], *events[at], kOneOomCall))
+      break;
     if (is_kill(fields[before]) && !std::exchange(behind_kill, false)) break;
     begin = before;
   }
@@ -203,7 +202,8 @@ LogContent::OomCall oom_call(std::span<const EventRecord* const> events,
   const bool goes_on = !is_kill(fields[at]) && fields[at].kind() != "oom_reaper";
   for (std::size_t i = end; goes_on && i < fields.size() && !is_kill(fields[end - 1]); ++i) {
     if (!is_of_oom(fields[i])) continue;
-    if (fields[i].kind() == "oom_invoked" || !may_lead_to(*events[at], *events[i], kOneCall)) break;
+    if (fields[i].kind() == "oom_invoked" || !may_lead_to(*events[at], *events[i], kOneOomCall))
+      break;
     end = i + 1;
   }
   LogContent::OomCall out;

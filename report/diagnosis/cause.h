@@ -23,6 +23,9 @@
 
 namespace jetmem::diagnosis {
 
+// Between the first and the last line of a call of the OOM killer, also on a slow console.
+inline constexpr Nanoseconds kOneOomCall = std::chrono::seconds(10);
+
 enum class Harm : std::uint8_t {
   kNone,      // nothing is lost: no alert, nothing to do
   kWarning,   // something failed

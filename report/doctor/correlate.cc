@@ -13,6 +13,7 @@
 #include "collectors/kernel_log/event/kinds.h"
 #include "metrics/series_key.h"
 #include "report/answers/cma_answer.h"
+#include "report/diagnosis/cause.h"
 #include "report/diagnosis/event_fields.h"
 #include "report/diagnosis/format.h"
 #include "report/doctor/top_growth.h"
@@ -35,8 +36,6 @@ constexpr std::size_t kMostEvents = 500;
 constexpr double kOtherDay = 600;
 // Between two steps of the recorder.
 constexpr double kStep = 10;
-// Between the call of the OOM killer and its kill.
-constexpr double kOneKill = 5;
 
 // All kinds but those that only accompany others.
 std::vector<std::string> kinds_of_interest() {
@@ -199,31 +198,37 @@ double last_crossing(Past& past, const std::string& key, double about, double st
 }
 
 // Who requested the buffer of nvmap for which the kernel killed.
-std::string nvmap_asker(const Findings& found, const Seen& kill) {
+std::string nvmap_requester(const Findings& found, const Seen& kill) {
   std::string out;
   for (const Seen& each : found.longer) {
     if (each.time > kill.time) break;
-    if (each.event->kind != "oom_invoked" || kill.time - each.time > kOneKill) continue;
+    if (each.event->kind != "oom_invoked") continue;
     const diagnosis::EventFields fields(*each.event);
-    out = fields.is("allocator", "nvmap") ? printable(fields.text("comm"), 64) : "";
+    const bool is_it = kill.time - each.time <= seconds_of(diagnosis::kOneOomCall) &&
+                       fields.is("allocator", "nvmap");
+    out = is_it ? printable(fields.text("comm"), 64) : "";
   }
   return out;
 }
 
-// Whose blocks of the area are from after `from`.
-void find_taker(const DeviceNow& now, double from, CmaFall& out) {
+// Who allocated most of the blocks that are left of a move.
+void find_taker(const DeviceNow& now, const Move& used, CmaFall& out) {
   const CmaAnswer answer = cma_answer(now);
   const auto area = std::find_if(answer.areas.begin(), answer.areas.end(),
                                  [&](const auto& each) { return each.name == out.area; });
   if (area == answer.areas.end() || !now.wall) return;
+  const double slack = std::max(kStep, used.step);
   std::map<std::uint64_t, double> taken;
   for (const CmaOwnership::Block& block : area->blocks) {
     if (block.state != CmaOwnership::BlockState::kTaken || !block.age_seconds) continue;
-    if (*now.wall - *block.age_seconds >= from) taken[block.owner] += block.bytes;
+    const double time = *now.wall - *block.age_seconds;
+    const bool is_of_it = time >= used.from - slack && (used.is_ongoing || time <= used.to + slack);
+    if (is_of_it) taken[block.owner] += block.bytes;
   }
   for (const auto& [owner, bytes] : taken) {
     const CmaOwnership::Owner& its = area->owners[owner];
-    if (bytes <= out.taken || (its.owner.empty() && its.pid == 0)) continue;
+    // The last one may stand for many.
+    if (bytes <= out.taken || its.has_ended || its.pid + its.thread == 0) continue;
     out.taken = bytes;
     out.taker = owner_name(its);
   }
@@ -312,7 +317,7 @@ std::optional<CmaFall> cma_fall(const DeviceNow& now, Past& past, const Findings
     SeriesName used{"jetmem_cma_used_bytes", {{"area", out.area}}};
     out.used = find_move(past, {used.key(), end - window, end, 0, true, 4.0 * (1 << 20)});
     if (out.used) {
-      find_taker(now, out.used->from - std::max(kStep, out.used->step), out);
+      find_taker(now, *out.used, out);
       const double to = std::min(out.used->to + 60, end);
       out.top_growth =
           top_growth(past, GrowthKind::kBuffers, out.used->from, to, 4.0 * (1 << 20), 2);
@@ -542,7 +547,7 @@ Findings correlate(const DeviceNow& now, Past& past) {
     out.kill = kills.front().event;
     out.first_kill_time = kills.front().time;
     out.kill_time = kills.back().time;
-    out.kill_asker = nvmap_asker(out, kills.front());
+    out.kill_requester = nvmap_requester(out, kills.front());
   }
   if (past.known()) {
     out.restart = restart_of(now, past, out);

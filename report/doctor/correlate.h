@@ -40,7 +40,8 @@ struct CmaFall {
   std::optional<double> first_failure;
   std::uint64_t failures = 0;
   std::optional<Move> used;  // jetmem_cma_used_bytes over the same time
-  // Who allocated most since then of what is not released, by jetmem's map; empty: not known.
+  // Who allocated most of what was taken then and is not released, by jetmem's map; empty: not
+  // known.
   std::string taker;
   double taken = 0;
   std::vector<GrowthEntry> top_growth;
@@ -94,7 +95,7 @@ struct Findings {
   std::vector<Seen> events;           // of the last day, oldest first
   std::vector<Seen> longer;           // of two days: what ended today may have begun yesterday
   const EventRecord* kill = nullptr;  // the last system-wide OOM kill
-  std::string kill_asker;  // that requested a buffer of nvmap before it; empty: not known to have
+  std::string kill_requester;         // of a buffer of nvmap, for which it was; empty: none known
   std::optional<double> kill_time;
   std::optional<double> first_kill_time;  // of the same trouble: kills less than an hour apart
   std::optional<MemoryFall> memory_then;  // that ended with the kill or the restart

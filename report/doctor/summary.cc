@@ -49,8 +49,9 @@ std::string kill_sentence(const Findings& found, std::optional<double> now) {
   if (kill.kind == "oom_no_victim" || kill.subject.empty()) {
     return out + "the kernel ran out of memory (" + printable(kill.summary, 200) + ")";
   }
-  if (!found.kill_asker.empty()) {
-    out += found.kill_asker + " requested GPU memory (nvmap) that did not fit, and ";
+  if (!found.kill_requester.empty()) {
+    out += found.kill_requester +
+           " requested a GPU, camera or video buffer (nvmap) that did not fit, and ";
   }
   out += "the kernel killed " + printable(kill.subject, 64) + " (out of memory)";
   if (found.memory_then && !found.memory_then->top_growth.empty()) {
@@ -244,13 +245,21 @@ const DoctorAnswer::Alert* leading(const DoctorAnswer::Step& step) {
   return step.alerts.empty() ? nullptr : &step.alerts.front();
 }
 
+// Whether all that the step found is alerts of carve-outs.
+bool is_of_carve_out(const DoctorAnswer::Step& step) {
+  const auto of_carve_out = [](const DoctorAnswer::Alert& alert) {
+    return alert.alert.starts_with("JetmemNvmapCarveout");
+  };
+  const DoctorAnswer::Alert* const first = leading(step);
+  return first != nullptr && first->raises && step.summary.starts_with(first->summary) &&
+         std::all_of(step.alerts.begin(), step.alerts.end(), of_carve_out);
+}
+
 // Available memory falls and rises all day: mentioned only if a step found something wrong, and
 // not with a carve-out, which is no part of it.
 bool belongs(const Sentence& sentence, const DoctorAnswer& answer) {
   return std::any_of(sentence.steps.begin(), sentence.steps.end(), [&](std::string_view name) {
-    if (!is_bad(answer, name)) return false;
-    const DoctorAnswer::Alert* const alert = leading(*answer.step(name));
-    return alert == nullptr || !alert->alert.starts_with("JetmemNvmapCarveout");
+    return is_bad(answer, name) && !is_of_carve_out(*answer.step(name));
   });
 }
 
@@ -437,8 +446,8 @@ std::string cma_sentence(const CmaFall& fall, std::optional<double> now) {
     const double part =
         fall.top_growth.empty() ? 0 : fall.top_growth.front().grown / fall.used->change();
     if (fall.taken >= kLittle * fall.used->change()) {
-      out += "; " + fall.taker + " has not released " + bytes(fall.taken) +
-             " that it allocated since then";
+      out += "; " + bytes(fall.taken) + " that " + fall.taker +
+             " allocated then are still not released";
     } else if (part >= kLittle) {
       out += ", while the buffers of " + growth_sentence(fall.top_growth.front(), now);
     }

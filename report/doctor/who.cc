@@ -224,31 +224,58 @@ std::optional<Who> event_suspect(const AlertsAnswer::Rule& rule, const AlertsAns
   return std::nullopt;
 }
 
-// Who holds most of a heap of nvmap: of its label, or of the newest refusal's subject.
-std::optional<Who> heap_holder(const Labels& labels, const DeviceNow& now) {
-  std::string_view heap = label_of(labels, "heap");
-  for (const EventRecord& event : now.events) {
-    if (heap.empty() && event.kind == "nvmap_carveout" && is_recent(event, now)) {
-      heap = event.subject;
-    }
+// The heap of nvmap that the alert is about; empty: not known.
+std::string heap_of(const Labels& labels, const DeviceNow& now) {
+  if (const std::string_view heap = label_of(labels, "heap"); !heap.empty()) {
+    return std::string(heap);
   }
+  const auto refusal = std::find_if(now.events.begin(), now.events.end(), [&](const auto& event) {
+    return event.what == EventWhat::kKernel && event.origin != "probe" &&
+           event.kind == "nvmap_carveout" && is_recent(event, now);
+  });
+  return refusal == now.events.end() ? std::string() : refusal->subject;
+}
+
+// Whose memory more than half of a carve-out is.
+WhoFound heap_holder(const Labels& labels, const DeviceNow& now) {
+  const std::string heap = heap_of(labels, now);
+  if (heap.empty()) return {};
+  const std::string unknown = "who holds most of " + printable(heap, 40) + " is not known";
+  const auto size = now.samples.value("jetmem_nvmap_carveout_bytes", {{"heap", heap}});
+  if (!size) return {{}, unknown + ": " + now.absence_reason("nvmap")};
   const Sample* most = nullptr;
   for (const Sample& each : now.samples.family("jetmem_nvmap_process_bytes")) {
-    if (each.label("heap") == heap && (most == nullptr || each.value > most->value)) most = &each;
+    if (each.label("heap") == heap && each.value > *size / 2) most = &each;
   }
-  if (most == nullptr || most->label("process") == "other") return std::nullopt;
+  if (most == nullptr || most->label("process") == "other") {
+    return {{}, unknown + ": no process is seen to hold more than half of it"};
+  }
+  for (const Sample& ended : now.samples.family("jetmem_nvmap_ended_client_bytes")) {
+    if (ended.label("process") == most->label("process")) {
+      return {{}, unknown + ": a process of the name that it is charged to has ended"};
+    }
+  }
   Who out;
-  out.name = printable(most->label("process"), 64);
+  const std::string name = printable(most->label("process"), 64);
   const TopAnswer top = top_answer(now, {TopSort::kGpu, 1'000});
-  const auto is_it = [&](const TopAnswer::Group& group) { return group.command == out.name; };
-  const auto group = std::find_if(top.groups.begin(), top.groups.end(), is_it);
-  // Several may have the name.
-  if (group != top.groups.end() && std::none_of(std::next(group), top.groups.end(), is_it)) {
+  // Another of this name may be among the small ones, which have no group of their own.
+  const bool has_all =
+      top.incomplete.empty() &&
+      std::none_of(top.groups.begin(), top.groups.end(), [](const auto& group) {
+        return is_rest(group.command, group.unit, group.container) && group.gpu.value_or(0) > 0;
+      });
+  const auto group = std::find_if(top.groups.begin(), top.groups.end(), [&](const auto& each) {
+    return each.command == name && each.gpu.value_or(0) >= most->value;
+  });
+  if (has_all && group != top.groups.end()) {
     out = holder_of(*group, "");
+    out.growth.reset();
+  } else {
+    out.name = name;
   }
   out.role = "largest holder";
   out.bytes = most->value;
-  return out;
+  return {out, {}};
 }
 
 // The name of a unit or container ends up in a command to copy.
@@ -275,7 +302,7 @@ WhoFound who_of(const AlertsAnswer::Rule& rule, const AlertsAnswer::Alert& alert
                                       [](const auto& label) { return label.second == "unknown"; });
   if (is_unknown) return {};
   if (is_about(rule, "jetmem_nvmap_carveout_") || is_about(rule, "\"nvmap_carveout\"")) {
-    return {heap_holder(alert.labels, now), {}};
+    return heap_holder(alert.labels, now);
   }
   if (auto found = event_suspect(rule, alert, now)) return {found, {}};
   for (const auto& [key, value] : alert.labels) {

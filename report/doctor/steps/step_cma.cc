@@ -103,7 +103,13 @@ void note_owners(const DeviceView& view, Step& step, const CmaAnswer::Area& area
   }
 }
 
-// True where the areas themselves could be read. `advice`: what would make room for the request.
+bool is_about_room(std::string_view runbook) {
+  return runbook == "cma-fragmented" || runbook == "cma-exhausted" ||
+         runbook == "cma-allocation-failing" || runbook == "dma-allocation-failing";
+}
+
+// True where the areas themselves could be read. `advice`: a restart that makes room for the
+// request.
 bool check_areas(const DeviceView& view, Step& step, std::string& advice) {
   const CmaAnswer answer = cma_answer(view.now);
   const auto& samples = view.now.samples;
@@ -124,7 +130,9 @@ bool check_areas(const DeviceView& view, Step& step, std::string& advice) {
     if (map != nullptr) note_owners(view, step, *map);
     const std::string restart =
         map != nullptr && run && fit && *fit > 0 ? restart_advice(*map, *run / *fit) : "";
-    if (fit && *fit < 1 && advice.empty()) advice = restart;
+    if (fit && *fit < 1 && advice.empty() && restart.ends_with("the request fits.")) {
+      advice = restart;
+    }
     if (fit && *fit < 1 && !view.is_judged_by("JetmemCmaFragmented")) {
       found(step, Verdict::kWarning,
             run ? "The largest free CMA block in " + area + " is " + bytes(*run) +
@@ -211,8 +219,11 @@ void examine_cma(const DeviceView& view, Step& step) {
     }
   }
   examine_events(view, step, {"cma_alloc_failure", "dma_alloc_failure"});
-  if (!advice.empty() && !step.remedy.empty() && !step.remedy.starts_with(advice)) {
-    step.remedy = advice + " " + step.remedy;
+  // Better than the general one, where it is of the same matter.
+  if (!advice.empty() && is_about_room(step.runbook)) {
+    step.remedy = advice +
+                  " jetmem cma shows all who hold it. For a larger area set cma= on the "
+                  "kernel command line and reboot.";
   }
   if (saw) {
     conclude(step, "The largest request fits.");

@@ -36,6 +36,22 @@ inline EventRecord kernel_event(const std::string& kind, const std::string& subj
   return out;
 }
 
+inline void raise_alert(DeviceNow& now, const std::string& name, const std::string& state,
+                        const std::string& expression = "jetmem_x", Labels labels = {}) {
+  AlertsAnswer::Rule rule;
+  rule.name = name;
+  rule.severity = "critical";
+  rule.state = state;
+  rule.conditions.emplace_back().expression = expression;
+  AlertsAnswer::Alert alert;
+  alert.state = state;
+  alert.labels = std::move(labels);
+  alert.summary = name + " is so";
+  alert.active_seconds = 60;
+  rule.alerts.push_back(alert);
+  now.alerts->rules.push_back(rule);
+}
+
 // A healthy Jetson with every source readable; tests change what they are about.
 inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {}) {
   DeviceNow now;

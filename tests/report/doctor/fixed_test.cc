@@ -42,7 +42,8 @@ class FixedIncident : public testing::Test {
   }
 
   // The device as it is `seconds` after `end_`.
-  Asked ask(double seconds, std::map<std::string, double> changes = {}) {
+  Asked ask(double seconds, std::map<std::string, double> changes = {},
+            const std::optional<CmaMap>& map = {}) {
     Asked out;
     out.minutes = seconds / 60;
     const double now = end_ + seconds;
@@ -51,6 +52,7 @@ class FixedIncident : public testing::Test {
     DeviceNow device = healthy_device(changes);
     device.wall = now;
     device.since_boot = now - (kMorning - 4 * 86400);
+    device.cma_map = map;
     doctor::Past past(&past_, kMaxQuestions);
     out.found = doctor::correlate(device, past);
     out.answer = examine(device, &past_);
@@ -273,6 +275,51 @@ TEST_F(FixedIncident, AnAreaThatBecameTooSmall) {
                 later.found.cma->run->step);
     EXPECT_EQ(later.found.cma->first_failure, end_);
   }
+}
+
+// Neither a program that has ended, nor one that allocated after the incident.
+TEST_F(FixedIncident, WhoTookAnArea) {
+  const double begin = kMorning - 86400;
+  end_ = begin + 2400;
+  const std::string area = "{area=\"linux,cma\"}";
+  const auto risen = [=](double t) { return std::clamp((t - begin) / 1200, 0.0, 1.0); };
+  past_.series("jetmem_cma_largest_free_run_bytes" + area, kMorning - 4 * 86400,
+               [=](double t) { return 110 * kMiB - risen(t) * 106 * kMiB; });
+  past_.series("jetmem_cma_used_bytes" + area, kMorning - 4 * 86400,
+               [=](double t) { return 40 * kMiB + risen(t) * 106 * kMiB; });
+  past_.series("jetmem_cma_frame_fit_ratio" + area, kMorning - 4 * 86400,
+               [](double) { return 1.0; });
+  past_.event(kernel_event("dma_alloc_failure", "tegra-capture-vi", end_));
+  CmaMap map;
+  map.page_bytes = 4096;
+  map.owners = {{400, "camera", "gst-launch-1.0", 400, "camera.service", "", "", false},
+                {500, "argus", "argus", 500, "", "", "", true},
+                {600, "viewer", "viewer", 600, "", "", "", false},
+                {700, "display", "display", 700, "", "", "", false}};
+  const auto boot_clock = [](double wall) { return ns(wall - (kMorning - 4 * 86400)); };
+  using State = CmaPiece::State;
+  map.areas.push_back({"linux,cma",
+                       0x1000,
+                       65536,
+                       0,
+                       {{0x1000, 45 * 256, State::kTaken, 0, boot_clock(begin + 300)},
+                        {0x4000, 46 * 256, State::kTaken, 1, boot_clock(begin + 400)},
+                        {0x7000, 60 * 256, State::kTaken, 2, boot_clock(end_ + 900)},
+                        {0xb000, 70 * 256, State::kTaken, 3, boot_clock(begin - 4000)}},
+                       4});
+  map.now = boot_clock(end_ + 1800);
+  const Asked asked = ask(1800,
+                          {{"jetmem_cma_areas", 1},
+                           {"jetmem_cma_area_bytes" + area, 256 * kMiB},
+                           {"jetmem_cma_largest_free_run_bytes" + area, 4 * kMiB},
+                           {"jetmem_cma_frame_fit_ratio" + area, 4.0 / 12}},
+                          map);
+  ASSERT_TRUE(asked.found.cma && asked.found.cma->used);
+  EXPECT_EQ(asked.found.cma->taker, "gst-launch-1.0 (PID 400, camera.service)");
+  EXPECT_EQ(asked.found.cma->taken, 45 * kMiB);
+  EXPECT_THAT(asked.answer.conclusion,
+              HasSubstr("45 MiB that gst-launch-1.0 (PID 400, camera.service) allocated then are "
+                        "still not released"));
 }
 
 // Given back and taken again after the failure: the later time is not when it became too small.

@@ -22,22 +22,6 @@ class JudgementTest : public testing::Test {
   FakeHistory past_;
 };
 
-void raise_alert(DeviceNow& now, const std::string& name, const std::string& state,
-               const std::string& expression = "jetmem_x", Labels labels = {}) {
-  AlertsAnswer::Rule rule;
-  rule.name = name;
-  rule.severity = "critical";
-  rule.state = state;
-  rule.conditions.emplace_back().expression = expression;
-  AlertsAnswer::Alert alert;
-  alert.state = state;
-  alert.labels = std::move(labels);
-  alert.summary = name + " is so";
-  alert.active_seconds = 60;
-  rule.alerts.push_back(alert);
-  now.alerts->rules.push_back(rule);
-}
-
 void expect_one_voice(const DeviceNow& now, History* past) {
   const StatusAnswer status = status_answer(now);
   const DoctorAnswer doctor = examine(now, past);

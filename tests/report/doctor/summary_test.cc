@@ -84,16 +84,38 @@ TEST_F(DoctorSummary, TheVictimIsNotTheCulprit) {
 }
 
 TEST_F(DoctorSummary, NamesWhoRequestedTheGpuMemoryThatAnotherWasKilledFor) {
-  const double killed = kMorning - 5.8 * kHour;
-  for (const auto& [before, asker] : {std::pair(200.0, "earlier"), std::pair(1.0, "asker")}) {
-    EventRecord invoked = kernel_event("oom_invoked", asker, killed - before);
-    invoked.fields = R"({"comm":")" + std::string(asker) + R"(","allocator":"nvmap"})";
-    past_.event(invoked);
-  }
-  past_.event(kernel_event("oom_kill", "innocent", killed));
-  EXPECT_THAT(examine(healthy_device(), &past_).conclusion,
-              HasSubstr("asker requested GPU memory (nvmap) that did not fit, and the kernel "
-                        "killed innocent (out of memory)"));
+  const auto conclusion = [](double before, const std::string& allocator, double next) {
+    FakeHistory past;
+    const double killed = kMorning - 5.8 * kHour;
+    EventRecord invoked = kernel_event("oom_invoked", "model", killed - before);
+    invoked.fields = R"({"comm":"model","allocator":")" + allocator + "\"}";
+    past.event(invoked);
+    invoked.fields = R"({"comm":"other"})";
+    invoked.wall = ns(killed - next);
+    if (next > 0) past.event(invoked);
+    past.event(kernel_event("oom_kill", "innocent", killed));
+    return examine(healthy_device(), &past).conclusion;
+  };
+  const auto names_it = HasSubstr(
+      "model requested a GPU, camera or video buffer (nvmap) that did not fit, and the kernel "
+      "killed innocent (out of memory)");
+  EXPECT_THAT(conclusion(1, "nvmap", 0), names_it);
+  EXPECT_THAT(conclusion(200, "nvmap", 0), Not(HasSubstr("requested"))) << "for another one";
+  EXPECT_THAT(conclusion(1, "", 0), Not(HasSubstr("requested"))) << "ordinary memory";
+  EXPECT_THAT(conclusion(3, "nvmap", 1), Not(HasSubstr("requested"))) << "killed for the second";
+}
+
+// A carve-out is no part of available memory.
+TEST_F(DoctorSummary, TellsHowMemoryFellNotForACarveOut) {
+  past_.series("jetmem_meminfo_MemAvailable_bytes", kMorning - 12 * kHour, kMorning, 10,
+               [](double t) {
+                 return 3 * kGiB - std::max(0.0, t - (kMorning - 2 * kHour)) / (2 * kHour) * kGiB;
+               });
+  DeviceNow now = healthy_device();
+  raise_alert(now, "JetmemNvmapCarveoutFull", "firing");
+  EXPECT_THAT(examine(now, &past_).conclusion, Not(HasSubstr("vailable memory")));
+  raise_alert(now, "JetmemNvmapOrphansGrowing", "firing");
+  EXPECT_THAT(examine(now, &past_).conclusion, HasSubstr("vailable memory"));
 }
 
 TEST_F(DoctorSummary, NoSingleProgramExplainsTheFall) {

@@ -148,7 +148,8 @@ TEST(StatusCulprit, MayBeSmallerThanOneThatIsHidden) {
 }
 
 TEST(StatusCulprit, HoldsMostOfTheHeapThatIsFull) {
-  const Series holders{{"jetmem_nvmap_process_bytes{heap=\"iovmm\",process=\"llama\"}", 3 * kGiB},
+  const Series holders{{"jetmem_nvmap_carveout_bytes{heap=\"vpr\"}", 256 * kMiB},
+                       {"jetmem_nvmap_process_bytes{heap=\"iovmm\",process=\"llama\"}", 3 * kGiB},
                        {"jetmem_nvmap_process_bytes{heap=\"vpr\",process=\"player\"}", 200 * kMiB},
                        {"jetmem_nvmap_process_bytes{heap=\"vpr\",process=\"camera\"}", 8 * kMiB},
                        {group("resident_bytes", "player", "video.service"), 1 * kMiB},
@@ -167,14 +168,28 @@ TEST(StatusCulprit, HoldsMostOfTheHeapThatIsFull) {
                       {{"kind", "nvmap_carveout"}}};
   EXPECT_FALSE(status_answer(alarmed(holders, refused)).who) << "of a heap that is not known";
   DeviceNow now = alarmed(holders, refused);
-  now.events = {event("nvmap_carveout", now.since_boot - 20, "vpr")};
+  now.events = {event("nvmap_carveout", now.since_boot - 20, "vpr"),
+                event("nvmap_carveout", now.since_boot - 30, "generic-0")};
   const StatusAnswer answer = status_answer(now);
   ASSERT_TRUE(answer.who);
   EXPECT_EQ(answer.who->unit, "video.service");
-  // What is grouped under "other" may be one that holds more.
-  Series others = holders;
-  others.emplace_back("jetmem_nvmap_process_bytes{heap=\"vpr\",process=\"other\"}", 201 * kMiB);
-  EXPECT_FALSE(status_answer(alarmed(others, full)).who);
+  now.events.front().subject.clear();
+  EXPECT_FALSE(status_answer(now).who) << "of a heap that the log does not name";
+  // Buffers without a client, or of one that has ended: no process can be restarted for them.
+  Series changed = holders;
+  changed[2].second = 100 * kMiB;
+  EXPECT_THAT(status_answer(alarmed(changed, full)).reason,
+              HasSubstr("who holds most of vpr is not known"));
+  changed = holders;
+  changed.emplace_back(
+      "jetmem_nvmap_ended_client_bytes{certainty=\"certain\",holder=\"w\",process=\"player\"}", 1);
+  EXPECT_FALSE(status_answer(alarmed(changed, full)).who);
+  // A namesake of another service may be among those without a group of their own.
+  changed = holders;
+  changed.emplace_back(group("resident_bytes", "other"), 50 * kMiB);
+  changed.emplace_back(group("gpu_bytes", "other"), 200 * kMiB);
+  EXPECT_THAT(status_answer(alarmed(changed, full)).reason,
+              HasSubstr("largest holder: player, 200 MiB"));
 }
 
 TEST(StatusCulprit, IsTheLargestHolderOfMemory) {

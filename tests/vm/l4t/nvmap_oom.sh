@@ -22,6 +22,6 @@ said() { jetmem events --since 5m >/tmp/events 2>&1; tr -s ' \n' ' ' </tmp/event
 within 20 said && good "$(minus "$(now)" "$begin")" "jetmem events: asker requested memory for nvmap" || bad "jetmem events does not say who requested memory for nvmap"
 grep -A 4 oom_ /tmp/events
 jetmem doctor >/tmp/doctor 2>&1; cat /tmp/doctor
-tr -s ' \n' ' ' </tmp/doctor | grep -q 'asker requested GPU memory (nvmap) that did not fit, and the kernel killed innocent' && good - "jetmem doctor names asker and its GPU memory" || bad "jetmem doctor does not say who asked"
+tr -s ' \n' ' ' </tmp/doctor | grep -q 'asker requested a GPU, camera or video buffer (nvmap) that did not fit, and the kernel killed innocent' && good - "jetmem doctor names asker and its GPU memory" || bad "jetmem doctor does not say who asked"
 systemctl is-active -q jetmemd || bad "jetmemd is gone"
 systemctl stop innocent asker 2>/dev/null || true  # who was killed is gone
