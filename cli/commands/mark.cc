@@ -15,6 +15,7 @@
 #include "cli/text/events/event_text.h"
 #include "collectors/device/boot/marks.h"
 #include "collectors/device/boot/restart_summary.h"
+#include "config/yaml_fields.h"
 #include "report/doctor/doctor.h"
 #include "report/json/fields.h"
 
