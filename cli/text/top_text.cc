@@ -201,8 +201,9 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
         style,
         "Mappings of " + shortened(doubtful->command, 16) +
             (std::any_of(doubtful + 1, answer.groups.end(), counts_twice) ? " and others" : "") +
-            " are not known: mapped GPU buffers may count in RESIDENT and in "
-            "GPU.");
+            " are not known: GPU buffers may count in RESIDENT too. TOTAL is then the least that "
+            "it "
+            "can be.");
   }
   if (has_gpu) {
     out += paragraph(style,

@@ -42,6 +42,7 @@ constexpr std::string_view kOther = "other";
 
 std::vector<Group> groups_of(const SampleSet& samples) {
   std::vector<Group> out;
+  const bool has_nvmap = !samples.family("jetmem_nvmap_process_bytes").empty();
   for (const Sample& sample : samples.family("jetmem_process_group_resident_bytes")) {
     Group group;
     group.command = sample.label("command");
@@ -61,8 +62,12 @@ std::vector<Group> groups_of(const SampleSet& samples) {
     group.mapped = ask("mapped_bytes");
     group.growth = ask("growth_bytes_per_second");
     group.trend = ask("trend_bytes_per_second");
-    group.total =
-        sample.value + group.gpu.value_or(0) + group.dmabuf.value_or(0) - group.mapped.value_or(0);
+    const double beside = group.gpu.value_or(0) + group.dmabuf.value_or(0);
+    // What of nvmap's buffers is resident too: as far as that is not known, as much as may be.
+    const bool is_unknown = !group.mapped && group.gpu.value_or(0) > 0 && has_nvmap;
+    const double mapped = is_unknown ? std::min(group.shared.value_or(sample.value), beside)
+                                     : group.mapped.value_or(0);
+    group.total = sample.value + beside - mapped;
     if (is_rest(group.command, group.unit, group.container) && group.total <= 0) continue;
     out.push_back(std::move(group));
   }

@@ -75,6 +75,9 @@ void note_allocatable(const DeviceView& view, Step& step) {
   note(step, text + ".");
 }
 
+// Slower growth, in bytes a second, any program has: a MiB an hour.
+constexpr double kLeastGrowth = (1 << 20) / 3600.0;
+
 // A guess where it is not known who holds buffers without a client: who has the most descriptors of
 // DMA-BUFs, and who grows most.
 std::string suspects(const DeviceView& view) {
@@ -86,7 +89,11 @@ std::string suspects(const DeviceView& view) {
     out = printable(most->label("command"), 64) + " (" + count(most->value) +
           " DMA-BUF descriptors, the most of all programs)";
   }
-  if (const Sample* most = largest(view, "jetmem_process_group_trend_bytes_per_second", is_named)) {
+  const auto is_growing = [](const Sample& each) {
+    return each.value > kLeastGrowth && each.label("command") != "other";
+  };
+  if (const Sample* most =
+          largest(view, "jetmem_process_group_trend_bytes_per_second", is_growing)) {
     out += (out.empty() ? "" : ", ") +
            holder_name(most->label("command"), most->label("unit"), most->label("container")) +
            " (grows by " + rate(most->value) + ", the most of all programs)";

@@ -167,6 +167,19 @@ TEST(TopAnswer, MappedBuffersCountOnce) {
   EXPECT_EQ(answer.groups.at(0).total, 53);
 }
 
+// A total is never more than there is.
+TEST(TopAnswer, WhereMappingsAreNotKnownTheTotalIsTheLeast) {
+  Series series{{group("a", "resident"), 50},
+                {group("a", "shared"), 30},
+                {group("a", "gpu"), 40},
+                {group("b", "resident"), 50}};
+  const auto total = [&](std::size_t i) { return top_answer(device(series), {}).groups[i].total; };
+  EXPECT_EQ(total(0), 90) << "a GPU with memory of its own";
+  series.emplace_back("jetmem_nvmap_process_bytes{heap=\"iovmm\",process=\"a\"}", 40);
+  EXPECT_EQ(total(0), 60);
+  EXPECT_EQ(total(1), 50);
+}
+
 TEST(TopAnswer, WhatHasNoClientHasHoldersOrIsOrphaned) {
   Series series{{"jetmem_nvmap_heap_bytes{heap=\"iovmm\"}", 100},
                 {"jetmem_nvmap_heap_bytes{heap=\"vpr\"}", 10},

@@ -414,6 +414,12 @@ TEST(Doctor, WhereHoldersAreNotKnownTheLikelyAreNamedAsAGuess) {
   EXPECT_THAT(
       all_of(*answer.step("gpu_memory")),
       testing::ContainsRegex("May be held by argus-like .9,120 .*, grower .grows by 1 MiB/s"));
+  known
+      ["jetmem_process_group_trend_bytes_per_second{command=\"grower\",container=\"\",unit=\"\"}"] =
+          20;
+  EXPECT_THAT(all_of(*examine(healthy_device(known), nullptr, "").step("gpu_memory")),
+              testing::Not(HasSubstr("grower")))
+      << "70 KiB an hour";
   // What is known needs no guess.
   known["jetmem_dmabuf_clientless_bytes"] = 0;
   const DoctorAnswer whole = examine(healthy_device(known), nullptr, "");
