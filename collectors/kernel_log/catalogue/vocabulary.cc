@@ -38,11 +38,11 @@ bool is_memory(const Words& words) {
                         "alloc mem",     "allocate mem",   "allocating mem",   "memory alloc",
                         "kzalloc",       "kmalloc",        "vmalloc",          "dma_alloc",
                         "dma mem",       "dma buf",        "alloc dma",        "allocate dma",
-                        "coherent",      "allocate buf",   "alloc buf",        "buffer alloc",
+                        "coherent mem",  "allocate buf",   "alloc buf",        "buffer alloc",
                         "allocate page", "alloc page",     "page alloc",       "allocate skb",
                         "alloc skb",     "allocate rx",    "allocate a buffer"}) ||
          (words.has("alloc") &&
-          words.has_any({"bytes", " size", "buffer", "memory", "descriptor"}));
+          words.has_any({"bytes", " size", "buffer", "memory", "descriptor", "coherent"}));
 }
 
 bool is_gpu(const DriverLine& line) {

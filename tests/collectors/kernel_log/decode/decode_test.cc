@@ -74,6 +74,7 @@ TEST(Decode, GuessesAreOfTheKernelsWarningsAlone) {
        {"foo 1a00000.bar: failed to allocate irq vectors", "failed to allocate DMA memory",
         "system 00:07: [mem 0xfed45000-0xfed8ffff] could not be reserved",
         "platform eisa.0: Cannot allocate resource for EISA slot 1",
+        "foo 1a00000.bar: unable to set coherent DMA mask",
         "mali fb000000.gpu: No memory group manager is configured"}) {
     EXPECT_FALSE(guessed(line, Voice::kKernel, 3)) << line;
   }
