@@ -72,6 +72,7 @@ void host1x_values(Event& event, Soc soc);
 
 // camera, nvmap, drivers
 bool is_refused_memory(Event& event);
+bool is_of_a_disk(Event& event);
 bool has_a_fixed_drive(Event& event);
 bool has_whole_oc_status(Event& event);
 
