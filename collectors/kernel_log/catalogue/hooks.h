@@ -25,6 +25,7 @@ bool is_vmalloc(const Event& open, const Event& part);
 bool is_printer(Event& event);
 bool swap_entry(Event& event);
 bool whole_mib(Event& event);
+bool are_different_areas(Event& event);
 bool implausible_size(Event& event);
 bool swap_device(Event& event);
 bool huge_page_size(Event& event);

@@ -55,6 +55,13 @@ bool whole_mib(Event& event) {
   return true;
 }
 
+bool are_different_areas(Event& event) {
+  const bool same = event.text("addr") == event.text("other_addr") &&
+                    event.text("end") == event.text("other_end");
+  for (const std::string_view name : {"end", "other_addr", "other_end"}) event.remove(name);
+  return !same;
+}
+
 // No machine has 64 TiB: a program that asks for as much computed with garbage.
 bool implausible_size(Event& event) {
   constexpr std::int64_t kMost = std::int64_t{1} << 46;
