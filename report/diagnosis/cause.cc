@@ -57,7 +57,6 @@ Cause cause_of_kind(const EventFields& event) {
 bool take_own_words(const EventFields& event, Cause& out) {
   const std::string_view cause = event.text(kMessageCause);
   const std::string_view remedy = event.text(kMessageRemedy);
-  if (event.kind() == "custom" && event.text("harmless") == "true") out.harm = Harm::kNone;
   if (cause.empty() && remedy.empty()) return false;
   out.id = std::string(event.text("message"));
   out.of_kind = false;
@@ -134,6 +133,7 @@ Cause cause_of(const Case& it, const EventRecord& record) {
     const auto* const info = info_named(out.about.empty() ? it.event.kind() : out.about);
     if (info != nullptr && out.runbook.empty()) out.runbook = info->runbook;
   }
+  if (it.event.is("harmless", "true")) out.harm = Harm::kNone;
   out.kind = it.event.kind();
   out.device = it.event.device();
   return out;
@@ -307,8 +307,10 @@ void drop_what_is_told(std::vector<Cause>& out) {
   // say what it is.
   for (std::size_t i = 0; i < out.size();) {
     const auto special = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
+      // What is harmless says nothing of one that may not be.
       return each.kind == out[i].kind && !each.of_kind && each.link.empty() &&
-             each.id != "not-known" && (out[i].device.empty() || out[i].device == each.device);
+             each.id != "not-known" && (each.harm != Harm::kNone || out[i].harm == Harm::kNone) &&
+             (out[i].device.empty() || out[i].device == each.device);
     });
     if (!out[i].of_kind || special == out.end()) {
       ++i;

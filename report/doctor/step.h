@@ -111,6 +111,8 @@ inline Counted count_events(const DeviceView& view, std::initializer_list<std::s
 }
 // "3 since boot, the last at 02:11:47".
 std::string counted_text(const DeviceView& view, const Counted& counted);
+// Whether what explains the events of these kinds is harmless, as an allocation with a fallback is.
+bool are_harmless(const DeviceView& view, Kinds kinds);
 // Failures in the kernel log: "Failed page allocations: 3 since boot" and the newest ones as
 // evidence; a warning with `headline` where the last is at most a day old.
 Counted examine_failures(const DeviceView& view, Step& step,

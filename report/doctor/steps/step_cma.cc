@@ -17,9 +17,11 @@ constexpr double kLeastOfJetson = 256.0 * (1 << 20);
 
 std::string area_of(const Sample& sample) { return printable(sample.label("area"), 64); }
 
+constexpr std::array<std::string_view, 2> kRefusedDma{"cma_alloc_failure", "dma_alloc_failure"};
+
 // One failure may log both kinds. Those not in the event list cannot be paired: count the larger.
 Counted count_refusals(const DeviceView& view) {
-  Counted out = count_events(view, {"cma_alloc_failure", "dma_alloc_failure"});
+  Counted out = count_events(view, kRefusedDma);
   const auto is_refusal = [](const EventRecord& each, std::string_view kind) {
     return each.what == EventWhat::kKernel && each.origin != "probe" && each.kind == kind;
   };
@@ -34,11 +36,10 @@ Counted count_refusals(const DeviceView& view) {
     listed.push_back(&each);
   }
   std::array<double, 2> unlisted{};
-  constexpr std::array<std::string_view, 2> kKinds{"cma_alloc_failure", "dma_alloc_failure"};
-  for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    unlisted[i] = count_events(view, {kKinds[i]}).total;
+  for (std::size_t i = 0; i < kRefusedDma.size(); ++i) {
+    unlisted[i] = count_events(view, {kRefusedDma[i]}).total;
     for (const EventRecord* each : listed) {
-      if (is_refusal(*each, kKinds[i])) unlisted[i] -= static_cast<double>(each->count);
+      if (is_refusal(*each, kRefusedDma[i])) unlisted[i] -= static_cast<double>(each->count);
     }
     unlisted[i] = std::max(0.0, unlisted[i]);
   }
@@ -208,8 +209,8 @@ void examine_cma(const DeviceView& view, Step& step) {
     if (const auto request = view.value("jetmem_cma_largest_request_bytes")) {
       note(step, "The largest that failed since boot is " + bytes(*request) + ".");
     }
-    note_events(view, step, {"dma_alloc_failure", "cma_alloc_failure"}, 2);
-    if (refused.is_recent) {
+    note_events(view, step, kRefusedDma, 2);
+    if (refused.is_recent && !are_harmless(view, kRefusedDma)) {
       found_past(
           step, Verdict::kWarning, failure_headline(view, refused),
           {"The CMA area was full, fragmented, or blocked by pinned pages.",

@@ -314,6 +314,17 @@ std::string counted_text(const DeviceView& view, const Counted& counted) {
   return out;
 }
 
+bool are_harmless(const DeviceView& view, Kinds kinds) {
+  const auto is_of_kinds = [&](const diagnosis::Cause& each) {
+    return is_one_of(each.kind, kinds);
+  };
+  const auto harms = [&](const diagnosis::Cause& each) {
+    return is_of_kinds(each) && each.harm != diagnosis::Harm::kNone;
+  };
+  return std::any_of(view.causes.begin(), view.causes.end(), is_of_kinds) &&
+         std::none_of(view.causes.begin(), view.causes.end(), harms);
+}
+
 Counted examine_failures(const DeviceView& view, Step& step,
                          std::initializer_list<std::string_view> kinds, std::string_view noted,
                          std::string_view headline, const Advice& advice) {
@@ -323,17 +334,7 @@ Counted examine_failures(const DeviceView& view, Step& step,
   note(step, std::string(noted) + text, out.last);
   note_events(view, step, kinds, 2);
   if (!out.is_recent) return out;
-  // What is known to be harmless is no finding.
-  const auto is_of_kinds = [&](const diagnosis::Cause& each) {
-    return is_one_of(each.kind, Kinds(kinds.begin(), kinds.size()));
-  };
-  const auto harms = [&](const diagnosis::Cause& each) {
-    return is_of_kinds(each) && each.harm != diagnosis::Harm::kNone;
-  };
-  if (std::any_of(view.causes.begin(), view.causes.end(), is_of_kinds) &&
-      std::none_of(view.causes.begin(), view.causes.end(), harms)) {
-    return out;
-  }
+  if (are_harmless(view, Kinds(kinds.begin(), kinds.size()))) return out;
   found_past(step, Verdict::kWarning, std::string(headline) + text, advice);
   return out;
 }

@@ -615,6 +615,16 @@ TEST(Doctor, AFailureLoggedTwiceCountsOnce) {
   EXPECT_THAT(answer.conclusion, HasSubstr("3 failures"));
 }
 
+TEST(Doctor, AnAllocationWithAFallbackIsNoFinding) {
+  DeviceNow now = healthy_device({{events("dma_alloc_failure"), 1}});
+  now.events.push_back(kernel_event("dma_alloc_failure", "nvme0", kMorning - 100));
+  now.events.back().fields = R"({"dev":"nvme0","fallback":true})";
+  EXPECT_EQ(examine(now, nullptr, "").step("cma")->verdict, Verdict::kOk);
+  // One of another device, of which no more is known, is one.
+  now.events.push_back(kernel_event("dma_alloc_failure", "", kMorning - 90));
+  EXPECT_EQ(examine(now, nullptr, "").step("cma")->verdict, Verdict::kWarning);
+}
+
 TEST(Doctor, TheOomCommandCoversAllKinds) {
   const std::string confirm = examine(healthy_device(), nullptr, "").step("oom")->confirm;
   EXPECT_THAT(confirm, HasSubstr("oom_kill,oom_kill_memcg,oom_no_victim"));
