@@ -45,13 +45,16 @@ bool is_memory(const Words& words) {
           words.has_any({"bytes", " size", "buffer", "memory", "descriptor", "coherent"}));
 }
 
-bool is_gpu(const DriverLine& line) {
-  return line.drm || line.driver == "msm" ||
+bool is_gpu_driver(const DriverLine& line) {
+  return line.driver == "msm" ||
          is_driver(line,
                    {"v3d",    "vc4",     "panfrost", "panthor",    "lima", "etnaviv", "msm_gpu",
                     "amdgpu", "nouveau", "radeon",   "i915",       "xe",   "mali",    "rknpu",
                     "RKNPU",  "nvgpu",   "NVRM",     "nvidia-drm", "ttm",  "pvr",     "kgsl"});
 }
+
+// DRM's drivers are of displays, too.
+bool is_gpu(const DriverLine& line) { return line.drm || is_gpu_driver(line); }
 
 bool is_camera(const DriverLine& line) {
   return is_driver(line, {"tegra-camrtc", "tegra-capture", "tegra-vi4", "tegra-vi5", "tegra-video",
@@ -89,7 +92,10 @@ EventKind kind_of(const DriverLine& line, const Words& words) {
       words.has_any({"timed out", "timeout", "not responding", "no response", " hung"});
   if (is_camera(line) && late) return EventKind::kCameraTimeout;
   if (is_camera(line) && (failed || words.has("error"))) return EventKind::kCameraError;
-  if (is_gpu(line) && (late || words.has("hang"))) return EventKind::kGpuHang;
+  // A display that waits in vain is no GPU that hangs.
+  if ((is_gpu_driver(line) && late) || (is_gpu(line) && words.has("hang"))) {
+    return EventKind::kGpuHang;
+  }
   if (is_processor(line) && late) return EventKind::kFirmwareHang;
   return EventKind::kNone;
 }

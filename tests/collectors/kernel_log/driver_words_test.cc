@@ -57,6 +57,7 @@ TEST(KernelLogDriverWords, ADisplaysWaitIsNoHangOfTheGpu) {
         "[drm:intel_dp_link_train [i915]] *ERROR* Timed out during link training",
         "i915 0000:00:02.0: [drm] *ERROR* timed out: reset of [CONNECTOR:95:DP-1]",
         "i915 0000:00:02.0: [drm] *ERROR* failed to get EDID: timed out during read",
+        "msm_dsi 5e94000.dsi: [drm:dsi_cmds2buf_tx [msm]] *ERROR* wait for video done timed out",
         "vc4-drm gpu: [drm] *ERROR* flip_done timed out in the queue"}) {
     EXPECT_EQ(kinds_in(line), "") << line;
   }
