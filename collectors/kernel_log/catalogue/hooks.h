@@ -56,7 +56,7 @@ bool edac_where(Event& event);
 bool memory_location(Event& event);
 bool machine_check_status(Event& event);
 bool machine_check_source(Event& event);
-void corrected_link_error(Event& event, Soc soc);
+void harmless_report(Event& event, Soc soc);
 bool lock_owner(Event& event);
 bool rcu_cpu(Event& event);
 bool plain_panic(Event& event);

@@ -59,10 +59,14 @@ bool machine_check_status(Event& event) {
 // "AXI2APB_1@0x2390000" is a bridge.
 bool machine_check_source(Event& event) { return !contains(event.text("source"), "@"); }
 
-// Links retry: the kernel's own reports of corrected link errors are no events.
-void corrected_link_error(Event& event, Soc /*soc*/) {
-  if (error_severity(event.text("severity")) == ErrorSeverity::kCorrected &&
-      event.text("section_type").starts_with("PCIe")) {
+// Links retry: the kernel's own reports of corrected link errors are no events. And firmware keeps
+// a log of the boot before, which has no number, in a form of its own: also after each forced
+// power-off.
+void harmless_report(Event& event, Soc /*soc*/) {
+  const std::string_view section = event.text("section_type");
+  const bool retried = error_severity(event.text("severity")) == ErrorSeverity::kCorrected &&
+                       section.starts_with("PCIe");
+  if (retried || (!event.has("ghes") && section.starts_with("unknown, "))) {
     event.set_bool("harmless", true);
   }
 }
