@@ -53,7 +53,11 @@ bool add_field(std::string_view field, const Event& event, std::string& out) {
   }
   if (name == "dma_access") {
     const std::string_view rw = event.text("rw");
-    out += rw == "write" ? "wrote to" : rw == "read" ? "read from" : "accessed";
+    const bool addressed = event.has("iova") || event.has("addr");
+    out += rw == "write"  ? (addressed ? "wrote to" : "wrote")
+           : rw == "read" ? (addressed ? "read from" : "read")
+                          : "accessed";
+    if (!addressed) out += " memory";
     return true;
   }
   if (name == "message") {

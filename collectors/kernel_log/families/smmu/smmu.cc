@@ -126,6 +126,8 @@ constexpr Reason kReasons[] = {
 namespace hooks {
 
 void smmu_context_fault(Event& event, Soc soc) {
+  // Some kernels print the SMMU's own name for the device behind it.
+  if (event.text("client") == event.text("dev")) event.remove("client");
   if (const auto fsr = register_of(event, "fsr")) set_fault(event, fsr_faults(*fsr));
   if (const auto fsynr = register_of(event, "fsynr")) {
     const Fsynr0 access = fsynr0_of(*fsynr);
