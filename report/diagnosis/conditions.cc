@@ -322,8 +322,9 @@ bool gpu_firmware_lacks_memory(const Case& it) {
 
 // What an nvgpu whose secure firmware does not start prints, as an error or a timeout.
 bool gpu_secure_boot(const Case& it) {
-  return has_part(it, "function", {"_acr_", "_wpr_"}) ||
+  return has_part(it, "function", {"_acr_", "_wpr_", "lsfm_bootstrap"}) ||
          message_begins(it, {"nvgpu-acr", "nvgpu-firmware-boot"}) ||
+         has_part(it, "text", {"ops.acr."}) ||
          (has_part(it, "function", {"pmu_"}) && has_part(it, "text", {"bootstrap", "pmu boot"}));
 }
 
