@@ -417,6 +417,7 @@ bool suppressed_kind_matters(const Case& it) {
 // ---- Tasks, CPUs, storage
 
 bool bus_error_before(const Case& it) { return it.log.bus_error; }
+bool of_bus_error(const Case& it) { return it.event.is("error", "synchronous external abort"); }
 bool cpu_stall_before(const Case& it) { return it.log.cpu_stall; }
 
 // Of several reports it is not known whose backtrace that was.
