@@ -14,6 +14,7 @@ namespace jetmem::diagnosis {
 namespace {
 
 constexpr double kKiB = 1 << 10;
+constexpr double kGiB = 1 << 30;
 constexpr double kTiB = 1LL << 40;
 // IO_TLB_SIZE, and IO_TLB_SEGSIZE of them: a mapping takes adjacent slots of one segment.
 constexpr double kMostOfOneMapping = 128 * 2 * kKiB;
@@ -69,8 +70,9 @@ bool zone_is_below_min(const Case& it) {
 }
 
 bool highmem_is_free(const Case& it) {
-  const double high = it.event.number("free_highmem_kb").value_or(0);
-  return high > 0 && high > kWellAbove * it.event.number("min_highmem_kb").value_or(0);
+  const EventFields& report = report_of(it);
+  const double high = report.number("free_highmem_kb").value_or(0);
+  return high > 0 && high > kWellAbove * report.number("min_highmem_kb").value_or(0);
 }
 
 bool is_large_order(const Case& it) { return it.event.number("order") > kCostlyOrder; }
@@ -156,7 +158,15 @@ bool lowmem_is_short(const Case& it) {
   if (it.event.kind() == "memory_report" && !zone_is_below_min(it)) return false;
   const bool no_report = !it.event.has("free_normal_kb") && !it.event.has("free_highmem_kb");
   const bool large = !it.event.has("order") || is_large_order(it);
+  if (it.event.kind().starts_with("oom_")) return highmem_is_free(it);
   return highmem_is_free(it) || (it.facts.is_32_bit_arm && no_report && large);
+}
+
+// "kmalloc-512(42:4d2f)": a copy of the cache for the group of that number and name.
+bool slab_cache_of_group(const Case& it) {
+  const std::string_view cache = it.event.text("cache");
+  const std::size_t open = cache.find('(');
+  return open < cache.size() - 1 && is_digit(cache[open + 1]) && contains(cache.substr(open), ":");
 }
 
 bool wants_low_zone(const Case& it) {
@@ -216,6 +226,14 @@ bool oom_with_free_swap(const Case& it) {
 bool vmalloc_lacks_pages(const Case& it) {
   return has_part(it, "error", {"page"}) || it.event.has("allocated") ||
          message_begins(it, {"vmalloc-pages"});
+}
+
+// vmalloc() refuses at once what exceeds the machine's memory; a 32-bit kernel's range is smaller.
+bool vmalloc_size_is_absurd(const Case& it) {
+  const auto size = it.event.number("size");
+  if (!size) return false;
+  return *size <= 0 || (it.facts.is_32_bit_arm && *size >= kGiB) ||
+         (it.facts.total && *size > *it.facts.total);
 }
 
 // "Out of memory: system-wide panic_on_oom is enabled", "System is deadlocked on memory"

@@ -200,6 +200,11 @@ constexpr std::array kValues{
           [](const Case& it) { return bytes(zone_totals(report_of(it)).free_kb * 1024); }},
     Value{"zones_cma",
           [](const Case& it) { return bytes(zone_totals(report_of(it)).cma_kb * 1024); }},
+    Value{"free_highmem",
+          [](const Case& it) {
+            const auto kib = report_of(it).number("free_highmem_kb");
+            return kib ? bytes(*kib * 1024) : std::nullopt;
+          }},
     Value{"asker", [](const Case& it) { return not_empty(it.log.oom.asker); }},
     Value{"victim", victim},
     Value{"group", [](const Case& it) { return not_empty(it.log.oom.group); }},
