@@ -144,11 +144,7 @@ bool cannot_wait(const Case& it) {
     if (has_part(it, name, {"atomic", "nowait"})) return true;
     const auto mode = kernel_log::parse_hex(it.event.text(name));
     if (!mode) continue;
-    // GFP_ATOMIC of kernels to 4.3, with and without __GFP_COMP; from 4.4, 4.8 and 4.15 on: high
-    // priority, kswapd is woken, no direct reclaim.
-    if ((*mode & 0x820) == 0x820 && (*mode & 0x400) == 0 && *mode < 0x1000000) return true;
-    if (*mode == 0x20 || *mode == 0x4020) return true;
-    if ((*mode & 0x2080020) == 0x2080020 || (*mode & 0x1080020) == 0x1080020) return true;
+    if (kernel_log::may_not_sleep(*mode)) return true;
   }
   return false;
 }

@@ -51,6 +51,14 @@ bool is_gpu_library(std::string_view library) {
                              "hailo", "vulkan", "opengl"});
 }
 
+bool may_not_sleep(std::uint64_t mode) {
+  constexpr std::uint64_t kHigh = 0x20;
+  constexpr std::uint64_t kWaits = 0x10 | 0x40 | 0x80 | 0x400000;  // also __GFP_IO and __GFP_FS
+  // Of 4.15 and later: it wakes kswapd (0x800) and reclaims itself.
+  const bool reclaims = (mode & 0xc00) == 0xc00;
+  return (mode & kHigh) != 0 && (mode & kWaits) == 0 && !reclaims;
+}
+
 bool is_removable_or_image(std::string_view device) {
   for (const std::string_view kind : {"sr", "fd", "loop"}) {
     if (device.starts_with(kind) && device.size() > kind.size() && is_digit(device[kind.size()])) {

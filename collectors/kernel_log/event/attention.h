@@ -23,6 +23,11 @@ ErrorSeverity error_severity(std::string_view severity, std::string_view outcome
 // Libraries whose refused memory is the GPU's, or a multimedia buffer.
 bool is_gpu_library(std::string_view library);
 
+// Of a mask of an allocation whose flags the kernel did not name (to 4.5, and in a cut line): the
+// caller had the reserve's right (high priority) and could neither wait nor start I/O. 0x10 is
+// __GFP_WAIT of 4.3 and earlier, 0x400000 __GFP_DIRECT_RECLAIM of 4.4 to 4.14, 0x400 that since.
+bool may_not_sleep(std::uint64_t mode);
+
 // An optical or floppy drive, or a loop device: no disk of the machine.
 bool is_removable_or_image(std::string_view device);
 

@@ -2,20 +2,20 @@
 // What the forms of messages/{allocation,swap,reserved-memory,corruption}.yaml cannot say.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/hooks.h"
+#include "collectors/kernel_log/event/attention.h"
 
 namespace jetmem::kernel_log::hooks {
 
 // Who may not sleep gets nothing as soon as the reserve is used up.
 bool page_refused(Event& event) {
-  // GFP_ATOMIC, alone and for several pages, before kernels printed its name: to 4.3, and 4.4.
-  constexpr std::array<std::string_view, 4> kAtomic{"0x20", "0x4020", "0x2080020", "0x2084020"};
   const std::string_view flags = event.text("flags");
   const bool named = flags.starts_with("GFP_ATOMIC") || flags.starts_with("GFP_NOWAIT");
-  const bool known = std::find(kAtomic.begin(), kAtomic.end(), event.text("mode")) != kAtomic.end();
-  if (named || known) event.set_bool("atomic", true);
+  const auto mode = flags.empty() ? parse_hex(event.text("mode")) : std::nullopt;
+  if (named || (mode && may_not_sleep(*mode))) event.set_bool("atomic", true);
   event.remove("flags");
   return true;
 }
