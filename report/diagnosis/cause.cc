@@ -259,6 +259,7 @@ void note(const EventFields& event, const MachineFacts& facts, std::uint64_t cou
       !conditions::of_removable_or_image(it)) {
     log.storage_errors[event.device()] += count;
   }
+  if (event.message() == "edma-no-descriptor") log.dma_descriptor_refused = true;
   if (kind == "gpu_alloc_failure") log.gpu_refusals.emplace(event.message());
   if (kind == "cma_alloc_failure" || kind == "dma_alloc_failure") {
     log.cma_request = std::max(log.cma_request, requested_bytes(it).value_or(0));

@@ -55,10 +55,11 @@ struct Cause {
 struct LogContent {
   std::set<std::string, std::less<>> kinds;
   std::set<std::string, std::less<>> gpu_refusals;  // messages of kind gpu_alloc_failure
-  bool tegra = false;               // a message that only a Tegra's drivers and libraries print
-  bool bus_error = false;           // a refused access or an SError, shortly before the event
-  bool uncorrected_memory = false;  // an ECC error that was not corrected
-  bool cpu_stall = false;           // a CPU stood still, shortly before the event
+  bool tegra = false;                   // a message that only a Tegra's drivers and libraries print
+  bool bus_error = false;               // a refused access or an SError, shortly before the event
+  bool uncorrected_memory = false;      // an ECC error that was not corrected
+  bool cpu_stall = false;               // a CPU stood still, shortly before the event
+  bool dma_descriptor_refused = false;  // a DMA engine's, for one transfer
   // The largest request for contiguous memory, and the area, in bytes: all remedies name one size.
   double cma_request = 0;
   std::optional<double> cma_area;

@@ -454,6 +454,8 @@ bool of_removable_or_image(const Case& it) {
 
 bool storage_dma_error(const Case& it) { return has_part(it, "error", {"adma", "dma error"}); }
 
+bool dma_descriptor_refused(const Case& it) { return it.log.dma_descriptor_refused; }
+
 bool storage_fails_repeatedly(const Case& it) {
   const auto errors = it.log.storage_errors.find(it.event.device());
   return errors != it.log.storage_errors.end() && errors->second >= kRepeatedStorageErrors;

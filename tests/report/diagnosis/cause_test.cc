@@ -204,6 +204,10 @@ TEST(Causes, AreChosenByTheOtherEvents) {
   EXPECT_THAT(ids({bad_block, bad_block}), ElementsAre("storage-error-single"));
   EXPECT_THAT(ids({bad_block, bad_block, bad_block}), ElementsAre("storage-failing"));
   EXPECT_THAT(ids({task, bad_block}), testing::Contains("task-stuck-storage"));
+  const EventRecord descriptor =
+      event_of("driver_alloc_failure", R"({"message":"edma-no-descriptor","dev":"a.edma"})");
+  EXPECT_THAT(ids({descriptor, bad_block, bad_block, bad_block}),
+              ElementsAre("dma-engine-no-memory", "storage-lacks-memory"));
 }
 
 // The driver takes a program's channels from it after an error, of which it says no more.
@@ -660,8 +664,7 @@ TEST(KnownIssues, NeedTheirProgramBoardAndFields) {
   EXPECT_EQ(issues(mask, facts), "");
 
   // A program that starts well has the line too: only without large free blocks it means trouble.
-  const EventRecord check =
-      event_of("gpu_alloc_failure", R"({"message":"nvrm-no-memory-check"})");
+  const EventRecord check = event_of("gpu_alloc_failure", R"({"message":"nvrm-no-memory-check"})");
   MachineFacts spark;
   spark.board = "NVIDIA_DGX_Spark";
   spark.free = spark.bytes_in_2m_blocks = 9e9;
