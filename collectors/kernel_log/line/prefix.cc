@@ -566,8 +566,8 @@ bool Prefix::take_columns() {
 }
 
 bool Prefix::take_host_of_monotonic() {
-  if (!stamp_ || voice_ != Voice::kUnknown) return false;
-  // Behind a stamp of dmesg's shape most text is the kernel's own: only "host kernel: " and
+  if ((!stamp_ && time_text_.empty()) || voice_ != Voice::kUnknown) return false;
+  // Behind a stamp or date of dmesg's shape most text is the kernel's own: only "host kernel: " and
   // "host program[812]: " are sure to be journalctl's.
   return take_host_and_ident(true, true);
 }

@@ -38,7 +38,7 @@ class Prefix {
   bool take_bare_ident();  // "kernel: "
   bool take_date();        // "Jul 10 16:36:36 host kernel: " and what else journals write
   bool take_columns();
-  bool take_host_of_monotonic();  // "host kernel: " behind "[12.345678] "
+  bool take_host_of_monotonic();  // "host kernel: " behind "[12.345678] " or a date in brackets
   bool take_line_number();        // "17:" before "[12.345678]", of grep -n
   bool take_cut_bracket();        // "0.125464] "
   bool take_time_of_day();        // "18:53:17.778 "

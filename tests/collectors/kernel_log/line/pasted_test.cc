@@ -183,6 +183,7 @@ TEST(KernelLogPasted, Journal) {
   expect_prefix("Fri 2026-11-20 18:53:17 UTC orin kernel: ", Voice::kKernel,
                 "Fri 2026-11-20 18:53:17 UTC");
   expect_stamped("[   71.250000] orin kernel: ", Voice::kKernel);
+  expect_prefix("[Nov 20 18:53:17] orin kernel: ", Voice::kKernel, "Nov 20 18:53:17");
   expect_prefix("1790000000.123456 orin kernel: ", Voice::kKernel, "1790000000.123456");
 }
 
