@@ -15,6 +15,7 @@
 #include "cli/exit_codes.h"
 #include "cli/text/answer_text.h"
 #include "collectors/sampler/registry.h"
+#include "collectors/sampler/sampler.h"
 #include "rules/model/metric_catalog.h"
 
 namespace jetmem {

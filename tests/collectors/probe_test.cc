@@ -167,17 +167,17 @@ TEST_F(ProbeTest, KernelsApartFromMemory) {
 }
 
 TEST_F(ProbeTest, MoreGpusAreReadToo) {
-  ProbeRun run;
+  ProbeRun more;
   ASSERT_TRUE(parse_probe_run(
       changed(
           kCuda, R"("probes":[)",
           R"("more_gpus":[{"state":"ok","driver":"12.8","name":"Card","compute_capability":"8.6",)"
           R"("integrated":false,"can":{},"start":[]}],"probes":[)"),
-      run));
-  ASSERT_EQ(run.more_gpus.size(), 1U);
-  EXPECT_EQ(run.more_gpus[0].name, "Card");
-  EXPECT_EQ(run.more_gpus[0].integrated, false);
-  EXPECT_EQ(run.gpu->name, "Orin");
+      more));
+  ASSERT_EQ(more.more_gpus.size(), 1U);
+  EXPECT_EQ(more.more_gpus[0].name, "Card");
+  EXPECT_EQ(more.more_gpus[0].integrated, false);
+  EXPECT_EQ(more.gpu->name, "Orin");
 }
 
 TEST_F(ProbeTest, WhatThePoolHolds) {
