@@ -9,9 +9,9 @@ std::vector<Scenario> device_stories() {
       {.rule = "JetmemNvmapOrphansGrowing",
        .fires = R"(
     0s      trend_bytes_per_second{of=nvmap_orphans} = 17KiB  -> pending
-    4m45s                                                     -> pending
-    5m                                                        -> firing
-    6m      trend_bytes_per_second{of=nvmap_orphans} = 16KiB  -> inactive)",
+    9m45s                                                     -> pending
+    10m                                                       -> firing
+    11m     trend_bytes_per_second{of=nvmap_orphans} = 16KiB  -> inactive)",
        .labels = "of=nvmap_orphans",
        // A model that takes nvmap memory, memory that is freed, orphans without a good line.
        .quiet = R"(
