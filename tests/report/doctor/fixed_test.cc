@@ -303,14 +303,19 @@ TEST_F(FixedIncident, WhoTookAnArea) {
                        65536,
                        0,
                        {{0x1000, 45 * 256, State::kTaken, 0, boot_clock(begin + 300)},
+                        {0x3d00, 0x300, State::kFree, 0, {}},
                         {0x4000, 46 * 256, State::kTaken, 1, boot_clock(begin + 400)},
+                        {0x6e00, 0x200, State::kFree, 0, {}},
                         {0x7000, 60 * 256, State::kTaken, 2, boot_clock(end_ + 900)},
-                        {0xb000, 70 * 256, State::kTaken, 3, boot_clock(begin - 4000)}},
+                        {0xac00, 0x400, State::kFree, 0, {}},
+                        {0xb000, 92 * 256, State::kTaken, 3, boot_clock(begin - 4000)},
+                        {0x10c00, 0x400, State::kFree, 0, {}}},
                        4});
   map.now = boot_clock(end_ + 1800);
   const Asked asked = ask(1800,
                           {{"jetmem_cma_areas", 1},
                            {"jetmem_cma_area_bytes" + area, 256 * kMiB},
+                           {"jetmem_cma_used_ratio" + area, 0.9},
                            {"jetmem_cma_largest_free_run_bytes" + area, 4 * kMiB},
                            {"jetmem_cma_frame_fit_ratio" + area, 4.0 / 12}},
                           map);
@@ -320,6 +325,10 @@ TEST_F(FixedIncident, WhoTookAnArea) {
   EXPECT_THAT(asked.answer.conclusion,
               HasSubstr("45 MiB that gst-launch-1.0 (PID 400, camera.service) allocated then are "
                         "still not released"));
+  // What makes most room, and enough.
+  EXPECT_THAT(asked.answer.step("cma")->remedy,
+              testing::ContainsRegex("^Restart display .PID 700, 92 MiB .* grows from 4 MiB to "
+                                     "100 MiB, and the request fits. jetmem cma shows"));
 }
 
 // Given back and taken again after the failure: the later time is not when it became too small.
