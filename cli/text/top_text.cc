@@ -201,9 +201,7 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
         style,
         "Mappings of " + shortened(doubtful->command, 16) +
             (std::any_of(doubtful + 1, answer.groups.end(), counts_twice) ? " and others" : "") +
-            " are not known: GPU buffers may count in RESIDENT too. TOTAL is then the least that "
-            "it "
-            "can be.");
+            " are not known: GPU buffers may count in RESIDENT too. TOTAL is then a lower bound.");
   }
   if (has_gpu) {
     out += paragraph(style,

@@ -20,8 +20,8 @@ inline constexpr ReadLimits kDmabufLimits{
     .file_bytes = 4096, .total_bytes = 6U << 20, .files = 49152, .names = 65536};
 
 // The bound on the time of all but bufinfo, which the kernel makes in one piece; the processes that
-// run longest are looked at first. A deadline of the reader (reader.deadline) that is not well above
-// it makes the source fail instead of being cut.
+// run longest are looked at first. A deadline of the reader (reader.deadline) that is not well
+// above both makes the source fail instead of being cut.
 inline constexpr std::chrono::nanoseconds kDmabufMostTime = std::chrono::seconds(1);
 
 void gather_dmabuf(Gatherer& files);

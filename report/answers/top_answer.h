@@ -34,8 +34,9 @@ struct TopAnswer {
     std::optional<double> gpu;
     std::optional<double> dmabuf;  // open or mapped and not in gpu
     std::optional<double> mapped;  // part of resident that is in gpu or dmabuf too
-    // Resident, GPU and DMA-BUF together less what is mapped, as far as known. What several
-    // processes share is in each of them: totals are not to be added up.
+    // Resident, GPU and DMA-BUF together less what is mapped. A lower bound where nvmap is read and
+    // what is mapped is not known. What several processes share is in each of them: totals are not
+    // to be added up.
     double total = 0;
     std::optional<double> growth;  // bytes a second over the last readings
     std::optional<double> trend;   // over hours, where a line explains it

@@ -433,8 +433,8 @@ bool suppressed_kind_matters(const Case& it) {
 bool bus_error_before(const Case& it) { return it.log.bus_error; }
 bool of_bus_error(const Case& it) { return it.event.is("error", "synchronous external abort"); }
 
-// arm64 and arm name such a fault in several ways: "synchronous parity or ECC error", of a table walk
-// with its level before and the walk behind.
+// arm64 and arm name such a fault in several ways: "synchronous parity or ECC error"; of a table
+// walk its level stands before, and the walk behind.
 bool of_parity_error(const Case& it) { return contains(it.event.text("error"), "parity"); }
 bool cpu_stall_before(const Case& it) { return it.log.cpu_stall; }
 

@@ -223,7 +223,7 @@ void examine_cma(const DeviceView& view, Step& step) {
   // Better than the general one, where it is of the same matter.
   if (!advice.empty() && is_about_room(step.runbook)) {
     step.remedy = advice +
-                  " jetmem cma shows all who hold it. For a larger area set cma= on the "
+                  " jetmem cma shows all who allocated it. For a larger area set cma= on the "
                   "kernel command line and reboot.";
   }
   if (saw) {

@@ -152,8 +152,7 @@ struct Held {
   bool print(const char* which) const {
     std::printf(
         "%s: %lu comparisons, %lu unclear; %.1f %% of pages known, %lu wrong, %lu corrected; "
-        "owners "
-        "exact %lu times, %lu wrong; largest run %lu times, %lu wrong; %lu losses\n",
+        "owners exact %lu times, %lu wrong; largest run %lu times, %lu wrong; %lu losses\n",
         which, compared, unclear,
         100 * static_cast<double>(known) / static_cast<double>(std::max<std::uint64_t>(pages, 1)),
         wrong, map.corrected_pages, owners_exact, owners_wrong, whole, runs_wrong, map.losses);
