@@ -13,10 +13,10 @@
 #include "cli/suggestion.h"
 #include "cli/text/answer_text.h"
 #include "config/yaml_fields.h"
-#include "report/answers/plan_answer.h"
-#include "report/plan/model/header_reader.h"
-#include "report/plan/model/model_file.h"
-#include "report/plan/model/ollama.h"
+#include "plan/plan_answer.h"
+#include "plan/model/header_reader.h"
+#include "plan/model/model_file.h"
+#include "plan/model/ollama.h"
 
 namespace jetmem {
 namespace {

@@ -10,7 +10,7 @@
 #include "report/answers/diff_answer.h"
 #include "report/answers/fragmentation_answer.h"
 #include "report/answers/map_answer.h"
-#include "report/answers/plan_answer.h"
+#include "plan/plan_answer.h"
 #include "report/answers/thermal_answer.h"
 #include "report/answers/top_answer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/gguf.h"
+#include "plan/model/gguf.h"
 
 // Whatever the bytes are: no crash, an error names its byte, and what is taken can be counted with.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/hugging_face.h"
-#include "report/plan/model/ollama.h"
+#include "plan/model/hugging_face.h"
+#include "plan/model/ollama.h"
 
 // The other files of models, by the first byte: no crash, and what is taken can be counted with.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

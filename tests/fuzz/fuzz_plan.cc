@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/plan.h"
+#include "plan/plan.h"
 
 // Whatever the text is: no crash, each mistake has a text, and what is taken can be counted with.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

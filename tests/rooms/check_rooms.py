@@ -25,9 +25,11 @@ USES = {
     "history": ["base", "metrics", "collectors"],
     "rules": ["base", "metrics", "config", "collectors", "health", "history"],
     "report": ["base", "metrics", "config", "collectors", "probes", "health", "rules", "history"],
+    "plan": ["base", "metrics", "config", "collectors", "health", "report"],
     "page": [],
     "daemon": ["base", "metrics", "config", "collectors", "probes", "health", "rules", "history", "report", "page"],
-    "cli": ["base", "metrics", "config", "collectors", "probes", "health", "rules", "history", "report"],
+    "cli": ["base", "metrics", "config", "collectors", "probes", "health", "rules", "history", "report",
+            "plan"],
     "library": ["metrics", "rules", "report", "cli"],
 }
 MAX_FILES = 25

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/budget.h"
+#include "plan/budget.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 #include "config/number.h"
 #include "config/yaml_document.h"
 #include "config/yaml_fields.h"
-#include "report/plan/plan.h"
+#include "plan/plan.h"
 
 namespace jetmem::plan {
 namespace {

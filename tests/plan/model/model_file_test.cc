@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/model_file.h"
+#include "plan/model/model_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 
-#include "report/plan/budget.h"
-#include "report/plan/model/ollama.h"
-#include "tests/report/plan/model/gguf_bytes.h"
+#include "plan/budget.h"
+#include "plan/model/ollama.h"
+#include "tests/plan/model/gguf_bytes.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem::plan {

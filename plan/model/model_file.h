@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "report/plan/plan.h"
+#include "plan/plan.h"
 
 namespace jetmem::plan {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/model_file.h"
+#include "plan/model/model_file.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "report/plan/model/gguf.h"
-#include "report/plan/model/hugging_face.h"
-#include "report/plan/model/ollama.h"
-#include "report/plan/model/onnx.h"
+#include "plan/model/gguf.h"
+#include "plan/model/hugging_face.h"
+#include "plan/model/ollama.h"
+#include "plan/model/onnx.h"
 
 namespace jetmem::plan {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/cache_counter.h"
+#include "plan/model/cache_counter.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/header_reader.h"
+#include "plan/model/header_reader.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

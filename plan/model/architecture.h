@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What jetmem knows about model architectures: which keys of a config.json, or of a GGUF header,
 // give what a layer keeps for each token. The tables are generated from
-// report/plan/architectures/*.yaml, which also explain each part.
+// plan/architectures/*.yaml, which also explain each part.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace jetmem::plan {
 
-// In the order of PARTS in report/plan/generate.py.
+// In the order of PARTS in plan/generate.py.
 enum class Part : std::uint8_t {
   kLayers,
   kPredicted,

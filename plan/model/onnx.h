@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "report/plan/model/header_reader.h"
+#include "plan/model/header_reader.h"
 
 namespace jetmem::plan {
 

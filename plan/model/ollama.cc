@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/ollama.h"
+#include "plan/model/ollama.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 #include "base/text/text.h"
 #include "collectors/probe/json.h"
-#include "report/plan/model/model_file.h"
+#include "plan/model/model_file.h"
 
 namespace jetmem::plan {
 namespace {

@@ -16,8 +16,8 @@
 #include <optional>
 
 #include "base/result.h"
-#include "report/plan/model/header_reader.h"
-#include "report/plan/model/model_file.h"
+#include "plan/model/header_reader.h"
+#include "plan/model/model_file.h"
 
 namespace jetmem::plan {
 

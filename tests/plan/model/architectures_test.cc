@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each architecture's examples, which stand beside it in report/plan/architectures/*.yaml.
+// Each architecture's examples, which stand beside it in plan/architectures/*.yaml.
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "collectors/probe/json.h"
-#include "report/plan/model/architecture.h"
-#include "report/plan/model/gguf.h"
-#include "report/plan/model/hugging_face.h"
-#include "tests/report/plan/model/gguf_bytes.h"
+#include "plan/model/architecture.h"
+#include "plan/model/gguf.h"
+#include "plan/model/hugging_face.h"
+#include "tests/plan/model/gguf_bytes.h"
 
 namespace jetmem::plan {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/hugging_face.h"
+#include "plan/model/hugging_face.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "base/text/text.h"
 #include "collectors/probe/json.h"
-#include "report/plan/model/cache_counter.h"
+#include "plan/model/cache_counter.h"
 
 namespace jetmem::plan {
 namespace {

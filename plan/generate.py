@@ -12,7 +12,7 @@ import sys
 
 import yaml
 
-HEADER = "// Generated from report/plan/architectures/*.yaml. Do not edit.\n"
+HEADER = "// Generated from plan/architectures/*.yaml. Do not edit.\n"
 # In the order of enum class Part in model/architecture.h.
 PARTS = ["layers", "predicted", "context", "hidden", "heads", "kv_heads", "full_kv_heads", "heads_per_kv", "key_size",
          "full_key_size", "windowed_key_size", "value_size", "windowed_value_size", "latent_rank", "rope_size",
@@ -98,7 +98,7 @@ def main():
                   f"{document['window_extra']}, {document['window_grain']}}};"]
     (folder / "architecture_examples.inc").write_text(HEADER + "\n".join(examples) + "\n")
     (folder / "shipped_architectures.cc").write_text("\n".join(
-        [HEADER, '#include "report/plan/model/architecture.h"\n', "namespace jetmem::plan {\nnamespace {\n",
+        [HEADER, '#include "plan/model/architecture.h"\n', "namespace jetmem::plan {\nnamespace {\n",
          *tables.lines, *forms, "\n}  // namespace\n",
          "const Architectures& hugging_face_architectures() { return hugging_face; }",
          "const Architectures& gguf_architectures() { return gguf; }\n", "}  // namespace jetmem::plan\n"]))

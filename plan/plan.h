@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/files.h"
-#include "report/plan/pixel_format.h"
+#include "plan/pixel_format.h"
 
 namespace jetmem::plan {
 

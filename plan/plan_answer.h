@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "report/device/device_now.h"
-#include "report/plan/budget.h"
+#include "plan/budget.h"
 
 namespace jetmem {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "collectors/device/known_devices.h"
-#include "report/plan/plan.h"
+#include "plan/plan.h"
 
 namespace jetmem::plan {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/gguf.h"
+#include "plan/model/gguf.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/text/text.h"
-#include "report/plan/model/cache_counter.h"
+#include "plan/model/cache_counter.h"
 
 namespace jetmem::plan {
 namespace {

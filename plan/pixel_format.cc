@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/pixel_format.h"
+#include "plan/pixel_format.h"
 
 #include <array>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/plan.h"
+#include "plan/plan.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "report/plan/budget.h"
+#include "plan/budget.h"
 
 namespace jetmem::plan {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "collectors/probe/json.h"
-#include "report/plan/model/architecture.h"
-#include "report/plan/model/model_file.h"
+#include "plan/model/architecture.h"
+#include "plan/model/model_file.h"
 
 namespace jetmem::plan {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/gguf.h"
+#include "plan/model/gguf.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/report/plan/model/gguf_bytes.h"
+#include "tests/plan/model/gguf_bytes.h"
 
 namespace jetmem::plan {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/answers/plan_answer.h"
+#include "plan/plan_answer.h"
 
 #include <gtest/gtest.h>
 

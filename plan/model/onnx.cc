@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/plan/model/onnx.h"
+#include "plan/model/onnx.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
 
-#include "report/plan/model/model_file.h"
+#include "plan/model/model_file.h"
 
 namespace jetmem::plan {
 namespace {
