@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/root/root.h"
@@ -87,6 +89,17 @@ class SourceFixture {
     return out;
   }
 
+  // These files alone, parsed into a copy of the reading and into a new one.
+  template <class Parse>
+  auto reread(Parse parse, std::initializer_list<FileText> files) {
+    Snapshot snapshot;
+    for (const FileText& each : files) snapshot.add(each.path, each.text, each.error);
+    auto reused = reading();
+    decltype(reused) fresh;
+    EXPECT_TRUE(parse(snapshot, reused) && parse(snapshot, fresh));
+    return std::pair(std::move(reused), std::move(fresh));
+  }
+
   S source;
   Facts facts;
   Readings readings;
@@ -119,6 +132,28 @@ class SourceFixture {
   std::size_t section_ = 0;
   bool has_run_ = true;
 };
+
+// Texts of a file of one number that hold none: cut, with more in them, of another form, too large.
+inline std::vector<std::string_view> no_numbers(std::initializer_list<std::string_view> more = {}) {
+  std::vector<std::string_view> out{"",
+                                    "\n",
+                                    "3942",
+                                    "47.2\n",
+                                    "47000\r\n",
+                                    "47000 C\n",
+                                    "12 13\n",
+                                    "12\n3",
+                                    "1500 mA\n",
+                                    "0x1000\n",
+                                    "-\n",
+                                    "<unknown>\n",
+                                    "99999999999999999999\n"};
+  for (const std::string_view bytes : {std::string_view("\0\x01\xff", 3), {"\0\xff\n", 3}}) {
+    out.push_back(bytes);
+  }
+  out.insert(out.end(), more);
+  return out;
+}
 
 // Writes each of "leaf=text leaf=text", files of one line without spaces.
 template <class Write>

@@ -363,14 +363,8 @@ TEST_F(DeviceTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   tree("reserved-memory/a/size", cells64({0x1000}));
   carve_out("b", 0x91000000, 0x1000);
   fixture.file("jetmem:iommu_groups", "0 a\n0 b\n");
-  ASSERT_TRUE(fixture.run());
-
-  Snapshot bare;
-  bare.add("/proc/device-tree/reserved-memory/c/reg", cells({0, 0x90000000, 0x1000}), 0);
-  Device reused = reading();
-  Device fresh;
-  ASSERT_TRUE(parse_device(bare, reused));
-  ASSERT_TRUE(parse_device(bare, fresh));
+  const auto [reused, fresh] = fixture.reread(
+      parse_device, {{"/proc/device-tree/reserved-memory/c/reg", cells({0, 0x90000000, 0x1000})}});
   EXPECT_EQ(reused.identity, fresh.identity);
   EXPECT_EQ(reused.tree, fresh.tree);
   EXPECT_EQ(reused.iommu, fresh.iommu);

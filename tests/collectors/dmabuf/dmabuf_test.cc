@@ -479,16 +479,11 @@ TEST_F(DmabufTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   holder(5, "a", 7, 1000);
   fixture.file("/proc/5/fd/9", "anon_inode:dmabuf\n");
   scanned(7, 2);
-  ASSERT_TRUE(fixture.run());
-  Snapshot bare;
-  bare.add(kBufinfoPath, {}, EACCES);
-  bare.add("/proc/9/comm", "b\n", 0);
-  bare.add("/proc/9/fdinfo/3", "ino:\t4\nsize:\t12\ncount:\t1\nexp_name:\tx\n", 0);
-  bare.add(kNoteProcesses, "3\n", 0);
-  Dmabuf reused = reading();
-  Dmabuf fresh;
-  ASSERT_TRUE(parse_dmabuf(bare, reused));
-  ASSERT_TRUE(parse_dmabuf(bare, fresh));
+  const auto [reused, fresh] = fixture.reread(
+      parse_dmabuf, {{kBufinfoPath, {}, EACCES},
+                     {"/proc/9/comm", "b\n"},
+                     {"/proc/9/fdinfo/3", "ino:\t4\nsize:\t12\ncount:\t1\nexp_name:\tx\n"},
+                     {kNoteProcesses, "3\n"}});
   EXPECT_EQ(reused, fresh);
   EXPECT_EQ(fresh.holders.size(), 1U);
   EXPECT_TRUE(reused.bufinfo.exporters.empty());

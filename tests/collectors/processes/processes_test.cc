@@ -547,14 +547,8 @@ TEST_F(ProcessesTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   process(1, "systemd", "/init.scope", 10);
   process(20, "python3", "/a.service", 100);
   fixture.file("jetmem:processes denied", "7\n");
-  ASSERT_TRUE(fixture.run());
-  Snapshot bare;
-  bare.add("/proc/5/statm", "1 2 3 4 5 6 7\n", 0);
-  bare.add("/proc/5/comm", "b\n", 0);
-  Processes reused = reading();
-  Processes fresh;
-  ASSERT_TRUE(parse_processes(bare, reused));
-  ASSERT_TRUE(parse_processes(bare, fresh));
+  const auto [reused, fresh] = fixture.reread(
+      parse_processes, {{"/proc/5/statm", "1 2 3 4 5 6 7\n"}, {"/proc/5/comm", "b\n"}});
   EXPECT_EQ(reused, fresh);
   EXPECT_EQ(fresh.groups.size(), 1U);
 }

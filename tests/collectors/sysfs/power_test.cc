@@ -175,11 +175,7 @@ TEST_F(PowerTest, GatedAndDisabledRailsAreAbsentNotZero) {
 
 // The ugly ladder.
 TEST_F(PowerTest, ABadFileCostsItsValueOnly) {
-  for (const std::string_view bad :
-       {std::string_view(""), std::string_view("\n"), std::string_view("15"),
-        std::string_view("1500 mA\n"), std::string_view("1.5\n"),
-        std::string_view("99999999999999999999\n"), std::string_view("9223372036854775807\n"),
-        std::string_view("\0\xff\n", 3)}) {
+  for (const std::string_view bad : no_numbers({"9223372036854775807\n"})) {
     fixture.clear();
     hwmon("name=ina3221 in1_label=VDD_IN in1_input=5000");
     hwmon("curr1_input", bad);
@@ -235,14 +231,9 @@ TEST_F(PowerTest, TooManyAreCounted) {
 TEST_F(PowerTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   one_channel();
   hwmon("curr1_max=4968 curr1_crit=4968");
-  ASSERT_TRUE(fixture.run());
-  Snapshot bare;
-  bare.add("/sys/class/hwmon/hwmon0/name", "ina3221\n", 0);
-  bare.add("/sys/class/hwmon/hwmon0/in1_label", "A\n", 0);
-  Power reused = reading();
-  Power fresh;
-  ASSERT_TRUE(parse_power(bare, reused));
-  ASSERT_TRUE(parse_power(bare, fresh));
+  const auto [reused, fresh] =
+      fixture.reread(parse_power, {{"/sys/class/hwmon/hwmon0/name", "ina3221\n"},
+                                   {"/sys/class/hwmon/hwmon0/in1_label", "A\n"}});
   EXPECT_EQ(reused.rails, fresh.rails);
 }
 

@@ -159,11 +159,7 @@ TEST_F(ThrottleTest, NothingThereIsAbsentAndDeniedIsDenied) {
 
 // The ugly ladder.
 TEST_F(ThrottleTest, ABadFileCostsItsValueOnly) {
-  for (const std::string_view bad :
-       {std::string_view(""), std::string_view("\n"), std::string_view("1"),
-        std::string_view("1\r\n"), std::string_view("-1\n"), std::string_view("0 1\n"),
-        std::string_view("1\n0"), std::string_view("99999999999999999999\n"),
-        std::string_view("\0\x01\xff", 3)}) {
+  for (const std::string_view bad : no_numbers({"-1\n"})) {
     fixture.clear();
     cooling(0, "cpu-throttle-alert", "0\n");
     cooling(1, "gpu-throttle-alert", bad);
@@ -227,14 +223,9 @@ TEST_F(ThrottleTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   cooling(0, "cpu-throttle-alert", "1\n");
   cooling(1, "hot-surface-alert", "1\n");
   oc("oc1_event_cnt=1 oc1_throt_en=1");
-  ASSERT_TRUE(fixture.run());
-  Snapshot bare;
-  bare.add(cooling_path(0, "type"), "gpu-throttle-alert\n", 0);
-  bare.add("/sys/class/hwmon/hwmon0/oc2_event_cnt", "7\n", 0);
-  Throttle reused = reading();
-  Throttle fresh;
-  ASSERT_TRUE(parse_throttle(bare, reused));
-  ASSERT_TRUE(parse_throttle(bare, fresh));
+  const auto [reused, fresh] =
+      fixture.reread(parse_throttle, {{cooling_path(0, "type"), "gpu-throttle-alert\n"},
+                                      {"/sys/class/hwmon/hwmon0/oc2_event_cnt", "7\n"}});
   EXPECT_EQ(reused.causes, fresh.causes);
   EXPECT_EQ(reused.events, fresh.events);
   EXPECT_EQ(reused.throttling, std::nullopt);

@@ -223,13 +223,7 @@ TEST_F(ZramTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   zram("comp_algorithm", "[lzo] \n");
   zram("mm_stat", "1 2 3 4 5 6 7 8 9\n");
   zram("io_stat", "1 2 3 4\n");
-  ASSERT_TRUE(fixture.run());
-  Snapshot bare;
-  bare.add("/sys/block/zram1/disksize", "1\n", 0);
-  Zram reused = reading();
-  Zram fresh;
-  ASSERT_TRUE(parse_zram(bare, reused));
-  ASSERT_TRUE(parse_zram(bare, fresh));
+  const auto [reused, fresh] = fixture.reread(parse_zram, {{"/sys/block/zram1/disksize", "1\n"}});
   EXPECT_EQ(reused.devices, fresh.devices);
   EXPECT_EQ(reused.areas, fresh.areas);
   EXPECT_FALSE(reused.areas_known);

@@ -341,13 +341,8 @@ TEST_F(NvmapTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   heap("vpr", header() + row("a", 1, 100) + total(100));
   fixture.file(kRoot + "vpr/size", "0x1000\n");
   fixture.file(kRoot + "iovmm/free_size", "Max allocatable IOVMM memory: 1 bytes\n");
-  ASSERT_TRUE(fixture.run());
-  Snapshot bare;
-  bare.add(kRoot + "iovmm/clients", header() + total(1), 0);
-  Nvmap reused = reading();
-  Nvmap fresh;
-  ASSERT_TRUE(parse_nvmap(bare, reused));
-  ASSERT_TRUE(parse_nvmap(bare, fresh));
+  const auto [reused, fresh] =
+      fixture.reread(parse_nvmap, {{kRoot + "iovmm/clients", header() + total(1)}});
   EXPECT_EQ(reused.heaps, fresh.heaps);
   EXPECT_EQ(reused.clients, fresh.clients);
   EXPECT_EQ(reused.processes, fresh.processes);
