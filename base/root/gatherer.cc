@@ -28,6 +28,13 @@ FileText Gatherer::read(std::string_view path) {
   return out_[out_.size() - 1];
 }
 
+FileText Gatherer::read_if_any(std::string_view path) {
+  const FileText file = read(path);
+  if (file.error != ENOENT && file.error != ENOTDIR) return file;
+  forget();
+  return {path, {}, ENOENT};
+}
+
 FileText Gatherer::read_ends(std::string_view path, std::size_t head, std::size_t tail,
                              std::string_view word, std::size_t most) {
   out_.begin(path);

@@ -39,6 +39,8 @@ class Gatherer {
   // Reads a file as a record of its own, its error included. The result is valid until the next
   // call.
   FileText read(std::string_view path);
+  // As read(), of a file that need not be there: then it leaves no record, and the error is ENOENT.
+  FileText read_if_any(std::string_view path);
   // As read(), of a file of any size: what is longer than both together is cut to its first `head`
   // bytes, up to the end of a line, and a second record, end_of(path), has the last `tail` bytes,
   // from the beginning of a line. What lies between goes by without being kept.

@@ -117,8 +117,7 @@ class CgroupWalk {
   }
 
   void read(const std::string& folder, std::string_view leaf) {
-    if (!files_.has_room()) return;
-    if (files_.read(folder + std::string(leaf)).error == ENOENT) files_.forget();
+    if (files_.has_room()) files_.read_if_any(folder + std::string(leaf));
   }
 
   bool has_room() {

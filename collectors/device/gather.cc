@@ -39,8 +39,7 @@ class Gather {
       ++left_out_;
       return;
     }
-    const FileText file = gatherer_.read(path);
-    if (file.error == ENOENT || file.error == ENOTDIR) gatherer_.forget();
+    gatherer_.read_if_any(path);
   }
 
   void tree() {

@@ -28,11 +28,8 @@ bool gather_reset(Gatherer& gatherer, const std::string& folder, std::string_vie
     gatherer.add(level_path, unnamed->level, unnamed->level_error);
     return true;
   }
-  const FileText reason = gatherer.read(reason_path);
-  if (reason.error == ENOENT) {
-    gatherer.forget();
-    return false;
-  }
+  const FileText reason = gatherer.read_if_any(reason_path);
+  if (reason.error == ENOENT) return false;
   const std::string reason_text(reason.text);
   const bool reason_ok = reason.ok();
   const FileText level = gatherer.read(level_path);

@@ -20,14 +20,6 @@ std::string_view without_number(std::string_view name) {
   return name;
 }
 
-// Reads a file; one that is not there leaves no record.
-FileText read_if_any(Gatherer& files, const std::string& path) {
-  const FileText file = files.read(path);
-  if (!is_gone(file.error)) return file;
-  files.forget();
-  return {path, {}, ENOENT};
-}
-
 }  // namespace
 
 std::string_view EngineName::write(std::array<char, 24>& into, bool upper) const {
@@ -84,19 +76,18 @@ std::size_t gather_engines(Gatherer& files, const std::vector<std::string>& scal
     }
     kinds.push_back(kind);
     const std::string folder = std::string(kPlatform).append("/").append(device);
-    const FileText status = read_if_any(files, folder + "/power/runtime_status");
+    const FileText status = files.read_if_any(folder + "/power/runtime_status");
     // Of an engine that is off nothing else is read: see source.h.
     if (!status.ok() || one_value(status.text) != "active") continue;
     const EngineName engine{kind, number};
-    if (read_if_any(files, folder + "/load").error == ENOENT) {
-      read_if_any(files, std::string(kActmon)
-                             .append("/")
-                             .append(engine.write(name, false))
-                             .append("/module0/usage"));
+    if (files.read_if_any(folder + "/load").error == ENOENT) {
+      files.read_if_any(std::string(kActmon)
+                            .append("/")
+                            .append(engine.write(name, false))
+                            .append("/module0/usage"));
     }
     if (std::find(scaled.begin(), scaled.end(), device) == scaled.end()) {
-      read_if_any(
-          files,
+      files.read_if_any(
           std::string(kDebugClocks).append("/").append(clock_of(engine, name)).append("/clk_rate"));
     }
   }

@@ -30,10 +30,7 @@ class Walk {
       ++left_out_;
       return {path, {}, ENOENT};
     }
-    const FileText file = files_.read(path);
-    if (!is_gone(file.error)) return file;
-    files_.forget();
-    return {path, {}, ENOENT};
+    return files_.read_if_any(path);
   }
   FileText read(std::string_view folder, std::string_view leaf) {
     path_.assign(folder).append("/").append(leaf);
