@@ -215,16 +215,23 @@ class ParsedSource : public SourceOf<Self, R> {
   }
 };
 
-// Readings put together into something that no single file says (health/). Written after the
-// sources of a cycle, whenever one of them was read: so up to every second, and as often for a
-// reading that did not change. LazyDerivedMetric: less often.
+struct DerivedInfo {
+  std::string_view name;
+  // Without which it is blind: who judges by its metrics must know.
+  std::span<const std::string_view> sources{};
+  std::span<const Descriptor> metrics{};
+  // Written after the sources of each cycle in which one was read: up to every second, and as often
+  // for a reading that did not change. Else only when the page, the rules or the history reads it,
+  // and what it remembers is as coarse as that: every five seconds or less, with --speed every
+  // evaluation of the rules or value of the history.
+  bool write_at_once = false;
+};
+
+// Readings put together into something that no single file says (health/).
 class DerivedMetric {
  public:
   virtual ~DerivedMetric() = default;
-  virtual std::string_view name() const = 0;
-  // The sources without which it is blind: who judges by its metrics must know.
-  virtual std::span<const std::string_view> sources() const = 0;
-  virtual std::span<const Descriptor> metrics() const = 0;
+  virtual const DerivedInfo& info() const = 0;
   // What it remembers of earlier cycles (a trend) is a member of it, and bounded. Must not allocate
   // when nothing but values changed.
   virtual void write(SampleWriter& out, WriteContext& context) = 0;

@@ -50,9 +50,7 @@ std::optional<double> memory_saturation(double activity, std::uint64_t highest) 
   return std::min(ratio, 1.0);
 }
 
-std::span<const std::string_view> Bandwidth::sources() const { return kBandwidthSources; }
-
-std::span<const Descriptor> Bandwidth::metrics() const { return kBandwidthMetrics; }
+const DerivedInfo Bandwidth::kInfo{"bandwidth", kBandwidthSources, kBandwidthMetrics};
 
 void Bandwidth::write(SampleWriter& out, WriteContext& context) {
   const auto* clocks = context.readings.get<Clocks>();

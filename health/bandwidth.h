@@ -18,7 +18,6 @@
 #include <optional>
 
 #include "collectors/jetson/tegrastats/source.h"
-#include "collectors/lazy_derived_metric.h"
 #include "collectors/source.h"
 #include "collectors/sysfs/clocks/source.h"
 
@@ -31,11 +30,10 @@ std::optional<double> memory_activity(const TegrastatsLine& line);
 // Absent when the activity is more than that clock can give.
 std::optional<double> memory_saturation(double activity, std::uint64_t highest);
 
-class Bandwidth final : public LazyDerivedMetric {
+class Bandwidth final : public DerivedMetric {
  public:
-  std::string_view name() const override { return "bandwidth"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  static const DerivedInfo kInfo;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 };
 

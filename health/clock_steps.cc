@@ -19,9 +19,10 @@ constexpr std::array<std::string_view, 1> kClockStepsSources{"boot"};
 
 }  // namespace
 
-std::span<const std::string_view> ClockSteps::sources() const { return kClockStepsSources; }
-
-std::span<const Descriptor> ClockSteps::metrics() const { return kClockStepsMetrics; }
+const DerivedInfo ClockSteps::kInfo{.name = "clock_steps",
+                                    .sources = kClockStepsSources,
+                                    .metrics = kClockStepsMetrics,
+                                    .write_at_once = true};
 
 void ClockSteps::snapshot(Nanoseconds offset, Nanoseconds now) {
   const Nanoseconds moved = offset - offset_.value_or(offset);

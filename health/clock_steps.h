@@ -19,11 +19,10 @@ namespace jetmem {
 
 class ClockSteps final : public DerivedMetric {
  public:
+  static const DerivedInfo kInfo;
   static constexpr Nanoseconds kLeast = std::chrono::seconds(2);
 
-  std::string_view name() const override { return "clock_steps"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 
  private:

@@ -31,9 +31,10 @@ bool is_near(float a, float b) {
 
 ProbeBaseline::ProbeBaseline() = default;
 
-std::span<const std::string_view> ProbeBaseline::sources() const { return kProbeBaselineSources; }
-
-std::span<const Descriptor> ProbeBaseline::metrics() const { return kProbeBaselineMetrics; }
+const DerivedInfo ProbeBaseline::kInfo{.name = "probe_baseline",
+                                       .sources = kProbeBaselineSources,
+                                       .metrics = kProbeBaselineMetrics,
+                                       .write_at_once = true};
 
 bool ProbeBaseline::Run::is_comparable(const Run& other) const {
   return frame == other.frame && steps == other.steps && power_mode == other.power_mode &&

@@ -24,6 +24,7 @@ namespace jetmem {
 
 class ProbeBaseline final : public DerivedMetric {
  public:
+  static const DerivedInfo kInfo;
   static constexpr std::size_t kRuns = 32;
   static constexpr std::size_t kLeast = 5;  // earlier runs to compare with
   static constexpr std::size_t kTargets = 48;
@@ -32,9 +33,7 @@ class ProbeBaseline final : public DerivedMetric {
 
   ProbeBaseline();
 
-  std::string_view name() const override { return "probe_baseline"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 
  private:

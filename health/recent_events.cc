@@ -190,9 +190,7 @@ RecentEvents::RecentEvents(const HealthOptions& options)
       faults_(kFaultKinds, 2, std::chrono::minutes(1)),
       refusals_(kRefusalKinds, 1, std::chrono::minutes(10)) {}
 
-std::span<const std::string_view> RecentEvents::sources() const { return kRecentEventsSources; }
-
-std::span<const Descriptor> RecentEvents::metrics() const { return kRecentEventsMetrics; }
+const DerivedInfo RecentEvents::kInfo{"recent_events", kRecentEventsSources, kRecentEventsMetrics};
 
 void RecentEvents::Watched::see(std::optional<std::uint64_t> now_count, Nanoseconds now,
                                 bool counts) {

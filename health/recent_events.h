@@ -40,7 +40,6 @@
 
 #include "collectors/kernel_log/source.h"
 #include "collectors/kernel_log/tally.h"
-#include "collectors/lazy_derived_metric.h"
 #include "collectors/source.h"
 #include "health/memory/options.h"
 
@@ -89,13 +88,12 @@ class RecentCulprits {
   std::optional<Nanoseconds> looked_;
 };
 
-class RecentEvents final : public LazyDerivedMetric {
+class RecentEvents final : public DerivedMetric {
  public:
+  static const DerivedInfo kInfo;
   explicit RecentEvents(const HealthOptions& options = kDefaultHealthOptions);
 
-  std::string_view name() const override { return "recent_events"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 
  private:

@@ -56,9 +56,7 @@ std::optional<ThrottlingLevel> throttling_level(const Throttle* throttle, const 
   return seen;
 }
 
-std::span<const std::string_view> Throttling::sources() const { return kThrottlingSources; }
-
-std::span<const Descriptor> Throttling::metrics() const { return kThrottlingMetrics; }
+const DerivedInfo Throttling::kInfo{"throttling_level", kThrottlingSources, kThrottlingMetrics};
 
 void Throttling::write(SampleWriter& out, WriteContext& context) {
   const auto level =

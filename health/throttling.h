@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "collectors/lazy_derived_metric.h"
 #include "collectors/source.h"
 #include "collectors/sysfs/thermal.h"
 #include "collectors/sysfs/throttle.h"
@@ -33,11 +32,10 @@ std::optional<ThrottlingLevel> throttling_level(const Thermal::CoolingDevice& de
 // Either may be null.
 std::optional<ThrottlingLevel> throttling_level(const Throttle* throttle, const Thermal* thermal);
 
-class Throttling final : public LazyDerivedMetric {
+class Throttling final : public DerivedMetric {
  public:
-  std::string_view name() const override { return "throttling_level"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  static const DerivedInfo kInfo;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 };
 

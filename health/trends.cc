@@ -58,9 +58,7 @@ std::optional<std::uint64_t> orphan_bytes(const Nvmap& nvmap) {
 
 Trends::Trends() : scratch_(Trend::make_scratch()) {}
 
-std::span<const std::string_view> Trends::sources() const { return kTrendsSources; }
-
-std::span<const Descriptor> Trends::metrics() const { return kTrendsMetrics; }
+const DerivedInfo Trends::kInfo{"trends", kTrendsSources, kTrendsMetrics};
 
 void Trends::add_processes(WriteContext& context) {
   const auto add = [&](Of of, const std::optional<std::uint64_t>& bytes) {

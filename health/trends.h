@@ -9,20 +9,18 @@
 #include <cstdint>
 #include <string_view>
 
-#include "collectors/lazy_derived_metric.h"
 #include "collectors/processes/group/groups.h"
 #include "collectors/source.h"
 #include "health/trend.h"
 
 namespace jetmem {
 
-class Trends final : public LazyDerivedMetric {
+class Trends final : public DerivedMetric {
  public:
+  static const DerivedInfo kInfo;
   Trends();
 
-  std::string_view name() const override { return "trends"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 
  private:

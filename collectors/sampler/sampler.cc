@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text/units.h"
-#include "collectors/lazy_derived_metric.h"
 
 namespace jetmem {
 namespace {
@@ -174,9 +173,9 @@ Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
     entries_.push_back(std::move(entry));
   }
   for (std::unique_ptr<DerivedMetric>& derived_metric : derived_metrics) {
-    const std::size_t section = table_.add_section(std::string(derived_metric->name()));
+    const std::size_t section = table_.add_section(std::string(derived_metric->info().name));
     Derived derived{std::move(derived_metric), {}, section};
-    derived.is_lazy = dynamic_cast<LazyDerivedMetric*>(derived.derived_metric.get()) != nullptr;
+    derived.is_lazy = !derived.derived_metric->info().write_at_once;
     derived_.push_back(std::move(derived));
   }
   own_section_ = table_.add_section("sources");
@@ -446,7 +445,7 @@ void Sampler::write_own_series(Nanoseconds now) {
     }
   };
   for (const Derived& derived : derived_)
-    put_absent(derived.derived_metric->name(), derived.absent);
+    put_absent(derived.derived_metric->info().name, derived.absent);
   for (const Entry& entry : entries_) {
     const std::string_view name = entry.source->info().name;
     const SourceStatus& status = entry.status;

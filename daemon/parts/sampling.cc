@@ -37,10 +37,12 @@ Sampling::Sampling(const DaemonContext& context) {
   sampler = std::make_unique<Sampler>(context.root, context.clock, table, std::move(sources),
                                       make_derived_metrics(health_options), options);
   const auto& sections = table.sections();
-  exhaustion_section = static_cast<std::size_t>(
-      std::find_if(sections.begin(), sections.end(),
-                   [](const auto& section) { return section.name == MemoryExhaustion::kName; }) -
-      sections.begin());
+  exhaustion_section =
+      static_cast<std::size_t>(std::find_if(sections.begin(), sections.end(),
+                                            [](const auto& section) {
+                                              return section.name == MemoryExhaustion::kInfo.name;
+                                            }) -
+                               sections.begin());
   processes_section = table.add_section("processes of jetmem");
   alerts_section = table.add_section("alerts");
   cycle_section = table.add_section("cycles");

@@ -119,9 +119,7 @@ std::uint64_t required_contiguous_bytes(std::uint64_t size, std::uint64_t frame,
   return std::max(frame <= size ? frame : 0, request <= size ? request : 0);
 }
 
-std::span<const std::string_view> CmaHealth::sources() const { return kCmaHealthSources; }
-
-std::span<const Descriptor> CmaHealth::metrics() const { return kCmaHealthMetrics; }
+const DerivedInfo CmaHealth::kInfo{"cma_health", kCmaHealthSources, kCmaHealthMetrics};
 
 void CmaHealth::write(SampleWriter& out, WriteContext& context) {
   const auto* meminfo = context.readings.get<Meminfo>();

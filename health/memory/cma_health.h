@@ -23,7 +23,6 @@
 #include <optional>
 
 #include "collectors/kernel_log/tally.h"
-#include "collectors/lazy_derived_metric.h"
 #include "collectors/source.h"
 #include "collectors/sysfs/cma.h"
 #include "health/memory/options.h"
@@ -44,13 +43,12 @@ std::uint64_t largest_failed_request(const kernel_log::Tally& tally, const Cma::
 std::uint64_t required_contiguous_bytes(std::uint64_t size, std::uint64_t frame,
                                         std::uint64_t request);
 
-class CmaHealth final : public LazyDerivedMetric {
+class CmaHealth final : public DerivedMetric {
  public:
+  static const DerivedInfo kInfo;
   // `options` must outlive it, and is read in each cycle.
   explicit CmaHealth(const HealthOptions& options) : options_(options) {}
-  std::string_view name() const override { return "cma_health"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 
  private:

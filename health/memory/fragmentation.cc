@@ -127,9 +127,8 @@ void without_cma(std::span<std::uint64_t> counts, std::uint64_t pages) {
   }
 }
 
-std::span<const std::string_view> Fragmentation::sources() const { return kFragmentationSources; }
-
-std::span<const Descriptor> Fragmentation::metrics() const { return kFragmentationMetrics; }
+const DerivedInfo Fragmentation::kInfo{"fragmentation", kFragmentationSources,
+                                       kFragmentationMetrics};
 
 void Fragmentation::write(SampleWriter& out, WriteContext& context) {
   const auto* buddyinfo = context.readings.get<Buddyinfo>();

@@ -15,7 +15,6 @@
 #include <span>
 #include <string_view>
 
-#include "collectors/lazy_derived_metric.h"
 #include "collectors/proc/buddyinfo.h"
 #include "collectors/source.h"
 
@@ -44,11 +43,10 @@ void without_cma(std::span<std::uint64_t> counts, std::uint64_t free_cma_pages);
 // Combines Buddyinfo and Zoneinfo, zone by zone. Values without CMA are omitted where zoneinfo does
 // not report the free CMA pages, the best of all zones unless it does for each; -1 where none has a
 // block.
-class Fragmentation final : public LazyDerivedMetric {
+class Fragmentation final : public DerivedMetric {
  public:
-  std::string_view name() const override { return "fragmentation"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  static const DerivedInfo kInfo;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 };
 

@@ -26,11 +26,10 @@ double loss_per_second(const Reading& from, const Reading& to) {
 
 }  // namespace
 
-std::span<const std::string_view> MemoryExhaustion::sources() const {
-  return kMemoryExhaustionSources;
-}
-
-std::span<const Descriptor> MemoryExhaustion::metrics() const { return kMemoryExhaustionMetrics; }
+const DerivedInfo MemoryExhaustion::kInfo{.name = "memory_exhaustion",
+                                          .sources = kMemoryExhaustionSources,
+                                          .metrics = kMemoryExhaustionMetrics,
+                                          .write_at_once = true};
 
 void MemoryExhaustion::add(Nanoseconds now, double left) {
   if (size_ > 0) {

@@ -25,7 +25,7 @@ namespace jetmem {
 
 class MemoryExhaustion final : public DerivedMetric {
  public:
-  static constexpr std::string_view kName = "memory_exhaustion";
+  static const DerivedInfo kInfo;
   static constexpr Nanoseconds kWindow = std::chrono::seconds(30);
   static constexpr Nanoseconds kRecent = std::chrono::seconds(3);
   static constexpr Nanoseconds kLeastSpan = 2 * kRecent;
@@ -34,9 +34,7 @@ class MemoryExhaustion final : public DerivedMetric {
   static constexpr Nanoseconds kSpacing = std::chrono::milliseconds(900);
   static constexpr double kMostSeconds = 600;
 
-  std::string_view name() const override { return kName; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 
  private:

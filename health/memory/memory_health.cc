@@ -65,9 +65,7 @@ std::optional<double> hidden_share(std::uint64_t available, std::uint64_t free) 
   return static_cast<double>(available - free) / static_cast<double>(available);
 }
 
-std::span<const std::string_view> MemoryHealth::sources() const { return kMemoryHealthSources; }
-
-std::span<const Descriptor> MemoryHealth::metrics() const { return kMemoryHealthMetrics; }
+const DerivedInfo MemoryHealth::kInfo{"memory_health", kMemoryHealthSources, kMemoryHealthMetrics};
 
 void MemoryHealth::write(SampleWriter& out, WriteContext& context) {
   const auto* meminfo = context.readings.get<Meminfo>();

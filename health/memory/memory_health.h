@@ -22,7 +22,6 @@
 #include <optional>
 
 #include "collectors/jetson/nvml/source.h"
-#include "collectors/lazy_derived_metric.h"
 #include "collectors/proc/meminfo.h"
 #include "collectors/source.h"
 
@@ -32,11 +31,10 @@ namespace jetmem {
 std::optional<double> share_of_memory(std::uint64_t part, std::uint64_t total);
 std::optional<double> hidden_share(std::uint64_t available, std::uint64_t free);
 
-class MemoryHealth final : public LazyDerivedMetric {
+class MemoryHealth final : public DerivedMetric {
  public:
-  std::string_view name() const override { return "memory_health"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  static const DerivedInfo kInfo;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 };
 

@@ -69,9 +69,10 @@ std::optional<PressureLevel> pressure_level(const Pressure* pressure, const Zone
   return std::max(waited, left);
 }
 
-std::span<const std::string_view> MemoryPressure::sources() const { return kMemoryPressureSources; }
-
-std::span<const Descriptor> MemoryPressure::metrics() const { return kMemoryPressureMetrics; }
+const DerivedInfo MemoryPressure::kInfo{.name = "memory_pressure",
+                                        .sources = kMemoryPressureSources,
+                                        .metrics = kMemoryPressureMetrics,
+                                        .write_at_once = true};
 
 void MemoryPressure::write(SampleWriter& out, WriteContext& context) {
   const auto level =

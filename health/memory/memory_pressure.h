@@ -47,9 +47,8 @@ std::optional<PressureLevel> pressure_level(const Pressure* pressure, const Zone
 
 class MemoryPressure final : public DerivedMetric {
  public:
-  std::string_view name() const override { return "memory_pressure"; }
-  std::span<const std::string_view> sources() const override;
-  std::span<const Descriptor> metrics() const override;
+  static const DerivedInfo kInfo;
+  const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 };
 

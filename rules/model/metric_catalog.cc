@@ -22,7 +22,7 @@ struct OfJetmem {
       catalog.add(info->metrics, {&info->name, 1});
     }
     for (const auto& derived_metric : derived_metrics) {
-      catalog.add(derived_metric->metrics(), derived_metric->sources());
+      catalog.add(derived_metric->info().metrics, derived_metric->info().sources);
     }
     catalog.add(sampler_metrics(), {});
     catalog.add(RecorderStats::metrics(), {});

@@ -100,9 +100,9 @@ std::vector<MetricGroup> all_groups() {
   }
   static const auto derived_metrics = make_derived_metrics();
   for (const auto& derived_metric : derived_metrics) {
-    groups.push_back({"Derived: " + std::string(derived_metric->name()),
+    groups.push_back({"Derived: " + std::string(derived_metric->info().name),
                       "Put together from the readings of several sources.",
-                      derived_metric->metrics()});
+                      derived_metric->info().metrics});
   }
   groups.push_back(
       {"Alerts", "The state of the rules as evaluated on this device.", RuleEvaluator::metrics()});

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "collectors/jetson/nvmap/source.h"
-#include "collectors/lazy_derived_metric.h"
 #include "collectors/proc/meminfo.h"
 #include "collectors/proc/vmstat.h"
 #include "collectors/sysfs/zram.h"
@@ -82,16 +81,15 @@ TEST_F(SamplerTest, AFailureKeepsTheLastValuesUntilTheyAreStale) {
 }
 
 // Counts how often it was written.
-template <class Base>
-class Counting final : public Base {
+class Counting final : public DerivedMetric {
  public:
-  explicit Counting(int& times) : times_(times) {}
-  std::string_view name() const override { return "counting"; }
-  std::span<const std::string_view> sources() const override { return {}; }
-  std::span<const Descriptor> metrics() const override { return {}; }
+  Counting(int& times, bool at_once)
+      : info_{.name = "counting", .write_at_once = at_once}, times_(times) {}
+  const DerivedInfo& info() const override { return info_; }
   void write(SampleWriter& /*out*/, WriteContext& /*context*/) override { ++times_; }
 
  private:
+  const DerivedInfo info_;
   int& times_;
 };
 
@@ -101,8 +99,8 @@ TEST_F(SamplerTest, ALazyDerivedMetricIsWrittenForReadersOnly) {
   int eager = 0;
   int lazy = 0;
   std::vector<std::unique_ptr<DerivedMetric>> derived;
-  derived.push_back(std::make_unique<Counting<DerivedMetric>>(eager));
-  derived.push_back(std::make_unique<Counting<LazyDerivedMetric>>(lazy));
+  derived.push_back(std::make_unique<Counting>(eager, true));
+  derived.push_back(std::make_unique<Counting>(lazy, false));
   SampleTable table;
   Sampler sampler(root_, clock_, table, std::move(sources), std::move(derived), {});
   const auto cycle = [&](std::string_view meminfo) {

@@ -240,12 +240,11 @@ TEST(FragmentationSeries, OnlyValuesChangeWhenMemoryFragments) {
 TEST(FragmentationSeries, IsRegisteredAndWritesOnlyWhatItDeclares) {
   const auto all = make_derived_metrics();
   ASSERT_FALSE(all.empty());
-  EXPECT_EQ(all[0]->name(), "fragmentation");
+  EXPECT_EQ(all[0]->info().name, "fragmentation");
   const Machine m(kBuddy, zone("DMA", "1"));
   for (const auto& slot : m.table.sections()[0].slots) {
     bool declared = false;
-    const Fragmentation fragmentation;
-    for (const Descriptor& d : fragmentation.metrics()) declared |= slot.descriptor == &d;
+    for (const Descriptor& d : Fragmentation::kInfo.metrics) declared |= slot.descriptor == &d;
     EXPECT_TRUE(declared) << slot.key;
   }
 }
