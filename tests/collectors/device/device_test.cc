@@ -11,7 +11,6 @@ namespace jetmem {
 namespace {
 
 using namespace std::string_literals;
-using device::Budget;
 using device::cells;
 using device::cells64;
 using device::string_property;
@@ -374,99 +373,11 @@ TEST_F(DeviceTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_FALSE(reused.tree.nodes[0].no_map || reused.tree.nodes[0].size);
 }
 
-// What was gathered from each tree. The meminfo of a tree that has none is its board's MemTotal.
-TEST(DeviceOfBoards, BudgetsAddUp) {
-  struct Board {
-    const char* name;
-    const char* soc;
-    const char* l4t;
-    std::uint64_t mem_total_kib;
-    std::uint64_t module_gib;  // 0: not inferred
-    Budget::From from;
-    std::size_t carve_outs;
-    std::optional<bool> optee;
-  };
-  using From = Budget::From;
-  for (const Board& board :
-       {Board{"nano-4gb", "tegra210", "32.7.4", 4059240, 4, From::kDeviceTree, 1, false},
-        Board{"xavier-nx", "tegra194", "35.6.0", 7157092, 8, From::kIomem, 2, true},
-        Board{"orin-nano-8gb", "tegra234", "36.4.4", 7802736, 8, From::kIomem, 2, true},
-        Board{"agx-orin", "tegra234", "36.4.4", 64349588, 64, From::kZoneinfo, 3, true},
-        Board{"orin", "tegra234", "39.2.0", 64387716, 64, From::kIomem, 3, true},
-        Board{"thor", "tegra264", "38.4.0", 128791496, 128, From::kIomem, 1, true},
-        Board{"raspberry-pi-5", "bcm2712", "", 8252240, 8, From::kDeviceTree, 1, false},
-        Board{"x86-pc", "", "", 16271312, 0, From::kIomem, 0, std::nullopt}}) {
-    SCOPED_TRACE(board.name);
-    TreeReader<DeviceSource> reader(std::string(JETMEM_FIXTURES) + "/" + board.name);
-    const Snapshot& read = reader.read();
-    ASSERT_FALSE(read.truncated());
-    Device device;
-    ASSERT_TRUE(parse_device(read, device));
-    if (!device.mem_total) device.mem_total = board.mem_total_kib * 1024;
-    EXPECT_EQ(device.identity.soc, board.soc);
-    EXPECT_EQ(device.identity.l4t, board.l4t);
-    EXPECT_FALSE(device.identity.model.empty());
-    EXPECT_EQ(device.optee, board.optee);
-    EXPECT_EQ(device.mem_total, board.mem_total_kib * 1024);
-    for (const auto& entry : device.absent.counts()) {
-      EXPECT_TRUE(entry.count == 0 || entry.reason == "optee_unknown") << entry.reason;
-    }
-
-    const Budget budget = device.budget(reader.root.facts().page_size);
-    EXPECT_EQ(budget.absence_reason, "");
-    EXPECT_EQ(budget.from, board.from) << from_name(budget.from);
-    EXPECT_EQ(budget.module.value_or(0), board.module_gib << 30);
-    EXPECT_EQ(budget.sum(), budget.module.value_or(*budget.physical));
-    std::size_t carve_outs = 0;
-    for (const Budget::Part& part : budget.parts) {
-      if (part.kind == Budget::Kind::kCarveOut) ++carve_outs;
-      // The kernel's own: page structures are 1/64 of what there is.
-      if (part.name == "kernel_reserved") {
-        EXPECT_GT(part.bytes, *budget.physical / 256);
-        EXPECT_LT(part.bytes, *budget.physical / 16);
-      }
-    }
-    EXPECT_EQ(carve_outs, board.carve_outs);
-  }
-}
-
-// Its ramoops is a hole of 2 MiB in System RAM, and vpr lies behind it.
-TEST(DeviceOfBoards, AXaviersHoleIsNoneOfTheKernels) {
-  TreeReader<DeviceSource> reader(std::string(JETMEM_FIXTURES) + "/xavier-nx");
-  Device device;
-  ASSERT_TRUE(parse_device(reader.read(), device));
-  const Budget budget = device.budget(reader.root.facts().page_size);
-  ASSERT_EQ(budget.physical, device.iomem.memory.bytes());
-  for (const Budget::Part& part : budget.parts) {
-    if (part.name == "kernel_reserved") {
-      EXPECT_EQ(part.bytes, *budget.physical - *device.mem_total);
-    }
-    if (part.name == "unattributed") {
-      EXPECT_EQ(part.bytes, (8ULL << 30) - *budget.physical - (482ULL << 20));
-    }
-  }
-}
-
 TEST_F(DeviceTest, AJetsonWithAWholeNumberOfGiBHasMore) {
   orin();
   tree("memory@80000000/reg", cells64({0x80000000, 15ULL << 30}));
   EXPECT_EQ(value("jetmem_memory_module_bytes"), 17179869184.0);
   EXPECT_EQ(budget("firmware", "unattributed"), 1073741824.0);
-}
-
-// Three ways to the same sum.
-TEST(DeviceOfBoards, ZoneinfoIomemAndMemblockAgree) {
-  for (const char* board : {"orin-nano-8gb", "x86-pc", "raspberry-pi-5", "nano-4gb"}) {
-    SCOPED_TRACE(board);
-    TreeReader<DeviceSource> reader(std::string(JETMEM_FIXTURES) + "/" + board);
-    Device device;
-    ASSERT_TRUE(parse_device(reader.read(), device));
-    const std::uint64_t pages = device.zones.present * *reader.root.facts().page_size;
-    const bool has_tree = device.tree.has_tree;
-    const std::uint64_t mapped =
-        device.iomem.memory.bytes() + (has_tree ? device.iomem.firmware.bytes() : 0);
-    EXPECT_EQ(mapped, pages);
-  }
 }
 
 }  // namespace
