@@ -17,14 +17,20 @@ namespace {
 
 using std::chrono::seconds;
 
+using NoDerived = std::vector<std::unique_ptr<DerivedMetric>>;
+
+template <class... S>
+std::vector<std::unique_ptr<Source>> sources() {
+  std::vector<std::unique_ptr<Source>> out;
+  (out.push_back(std::make_unique<S>()), ...);
+  return out;
+}
+
 class SamplerTest : public testing::Test {
  protected:
   SamplerTest() : root_(Root::at(tree_.path()).value()) {
-    std::vector<std::unique_ptr<Source>> sources;
-    sources.push_back(std::make_unique<MeminfoSource>());
-    sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
-                                         std::vector<std::unique_ptr<DerivedMetric>>(),
-                                         Sampler::Options{});
+    sampler_ = std::make_unique<Sampler>(root_, clock_, table_, sources<MeminfoSource>(),
+                                         NoDerived(), Sampler::Options{});
     sampler_->on_change([this](const SourceInfo&, const SourceStatus& status) {
       changes_.push_back(std::string(status.stale ? "stale" : state_name(status.state)));
     });
@@ -94,15 +100,13 @@ class Counting final : public DerivedMetric {
 };
 
 TEST_F(SamplerTest, ALazyDerivedMetricIsWrittenForReadersOnly) {
-  std::vector<std::unique_ptr<Source>> sources;
-  sources.push_back(std::make_unique<MeminfoSource>());
   int eager = 0;
   int lazy = 0;
   std::vector<std::unique_ptr<DerivedMetric>> derived;
   derived.push_back(std::make_unique<Counting>(eager, true));
   derived.push_back(std::make_unique<Counting>(lazy, false));
   SampleTable table;
-  Sampler sampler(root_, clock_, table, std::move(sources), std::move(derived), {});
+  Sampler sampler(root_, clock_, table, sources<MeminfoSource>(), std::move(derived), {});
   const auto cycle = [&](std::string_view meminfo) {
     clock_.advance(seconds(1));
     tree_.write("proc/meminfo", meminfo);
@@ -127,11 +131,8 @@ TEST_F(SamplerTest, ALazyDerivedMetricIsWrittenForReadersOnly) {
 
 // Only series whose worst values are kept need each cycle.
 TEST_F(SamplerTest, WhatNobodyReadsIsWrittenLater) {
-  std::vector<std::unique_ptr<Source>> sources;
-  sources.push_back(std::make_unique<MeminfoSource>());
-  sources.push_back(std::make_unique<VmstatSource>());
   SampleTable table;
-  Sampler sampler(root_, clock_, table, std::move(sources), {}, {});
+  Sampler sampler(root_, clock_, table, sources<MeminfoSource, VmstatSource>(), {}, {});
   constexpr const char* kKills = "jetmem_vmstat_oom_kill_total";
   constexpr const char* kAge = "jetmem_source_age_seconds{source=\"vmstat\"}";
   const auto collect = [&](std::string_view vmstat) {
@@ -167,10 +168,7 @@ TEST_F(SamplerTest, WhatNobodyReadsIsWrittenLater) {
 // A snapshot of a slow machine takes long; what was read first is as good as what was read last.
 TEST_F(SamplerTest, NothingIsStaleInOneShot) {
   tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  std::vector<std::unique_ptr<Source>> sources;
-  sources.push_back(std::make_unique<MeminfoSource>());
-  sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
-                                       std::vector<std::unique_ptr<DerivedMetric>>(),
+  sampler_ = std::make_unique<Sampler>(root_, clock_, table_, sources<MeminfoSource>(), NoDerived(),
                                        Sampler::Options{.with_timing = false});
   sampler_->collect(0);
   clock_.advance(seconds(60));
@@ -182,12 +180,10 @@ TEST_F(SamplerTest, NothingIsStaleInOneShot) {
 // With a fast clock an answer may be under way for many intervals. A failure is reported at once,
 // and what was read before it gets no older than ever.
 TEST_F(SamplerTest, AnAnswerUnderWayMakesNothingStale) {
-  std::vector<std::unique_ptr<Source>> sources;
-  sources.push_back(std::make_unique<MeminfoSource>());
   Sampler::Options options;
   options.answer_time = seconds(60);
   SampleTable table;
-  Sampler sampler(root_, clock_, table, std::move(sources), {}, options);
+  Sampler sampler(root_, clock_, table, sources<MeminfoSource>(), {}, options);
   tree_.write("proc/meminfo", "MemFree: 4 kB\n");
   sampler.collect(0);
   clock_.advance(seconds(60));
@@ -268,11 +264,8 @@ TEST_F(SamplerTest, DisabledIsSaidAndSilent) {
 class ThrottledTest : public SamplerTest {
  protected:
   ThrottledTest() : live_(Root::live()) {
-    std::vector<std::unique_ptr<Source>> sources;
-    sources.push_back(std::make_unique<NvmapSource>());
-    spared_ = std::make_unique<Sampler>(live_, clock_, samples_, std::move(sources),
-                                        std::vector<std::unique_ptr<DerivedMetric>>(),
-                                        Sampler::Options{});
+    spared_ = std::make_unique<Sampler>(live_, clock_, samples_, sources<NvmapSource>(),
+                                        NoDerived(), Sampler::Options{});
     spared_->on_change([this](const SourceInfo&, const SourceStatus& status) {
       logged_.push_back(status.skipped);
     });
@@ -448,10 +441,7 @@ TEST_F(SamplerTest, TruncatedTextIsNotParsed) {
 class UnlistedTest : public SamplerTest {
  protected:
   UnlistedTest() {
-    std::vector<std::unique_ptr<Source>> sources;
-    sources.push_back(std::make_unique<ZramSource>());
-    zram_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
-                                      std::vector<std::unique_ptr<DerivedMetric>>(),
+    zram_ = std::make_unique<Sampler>(root_, clock_, table_, sources<ZramSource>(), NoDerived(),
                                       Sampler::Options{});
   }
 
