@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <sstream>
 #include <string>
 
 #include "tests/cpu_time.h"
@@ -42,13 +44,6 @@ std::string engine_load(const Line& line, std::string_view name) {
   return one == nullptr ? "none" : load(one->load);
 }
 
-const Line::Zone* zone(const Line& line, std::string_view name) {
-  for (const Line::Zone& one : line.zones) {
-    if (one.name == name) return &one;
-  }
-  return nullptr;
-}
-
 std::string rails(const Line& line) {
   std::string text;
   for (const Line::Rail& rail : line.rails) {
@@ -68,149 +63,138 @@ std::string cores(const Line& line) {
   return text;
 }
 
-// Every generation, from the first line that people have published to the last.
-
-TEST(TegrastatsLine, Tk1Of21) {
-  const Line line = parsed(
-      "RAM 702/1876MB (lfb 120x4MB) SWAP 0/1024MB (cached 0MB) cpu [12%,off,3%,off]@1092 "
-      "EMC 4%@528 AVP 1%@81 VDE 120 GR3D 0%@72 EDP limit 2065");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(line.ram, (Line::Ram{702, 1876, 120, 4096}));
-  EXPECT_EQ(line.swap, (Line::Swap{0, 1024, 0}));
-  EXPECT_EQ(cores(line), "12%@1092,off,3%@1092,off");
-  EXPECT_EQ(line.cores_off(), 2U);
-  EXPECT_EQ(load(*line.emc), "4%@528");
-  EXPECT_EQ(engine_load(line, "AVP"), "1%@81");
-  EXPECT_EQ(engine_load(line, "VDE"), "@120");
-  EXPECT_EQ(line.gr3d.percent, 0U);
-  EXPECT_THAT(line.gr3d.mhz, ElementsAre(72));
-  EXPECT_EQ(line.edp_limit_mhz, 2065U);
-  EXPECT_EQ(line.fields, 8U);
+template <class Number>
+std::string text(const std::optional<Number>& number) {
+  std::ostringstream out;
+  number ? out << *number : out << '-';
+  return out.str();
 }
 
-TEST(TegrastatsLine, Tx1Of28WithItsEncoder) {
-  const Line line = parsed(
-      "RAM 1540/3983MB (lfb 9x4MB) IRAM 4/252kB(lfb 248kB) cpu [40%,45%,32%,42%]@1734 EMC "
-      "55%@1600 APE 25 NVDEC 716 MSENC 600 GR3D 12%@76 PLL@37C VDD_IN 2532/2698");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(line.iram, (Line::Iram{4, 252, 248}));
-  EXPECT_EQ(engine_load(line, "APE"), "@25");
-  EXPECT_EQ(engine_load(line, "NVDEC"), "@716");
-  EXPECT_EQ(engine_load(line, "MSENC"), "@600");
-  EXPECT_EQ(rails(line), "VDD_IN=2532/2698");
+std::string clocks(const Line::Gpu& gpu) {
+  std::string text = load({gpu.off, gpu.percent, {}});
+  for (const std::uint32_t mhz : gpu.mhz) text += "@" + std::to_string(mhz);
+  return text;
 }
 
-TEST(TegrastatsLine, Tx2HasMtsAndCoresThatAreOff) {
-  const Line line = parsed(
-      "RAM 2586/7846MB (lfb 1x512kB) CPU [10%@960,off,off,20%@959,0%@960,1%@960] EMC_FREQ "
-      "10%@665 GR3D_FREQ 53%@140 APE 150 MTS fg 2% bg 9% BCPU@41C thermal@40.25C VDD_WIFI 0/19");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(line.ram, (Line::Ram{2586, 7846, 1, 512}));
-  EXPECT_EQ(line.mts, (Line::Mts{2, 9}));
-  EXPECT_EQ(line.cores_off(), 2U);
-  EXPECT_EQ(zone(line, "thermal")->celsius, 40.25);
-  EXPECT_EQ(rails(line), "VDD_WIFI=0/19");
+// All that was understood of a line.
+std::string all(const Line& line) {
+  std::ostringstream out;
+  if (!line.time.empty()) out << line.time << ' ';
+  if (const auto& ram = line.ram) {
+    out << "RAM " << ram->used_mb << '/' << ram->total_mb << ' ' << text(ram->lfb_blocks) << 'x'
+        << text(ram->lfb_block_kb) << ' ';
+  }
+  if (const auto& swap = line.swap) {
+    out << "SWAP " << swap->used_mb << '/' << swap->total_mb << ' ' << text(swap->cached_mb) << ' ';
+  }
+  if (const auto& iram = line.iram) {
+    out << "IRAM " << iram->used_kb << '/' << iram->total_kb << ' ' << text(iram->lfb_kb) << ' ';
+  }
+  if (!line.cores.empty()) out << "CPU " << cores(line) << ' ';
+  if (line.emc) out << "EMC " << load(*line.emc) << ' ';
+  if (line.gr3d.present) out << "GR3D " << clocks(line.gr3d) << ' ';
+  if (line.gr3d2.present) out << "GR3D2 " << clocks(line.gr3d2) << ' ';
+  for (const Line::Engine& one : line.engines) out << one.name << ' ' << load(one.load) << ' ';
+  if (line.mts) out << "MTS " << line.mts->fg_percent << '/' << line.mts->bg_percent << ' ';
+  if (line.edp_limit_mhz) out << "EDP " << *line.edp_limit_mhz << ' ';
+  for (const Line::Zone& one : line.zones) {
+    out << one.name << ' ' << text(one.celsius);
+    if (one.max_celsius) out << '/' << *one.max_celsius;
+    out << ' ';
+  }
+  return out.str() + rails(line);
 }
 
-// One name is core list, zone and rail.
-TEST(TegrastatsLine, AgxXavierWithoutRoot) {
-  const Line line = parsed(
-      "RAM 1903/15692MB (lfb 3251x4MB) CPU [1%@1190,2%@1190] EMC_FREQ 0% GR3D_FREQ 39% "
-      "GPU@32C CPU@33.5C PMIC@100C GPU 0/16 CPU 216/300 SOC 864/860 CV 0/0 SYS5V 1889/1850");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(cores(line), "1%@1190,2%@1190");
-  EXPECT_EQ(zone(line, "GPU")->celsius, 32);
-  EXPECT_EQ(zone(line, "CPU")->celsius, 33.5);
-  EXPECT_EQ(rails(line), "GPU=0/16 CPU=216/300 SOC=864/860 CV=0/0 SYS5V=1889/1850");
-  EXPECT_TRUE(line.emc->quality_unknown());
-  EXPECT_FALSE(line.emc_percent_is_known());
-  EXPECT_EQ(line.gr3d.percent, 39U);
-  EXPECT_TRUE(line.gr3d.quality_unknown());
+TEST(TegrastatsLine, OfEveryGeneration) {
+  struct Generation {
+    const char* of;  // from the first line that people have published to the last
+    const char* printed;
+    const char* read;
+  };
+  for (const Generation& each : {
+           Generation{
+               "TK1 of 21",
+               "RAM 702/1876MB (lfb 120x4MB) SWAP 0/1024MB (cached 0MB) cpu "
+               "[12%,off,3%,off]@1092 EMC 4%@528 AVP 1%@81 VDE 120 GR3D 0%@72 EDP limit 2065",
+               "RAM 702/1876 120x4096 SWAP 0/1024 0 CPU 12%@1092,off,3%@1092,off EMC 4%@528 "
+               "GR3D 0%@72 AVP 1%@81 VDE @120 EDP 2065 "},
+           Generation{"TX1 of 28, with its encoder",
+                      "RAM 1540/3983MB (lfb 9x4MB) IRAM 4/252kB(lfb 248kB) cpu "
+                      "[40%,45%]@1734 EMC 55%@1600 APE 25 NVDEC 716 MSENC 600 GR3D 12%@76 PLL@37C "
+                      "VDD_IN 2532/2698",
+                      "RAM 1540/3983 9x4096 IRAM 4/252 248 CPU 40%@1734,45%@1734 EMC 55%@1600 GR3D "
+                      "12%@76 APE @25 NVDEC @716 MSENC @600 PLL 37 VDD_IN=2532/2698"},
+           Generation{
+               "TX2, which has MTS and cores that are off",
+               "RAM 2586/7846MB (lfb 1x512kB) CPU [10%@960,off,off,20%@959] EMC_FREQ 10%@665 "
+               "GR3D_FREQ 53%@140 APE 150 MTS fg 2% bg 9% BCPU@41C thermal@40.25C VDD_WIFI 0/19",
+               "RAM 2586/7846 1x512 CPU 10%@960,off,off,20%@959 EMC 10%@665 GR3D 53%@140 APE "
+               "@150 MTS 2/9 BCPU 41 thermal 40.25 VDD_WIFI=0/19"},
+           // One name is core list, zone and rail.
+           Generation{"AGX Xavier without root",
+                      "RAM 1903/15692MB (lfb 3251x4MB) CPU [1%@1190,2%@1190] EMC_FREQ 0% GR3D_FREQ "
+                      "39% GPU@32C CPU@33.5C PMIC@100C GPU 0/16 CPU 216/300 SYS5V 1889/1850",
+                      "RAM 1903/15692 3251x4096 CPU 1%@1190,2%@1190 EMC 0% GR3D 39% GPU 32 CPU "
+                      "33.5 PMIC 100 GPU=0/16 CPU=216/300 SYS5V=1889/1850"},
+           // -256 is no temperature.
+           Generation{
+               "Xavier NX of 35",
+               "03-09-2023 07:08:09 RAM 4412/6989MB (lfb 237x4MB) SWAP 139/3494MB (cached "
+               "2MB) CPU [9%@1190,6%@1190] EMC_FREQ 10%@1600 GR3D_FREQ 62%@[306] VIC_FREQ 115 "
+               "APE 150 MTS fg 0% bg 0% AO@41.5C GPU@-256C VDD_IN 4067mW/4100mW",
+               "03-09-2023 07:08:09 RAM 4412/6989 237x4096 SWAP 139/3494 2 CPU "
+               "9%@1190,6%@1190 EMC 10%@1600 GR3D 62%@306 VIC @115 APE @150 MTS 0/0 AO 41.5 "
+               "GPU - VDD_IN=4067/4100"},
+           Generation{
+               "AGX Orin of 35, with a second GPC and NC twice",
+               "RAM 1282/62795MB (lfb 15152x4MB) GR3D_FREQ 7%@306 GR3D2_FREQ 7%@408 VIC_FREQ "
+               "729 NVDLA0_FREQ @1600 NC 0mW/0mW VDDQ_VDD2_1V8AO 301mW/302mW NC 1mW/0mW ",
+               "RAM 1282/62795 15152x4096 GR3D 7%@306 GR3D2 7%@408 VIC @729 NVDLA0 @1600 "
+               "NC=0/0 VDDQ_VDD2_1V8AO=301/302 NC=1/0"},
+           Generation{
+               "Orin of 36, as root",
+               "05-15-2025 18:30:28 RAM 6982/7620MB (lfb 5x1MB) CPU [97%@1984] EMC_FREQ "
+               "18%@3199 GR3D_FREQ 84%@[713,714] NVENC 1%@115 NVJPG1 off OFA off PVA0_FREQ off "
+               "APE 174 cv0@63.031C",
+               "05-15-2025 18:30:28 RAM 6982/7620 5x1024 CPU 97%@1984 EMC 18%@3199 GR3D "
+               "84%@713@714 NVENC 1%@115 NVJPG1 off OFA off PVA0 off APE @174 cv0 63.031 "},
+           Generation{"Orin of 36 without root, which has no EMC at all",
+                      "RAM 775/7620MB (lfb 3x4MB) CPU [1%@729] GR3D_FREQ 0% tj@49.156C ",
+                      "RAM 775/7620 3x4096 CPU 1%@729 GR3D 0% tj 49.156 "},
+           Generation{"Orin of 39, which has maxima",
+                      "GR3D_FREQ 12%@[1300,1300] NVENC0 off cpu@47.906C/48.343C gpu@-256C/44C "
+                      "cv0@-256C/-256C VDD_GPU_SOC 3034mW/3049mW/3412mW",
+                      "GR3D 12%@1300@1300 NVENC0 off cpu 47.906/48.343 gpu -/44 cv0 - "
+                      "VDD_GPU_SOC=3034/3049/3412"},
+           // This release prints clocks and no load.
+           Generation{
+               "Thor of 38",
+               "RAM 4208/125773MB (lfb 31x4MB) CPU [1%@972] EMC_FREQ @665 GR3D_FREQ "
+               "@[0,314,1098] NVENC0_FREQ @0 OFA_FREQ @315 soc012@33.781C VDD_GPU -392mW/0mW VIN "
+               "19780mW/20000mW",
+               "RAM 4208/125773 31x4096 CPU 1%@972 EMC @665 GR3D @0@314@1098 NVENC0 @0 OFA "
+               "@315 soc012 33.781 VDD_GPU=-392/0 VIN=19780/20000"},
+       }) {
+    const Line line = parsed(each.printed);
+    EXPECT_EQ(all(line), each.read) << each.of;
+    EXPECT_THAT(line.unknown, IsEmpty()) << each.of;
+  }
 }
 
-TEST(TegrastatsLine, XavierNxOf35) {
-  const Line line = parsed(
-      "03-09-2023 07:08:09 RAM 4412/6989MB (lfb 237x4MB) SWAP 139/3494MB (cached 2MB) CPU "
-      "[9%@1190,6%@1190] EMC_FREQ 10%@1600 GR3D_FREQ 62%@[306] VIC_FREQ 115 APE 150 MTS fg 0% bg "
-      "0% AO@41.5C GPU@-256C VDD_IN 4067mW/4100mW");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(line.time, "03-09-2023 07:08:09");
-  EXPECT_THAT(line.gr3d.mhz, ElementsAre(306));
-  EXPECT_FALSE(line.gr3d.quality_unknown());
-  EXPECT_EQ(engine_load(line, "VIC"), "@115");
-  ASSERT_NE(zone(line, "GPU"), nullptr);
-  EXPECT_EQ(zone(line, "GPU")->celsius, std::nullopt) << "-256 is no temperature";
-  EXPECT_EQ(rails(line), "VDD_IN=4067/4100");
-}
-
-TEST(TegrastatsLine, AgxOrinOf35HasASecondGpcAndNcTwice) {
-  const Line line = parsed(
-      "RAM 1282/62795MB (lfb 15152x4MB) GR3D_FREQ 7%@306 GR3D2_FREQ 7%@408 VIC_FREQ 729 "
-      "NVDLA0_FREQ "
-      "@1600 NC 0mW/0mW VDDQ_VDD2_1V8AO 301mW/302mW NC 1mW/0mW ");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_THAT(line.gr3d.mhz, ElementsAre(306));
-  EXPECT_THAT(line.gr3d2.mhz, ElementsAre(408));
-  EXPECT_EQ(engine_load(line, "NVDLA0"), "@1600");
-  EXPECT_EQ(rails(line), "NC=0/0 VDDQ_VDD2_1V8AO=301/302 NC=1/0");
-}
-
-TEST(TegrastatsLine, OrinOf36AsRoot) {
-  const Line line = parsed(
-      "05-15-2025 18:30:28 RAM 6982/7620MB (lfb 5x1MB) CPU [97%@1984] EMC_FREQ 18%@3199 GR3D_FREQ "
-      "84%@[713,714] NVENC 1%@115 NVJPG1 off OFA off PVA0_FREQ off APE 174 cv0@63.031C");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_THAT(line.gr3d.mhz, ElementsAre(713, 714));
-  EXPECT_EQ(engine_load(line, "NVENC"), "1%@115");
-  EXPECT_EQ(engine_load(line, "NVJPG1"), "off");
-  EXPECT_EQ(engine_load(line, "PVA0"), "off");
-  EXPECT_EQ(engine_load(line, "PVA0_FREQ"), "none");
-  EXPECT_EQ(zone(line, "cv0")->celsius, 63.031);
-}
-
-TEST(TegrastatsLine, OrinOf36WithoutRootHasNoEmcAtAll) {
-  const Line line = parsed("RAM 775/7620MB (lfb 3x4MB) CPU [1%@729] GR3D_FREQ 0% tj@49.156C ");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(line.emc, std::nullopt);
-  EXPECT_EQ(line.gr3d.percent, 0U);
-  EXPECT_EQ(line.swap, std::nullopt);
-}
-
-TEST(TegrastatsLine, OrinOf39HasMaxima) {
-  const Line line = parsed(
-      "GR3D_FREQ 12%@[1300,1300] NVENC0 off cpu@47.906C/48.343C gpu@-256C/44C cv0@-256C/-256C "
-      "VDD_GPU_SOC 3034mW/3049mW/3412mW");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(zone(line, "cpu")->celsius, 47.906);
-  EXPECT_EQ(zone(line, "cpu")->max_celsius, 48.343);
-  EXPECT_EQ(zone(line, "gpu")->celsius, std::nullopt);
-  EXPECT_EQ(zone(line, "gpu")->max_celsius, 44);
-  EXPECT_EQ(zone(line, "cv0")->max_celsius, std::nullopt);
-  EXPECT_EQ(rails(line), "VDD_GPU_SOC=3034/3049/3412");
-}
-
-TEST(TegrastatsLine, ThorOf38) {
-  const Line line = parsed(
-      "RAM 4208/125773MB (lfb 31x4MB) CPU [1%@972] EMC_FREQ @665 GR3D_FREQ @[0,314,1098] "
-      "NVENC0_FREQ "
-      "@0 OFA_FREQ @315 soc012@33.781C VDD_GPU -392mW/0mW VIN 19780mW/20000mW");
-  EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(load(*line.emc), "@665");
-  EXPECT_EQ(line.gr3d.percent, std::nullopt) << "this release prints clocks and no load";
-  EXPECT_THAT(line.gr3d.mhz, ElementsAre(0, 314, 1098));
-  EXPECT_EQ(engine_load(line, "NVENC0"), "@0");
-  EXPECT_EQ(rails(line), "VDD_GPU=-392/0 VIN=19780/20000");
+TEST(TegrastatsLine, CoresThatAreOffAndLoadsWithoutClocks) {
+  EXPECT_EQ(parsed("CPU [10%@960,off,off,20%@959]").cores_off(), 2U);
+  const Line line = parsed("EMC_FREQ 0% GR3D_FREQ 39%");
+  EXPECT_TRUE(line.emc->quality_unknown() && line.gr3d.quality_unknown());
+  EXPECT_FALSE(parsed("GR3D_FREQ 62%@[306]").gr3d.quality_unknown());
 }
 
 TEST(TegrastatsLine, AndroidAsFarAsItIsKnown) {
   const Line line = parsed(
       "E/TegraStats( 42): RAM 250/490MB (lfb 17x1MB) GART 28/32MB (lfb 4MB) IRAM 36/256kB (lfb "
       "128kb) | DFS(%@MHz): cpu [61%,45%]@835 avp 17%@100 emc 25%@333");
-  EXPECT_EQ(line.ram, (Line::Ram{250, 490, 17, 1024}));
-  EXPECT_EQ(line.iram, (Line::Iram{36, 256, 128}));
-  EXPECT_EQ(cores(line), "61%@835,45%@835");
-  EXPECT_EQ(load(*line.emc), "25%@333");
-  EXPECT_EQ(engine_load(line, "avp"), "17%@100");
+  EXPECT_EQ(all(line),
+            "RAM 250/490 17x1024 IRAM 36/256 128 CPU 61%@835,45%@835 EMC 25%@333 avp 17%@100 ");
+  EXPECT_EQ(line.fields, 5U);
   EXPECT_THAT(line.unknown, ElementsAre("E/TegraStats(", "42):", "GART", "28/32MB", "(lfb", "4MB)",
                                         "|", "DFS(%@MHz):"));
 }
@@ -265,13 +249,9 @@ TEST(TegrastatsLine, NewEnginesAreKnownByTheirForm) {
 
 // Zones and rails of carrier boards are called as their makers like.
 TEST(TegrastatsLine, NamesOfZonesAndRails) {
-  const Line line = parsed(
-      "iwlwifi@33C thermal-fan-est@46.5C 1-004c@30C max170xx@25.5C VDD_3.3V 5mW/6mW Vdd-Cam "
-      "7mW/8mW");
+  const Line line = parsed("thermal-fan-est@46.5C 1-004c@30C VDD_3.3V 5mW/6mW Vdd-Cam 7mW/8mW");
   EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(zone(line, "thermal-fan-est")->celsius, 46.5);
-  EXPECT_EQ(zone(line, "1-004c")->celsius, 30);
-  EXPECT_EQ(rails(line), "VDD_3.3V=5/6 Vdd-Cam=7/8");
+  EXPECT_EQ(all(line), "thermal-fan-est 46.5 1-004c 30 VDD_3.3V=5/6 Vdd-Cam=7/8");
   EXPECT_THAT(parsed("@33C").unknown, ElementsAre("@33C"));
   EXPECT_THAT(parsed("12 5%@6").unknown, ElementsAre("12", "5%@6"));
 }
@@ -328,13 +308,9 @@ TEST(TegrastatsLine, SpacesWithinAField) {
       "CPU [5 % @ 729, off] EMC_FREQ 3 %@ 2133 GR3D_FREQ 7% @ [305, 306] NVENC @ 0 cpu @ 47.5 C "
       "tj@ 48C VDD_IN 4067 mW / 4100 mW VDD_SOC 5/6");
   EXPECT_THAT(line.unknown, IsEmpty());
-  EXPECT_EQ(cores(line), "5%@729,off");
-  EXPECT_EQ(load(*line.emc), "3%@2133");
-  EXPECT_THAT(line.gr3d.mhz, ElementsAre(305, 306));
-  EXPECT_EQ(engine_load(line, "NVENC"), "@0");
-  EXPECT_EQ(zone(line, "cpu")->celsius, 47.5);
-  EXPECT_EQ(zone(line, "tj")->celsius, 48);
-  EXPECT_EQ(rails(line), "VDD_IN=4067/4100 VDD_SOC=5/6");
+  EXPECT_EQ(all(line),
+            "CPU 5%@729,off EMC 3%@2133 GR3D 7%@305@306 NVENC @0 cpu 47.5 tj 48 "
+            "VDD_IN=4067/4100 VDD_SOC=5/6");
 }
 
 TEST(TegrastatsLine, ASizeIsNoRail) {
