@@ -78,12 +78,6 @@ double fragmentation(const Totals& free, std::size_t order) {
   return std::max(0.0, 1 - (1 + requests) / static_cast<double>(free.blocks));
 }
 
-std::uint64_t usable_pages(std::span<const std::uint64_t> counts, std::size_t order) {
-  std::uint64_t pages = 0;
-  for (std::size_t i = order; i < counts.size(); ++i) pages += counts[i] << i;
-  return pages;
-}
-
 void write_indices(SampleWriter& out, const ZoneId& zone, std::span<const std::uint64_t> counts,
                    std::string_view cma) {
   const std::string_view name = zone.name;
@@ -100,16 +94,10 @@ void write_indices(SampleWriter& out, const ZoneId& zone, std::span<const std::u
 
 }  // namespace
 
-std::uint64_t free_pages(std::span<const std::uint64_t> counts) { return Totals(counts).pages; }
-
 double unusable_index(std::span<const std::uint64_t> counts, std::size_t order) {
-  return unusable(Totals(counts), usable_pages(counts, order));
-}
-
-std::optional<double> fragmentation_index(std::span<const std::uint64_t> counts,
-                                          std::size_t order) {
-  if (usable_pages(counts, order) > 0) return std::nullopt;
-  return fragmentation(Totals(counts), order);
+  std::uint64_t usable = 0;
+  for (std::size_t i = order; i < counts.size(); ++i) usable += counts[i] << i;
+  return unusable(Totals(counts), usable);
 }
 
 void without_cma(std::span<std::uint64_t> counts, std::uint64_t pages) {

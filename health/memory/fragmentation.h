@@ -6,14 +6,13 @@
 // /sys/kernel/debug/extfrag/, for root only). For a zone and a request of 2^order pages:
 //   unusable = share of the free pages that lie in blocks smaller than the request
 //   external fragmentation = 1 - (1 + free pages / 2^order) / free blocks, only where no block is
-//   large enough: near 0 memory is short, near 1 it is there but scattered.
+//   large enough: near 0 memory is short, near 1 it is there but scattered. As the kernel has it, 0
+//   when nothing is free. A lone free block gives the kernel a meaningless negative number (down to
+//   -0.500); here it is 0, the lack of memory that it means.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
 
 #include "collectors/proc/buddyinfo.h"
 #include "collectors/source.h"
@@ -23,16 +22,9 @@ namespace jetmem {
 // In all of these `counts` are free blocks by order, as parse_buddyinfo accepts them: at most
 // kMaxOrders, together at most kMaxPages pages.
 
-std::uint64_t free_pages(std::span<const std::uint64_t> counts);
-
 // 0 (every free page can be used at this order) to 1 (none can). As the kernel has it, 1 when
 // nothing is free.
 double unusable_index(std::span<const std::uint64_t> counts, std::size_t order);
-
-// 0 (short of memory) to 1 (fragmented); absent where a request of this order would succeed. As
-// the kernel has it, 0 when nothing is free. A lone free block gives the kernel a meaningless
-// negative number (down to -0.500); here it is 0, the lack of memory that it means.
-std::optional<double> fragmentation_index(std::span<const std::uint64_t> counts, std::size_t order);
 
 // Subtracts the free CMA pages from `counts`, from the largest blocks first, and splits a block
 // that is only partly subtracted. The kernel does not print which blocks are CMA; a free block is
