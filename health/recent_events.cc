@@ -215,40 +215,29 @@ bool RecentEvents::see(RecentCulprits& culprits, WriteContext& context, Nanoseco
   return !is_first || dated;
 }
 
-void RecentEvents::write_faults(SampleWriter& out, WriteContext& context) {
+template <class Put>
+void RecentEvents::write_culprits(RecentCulprits& culprits, WriteContext& context, Put put) {
   Nanoseconds now{0};
-  if (!see(faults_, context, now)) return;
-  for (const RecentCulprits::Culprit& client : faults_.all()) {
-    if (&client == &faults_.all()[kOther] && !client.has_events) continue;
-    out.put(kRecentEventsMetrics[kFaults], client.minute.sum(now), client.parts[0].view(),
-            client.parts[1].view());
-  }
-}
-
-void RecentEvents::write_refusals(SampleWriter& out, WriteContext& context) {
-  Nanoseconds now{0};
-  if (!see(refusals_, context, now)) return;
-  for (const RecentCulprits::Culprit& device : refusals_.all()) {
-    if (&device == &refusals_.all()[kOther] && !device.has_events) continue;
-    out.put(kRecentEventsMetrics[kRefusals], device.ten_minutes.sum(now), device.parts[0].view());
+  if (!see(culprits, context, now)) return;
+  for (const RecentCulprits::Culprit& culprit : culprits.all()) {
+    if (&culprit == &culprits.all()[kOther] && !culprit.has_events) continue;
+    put(culprit, now);
   }
 }
 
 // False at the first reading.
 bool RecentEvents::see_captured(const Tally& tally, Nanoseconds now) {
-  for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
-    Growth& growth = growth_[static_cast<std::size_t>(info.kind)];
-    const std::uint64_t quiet = tally.quiet(info.kind);
-    const std::uint64_t all = tally.events(info.kind, Origin::kSystem);
-    const std::uint64_t count = all - std::min(all, quiet);
+  const auto grow = [&](Growth& growth, std::uint64_t count) {
     if (saw_captured_ && count > growth.count) growth.recent.add(now, count - growth.count);
     growth.count = count;
+  };
+  for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
+    const std::uint64_t all = tally.events(info.kind, Origin::kSystem);
+    grow(growth_[static_cast<std::size_t>(info.kind)], all - std::min(all, tally.quiet(info.kind)));
   }
   for (const kernel_log::MessageCount& message : tally.messages()) {
-    Growth& growth = message_growth_[std::string(message.id.view())];
-    const std::uint64_t count = message.system() - std::min(message.system(), message.quiet);
-    if (saw_captured_ && count > growth.count) growth.recent.add(now, count - growth.count);
-    growth.count = count;
+    grow(message_growth_[std::string(message.id.view())],
+         message.system() - std::min(message.system(), message.quiet));
   }
   std::array<std::array<std::uint64_t, kernel_log::kErrorSeverities>, 2> errors{};
   for (const Entry& entry : tally.entries()) {
@@ -258,13 +247,7 @@ bool RecentEvents::see_captured(const Tally& tally, Nanoseconds now) {
     }
   }
   for (std::size_t i = 0; i < errors.size(); ++i) {
-    for (std::size_t s = 0; s < errors[i].size(); ++s) {
-      Growth& growth = memory_growth_[i][s];
-      if (saw_captured_ && errors[i][s] > growth.count) {
-        growth.recent.add(now, errors[i][s] - growth.count);
-      }
-      growth.count = errors[i][s];
-    }
+    for (std::size_t s = 0; s < errors[i].size(); ++s) grow(memory_growth_[i][s], errors[i][s]);
   }
   return std::exchange(saw_captured_, true);
 }
@@ -367,8 +350,13 @@ void RecentEvents::write_evidence(SampleWriter& out, WriteContext& context) {
 }
 
 void RecentEvents::write(SampleWriter& out, WriteContext& context) {
-  write_faults(out, context);
-  write_refusals(out, context);
+  write_culprits(faults_, context, [&](const auto& client, Nanoseconds now) {
+    out.put(kRecentEventsMetrics[kFaults], client.minute.sum(now), client.parts[0].view(),
+            client.parts[1].view());
+  });
+  write_culprits(refusals_, context, [&](const auto& device, Nanoseconds now) {
+    out.put(kRecentEventsMetrics[kRefusals], device.ten_minutes.sum(now), device.parts[0].view());
+  });
   write_kinds(out, context);
   write_evidence(out, context);
 }

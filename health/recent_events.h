@@ -35,7 +35,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "collectors/kernel_log/source.h"
@@ -107,8 +106,9 @@ class RecentEvents final : public DerivedMetric {
 
   // Takes in what is new. False: nothing can be written yet.
   static bool see(RecentCulprits& culprits, WriteContext& context, Nanoseconds& now);
-  void write_faults(SampleWriter& out, WriteContext& context);
-  void write_refusals(SampleWriter& out, WriteContext& context);
+  // put(culprit, now) writes one.
+  template <class Put>
+  static void write_culprits(RecentCulprits& culprits, WriteContext& context, Put put);
   void write_kinds(SampleWriter& out, WriteContext& context);
   void write_messages(SampleWriter& out, const KernelLogReading& reading, bool dated,
                       Nanoseconds now) const;
