@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "probes/program/cuda/session.h"
+#include "probes/program/pattern.h"
 
 namespace jetmem::probe {
+namespace {
 
 bool gpu_first_touch(Recorder& recorder, driver::Address memory, std::uint64_t bytes) {
   return recorder.step(step::kFirstTouch, bytes, [&] {
@@ -23,6 +25,7 @@ bool copy_to_gpu(Recorder& recorder, driver::Address to, const void* from, std::
   });
 }
 
+// Clears `to` before, so that a copy that does nothing is seen.
 bool copy_from_gpu(Recorder& recorder, void* to, driver::Address from, std::uint64_t bytes) {
   if (recorder.failed()) return false;
   std::memset(to, 0, bytes);
@@ -31,6 +34,25 @@ bool copy_from_gpu(Recorder& recorder, void* to, driver::Address from, std::uint
                      cuda().cuMemcpyDtoHAsync_v2(to, from, bytes, gpu_stream())) &&
            wait_for_gpu(recorder);
   });
+}
+
+}  // namespace
+
+void use_by_copies(Recorder& recorder, driver::Address memory, std::uint64_t bytes,
+                   HostBuffer& staging) {
+  Pattern pattern;
+  gpu_first_touch(recorder, memory, bytes);
+  // With its pages, which are not what a copy is to be blamed for.
+  recorder.step(step::kMap, 0, [&] {
+    if (!recorder.call_errno("mmap", staging.allocate(bytes))) return false;
+    touch_pages(staging.get(), bytes);
+    return true;
+  });
+  recorder.write(pattern, staging.get(), bytes);
+  copy_to_gpu(recorder, memory, staging.get(), bytes);
+  gpu_modify(recorder, pattern, memory, bytes);
+  copy_from_gpu(recorder, staging.get(), memory, bytes);
+  recorder.verify(pattern, staging.get(), bytes);
 }
 
 }  // namespace jetmem::probe

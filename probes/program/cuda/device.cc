@@ -7,11 +7,9 @@
 #include <optional>
 
 #include "probes/program/cuda/copies.h"
-#include "probes/program/cuda/host_buffer.h"
 #include "probes/program/cuda/session.h"
 #include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
-#include "probes/program/pattern.h"
 
 namespace jetmem::probe {
 namespace {
@@ -31,20 +29,8 @@ void free(Recorder& recorder, driver::Address memory) {
 void use(Recorder& recorder, std::uint64_t bytes) {
   driver::Address memory = 0;
   HostBuffer staging;
-  Pattern pattern;
   allocate(recorder, bytes, memory);
-  gpu_first_touch(recorder, memory, bytes);
-  // With its pages, which are not what a copy is to be blamed for.
-  recorder.step(step::kMap, 0, [&] {
-    if (!recorder.call_errno("mmap", staging.allocate(bytes))) return false;
-    touch_pages(staging.get(), bytes);
-    return true;
-  });
-  recorder.write(pattern, staging.get(), bytes);
-  copy_to_gpu(recorder, memory, staging.get(), bytes);
-  gpu_modify(recorder, pattern, memory, bytes);
-  copy_from_gpu(recorder, staging.get(), memory, bytes);
-  recorder.verify(pattern, staging.get(), bytes);
+  use_by_copies(recorder, memory, bytes, staging);
   free(recorder, memory);
 }
 

@@ -3,11 +3,9 @@
 // reserves more than is used, and a process may keep what it freed: nobody else can have that,
 // which is a common "out of memory" with memory free.
 #include "probes/program/cuda/copies.h"
-#include "probes/program/cuda/host_buffer.h"
 #include "probes/program/cuda/session.h"
 #include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
-#include "probes/program/pattern.h"
 
 namespace jetmem::probe {
 namespace {
@@ -34,7 +32,6 @@ class Pool {
   void use(Recorder& recorder, std::uint64_t bytes) {
     driver::Address memory = 0;
     HostBuffer staging;
-    Pattern pattern;
     uses_ = {};
     uses_.release_threshold_bytes = attribute(driver::kPoolReleaseThreshold);
     // Promised at once, and there when the stream has come to it.
@@ -44,17 +41,7 @@ class Pool {
              wait_for_gpu(recorder);
     });
     uses_.allocated = use_now(recorder);
-    gpu_first_touch(recorder, memory, bytes);
-    recorder.step(step::kMap, 0, [&] {
-      if (!recorder.call_errno("mmap", staging.allocate(bytes))) return false;
-      touch_pages(staging.get(), bytes);
-      return true;
-    });
-    recorder.write(pattern, staging.get(), bytes);
-    copy_to_gpu(recorder, memory, staging.get(), bytes);
-    gpu_modify(recorder, pattern, memory, bytes);
-    copy_from_gpu(recorder, staging.get(), memory, bytes);
-    recorder.verify(pattern, staging.get(), bytes);
+    use_by_copies(recorder, memory, bytes, staging);
     if (memory != 0) {
       recorder.cleanup(step::kFree, [&] {
         return cuda_call(recorder, "cuMemFreeAsync", cuda().cuMemFreeAsync(memory, gpu_stream())) &&
