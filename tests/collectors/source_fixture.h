@@ -41,7 +41,13 @@ class SourceFixture {
     file(path, text);
   }
 
-  // What is looked at below runs by itself when files were given since it last ran.
+  // Of another source, in the order in which they were added to `readings`.
+  void set_valid(std::size_t reading, bool valid) {
+    readings.set_valid(reading, valid);
+    has_run_ = false;
+  }
+
+  // What is looked at below runs by itself when something was given since it last ran.
   Result<void> run(Nanoseconds read_time = {}) {
     has_run_ = true;
     auto ok = source.parse(snapshot_, read_time);
