@@ -18,6 +18,21 @@ constexpr std::string_view kBufinfo =
     "\tAttached Devices:\nTotal 0 devices attached\n\n"
     "\nTotal 2 objects, 8298496 bytes\n";
 
+constexpr const char* kHeader =
+    "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n";
+// A buffer that no device uses.
+std::string row(int size, int count, const char* exporter, int inode) {
+  char line[160];
+  std::snprintf(line, sizeof line,
+                "%08d\t00000002\t00080007\t%08d\t%s\t%08d\t<none>\n"
+                "\tAttached Devices:\nTotal 0 devices attached\n\n",
+                size, count, exporter, inode);
+  return line;
+}
+std::string total(int objects, std::uint64_t bytes) {
+  return "\nTotal " + std::to_string(objects) + " objects, " + std::to_string(bytes) + " bytes\n";
+}
+
 class DmabufTest : public SourceTest<DmabufSource> {
  protected:
   void buffer(std::uint32_t pid, int fd, std::uint64_t inode, std::uint64_t size,
@@ -70,7 +85,7 @@ TEST_F(DmabufTest, ATotalThatTheRowsDoNotMakeIsSaid) {
 TEST_F(DmabufTest, WhatDoesNotFitIsReported) {
   const std::string_view text = kBufinfo;
   fixture.file(kBufinfoPath, text.substr(0, text.find("00004096")));
-  fixture.file(Gatherer::end_of(kBufinfoPath), "\nTotal 50000 objects, 400000000000 bytes\n");
+  fixture.file(Gatherer::end_of(kBufinfoPath), total(50000, 400000000000));
   EXPECT_EQ(value("jetmem_dmabuf_buffers{origin=bufinfo}"), 50000);
   EXPECT_EQ(value("jetmem_dmabuf_unlisted_buffers"), 49999);
   EXPECT_EQ(value("jetmem_dmabuf_unlisted_bytes"), 400000000000.0 - 8294400);
@@ -121,21 +136,15 @@ TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
 
 // References: one for each client of nvmap, descriptor, mapping and driver.
 TEST_F(DmabufTest, BuffersOfNvmapWithoutAClientAreTheirHolders) {
-  std::string text = "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n";
-  const auto row = [&](int size, int count, const char* exporter, int inode) {
-    char line[128];
-    std::snprintf(line, sizeof line, "%08d\t00000002\t00080007\t%08d\t%s\t%08d\t<none>\n", size,
-                  count, exporter, inode);
-    text += line + std::string("\tAttached Devices:\nTotal 0 devices attached\n\n");
-  };
-  row(4000, 1, "nvmap_dmabuf", 1);   // a client only
-  row(5000, 2, "nvmap_dmabuf", 2);   // a client and a descriptor
-  row(6000, 1, "nvmap_dmabuf", 3);   // a descriptor only
-  row(8192, 1, "nvmap_dmabuf", 4);   // a mapping only
-  row(9000, 3, "nvmap_dmabuf", 5);   // descriptors of two, and one more
-  row(700, 1, "system", 6);          // none of nvmap's
-  row(12288, 4, "nvmap_dmabuf", 7);  // a client, a descriptor, two mappings
-  fixture.file(kBufinfoPath, text + "\nTotal 7 objects, 45180 bytes\n");
+  fixture.file(kBufinfoPath,
+               kHeader + row(4000, 1, "nvmap_dmabuf", 1) +  // a client only
+                   row(5000, 2, "nvmap_dmabuf", 2) +        // a client and a descriptor
+                   row(6000, 1, "nvmap_dmabuf", 3) +        // a descriptor only
+                   row(8192, 1, "nvmap_dmabuf", 4) +        // a mapping only
+                   row(9000, 3, "nvmap_dmabuf", 5) +        // descriptors of two, and one more
+                   row(700, 1, "system", 6) +               // none of nvmap's
+                   row(12288, 4, "nvmap_dmabuf", 7) +       // a client, a descriptor, two mappings
+                   total(7, 45180));
   comm(10, "camera");
   buffer(10, 3, 2, 5000, "nvmap_dmabuf");
   holder(11, "fdholder", 3, 6000);
@@ -184,17 +193,13 @@ TEST_F(DmabufTest, BuffersOfNvmapWithoutAClientAreTheirHolders) {
 }
 
 TEST_F(DmabufTest, ABufinfoThatIsCutSaysNothingOfTheRest) {
-  fixture.file(kBufinfoPath,
-               "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n"
-               "00006000\t00000002\t00080007\t00000001\tnvmap_dmabuf\t00000003\t<none>\n"
-               "\tAttached Devices:\nTotal 0 devices attached\n");
-  fixture.file(Gatherer::end_of(kBufinfoPath), "\nTotal 12000 objects, 99999999 bytes\n");
+  fixture.file(kBufinfoPath, kHeader + row(6000, 1, "nvmap_dmabuf", 3));
+  fixture.file(Gatherer::end_of(kBufinfoPath), total(12000, 99999999));
   holder(11, "listed", 3, 6000);
   holder(12, "open", 4, 8192);
   comm(13, "mapper");
   fixture.file("/proc/13/maps", "7f0000000000-7f0000002000 rw-s 00000000 00:08 5    /dmabuf:\n");
-  comm(14, "both");
-  buffer(14, 3, 4, 8192);
+  holder(14, "both", 4, 8192);
   fixture.file("/proc/14/maps", "7f0000000000-7f0000002000 rw-s 00000000 00:08 4    /dmabuf:\n");
   scanned(4);
   note(kNoteMappings, 4);
@@ -270,8 +275,7 @@ TEST_F(DmabufTest, WithoutSizesThereAreNoBytes) {
 
 TEST_F(DmabufTest, DeniedProcessesMakeAPart) {
   fixture.error(kBufinfoPath, EACCES);
-  comm(1377, "gnome-shell");
-  buffer(1377, 24, 1, 8294400);
+  holder(1377, "gnome-shell", 1, 8294400);
   scanned(3, 200);
   EXPECT_EQ(value("jetmem_dmabuf_processes_denied"), 200);
   EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 8294400);
@@ -282,8 +286,7 @@ TEST_F(DmabufTest, DeniedProcessesMakeAPart) {
 
 TEST_F(DmabufTest, ABufinfoThatFailsIsSaidWhereTheHoldersAreKnown) {
   fixture.error(kBufinfoPath, EIO);
-  comm(1377, "gnome-shell");
-  buffer(1377, 24, 1, 8294400);
+  holder(1377, "gnome-shell", 1, 8294400);
   scanned(3);
   EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 8294400);
   EXPECT_FALSE(has("jetmem_dmabuf_bytes{origin=bufinfo}"));
@@ -442,12 +445,9 @@ TEST_F(DmabufTest, ALeakGrowsBeyondTheBound) {
 }
 
 TEST_F(DmabufTest, ExportersBeyondTheBoundAreOther) {
-  std::string text = "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\n";
-  for (int i = 0; i < 40; ++i) {
-    text += "00000100\t00000002\t00080007\t00000001\tdriver-" + std::to_string(i) +
-            "\t00004312\n\tAttached Devices:\nTotal 0 devices attached\n\n";
-  }
-  fixture.file(kBufinfoPath, text + "\nTotal 40 objects, 4000 bytes\n");
+  std::string text = kHeader;
+  for (int i = 0; i < 40; ++i) text += row(100, 1, ("driver-" + std::to_string(i)).c_str(), 4312);
+  fixture.file(kBufinfoPath, text + total(40, 4000));
   EXPECT_EQ(value("jetmem_dmabuf_exporter_buffers{exporter=driver-31}"), 1);
   EXPECT_EQ(value("jetmem_dmabuf_exporter_buffers{exporter=other}"), 8);
   EXPECT_EQ(value("jetmem_dmabuf_exporter_bytes{exporter=other}"), 800);
@@ -493,19 +493,30 @@ TEST_F(DmabufTest, AReusedReadingHoldsNothingOfTheOneBefore) {
 class DmabufTree : public TreeTest<DmabufSource> {
  protected:
   Result<void> parse() { return parse_dmabuf(read(), out); }
+  void bufinfo(const std::string& text) { file(std::string(kBufinfoPath), text); }
+  void process(int pid, const std::string& name) { file(proc(pid, "comm"), name + "\n"); }
+  void held(int pid, int fd, int inode, int size = 70) {
+    file(proc(pid, "fdinfo/" + std::to_string(fd)), "ino:\t" + std::to_string(inode) + "\nsize:\t" +
+                                                        std::to_string(size) +
+                                                        "\ncount:\t1\nexp_name:\ta\n");
+  }
+  void failing(const std::string& path, const std::string& error) {
+    file("/jetmem/manifest.json",
+         R"({"format": 1, "facts": {}, "errors": {")" + path + R"(": ")" + error + R"("}})");
+  }
+  static std::string proc(int pid, const std::string& leaf) {
+    return "/proc/" + std::to_string(pid) + "/" + leaf;
+  }
 
   Dmabuf out;
 };
 
 TEST_F(DmabufTree, OneProcessDoesNotTakeAllTheRoom) {
-  dir.write("proc/1/comm", "init\n");
-  dir.write("proc/12/comm", "hog\n");
-  for (int i = 0; i < 9000; ++i) {
-    dir.write("proc/12/fdinfo/" + std::to_string(i),
-              "ino:\t5\nsize:\t10\ncount:\t1\nexp_name:\ta\n");
-  }
-  dir.write("proc/13/comm", "camera\n");
-  dir.write("proc/13/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
+  process(1, "init");
+  process(12, "hog");
+  for (int i = 0; i < 9000; ++i) held(12, i, 5, 10);
+  process(13, "camera");
+  held(13, 4, 6);
   // On a machine that is busy with other things the walk's second may end early.
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(parse());
@@ -522,23 +533,16 @@ TEST_F(DmabufTree, OneProcessDoesNotTakeAllTheRoom) {
 }
 
 TEST_F(DmabufTree, MappingsAreLookedAtWhereNvmapMadeBuffers) {
-  const std::string rows =
-      "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n"
-      "08294400\t00000002\t00080007\t00000001\tEXPORTER\t00000014\t<none>\n"
-      "\tAttached Devices:\nTotal 0 devices attached\n\n"
-      "\nTotal 1 objects, 8294400 bytes\n";
-  const auto made_by = [&](const std::string& exporter) {
-    std::string text = rows;
-    text.replace(text.find("EXPORTER"), 8, exporter);
-    dir.write(std::string(kBufinfoPath).substr(1), text);
+  const auto made_by = [&](const char* exporter) {
+    bufinfo(kHeader + row(8294400, 1, exporter, 14) + total(1, 8294400));
   };
-  dir.write("proc/1/comm", "init\n");
+  process(1, "init");
   dir.write("proc/1/maps", "00400000-00483000 r-xp 00000000 00:02 9     /bin/dmabuf:\n");
-  dir.write("proc/12/comm", "mapper\n");
+  process(12, "mapper");
   dir.write("proc/12/maps",
             "00400000-00483000 r-xp 00000000 00:02 9                 /bin/nvlab\n"
             "7fa0c23000-7fa140c000 rw-s 00000000 00:08 14             /dmabuf:\n");
-  dir.write("proc/13/comm", "worker\n");
+  process(13, "worker");
   dir.write("proc/13/fdinfo/3", "pos:\t0\nflags:\t04410002\nmnt_id:\t17\nino:\t105\n");
   made_by("system");
   ASSERT_TRUE(parse());
@@ -555,10 +559,7 @@ TEST_F(DmabufTree, MappingsAreLookedAtWhereNvmapMadeBuffers) {
 }
 
 TEST_F(DmabufTree, ManyMappingsOfOneCostOnlyIts) {
-  dir.write(std::string(kBufinfoPath).substr(1),
-            "\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n"
-            "00004096\t00000002\t00080007\t00000900\tnvmap\t00000014\t<none>\n"
-            "\tAttached Devices:\nTotal 0 devices attached\n\n\nTotal 1 objects, 4096 bytes\n");
+  bufinfo(kHeader + row(4096, 900, "nvmap", 14) + total(1, 4096));
   const auto maps = [](int count) {
     std::string text;
     char line[96];
@@ -569,9 +570,9 @@ TEST_F(DmabufTree, ManyMappingsOfOneCostOnlyIts) {
     }
     return text;
   };
-  dir.write("proc/1/comm", "init\n");
+  process(1, "init");
   dir.write("proc/1/maps", maps(2));
-  dir.write("proc/12/comm", "mapper\n");
+  process(12, "mapper");
   dir.write("proc/12/maps", maps(900));
   ASSERT_TRUE(parse());
   EXPECT_TRUE(out.held.clientless_known());
@@ -588,10 +589,8 @@ TEST_F(DmabufTree, ManyMappingsOfOneCostOnlyIts) {
 
 TEST_F(DmabufTree, TheNewestAreLeftOut) {
   for (const int pid : {1, 9, 80, 1012, 99999}) {
-    const std::string folder = "proc/" + std::to_string(pid);
-    dir.write(folder + "/comm", "a\n");
-    dir.write(folder + "/fdinfo/4",
-              "ino:\t" + std::to_string(pid) + "\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
+    process(pid, "a");
+    held(pid, 4, pid);
   }
   const Root root = *Root::at(dir.path());
   ReadLimits limits = DmabufSource::kInfo.limits;
@@ -612,16 +611,14 @@ TEST_F(DmabufTree, TheNewestAreLeftOut) {
 }
 
 TEST_F(DmabufTree, ALargeBufinfoIsReadAtItsEnds) {
-  std::string text(
-      "\nDma-buf Objects:\nsize    \tflags   \tmode    \tcount   \texp_name\tino     \tname\n");
+  std::string text = kHeader;
   for (int i = 0; i < 50000; ++i) {
     text +=
         "08294400\t00000002\t00080007\t00000003\tnvmap\t00004311\tframe\n"
         "\tAttached Devices:\n\ttegra-capture-vi\n\t15340000.vic\nTotal 2 devices attached\n\n";
   }
-  dir.write("sys/kernel/debug/dma_buf/bufinfo",
-            text + "\nTotal 50000 objects, 414720000000 bytes\n");
-  dir.write("proc/1/comm", "init\n");
+  bufinfo(text + total(50000, 414720000000));
+  process(1, "init");
   ASSERT_TRUE(parse());
   EXPECT_EQ(out.buffers, 50000U);
   EXPECT_EQ(out.bytes, 414720000000U);
@@ -631,15 +628,10 @@ TEST_F(DmabufTree, ALargeBufinfoIsReadAtItsEnds) {
 }
 
 TEST_F(DmabufTree, OfALargeBufinfoEachBufferOfNvmapIsKnown) {
-  std::string text("\nDma-buf Objects:\nsize\tflags\tmode\tcount\texp_name\tino\tname\n");
-  char row[96];
-  for (int i = 1; i <= 12000; ++i) {
-    std::snprintf(row, sizeof row, "00004096\t00000002\t00080007\t00000001\t%s\t%08d\t<none>\n",
-                  i % 4 == 0 ? "system" : "nvmap", i);
-    text += row + std::string("\tAttached Devices:\n\t15340000.vic\nTotal 1 devices attached\n\n");
-  }
-  dir.write("sys/kernel/debug/dma_buf/bufinfo", text + "\nTotal 12000 objects, 49152000 bytes\n");
-  dir.write("proc/1/comm", "init\n");
+  std::string text = kHeader;
+  for (int i = 1; i <= 12000; ++i) text += row(4096, 1, i % 4 == 0 ? "system" : "nvmap", i);
+  bufinfo(text + total(12000, 49152000));
+  process(1, "init");
   dir.write("proc/1/maps", "7f0000000000-7f0000001000 rw-s 00000000 00:08 11999   /dmabuf:\n");
   ASSERT_TRUE(parse());
   EXPECT_EQ(out.bufinfo.of_nvmap.size(), 9000U);
@@ -650,11 +642,10 @@ TEST_F(DmabufTree, OfALargeBufinfoEachBufferOfNvmapIsKnown) {
 }
 
 TEST_F(DmabufTree, DeniedFoldersAreCounted) {
-  dir.write("proc/1/comm", "init\n");
-  dir.write("proc/7/comm", "a\n");
-  dir.write("proc/7/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
-  dir.write("jetmem/manifest.json",
-            R"({"format": 1, "facts": {}, "errors": {"/proc/1/fd": "EACCES"}})");
+  process(1, "init");
+  process(7, "a");
+  held(7, 4, 6);
+  failing("/proc/1/fd", "EACCES");
   ASSERT_TRUE(parse());
   EXPECT_EQ(out.held.processes_denied, 1U);
   EXPECT_EQ(out.held.processes, 1U);
@@ -662,11 +653,10 @@ TEST_F(DmabufTree, DeniedFoldersAreCounted) {
 }
 
 TEST_F(DmabufTree, FoldersThatFailAreNotThoseOfProcessesThatEnded) {
-  dir.write("proc/1/comm", "init\n");
-  dir.write("proc/7/comm", "a\n");
-  dir.write("proc/7/fdinfo/4", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\ta\n");
-  dir.write("jetmem/manifest.json",
-            R"({"format": 1, "facts": {}, "errors": {"/proc/1/fd": "EIO"}})");
+  process(1, "init");
+  process(7, "a");
+  held(7, 4, 6);
+  failing("/proc/1/fd", "EIO");
   ASSERT_TRUE(parse());
   EXPECT_EQ(out.held.processes, 1U);
   EXPECT_EQ(out.held.unreadable, 1U);
