@@ -26,9 +26,9 @@ namespace jetmem {
 
 struct Scenario {
   std::string_view rule;
-  std::string_view fires;   // begins inactive or pending, fires, ends inactive
-  std::string_view labels;  // of the alert that fires first: "area=linux,cma"
-  std::string_view quiet;   // of a healthy device: no rule fires at any step
+  std::string fires;   // begins inactive or pending, fires, ends inactive
+  std::string labels;  // of the alert that fires first: "area=linux,cma"
+  std::string quiet;   // of a healthy device: no rule fires at any step
 };
 
 // By file of rules.

@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // rules/shipped/kernel.yaml.
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tests/rules/shipped/scenario.h"
 
 namespace jetmem {
+namespace {
 
-// In each: nothing, an event, ten minutes later none. Quiet: what jetmem's own probe causes, events
-// from before, and a kind that has no rule.
+// Nothing, an event, ten minutes later none. Quiet: what jetmem's own probe causes, events from
+// before, and a kind that has no rule.
+Scenario recent_events(std::string_view rule, const std::string& fires, const std::string& quiet,
+                       const std::string& without_rule) {
+  const auto recent = [](const std::string& kind) {
+    return "kernel_recent_events{kind=" + kind + "} = ";
+  };
+  const std::string total = "kernel_events_total{kind=" + quiet + ",origin=";
+  return {.rule = rule,
+          .fires = "0s " + recent(fires) + "0 -> inactive\n1m " + recent(fires) +
+                   "1 -> firing\n10m45s -> firing\n11m " + recent(fires) + "0 -> inactive",
+          .labels = "kind=" + fires,
+          .quiet = "0s " + recent(quiet) + "0; " + total + "system} = 3 -> inactive\n5m " + total +
+                   "probe} = 2 -> inactive\n10m " + recent(without_rule) + "4 -> inactive\n20m " +
+                   recent(quiet) + "gone -> inactive\n30m -> inactive"};
+}
+
+}  // namespace
+
 std::vector<Scenario> kernel_stories() {
   return {
       // The first that was not corrected.
@@ -64,20 +86,6 @@ std::vector<Scenario> kernel_stories() {
     4h      edac_errors_total{controller=mc0,error=corrected} = gone  -> inactive
     5h                                           -> inactive)"},
 
-      {.rule = "JetmemBusError",
-       .fires = R"(
-    0s      kernel_recent_events{kind=bus_error} = 0  -> inactive
-    1m      kernel_recent_events{kind=bus_error} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=bus_error} = 0  -> inactive)",
-       .labels = "kind=bus_error",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=bus_error} = 0; kernel_events_total{kind=bus_error,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=bus_error,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=kmemleak} = 4  -> inactive
-    20m     kernel_recent_events{kind=bus_error} = gone  -> inactive
-    30m                                          -> inactive)"},
-
       {.rule = "JetmemReservedMemoryFailed",
        .fires = R"(
     0s      kernel_events_total{kind=reserved_memory_failure,origin=system} = 0  -> inactive
@@ -89,104 +97,6 @@ std::vector<Scenario> kernel_stories() {
     0s      kernel_events_total{kind=reserved_memory_failure,origin=system} = 0; kernel_events_total{kind=cma_busy,origin=system} = 3  -> inactive
     10m     kernel_recent_events{kind=memory_clock} = 4  -> inactive
     20m     kernel_events_total{kind=reserved_memory_failure,origin=system} = gone  -> inactive
-    30m                                          -> inactive)"},
-
-      {.rule = "JetmemBounceBufferFull",
-       .fires = R"(
-    0s      kernel_recent_events{kind=swiotlb_full} = 0  -> inactive
-    1m      kernel_recent_events{kind=swiotlb_full} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=swiotlb_full} = 0  -> inactive)",
-       .labels = "kind=swiotlb_full",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=swiotlb_full} = 0; kernel_events_total{kind=swiotlb_full,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=swiotlb_full,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=page_alloc_stall} = 4  -> inactive
-    20m     kernel_recent_events{kind=swiotlb_full} = gone  -> inactive
-    30m                                          -> inactive)"},
-
-      {.rule = "JetmemDmaMappingFailing",
-       .fires = R"(
-    0s      kernel_recent_events{kind=iova_exhausted} = 0  -> inactive
-    1m      kernel_recent_events{kind=iova_exhausted} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=iova_exhausted} = 0  -> inactive)",
-       .labels = "kind=iova_exhausted",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=iova_exhausted} = 0; kernel_events_total{kind=iova_exhausted,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=iova_exhausted,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=camera_error} = 4  -> inactive
-    20m     kernel_recent_events{kind=iova_exhausted} = gone  -> inactive
-    30m                                          -> inactive)"},
-
-      {.rule = "JetmemDriverAllocationFailing",
-       .fires = R"(
-    0s      kernel_recent_events{kind=driver_alloc_failure} = 0  -> inactive
-    1m      kernel_recent_events{kind=driver_alloc_failure} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=driver_alloc_failure} = 0  -> inactive)",
-       .labels = "kind=driver_alloc_failure",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=driver_alloc_failure} = 0; kernel_events_total{kind=driver_alloc_failure,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=driver_alloc_failure,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=hugetlb_failure} = 4  -> inactive
-    20m     kernel_recent_events{kind=driver_alloc_failure} = gone  -> inactive
-    30m                                          -> inactive)"},
-
-      {.rule = "JetmemBufferLeak",
-       .fires = R"(
-    0s      kernel_recent_events{kind=buffer_leak} = 0  -> inactive
-    1m      kernel_recent_events{kind=buffer_leak} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=buffer_leak} = 0  -> inactive)",
-       .labels = "kind=buffer_leak",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=buffer_leak} = 0; kernel_events_total{kind=buffer_leak,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=buffer_leak,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=oom_reaper} = 4  -> inactive
-    20m     kernel_recent_events{kind=buffer_leak} = gone  -> inactive
-    30m                                          -> inactive)"},
-
-      {.rule = "JetmemGpuHang",
-       .fires = R"(
-    0s      kernel_recent_events{kind=gpu_mmu_fault} = 0  -> inactive
-    1m      kernel_recent_events{kind=gpu_mmu_fault} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=gpu_mmu_fault} = 0  -> inactive)",
-       .labels = "kind=gpu_mmu_fault",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=gpu_hang} = 0; kernel_events_total{kind=gpu_hang,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=gpu_hang,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=camera_error} = 4  -> inactive
-    20m     kernel_recent_events{kind=gpu_hang} = gone  -> inactive
-    30m                                          -> inactive)"},
-
-      {.rule = "JetmemFirmwareHang",
-       .fires = R"(
-    0s      kernel_recent_events{kind=firmware_hang} = 0  -> inactive
-    1m      kernel_recent_events{kind=firmware_hang} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=firmware_hang} = 0  -> inactive)",
-       .labels = "kind=firmware_hang",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=firmware_hang} = 0; kernel_events_total{kind=firmware_hang,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=firmware_hang,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=memory_clock} = 4  -> inactive
-    20m     kernel_recent_events{kind=firmware_hang} = gone  -> inactive
-    30m                                          -> inactive)"},
-
-      {.rule = "JetmemStorageError",
-       .fires = R"(
-    0s      kernel_recent_events{kind=swap_error} = 0  -> inactive
-    1m      kernel_recent_events{kind=swap_error} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=swap_error} = 0  -> inactive)",
-       .labels = "kind=swap_error",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=swap_error} = 0; kernel_events_total{kind=swap_error,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=swap_error,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=page_alloc_stall} = 4  -> inactive
-    20m     kernel_recent_events{kind=swap_error} = gone  -> inactive
     30m                                          -> inactive)"},
 
       {.rule = "JetmemTaskStuck",
@@ -201,47 +111,19 @@ std::vector<Scenario> kernel_stories() {
     10m     stuck_task_seconds{command=dd,wait_channel=io_schedule} = 20                  -> inactive
     30m                                          -> inactive)"},
 
-      {.rule = "JetmemCpuStall",
-       .fires = R"(
-    0s      kernel_recent_events{kind=rcu_stall} = 0  -> inactive
-    1m      kernel_recent_events{kind=rcu_stall} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=rcu_stall} = 0  -> inactive)",
-       .labels = "kind=rcu_stall",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=rcu_stall} = 0; kernel_events_total{kind=rcu_stall,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=rcu_stall,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=oom_reaper} = 4  -> inactive
-    20m     kernel_recent_events{kind=rcu_stall} = gone  -> inactive
-    30m                                          -> inactive)"},
-
-      {.rule = "JetmemKernelOops",
-       .fires = R"(
-    0s      kernel_recent_events{kind=kernel_oops} = 0  -> inactive
-    1m      kernel_recent_events{kind=kernel_oops} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=kernel_oops} = 0  -> inactive)",
-       .labels = "kind=kernel_oops",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=kernel_oops} = 0; kernel_events_total{kind=kernel_oops,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=kernel_oops,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=camera_error} = 4  -> inactive
-    20m     kernel_recent_events{kind=kernel_oops} = gone  -> inactive
-    30m                                          -> inactive)"},
-
-      {.rule = "JetmemCameraTimeout",
-       .fires = R"(
-    0s      kernel_recent_events{kind=camera_timeout} = 0  -> inactive
-    1m      kernel_recent_events{kind=camera_timeout} = 1  -> firing
-    10m45s                                       -> firing
-    11m     kernel_recent_events{kind=camera_timeout} = 0  -> inactive)",
-       .labels = "kind=camera_timeout",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=camera_timeout} = 0; kernel_events_total{kind=camera_timeout,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=camera_timeout,origin=probe} = 2  -> inactive
-    10m     kernel_recent_events{kind=camera_error} = 4  -> inactive
-    20m     kernel_recent_events{kind=camera_timeout} = gone  -> inactive
-    30m                                          -> inactive)"},
+      // Each an event of one kind.
+      recent_events("JetmemBusError", "bus_error", "bus_error", "kmemleak"),
+      recent_events("JetmemBounceBufferFull", "swiotlb_full", "swiotlb_full", "page_alloc_stall"),
+      recent_events("JetmemDmaMappingFailing", "iova_exhausted", "iova_exhausted", "camera_error"),
+      recent_events("JetmemDriverAllocationFailing", "driver_alloc_failure", "driver_alloc_failure",
+                    "hugetlb_failure"),
+      recent_events("JetmemBufferLeak", "buffer_leak", "buffer_leak", "oom_reaper"),
+      recent_events("JetmemGpuHang", "gpu_mmu_fault", "gpu_hang", "camera_error"),
+      recent_events("JetmemFirmwareHang", "firmware_hang", "firmware_hang", "memory_clock"),
+      recent_events("JetmemStorageError", "swap_error", "swap_error", "page_alloc_stall"),
+      recent_events("JetmemCpuStall", "rcu_stall", "rcu_stall", "oom_reaper"),
+      recent_events("JetmemKernelOops", "kernel_oops", "kernel_oops", "camera_error"),
+      recent_events("JetmemCameraTimeout", "camera_timeout", "camera_timeout", "camera_error"),
   };
 }
 
