@@ -2,24 +2,23 @@
 #include "history/merge_points.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
 namespace jetmem {
-namespace {
 
-void take_in(HistoryPoint& into, const HistoryPoint& point) {
+void fold(const HistoryPoint& point, HistoryPoint& into) {
   const double weight = into.count;
   const double more = point.count;
-  into.average = (into.average * weight + point.average * more) / (weight + more);
+  const double mean = (into.average * weight + point.average * more) / (weight + more);
   into.min = std::min(into.min, point.min);
   into.max = std::max(into.max, point.max);
+  into.average = std::isnan(mean) ? into.max : std::clamp(mean, into.min, into.max);
   into.resolution = std::max(into.resolution, point.resolution);
   const std::uint32_t room = std::numeric_limits<std::uint32_t>::max() - into.count;
   into.count += std::min(room, point.count);
 }
-
-}  // namespace
 
 void merge_points(SeriesPast& past, Nanoseconds step) {
   std::vector<HistoryPoint>& points = past.points;
@@ -34,7 +33,7 @@ void merge_points(SeriesPast& past, Nanoseconds step) {
     const bool starts_over = past.is_counter && point.min < into.max;
     before = point.wall;
     if (same_boot && same_step && !starts_over) {
-      take_in(into, point);
+      fold(point, into);
     } else {
       points[++last] = point;
     }

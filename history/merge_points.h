@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fewer points for a picture: those of one step become one, so that sixty days fit a screen and
-// what was worst in each step is still seen.
+// Several points as one, in which what was worst is still seen: those of a step, so that sixty days
+// fit a screen, or of a roll-up that is made of parts.
 #pragma once
 
 #include "base/clock.h"
 #include "history/history.h"
 
 namespace jetmem {
+
+// Adds the values behind `point` to those behind `into`, whose moment stays.
+void fold(const HistoryPoint& point, HistoryPoint& into);
 
 // Neighbours of one boot whose moments lie in the same multiple of `step` since 1970 become one
 // point at the first one's moment: the least, the greatest, the mean of all values behind them. A

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "history/merge_points.h"
 
 namespace jetmem {
 namespace {
@@ -34,12 +35,7 @@ std::vector<HistoryPoint> rolled_up(const std::vector<HistoryPoint>& raw, Resolu
       out.back().resolution = resolution;
       continue;
     }
-    HistoryPoint& into = out.back();
-    const auto count = static_cast<double>(into.count);
-    into.average = (into.average * count + point.average) / (count + 1);
-    into.min = std::min(into.min, point.min);
-    into.max = std::max(into.max, point.max);
-    ++into.count;
+    fold(point, out.back());
   }
   return out;
 }
@@ -50,14 +46,7 @@ void append(std::vector<HistoryPoint>& points, std::vector<HistoryPoint> newer) 
   auto from = newer.begin();
   if (!points.empty() && points.back().boot == from->boot &&
       points.back().boot_time == from->boot_time) {
-    HistoryPoint& into = points.back();
-    const auto a = static_cast<double>(into.count);
-    const auto b = static_cast<double>(from->count);
-    into.average = (into.average * a + from->average * b) / (a + b);
-    into.min = std::min(into.min, from->min);
-    into.max = std::max(into.max, from->max);
-    into.count += from->count;
-    ++from;
+    fold(*from++, points.back());
   }
   points.insert(points.end(), from, newer.end());
 }

@@ -10,6 +10,7 @@
 
 #include "base/text/text.h"
 #include "base/try.h"
+#include "history/merge_points.h"
 #include "history/store/chunks.h"
 #include "history/store/store_connection.h"
 
@@ -41,16 +42,6 @@ Nanoseconds answers_from(const BootTime& boot, Resolution chunk, Resolution requ
   if (requested == Resolution::kMinute) return boot.minutes_until;
   return chunk == Resolution::kMinute ? boot.quarters_until
                                       : std::max(boot.minutes_until, boot.quarters_until);
-}
-
-void fold(const HistoryPoint& finer, HistoryPoint& into) {
-  const double count = into.count;
-  const double more = finer.count;
-  const double mean = (into.average * count + finer.average * more) / (count + more);
-  into.min = std::min(into.min, finer.min);
-  into.max = std::max(into.max, finer.max);
-  into.average = std::isnan(mean) ? into.max : std::clamp(mean, into.min, into.max);
-  into.count += finer.count;
 }
 
 struct Asked {
