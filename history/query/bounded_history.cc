@@ -183,35 +183,48 @@ Result<Answer> unpacked(std::string_view bytes) {
   return answer;
 }
 
+// A file that was read as one that nobody writes may be written just then: what looks damaged is
+// looked at once more.
+template <class Ask>
+auto answer_of(const std::string& file, const Ask& ask)
+    -> decltype(ask(std::declval<HistoryStore&>())) {
+  for (int attempt = 0;; ++attempt) {
+    auto store = HistoryStore::open_to_read(file);
+    if (!store) return tl::unexpected(std::move(store.error()));
+    auto answer = ask(**store);
+    if (answer || attempt > 0 || answer.error().code != Errc::kMalformed) return answer;
+  }
+}
+
 class BoundedHistory final : public History {
  public:
   BoundedHistory(std::string file, std::string shown)
       : file_(std::move(file)), shown_(std::move(shown)) {}
 
   Result<std::vector<SeriesKnown>> series(std::string_view family) override {
-    return ask([&](History& history) { return history.series(family); });
+    return ask([&](HistoryStore& store) { return store.series(family); });
   }
   Result<SeriesPast> past(const SeriesQuery& requested) override {
-    return ask([&](History& history) { return history.past(requested); });
+    return ask([&](HistoryStore& store) { return store.past(requested); });
   }
   Result<std::vector<std::pair<std::string, double>>> at(Nanoseconds wall,
                                                          Nanoseconds timeout) override {
-    return ask([&](History& history) { return history.at(wall, timeout); });
+    return ask([&](HistoryStore& store) { return store.at(wall, timeout); });
   }
   Result<EventsPast> events(const EventsQuery& requested) override {
-    return ask([&](History& history) { return history.events(requested); });
+    return ask([&](HistoryStore& store) { return store.events(requested); });
   }
   Result<HistoryFacts> facts() override {
-    return ask([&](History& history) { return history.facts(); });
+    return ask([&](HistoryStore& store) { return store.facts(); });
   }
 
  private:
   template <class Ask>
-  auto ask(const Ask& ask) -> decltype(ask(std::declval<History&>())) {
-    using Answer = typename decltype(ask(std::declval<History&>()))::value_type;
+  auto ask(const Ask& ask) -> decltype(ask(std::declval<HistoryStore&>())) {
+    using Answer = typename decltype(ask(std::declval<HistoryStore&>()))::value_type;
     // One file may not cost each of a hundred questions its bound.
     if (broken_) return tl::unexpected(*broken_);
-    const auto text = run_bounded({}, [&] { return packed(ask(*file_history(file_))); });
+    const auto text = run_bounded({}, [&] { return packed(answer_of(file_, ask)); });
     if (!text) {
       broken_ = text.error();
       broken_->message.insert(0, shown_ + ": ");

@@ -161,9 +161,7 @@ class HistoryStore {
   std::unique_ptr<Connection> connection_;
 };
 
-// A History over a file, opened to read when first asked.
-std::unique_ptr<History> file_history(std::string file);
-// The same over a file that somebody else may have made: each question is answered by a child
+// A History over a file that somebody else may have made: each question is answered by a child
 // process with bounds on its time and memory (base/process/bounded_child.h). Once one was reached,
 // every further question is refused. Errors call the file `shown`.
 std::unique_ptr<History> bounded_history(std::string file, std::string shown);

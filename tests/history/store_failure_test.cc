@@ -357,11 +357,12 @@ TEST_F(Mounted, ReadOnlyDiskIsSaidAndCanBeAsked) {
   const auto opened = HistoryStore::open(with);
   ASSERT_FALSE(opened);
   EXPECT_EQ(store_error(opened.error()), StoreError::kReadOnly) << opened.error().message;
-  auto reader = file_history(with.file);
-  const auto past = reader->past(all_of("x"));
+  auto reader = HistoryStore::open_to_read(with.file);
+  ASSERT_TRUE(reader) << reader.error().message;
+  const auto past = (*reader)->past(all_of("x"));
   ASSERT_TRUE(past) << past.error().message;
   EXPECT_EQ(past->points.size(), 180U);
-  const auto none = file_history(location_ + "/other.db")->facts();
+  const auto none = HistoryStore::open_to_read(location_ + "/other.db");
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Errc::kAbsent);
 }
@@ -369,10 +370,11 @@ TEST_F(Mounted, ReadOnlyDiskIsSaidAndCanBeAsked) {
 TEST_F(RecorderFailure, AskedWhileItIsWritten) {
   open();
   const auto boot = begin("a", checked({}, kEpoch2026));
-  auto reader = file_history(file());
+  auto reader = HistoryStore::open_to_read(file());
+  ASSERT_TRUE(reader) << reader.error().message;
   for (int i = 0; i < 50; ++i) {
     ASSERT_TRUE(write_x(*store_, boot, minutes(30 * i), 180));
-    const auto past = reader->past(all_of("x", Resolution::kRaw));
+    const auto past = (*reader)->past(all_of("x", Resolution::kRaw));
     ASSERT_TRUE(past) << past.error().message;
     EXPECT_EQ(past->points.size(), 180U * static_cast<std::size_t>(i + 1));
   }
@@ -384,7 +386,7 @@ TEST_F(RecorderFailure, ReaderMakesNothing) {
   const std::string copy = dir_.file("copy/history.db");
   fs::create_directory(dir_.file("copy"));
   fs::copy(file(), copy);
-  EXPECT_TRUE(file_history(copy)->facts());
+  EXPECT_TRUE(HistoryStore::open_to_read(copy).value()->facts());
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_.file("copy")), fs::directory_iterator()), 1);
 }
 
@@ -408,9 +410,10 @@ TEST_F(RecorderFailure, DamagedFilesGiveErrorsToWhoAsks) {
     }
     if (cycle % 4 == 0) bytes.resize(random() % bytes.size());
     const std::string bad = dir_.write("bad.db", bytes);
-    auto history = file_history(bad);
-    const bool all = history->facts() && history->series("") && history->events({}) &&
-                     history->past(all_of("x")) && history->at(kEpoch2026 + hours(5), hours(1));
+    const auto opened = HistoryStore::open_to_read(bad);
+    HistoryStore* const store = opened ? opened->get() : nullptr;
+    const bool all = store != nullptr && store->facts() && store->series("") && store->events({}) &&
+                     store->past(all_of("x")) && store->at(kEpoch2026 + hours(5), hours(1));
     if (!all) ++refused;
   }
   EXPECT_GT(refused, 100);

@@ -170,7 +170,7 @@ TEST(RecordedRollUps, AnAlertThatFiresForHalfOfAMinuteFires) {
     ASSERT_TRUE(more) << more.error().message;
     if (!*more) break;
   }
-  auto history = file_history(options.file);
+  auto history = bounded_history(options.file, options.file);
   auto then = recorded_device(*history, *history->facts(), kBegin + minutes(90) + seconds(45),
                               minutes(2));
   ASSERT_TRUE(then) << then.error().message;

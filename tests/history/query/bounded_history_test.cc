@@ -39,7 +39,7 @@ class ForeignHistory : public testing::Test {
 
 TEST_F(ForeignHistory, AnswersAsTheFileDoes) {
   make();
-  const auto direct = file_history(file());
+  const std::unique_ptr<HistoryStore> direct = HistoryStore::open_to_read(file()).value();
   const auto bounded = bounded_history(file(), "shown");
   SeriesQuery query;
   query.key = "jetmem_x";
