@@ -152,19 +152,18 @@ Result<void> RecorderThread::check_disk(const std::string& file) {
 }
 
 RecorderThread::Reason RecorderThread::reason_of(const Error& error) {
-  switch (store_error(error)) {
-    case StoreError::kDiskFull:
+  switch (error.code) {
+    case Errc::kTooLarge:
       return Reason::kDiskFull;
-    case StoreError::kReadOnly:
+    case Errc::kDenied:
       return Reason::kReadOnly;
-    case StoreError::kDamaged:
+    case Errc::kMalformed:
       return Reason::kDamaged;
-    case StoreError::kBusy:
+    case Errc::kUnavailable:
       return Reason::kBusy;
-    case StoreError::kIo:
-      break;
+    default:
+      return Reason::kIo;
   }
-  return Reason::kIo;
 }
 
 RecorderThread::RecorderThread(HistoryStore::Options options, std::string boot_id,

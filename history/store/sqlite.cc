@@ -10,20 +10,35 @@
 namespace jetmem {
 namespace {
 
-std::string_view store_error_name(int code) {
+Errc errc_of(int code) {
   switch (code & 0xff) {
     case SQLITE_FULL:
-      return "disk full";
+      return Errc::kTooLarge;
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return "read-only";
+      return Errc::kDenied;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
-      return "damaged";
+      return Errc::kMalformed;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+      return Errc::kUnavailable;
+    default:
+      return Errc::kIo;
+  }
+}
+
+std::string_view name_of(Errc code) {
+  switch (code) {
+    case Errc::kTooLarge:
+      return "disk full";
+    case Errc::kDenied:
+      return "read-only";
+    case Errc::kMalformed:
+      return "damaged";
+    case Errc::kUnavailable:
       return "busy";
     default:
       return "failed";
@@ -49,31 +64,9 @@ void harden(sqlite3* db) {
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
 }
 
-Errc errc_of_sqlite(int code) {
-  switch (code & 0xff) {
-    case SQLITE_FULL:
-    case SQLITE_TOOBIG:
-      return Errc::kTooLarge;
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-      return Errc::kDenied;
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-    case SQLITE_FORMAT:
-      return Errc::kMalformed;
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return Errc::kUnavailable;
-    default:
-      return Errc::kIo;
-  }
-}
-
 Error sqlite_error(sqlite3* db, std::string_view doing) {
   const int code = db == nullptr ? SQLITE_NOMEM : sqlite3_extended_errcode(db);
-  Errc errc = errc_of_sqlite(code);
-  std::string_view problem = store_error_name(code);
+  Errc errc = errc_of(code);
   std::string why = db == nullptr ? "out of memory" : printable(sqlite3_errmsg(db));
   // What the kernel said is the better word where SQLite only knows that it failed.
   const int error = db == nullptr ? 0 : sqlite3_system_errno(db);
@@ -82,13 +75,11 @@ Error sqlite_error(sqlite3* db, std::string_view doing) {
     why += std::string(", ") + std::strerror(error);
     if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
       errc = Errc::kTooLarge;
-      problem = "disk full";
     } else if (error == EROFS || error == EACCES || error == EPERM) {
       errc = Errc::kDenied;
-      problem = "read-only";
     }
   }
-  return Error{errc, std::string(doing) + ": " + std::string(problem) + " (" + why + ")"};
+  return Error{errc, std::string(doing) + ": " + std::string(name_of(errc)) + " (" + why + ")"};
 }
 
 Query::Query(sqlite3* db, std::string_view sql)

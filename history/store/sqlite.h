@@ -21,9 +21,7 @@ struct CloseSqlite {
 };
 using SqliteHandle = std::unique_ptr<sqlite3, CloseSqlite>;
 
-// What a return code of SQLite is to the recorder: see StoreError.
-Errc errc_of_sqlite(int code);
-// "write: disk full (No space left on device)"
+// "write: disk full (No space left on device)". Its code is that of HistoryStore::write().
 Error sqlite_error(sqlite3* db, std::string_view doing);
 
 // For a file that may be somebody else's: nothing in its schema runs or is written, and no text or

@@ -55,16 +55,6 @@ struct RawChunk {
   std::vector<Column> columns;
 };
 
-// Why a write failed, as the Errc of its error says it and the recorder counts it.
-enum class StoreError : std::uint8_t {
-  kDiskFull,  // Errc::kTooLarge: no space left, or none within max_bytes
-  kReadOnly,  // Errc::kDenied
-  kDamaged,   // Errc::kMalformed: the next write sets the file aside and begins a new one
-  kBusy,      // Errc::kUnavailable: somebody else holds the file
-  kIo,        // the rest
-};
-StoreError store_error(const Error& error);
-
 class HistoryStore {
  public:
   static constexpr std::int64_t kSchema = 2;
@@ -111,8 +101,10 @@ class HistoryStore {
   Result<void> record_wall_clock(std::int64_t boot, const WallSeen& wall);
 
   // Events keep their ids where these are greater than all before; 0: the next free one.
-  // Committed, and safe from a loss of power, when it returns. Errors (StoreError): nothing of it
-  // was written, and what was committed before stays. A file that was deleted or replaced meanwhile
+  // Committed, and safe from a loss of power, when it returns. Errors: nothing of it was written,
+  // and what was committed before stays. kTooLarge: no space left, or none within max_bytes;
+  // kDenied; kMalformed: damaged, and the next write sets the file aside and begins a new one;
+  // kUnavailable: somebody else holds the file; kIo. A file that was deleted or replaced meanwhile
   // is begun anew. Steps from before what minutes were already made of stay raw and go with it.
   Result<void> write(std::int64_t boot, const RawChunk* chunk, std::span<const EventRecord> events);
   // Makes minutes and quarters of what is due, drops what is too old or beyond max_bytes. `now` as

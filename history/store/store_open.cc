@@ -95,21 +95,6 @@ Result<void> quick_check(sqlite3* db) {
 
 }  // namespace
 
-StoreError store_error(const Error& error) {
-  switch (error.code) {
-    case Errc::kTooLarge:
-      return StoreError::kDiskFull;
-    case Errc::kDenied:
-      return StoreError::kReadOnly;
-    case Errc::kMalformed:
-      return StoreError::kDamaged;
-    case Errc::kUnavailable:
-      return StoreError::kBusy;
-    default:
-      return StoreError::kIo;
-  }
-}
-
 void HistoryStore::Connection::close() {
   if (db && (to_read || damaged_)) {
     sqlite3_db_config(db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);

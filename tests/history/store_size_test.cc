@@ -96,7 +96,7 @@ TEST_F(Size, BytesAreBoundedUnderALongReaderToo) {
     ASSERT_LE(store_->bytes(), kMost);
   }
   ASSERT_FALSE(written);
-  EXPECT_EQ(store_error(written.error()), StoreError::kBusy) << written.error().message;
+  EXPECT_EQ(written.error().code, Errc::kUnavailable) << written.error().message;
   reader.reset();
   EXPECT_TRUE(write_noise(boot, minutes(30 * i), 200));
 }
