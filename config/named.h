@@ -2,6 +2,7 @@
 // The words for an enumeration's values, where people write or read them.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,15 @@ std::string_view name_in(const List& list, E value) {
     if (each.value == value) return each.name;
   }
   return {};
+}
+
+template <class List>
+auto value_named(const List& list, std::string_view name)
+    -> std::optional<decltype(list[0].value)> {
+  for (const auto& each : list) {
+    if (each.name == name) return each.value;
+  }
+  return std::nullopt;
 }
 
 }  // namespace jetmem

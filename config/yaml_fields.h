@@ -86,9 +86,7 @@ class YamlFields {
       -> std::optional<decltype(list[0].value)> {
     const auto typed = word(node, key);
     if (!typed) return std::nullopt;
-    for (const auto& each : list) {
-      if (each.name == *typed) return each.value;
-    }
+    if (const auto value = value_named(list, *typed)) return value;
     const std::vector<std::string_view> names = names_of(list);
     errors_.add(node.at, key,
                 key + " must be one of " + join_names(names) + ", found '" +

@@ -2,6 +2,7 @@
 #include "plan/budget.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -241,17 +242,8 @@ Fit worst(std::initializer_list<Fit> fits) {
 }  // namespace
 
 std::string_view fit_name(Fit fit) {
-  switch (fit) {
-    case Fit::kFits:
-      return "fits";
-    case Fit::kTight:
-      return "tight";
-    case Fit::kDoesNotFit:
-      return "does not fit";
-    case Fit::kUnknown:
-      return "unknown";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 4> kNames{"fits", "tight", "does not fit", "unknown"};
+  return kNames[static_cast<std::size_t>(fit)];
 }
 
 Budget make_budget(const Plan& plan, const DeviceMemory& device) {

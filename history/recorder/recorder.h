@@ -50,8 +50,6 @@ WallTrust wall_trust(bool is_synchronized);
 class Recorder {
  public:
   static constexpr std::string_view kFile = "history.db";
-  // Steps that wait in memory before they are written without need: half an hour.
-  static constexpr std::size_t kMaxWaiting = 180;
   static constexpr std::size_t kMaxSeries = 512;
   static constexpr std::size_t kMaxEventsWaiting = 512;
 

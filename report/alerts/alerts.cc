@@ -177,9 +177,7 @@ void describe(Fields& v, Answer& answer) {
     w.required("alerts", answer.alerts_omitted);
     w.required("config_errors", answer.config_errors_omitted);
   });
-  if (!v.reading()) return;
-  answer.rules_omitted = rules_omitted;
-  answer.not_understood = v.newer();
+  if (v.reading()) answer.rules_omitted = rules_omitted;
 }
 
 std::uint64_t AlertsAnswer::count(std::string_view state) const {

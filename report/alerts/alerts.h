@@ -86,9 +86,6 @@ struct AlertsAnswer {
   std::uint64_t config_errors_omitted = 0;
   std::uint64_t alerts_omitted = 0;
   std::uint64_t rules_omitted = 0;
-  // Of an answer that was read: words that only a newer jetmem knows. What they are of is there,
-  // and never taken for quiet.
-  std::uint64_t not_understood = 0;
 
   std::uint64_t count(std::string_view state) const;  // rules in this state
   std::uint64_t count_alerts(std::string_view state) const;

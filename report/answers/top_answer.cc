@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "config/named.h"
 #include "report/answers/holder_names.h"
 #include "report/diagnosis/format.h"
 
@@ -12,13 +13,10 @@ namespace {
 
 using Group = TopAnswer::Group;
 
-constexpr std::array<std::pair<TopSort, std::string_view>, 5> kSorts{{
-    {TopSort::kTotal, "total"},
-    {TopSort::kResident, "resident"},
-    {TopSort::kGpu, "gpu"},
-    {TopSort::kDmabuf, "dmabuf"},
-    {TopSort::kGrowth, "growth"},
-}};
+constexpr std::array kSorts{
+    Named<TopSort>{TopSort::kTotal, "total"}, Named<TopSort>{TopSort::kResident, "resident"},
+    Named<TopSort>{TopSort::kGpu, "gpu"}, Named<TopSort>{TopSort::kDmabuf, "dmabuf"},
+    Named<TopSort>{TopSort::kGrowth, "growth"}};
 
 // Absent: not known.
 std::optional<double> key_of(const Group& group, TopSort sort) {
@@ -280,19 +278,8 @@ void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
 
 }  // namespace
 
-std::string_view top_sort_name(TopSort sort) {
-  for (const auto& [value, name] : kSorts) {
-    if (value == sort) return name;
-  }
-  return "total";
-}
-
-std::optional<TopSort> top_sort_named(std::string_view name) {
-  for (const auto& [value, its_name] : kSorts) {
-    if (its_name == name) return value;
-  }
-  return std::nullopt;
-}
+std::string_view top_sort_name(TopSort sort) { return name_in(kSorts, sort); }
+std::optional<TopSort> top_sort_named(std::string_view name) { return value_named(kSorts, name); }
 
 TopAnswer::Clientless clientless_of(const SampleSet& samples, std::size_t limit) {
   TopAnswer::Clientless out;

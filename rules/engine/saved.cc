@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "rules/model/rule_keywords.h"
 
 namespace jetmem {
 namespace {
@@ -73,11 +74,9 @@ AlertState state_of(const Json& json) {
 }
 
 Severity severity_of(const Json& json) {
-  const std::string name = text_of(json);
-  for (const Severity severity : {Severity::kInfo, Severity::kWarning, Severity::kCritical}) {
-    if (name == severity_name(severity)) return severity;
-  }
-  refuse("not a severity", json);
+  const auto severity = value_named(kSeverities, text_of(json));
+  if (!severity) refuse("not a severity", json);
+  return *severity;
 }
 
 RuleEngine::SavedAlert alert_of(const Json& json) {
