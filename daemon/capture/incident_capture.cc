@@ -132,27 +132,14 @@ void IncidentCapture::notify(const Transition& transition) {
   }
   // What fires while one is written is in the next look at the device, and in this one's history.
   if (!alert_.empty()) {
-    ++outcomes_[static_cast<std::size_t>(Outcome::kRunning)];
-    if (!std::exchange(logged_running_, true)) {
-      log_.log_message(LogLevel::kInfo,
-                       "no bundle of its own is written for " +
-                           printable(transition.rule->name, 100) + ": the one for " +
-                           printable(alert_, 100) + " is not done yet",
-                       {{"JETMEM_ALERT", transition.rule->name}});
-    }
-    return;
+    return skip(Outcome::kRunning, logged_running_, "no bundle of its own", transition.rule->name,
+                "the one for " + printable(alert_, 100) + " is not done yet");
   }
   const Nanoseconds now = clock_.boot();
   if (last_ && now - *last_ < settings_.interval) {
-    ++outcomes_[static_cast<std::size_t>(Outcome::kInterval)];
-    if (!std::exchange(logged_skip_, true)) {
-      log_.log_message(LogLevel::kInfo,
-                       "no bundle is written for " + printable(transition.rule->name, 100) +
-                           ": the last one was begun less than " +
-                           format_duration(settings_.interval) + " ago (capture.interval)",
-                       {{"JETMEM_ALERT", transition.rule->name}});
-    }
-    return;
+    return skip(Outcome::kInterval, logged_skip_, "no bundle", transition.rule->name,
+                "the last one was begun less than " + format_duration(settings_.interval) +
+                    " ago (capture.interval)");
   }
   if (too_many(transition.rule->name)) return;
   alert_ = transition.rule->name;
@@ -170,16 +157,18 @@ bool IncidentCapture::too_many(const std::string& alert) {
   take_count();
   const std::uint64_t recent = recent_bundles();
   if (recent < std::clamp<std::uint64_t>(settings_.keep, 1, kMostOfInterval)) return false;
-  ++outcomes_[static_cast<std::size_t>(Outcome::kInterval)];
-  if (!std::exchange(logged_skip_, true)) {
-    log_.log_message(LogLevel::kInfo,
-                     "no bundle is written for " + printable(alert, 100) + ": " +
-                         std::to_string(recent) + " were within " +
-                         format_duration(settings_.interval) +
-                         " (capture.interval), earlier boots included",
-                     {{"JETMEM_ALERT", alert}});
-  }
+  skip(Outcome::kInterval, logged_skip_, "no bundle", alert,
+       std::to_string(recent) + " were within " + format_duration(settings_.interval) +
+           " (capture.interval), earlier boots included");
   return true;
+}
+
+void IncidentCapture::skip(Outcome outcome, bool& logged, const std::string& what,
+                           const std::string& alert, const std::string& why) {
+  ++outcomes_[static_cast<std::size_t>(outcome)];
+  if (std::exchange(logged, true)) return;
+  log_.log_message(LogLevel::kInfo, what + " is written for " + printable(alert, 100) + ": " + why,
+                   {{"JETMEM_ALERT", alert}});
 }
 
 void IncidentCapture::begin() {

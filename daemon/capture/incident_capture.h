@@ -80,6 +80,9 @@ class IncidentCapture {
   void end(Outcome outcome, const std::string& how);
   void take_count();
   bool too_many(const std::string& alert);
+  // "no bundle" is written for that alert; logged the first time only.
+  void skip(Outcome outcome, bool& logged, const std::string& what, const std::string& alert,
+            const std::string& why);
   std::uint64_t recent_bundles() const;
   void end_child();
 
