@@ -19,16 +19,6 @@ std::string name_of(const std::string& text) {
   return printable(text, AlertNotification::kMaxName);
 }
 
-std::string variable_name(std::string_view label) {
-  std::string name = "JETMEM_LABEL_";
-  for (const char c : label.substr(0, AlertNotification::kMaxName)) {
-    const bool is_small = c >= 'a' && c <= 'z';
-    const bool is_fine = is_digit(c) || (c >= 'A' && c <= 'Z');
-    name += is_small ? static_cast<char>(c - 'a' + 'A') : is_fine ? c : '_';
-  }
-  return name;
-}
-
 template <class Take>
 void for_each_label(const AlertNotification& notification, Take take) {
   const std::size_t count = std::min(notification.labels.size(), AlertNotification::kMaxLabels);
@@ -93,7 +83,7 @@ std::vector<std::string> alert_environment(const AlertNotification& notification
       "JETMEM_RUNBOOK=" + line_of(notification.runbook),
   };
   for_each_label(notification, [&](const std::string& name, const std::string& value) {
-    variables.push_back(variable_name(name) + "=" + value);
+    variables.push_back(label_field(name) + "=" + value);
   });
   return variables;
 }

@@ -191,7 +191,7 @@ void Notifier::finish() {
 
 void Notifier::abandon_run() {
   child_.kill();
-  set_deadline(false);
+  deadline_timer_.cancel();
   waiting_.clear();
   sending_pending_.reset();
   step_timer_.cancel();
@@ -295,7 +295,7 @@ void Notifier::send_next() {
   printed_ = 0;
   const auto started = run(notification);
   if (!started) return end(Call::kNotStarted, started.error().message);
-  set_deadline(true);
+  deadline_timer_.set(settings_.deadline);
 }
 
 Result<void> Notifier::run(const AlertNotification& notification) {
@@ -336,7 +336,7 @@ void Notifier::on_deadline() {
 }
 
 void Notifier::end(Call call, const std::string& how) {
-  set_deadline(false);
+  deadline_timer_.cancel();
   ++calls_[static_cast<std::size_t>(call)];
   step_in(Nanoseconds(0));
   if (call == Call::kOk) return;
@@ -358,11 +358,6 @@ void Notifier::drop(Drop why, const std::string& alert) {
 }
 
 void Notifier::step_in(Nanoseconds from_now) { step_timer_.set(from_now); }
-
-void Notifier::set_deadline(bool on) {
-  deadline_timer_.cancel();
-  if (on) deadline_timer_.set(settings_.deadline);
-}
 
 void Notifier::write(SampleWriter& out) const {
   if (!on()) return;

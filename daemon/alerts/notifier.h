@@ -95,7 +95,6 @@ class Notifier {
   bool orphans_run();
   Nanoseconds wait_for_turn() const;
   void send_next();
-  void send(const Transition& transition, Nanoseconds at);
   Result<void> run(const AlertNotification& notification);
   void on_output(std::string_view bytes);
   void end(Call call, const std::string& how);
@@ -104,7 +103,6 @@ class Notifier {
   void abandon_run();
   void save_pending();
   void step_in(Nanoseconds from_now);
-  void set_deadline(bool on);
 
   const Clock& clock_;
   NotifierOptions options_;

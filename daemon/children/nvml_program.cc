@@ -93,7 +93,7 @@ void NvmlProgram::due() {
 
 void NvmlProgram::stop() {
   child_.kill();
-  set_deadline(false);
+  timer_.cancel();
   next_run_ = Nanoseconds(0);
   backoff_.reset();
   logged_wedged_ = false;
@@ -114,7 +114,7 @@ Result<void> NvmlProgram::run() {
   }
   ++stats_.starts;
   started_ = clock_.mono();
-  set_deadline(true);
+  timer_.set(options_.deadline);
   return {};
 }
 
@@ -165,7 +165,7 @@ void NvmlProgram::on_output(std::string_view bytes) {
 }
 
 void NvmlProgram::on_end(const ChildEnd& end) {
-  set_deadline(false);
+  timer_.cancel();
   std::uint64_t lines = 0;
   for (const char c : text_.view()) lines += c == '\n' ? 1 : 0;
   stats_.lines += lines;
@@ -211,7 +211,7 @@ void NvmlProgram::on_deadline() {
 }
 
 void NvmlProgram::abandon_run(ChildProcessFailure why, Errc code, std::string how) {
-  set_deadline(false);
+  timer_.cancel();
   stats_.failed(why);
   const Nanoseconds pause = backoff_.next();
   next_run_ = clock_.boot() + pause;
@@ -220,11 +220,6 @@ void NvmlProgram::abandon_run(ChildProcessFailure why, Errc code, std::string ho
       how + "; it is tried again in " +
           format_duration(std::chrono::duration_cast<std::chrono::milliseconds>(pause)));
   done_(source(), fail(code, std::move(how)), Nanoseconds(0));
-}
-
-void NvmlProgram::set_deadline(bool on) {
-  timer_.cancel();
-  if (on) timer_.set(options_.deadline);
 }
 
 void NvmlProgram::write(SampleWriter& out) const {

@@ -52,7 +52,6 @@ class NvmlProgram final : public Program {
   void on_output(std::string_view bytes);
   void on_end(const ChildEnd& end);
   void abandon_run(ChildProcessFailure why, Errc code, std::string how);
-  void set_deadline(bool on);
 
   const Clock& clock_;
   Program::Done done_;

@@ -90,7 +90,7 @@ Result<void> ProbeRunner::run(ProbeRequest request, std::chrono::milliseconds de
     if (auto spawned = spawn(); !spawned) return spawned;
   }
   started_ = clock_.mono();
-  set_deadline(true);
+  timer_.set(deadline_);
   return {};
 }
 
@@ -151,7 +151,7 @@ Result<void> ProbeRunner::spawn() {
 
 void ProbeRunner::kill() {
   child_.kill();
-  set_deadline(false);
+  timer_.cancel();
   text_.clear();
 }
 
@@ -218,7 +218,7 @@ void ProbeRunner::on_end(ChildEnd child) {
     return;
   }
   end.line = std::move(output.result);
-  set_deadline(false);
+  timer_.cancel();
   text_.clear();
   on_end_(std::move(end));
 }
@@ -273,7 +273,7 @@ void ProbeRunner::on_deadline() {
 
 void ProbeRunner::end_badly(ChildProcessFailure kind, Errc code, std::string_view error,
                             std::string how) {
-  set_deadline(false);
+  timer_.cancel();
   const ProbeOutput output = split_probe_output(text_.view());
   ProbeRunEnd end;
   end.elapsed = clock_.mono() - started_;
@@ -308,11 +308,6 @@ void ProbeRunner::end_badly(ChildProcessFailure kind, Errc code, std::string_vie
 
 std::string ProbeRunner::who() const {
   return from_socket_ ? "the jetmem-probe behind " + socket_ : "jetmem-probe";
-}
-
-void ProbeRunner::set_deadline(bool on) {
-  timer_.cancel();
-  if (on) timer_.set(deadline_);
 }
 
 }  // namespace jetmem

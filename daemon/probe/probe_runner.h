@@ -91,7 +91,6 @@ class ProbeRunner {
   Result<void> take_result(const ProbeOutput& output, ProbeRunEnd& end) const;
   void keep_valid_results(const ProbeOutput& output, ProbeRunEnd& end) const;
   Result<void> keep_requested_kinds(const ProbeRun& run) const;
-  void set_deadline(bool on);
   std::string who() const;
   std::string_view abandon_message() const { return from_socket_ ? "was given up" : "was killed"; }
 

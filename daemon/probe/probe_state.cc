@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/probe/probe_state.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/root/facts.h"
 #include "base/root/small_file.h"
 #include "base/spawn.h"
 #include "base/text/text.h"
+#include "collectors/processes/group/pid_stat.h"
 
 namespace jetmem {
 namespace {
@@ -59,16 +59,12 @@ std::optional<ProbeProcess> probe_process_of(std::string_view stat) {
   if (!pid || *pid >= kPidLimit || stat.substr(open + 1, close - open - 1) != kComm) {
     return std::nullopt;
   }
-  std::string_view rest = stat.substr(close + 1);
-  std::array<std::string_view, 20> fields;  // from the third on
-  for (std::string_view& field : fields) field = take_word(rest);
-  const auto threads = parse_u64(fields[17]);
-  const auto start = parse_u64(fields[19]);
-  if (!threads || !start) return std::nullopt;
+  const auto fields = parse_pid_stat(stat);
+  if (!fields || !fields->threads || !fields->start_ticks) return std::nullopt;
   // One that nobody reaped holds nothing any more, unless other threads of it hang.
-  const bool is_over = fields[0] == "Z" || fields[0] == "X";
-  if (is_over && *threads <= 1) return std::nullopt;
-  return ProbeProcess{static_cast<pid_t>(*pid), *start};
+  const bool is_over = fields->state == 'Z' || fields->state == 'X';
+  if (is_over && *fields->threads <= 1) return std::nullopt;
+  return ProbeProcess{static_cast<pid_t>(*pid), *fields->start_ticks};
 }
 
 std::optional<ProbeProcess> find_probe_process(pid_t pid) {
