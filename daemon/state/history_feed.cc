@@ -61,16 +61,6 @@ RecorderOptions options_of(HistoryFeed::Options given) {
   return options;
 }
 
-EventRecord daemon_event(std::string kind, std::string summary, Nanoseconds at) {
-  EventRecord record;
-  record.what = EventWhat::kDaemon;
-  record.kind = std::move(kind);
-  record.severity = "info";
-  record.summary = std::move(summary);
-  record.at = at;
-  return record;
-}
-
 bool is_kill(kernel_log::EventKind kind) {
   return kind == kernel_log::EventKind::kOomKill || kind == kernel_log::EventKind::kOomKillMemcg;
 }
@@ -93,8 +83,7 @@ HistoryFeed::HistoryFeed(Options options, const Clock& clock, Log& log)
 
 void HistoryFeed::start() {
   if (captured_uptime_) shift_ = clock_.boot() - *captured_uptime_;
-  recorder_.event(
-      daemon_event("start", "jetmemd " + std::string(kVersion) + " started", clock_.boot()));
+  recorder_.daemon_event("start", "info", "jetmemd " + std::string(kVersion) + " started");
   recorder_.start();
 }
 
@@ -202,8 +191,7 @@ void HistoryFeed::cycle(const SampleTable& table, bool is_whole) {
 
 void HistoryFeed::finish(const SampleTable& table) {
   recorder_.cycle(table);
-  recorder_.event(
-      daemon_event("stop", "jetmemd " + std::string(kVersion) + " stopped", clock_.boot()));
+  recorder_.daemon_event("stop", "info", "jetmemd " + std::string(kVersion) + " stopped");
   recorder_.finish(kTimeout);
 }
 

@@ -57,6 +57,7 @@ struct Recorder::State {
   void take_outcome(std::chrono::milliseconds timeout = {});
   void take_messages(const std::vector<std::string>& messages, std::uint64_t quarantine);
   void take(RecorderThread::Outcome outcome);
+  std::string_view count(RecorderThread::Reason reason);
   void failed(const Error& error, RecorderThread::Reason reason);
   void check_for_hang();
   void check_for_unread();
@@ -182,9 +183,15 @@ void Recorder::State::take_step(const SampleTable& table, Nanoseconds boot_now) 
          "no_room");
 }
 
+// Its name, for the log.
+std::string_view Recorder::State::count(RecorderThread::Reason reason) {
+  const auto index = static_cast<std::size_t>(reason);
+  ++stats.errors[index];
+  return RecorderThread::kReasons[index];
+}
+
 void Recorder::State::failed(const Error& error, RecorderThread::Reason reason) {
-  const std::string_view name = RecorderThread::kReasons[static_cast<std::size_t>(reason)];
-  ++stats.errors[static_cast<std::size_t>(reason)];
+  const std::string_view name = count(reason);
   retry_at = clock.mono() + retry_pause;
   retry_pause = std::min(retry_pause * 2, kLongestRetry);
   if (std::exchange(failing, true)) return;
@@ -200,12 +207,10 @@ void Recorder::State::check_for_hang() {
   if (hangs == hanging) return;
   hanging = hangs;
   if (!hangs) return problem_resolved();
-  const auto reason = static_cast<std::size_t>(RecorderThread::Reason::kHangs);
-  ++stats.errors[reason];
   notify(LogLevel::kError,
          "history: the disk does not answer: nothing is written until it does; the last hour stays "
          "in memory",
-         RecorderThread::kReasons[reason]);
+         count(RecorderThread::Reason::kHangs));
 }
 
 // Failed reads of the file, logged at most every kUnreadPause.
@@ -228,12 +233,10 @@ void Recorder::State::read_ahead(const std::optional<Error>& problem) {
   if (problem.has_value() == ahead) return;
   ahead = problem.has_value();
   if (!ahead) return notify(LogLevel::kInfo, "history: the disk is writable and has room again");
-  const auto reason = static_cast<std::size_t>(RecorderThread::reason_of(*problem));
-  ++stats.errors[reason];
   notify(LogLevel::kError,
          "history: the next write will fail: " + printable(problem->message, 400) +
              "; memory keeps about an hour",
-         RecorderThread::kReasons[reason]);
+         count(RecorderThread::reason_of(*problem)));
 }
 
 void Recorder::State::problem_resolved() {
@@ -315,13 +318,12 @@ void Recorder::State::take_tidied(const RecorderThread::File& found) {
     stats.lost_steps_full += found.windows_cut - stats.file.windows_cut;
   }
   if (found.problem) {
-    const auto reason = static_cast<std::size_t>(RecorderThread::reason_of(*found.problem));
-    ++stats.errors[reason];
+    const std::string_view reason = count(RecorderThread::reason_of(*found.problem));
     if (!std::exchange(tidy_failing, true)) {
       notify(LogLevel::kWarning,
              "history: cannot roll up or expire values: " + printable(found.problem->message, 400) +
                  "; retrying after the next write",
-             RecorderThread::kReasons[reason]);
+             reason);
     }
   }
   if (found.tidied_well && std::exchange(tidy_failing, false)) {
@@ -458,6 +460,10 @@ std::uint64_t Recorder::event(EventRecord record, bool may_be_recorded) {
     }
   }
   return added.number;
+}
+
+void Recorder::daemon_event(std::string kind, std::string severity, std::string summary) {
+  state_->daemon_event(std::move(kind), std::move(severity), std::move(summary));
 }
 
 bool Recorder::again(std::uint64_t number, std::optional<Nanoseconds> at, bool may_be_recorded) {

@@ -68,6 +68,8 @@ class Recorder {
   // Gives its number: again() counts one more onto it; 0 where it was not kept. `may_be_recorded`:
   // it was in the kernel's log before we came, and may have been recorded then.
   std::uint64_t event(EventRecord record, bool may_be_recorded = false);
+  // One of jetmem itself, now.
+  void daemon_event(std::string kind, std::string severity, std::string summary);
   // False: that record no longer waits, or is too old for it.
   bool again(std::uint64_t number, std::optional<Nanoseconds> at, bool may_be_recorded = false);
   // What waits is written with the next cycle, and why, one word for the metric's label: "alert",
