@@ -45,6 +45,21 @@ Labels labels_of(std::string_view text) {
 
 }  // namespace
 
+Scenario recent_events(std::string_view rule, const std::string& fires, const std::string& quiet,
+                       const std::string& of_other) {
+  const auto recent = [](const std::string& kind) {
+    return "kernel_recent_events{kind=" + kind + "} = ";
+  };
+  const std::string total = "kernel_events_total{kind=" + quiet + ",origin=";
+  return {.rule = rule,
+          .fires = "0s " + recent(fires) + "0 -> inactive\n1m " + recent(fires) +
+                   "1 -> firing\n10m45s -> firing\n11m " + recent(fires) + "0 -> inactive",
+          .labels = "kind=" + fires,
+          .quiet = "0s " + recent(quiet) + "0; " + total + "system} = 3 -> inactive\n5m " + total +
+                   "probe} = 2 -> inactive\n10m " + recent(of_other) + "4 -> inactive\n20m " +
+                   recent(quiet) + "gone; " + total + "system} = 0 -> inactive\n30m -> inactive"};
+}
+
 std::vector<Scenario> all_stories() {
   std::vector<Scenario> all = memory_stories();
   for (const auto& more : {device_stories(), jetmem_stories(), kernel_stories()}) {

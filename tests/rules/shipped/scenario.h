@@ -31,6 +31,11 @@ struct Scenario {
   std::string quiet;   // of a healthy device: no rule fires at any step
 };
 
+// Of an event's kind: none, one, ten minutes later none. Quiet: events of before, what jetmem's own
+// probe causes, a kind that this rule is not about, and a reboot.
+Scenario recent_events(std::string_view rule, const std::string& fires, const std::string& quiet,
+                       const std::string& of_other);
+
 // By file of rules.
 std::vector<Scenario> memory_stories();
 std::vector<Scenario> device_stories();

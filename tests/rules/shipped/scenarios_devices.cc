@@ -49,18 +49,7 @@ std::vector<Scenario> device_stories() {
     10m45s  nvmap_carveout_free_ratio{heap=vpr} = 5%    -> inactive
     20m     nvmap_carveout_free_ratio{heap=vpr} = gone  -> inactive)"},
 
-      {.rule = "JetmemNvmapCarveoutRefused",
-       .fires = R"(
-    0s      kernel_recent_events{kind=nvmap_carveout} = 0  -> inactive
-    1m      kernel_recent_events{kind=nvmap_carveout} = 1  -> firing
-    10m45s                                                 -> firing
-    11m     kernel_recent_events{kind=nvmap_carveout} = 0  -> inactive)",
-       .labels = "kind=nvmap_carveout",
-       // What other memory is refused, and a heap that is nearly full.
-       .quiet = R"(
-    0s      kernel_recent_events{kind=nvmap_carveout} = 0; kernel_events_total{kind=nvmap_carveout,origin=system} = 3  -> inactive
-    5m      kernel_recent_events{kind=nvmap} = 4; nvmap_carveout_free_ratio{heap=vpr} = 6%  -> inactive
-    20m     kernel_recent_events{kind=nvmap_carveout} = gone  -> inactive)"},
+      recent_events("JetmemNvmapCarveoutRefused", "nvmap_carveout", "nvmap_carveout", "nvmap"),
 
       {.rule = "JetmemEmcSaturated",
        .fires = R"(
@@ -124,19 +113,7 @@ std::vector<Scenario> device_stories() {
     6m      smmu_recent_faults{smmu=unknown,client=unknown} = gone -> inactive
     20m                                                            -> inactive)"},
 
-      {.rule = "JetmemMemoryControllerError",
-       .fires = R"(
-    0s      kernel_recent_events{kind=mc_error} = 0  -> inactive
-    1m      kernel_recent_events{kind=mc_error} = 1  -> firing
-    11m     kernel_recent_events{kind=mc_error} = 0  -> inactive)",
-       .labels = "kind=mc_error",
-       // One at boot, an hour before jetmem started; jetmem's probe; a reboot.
-       .quiet = R"(
-    0s      kernel_recent_events{kind=mc_error} = 0; kernel_events_total{kind=mc_error,origin=system} = 1  -> inactive
-    5m      kernel_events_total{kind=mc_error,origin=probe} = 1   -> inactive
-    6m      kernel_events_total{kind=mc_error,origin=probe} = 2   -> inactive
-    20m     kernel_events_total{kind=mc_error,origin=system} = 0  -> inactive
-    40m                                                           -> inactive)"},
+      recent_events("JetmemMemoryControllerError", "mc_error", "mc_error", "memory_clock"),
 
       {.rule = "JetmemThrottling",
        .fires = R"(

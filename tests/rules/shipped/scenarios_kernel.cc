@@ -1,33 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rules/shipped/kernel.yaml.
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "tests/rules/shipped/scenario.h"
 
 namespace jetmem {
-namespace {
-
-// Nothing, an event, ten minutes later none. Quiet: what jetmem's own probe causes, events from
-// before, and a kind that has no rule.
-Scenario recent_events(std::string_view rule, const std::string& fires, const std::string& quiet,
-                       const std::string& without_rule) {
-  const auto recent = [](const std::string& kind) {
-    return "kernel_recent_events{kind=" + kind + "} = ";
-  };
-  const std::string total = "kernel_events_total{kind=" + quiet + ",origin=";
-  return {.rule = rule,
-          .fires = "0s " + recent(fires) + "0 -> inactive\n1m " + recent(fires) +
-                   "1 -> firing\n10m45s -> firing\n11m " + recent(fires) + "0 -> inactive",
-          .labels = "kind=" + fires,
-          .quiet = "0s " + recent(quiet) + "0; " + total + "system} = 3 -> inactive\n5m " + total +
-                   "probe} = 2 -> inactive\n10m " + recent(without_rule) + "4 -> inactive\n20m " +
-                   recent(quiet) + "gone -> inactive\n30m -> inactive"};
-}
-
-}  // namespace
-
 std::vector<Scenario> kernel_stories() {
   return {
       // The first that was not corrected.

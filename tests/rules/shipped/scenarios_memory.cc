@@ -59,18 +59,8 @@ std::vector<Scenario> memory_stories() {
     12m     cma_frame_fit_ratio{area="linux,cma"} = 3     -> inactive
     20m     cma_frame_fit_ratio{area="linux,cma"} = gone  -> inactive)"},
 
-      {.rule = "JetmemCmaAllocationFailing",
-       .fires = R"(
-    0s      kernel_recent_events{kind=cma_alloc_failure} = 1   -> firing
-    10m     kernel_recent_events{kind=cma_alloc_failure} = 0   -> inactive)",
-       .labels = "kind=cma_alloc_failure",
-       // A backlog of yesterday that is counted now, jetmem's own probes, and a reboot.
-       .quiet = R"(
-    0s      kernel_events_total{kind=cma_alloc_failure,origin=system} = 0; kernel_recent_events{kind=cma_alloc_failure} = 0               -> inactive
-    1m      kernel_events_total{kind=cma_alloc_failure,origin=system} = 27; kernel_events_total{kind=cma_alloc_failure,origin=probe} = 1  -> inactive
-    5m      kernel_events_total{kind=cma_alloc_failure,origin=probe} = 9; kernel_events_total{kind=cma_busy,origin=system} = 50           -> inactive
-    20m     kernel_events_total{kind=cma_alloc_failure,origin=system} = 0; kernel_recent_events{kind=cma_alloc_failure} = gone            -> inactive
-    40m                                                                     -> inactive)"},
+      recent_events("JetmemCmaAllocationFailing", "cma_alloc_failure", "cma_alloc_failure",
+                    "cma_busy"),
 
       {.rule = "JetmemDmaAllocationFailing",
        .fires = R"(
@@ -219,19 +209,7 @@ std::vector<Scenario> memory_stories() {
     10m45s                                                                    -> pending
     11m     pressure_stall_ratio{resource=memory,kind=full,window=60s} = 9%   -> inactive)"},
 
-      {.rule = "JetmemOomKill",
-       .fires = R"(
-    0s      kernel_recent_events{kind=oom_kill} = 0; kernel_recent_events{kind=oom_no_victim} = 0  -> inactive
-    1m      kernel_recent_events{kind=oom_kill} = 1   -> firing
-    11m     kernel_recent_events{kind=oom_kill} = 0   -> inactive)",
-       .labels = "kind=oom_kill",
-       // jetmem's probe, which the kernel takes first; a reboot.
-       .quiet = R"(
-    0s      kernel_recent_events{kind=oom_kill} = 0; kernel_recent_events{kind=oom_no_victim} = 0; kernel_events_total{kind=oom_kill,origin=system} = 3  -> inactive
-    5m      kernel_events_total{kind=oom_kill,origin=probe} = 1  -> inactive
-    6m      kernel_events_total{kind=oom_kill,origin=system} = 9    -> inactive
-    20m     kernel_events_total{kind=oom_kill,origin=system} = 0    -> inactive
-    30m     kernel_recent_events{kind=oom_kill} = gone              -> inactive)"},
+      recent_events("JetmemOomKill", "oom_kill", "oom_kill", "oom_reaper"),
 
       // Full of page cache is normal: only who waits as well is short.
       {.rule = "JetmemCgroupNearLimit",
@@ -248,14 +226,7 @@ std::vector<Scenario> memory_stories() {
     20m     cgroup_limit_used_ratio{unit=a.service} = gone  -> inactive
     30m                                          -> inactive)"},
 
-      {.rule = "JetmemCgroupOomKill",
-       .fires = R"(
-    0s      kernel_recent_events{kind=oom_kill_memcg} = 1  -> firing
-    10m     kernel_recent_events{kind=oom_kill_memcg} = 0  -> inactive)",
-       .labels = "kind=oom_kill_memcg",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=oom_kill_memcg} = 0; kernel_events_total{kind=oom_kill_memcg,origin=probe} = 3  -> inactive
-    5m      kernel_recent_events{kind=oom_kill_memcg} = gone  -> inactive)"},
+      recent_events("JetmemCgroupOomKill", "oom_kill_memcg", "oom_kill_memcg", "oom_reaper"),
 
       {.rule = "JetmemCgroupOomKillCounted",
        .fires = R"(
@@ -270,18 +241,8 @@ std::vector<Scenario> memory_stories() {
     20m     cgroup_memory_events_total{unit=a.service,event=oom_kill} = gone  -> inactive
     30m                                          -> inactive)"},
 
-      {.rule = "JetmemPageAllocationFailure",
-       .fires = R"(
-    0s      kernel_recent_events{kind=page_alloc_failure} = 0  -> inactive
-    1m      kernel_recent_events{kind=page_alloc_failure} = 1  -> firing
-    11m     kernel_recent_events{kind=page_alloc_failure} = 0  -> inactive)",
-       .labels = "kind=page_alloc_failure",
-       .quiet = R"(
-    0s      kernel_recent_events{kind=page_alloc_failure} = 0; kernel_events_total{kind=page_alloc_failure,origin=system} = 12 -> inactive
-    5m      kernel_events_total{kind=page_alloc_failure,origin=probe} = 1   -> inactive
-    6m      kernel_events_total{kind=page_alloc_failure,origin=probe} = 5   -> inactive
-    20m     kernel_events_total{kind=page_alloc_failure,origin=system} = 0  -> inactive
-    40m                                                                     -> inactive)"},
+      recent_events("JetmemPageAllocationFailure", "page_alloc_failure", "page_alloc_failure",
+                    "page_alloc_stall"),
   };
 }
 
