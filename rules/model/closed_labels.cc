@@ -54,24 +54,25 @@ Names stall_kinds() { return {"some", "full"}; }
 Names watermarks() { return {"min", "low", "high"}; }
 Names cma_pages() { return {"included", "excluded"}; }
 Names certainties() { return {"certain", "possible"}; }
+Names windows() { return {"10s", "60s", "300s"}; }
+Names page_kinds() { return {"movable", "unmovable"}; }
+Names scopes() { return {"machine", "memcg"}; }
+Names log_inputs() { return {"kmsg", "journal", "file"}; }
+Names losses() { return {"before_start", "overrun"}; }
+Names cleanness() { return {"yes", "no", "unknown"}; }
+Names restarted() { return {"device", "jetmem"}; }
 Names trends() { return {"MemAvailable", "NvMapMemUsed", "nvmap_orphans"}; }
 
 constexpr std::array kClosedLabels{
     ClosedLabel{"jetmem_nvmap_ended_client_bytes", "certainty", certainties},
     ClosedLabel{"jetmem_pressure_stall_ratio", "resource", resources},
     ClosedLabel{"jetmem_pressure_stall_ratio", "kind", stall_kinds},
-    ClosedLabel{"jetmem_pressure_stall_ratio", "window",
-                [] {
-                  return Names{"10s", "60s", "300s"};
-                }},
+    ClosedLabel{"jetmem_pressure_stall_ratio", "window", windows},
     ClosedLabel{"jetmem_pressure_stall_seconds_total", "resource", resources},
     ClosedLabel{"jetmem_pressure_stall_seconds_total", "kind", stall_kinds},
     ClosedLabel{"jetmem_zone_watermark_bytes", "watermark", watermarks},
     ClosedLabel{"jetmem_zone_watermark_distance_bytes", "watermark", watermarks},
-    ClosedLabel{"jetmem_zone_watermark_distance_bytes", "request",
-                [] {
-                  return Names{"movable", "unmovable"};
-                }},
+    ClosedLabel{"jetmem_zone_watermark_distance_bytes", "request", page_kinds},
     ClosedLabel{"jetmem_buddy_unusable_ratio", "cma", cma_pages},
     ClosedLabel{"jetmem_buddy_fragmentation_ratio", "cma", cma_pages},
     ClosedLabel{"jetmem_trend_bytes_per_second", "of", trends},
@@ -91,18 +92,9 @@ constexpr std::array kClosedLabels{
                          kernel_log::error_severity_name>},
     ClosedLabel{"jetmem_smmu_faults_total", "origin", origins},
     ClosedLabel{"jetmem_oom_kills_total", "origin", origins},
-    ClosedLabel{"jetmem_oom_kills_total", "scope",
-                [] {
-                  return Names{"machine", "memcg"};
-                }},
-    ClosedLabel{"jetmem_kernel_log_input", "input",
-                [] {
-                  return Names{"kmsg", "journal", "file"};
-                }},
-    ClosedLabel{"jetmem_kernel_log_lost_records_total", "reason",
-                [] {
-                  return Names{"before_start", "overrun"};
-                }},
+    ClosedLabel{"jetmem_oom_kills_total", "scope", scopes},
+    ClosedLabel{"jetmem_kernel_log_input", "input", log_inputs},
+    ClosedLabel{"jetmem_kernel_log_lost_records_total", "reason", losses},
     ClosedLabel{"jetmem_source_state", "source", source_names},
     ClosedLabel{"jetmem_source_state", "state", source_states},
     ClosedLabel{"jetmem_source_stale", "source", source_names},
@@ -114,14 +106,8 @@ constexpr std::array kClosedLabels{
     ClosedLabel{"jetmem_source_duration_seconds", "source", source_names},
     ClosedLabel{"jetmem_probe_state", "state",
                 names_of<ProbeState, kProbeStates, probe_state_name>},
-    ClosedLabel{"jetmem_boot_last_shutdown", "clean",
-                [] {
-                  return Names{"yes", "no", "unknown"};
-                }},
-    ClosedLabel{"jetmem_unclean_shutdowns_total", "of",
-                [] {
-                  return Names{"device", "jetmem"};
-                }},
+    ClosedLabel{"jetmem_boot_last_shutdown", "clean", cleanness},
+    ClosedLabel{"jetmem_unclean_shutdowns_total", "of", restarted},
     ClosedLabel{"jetmem_changes_total", "what", changes},
     ClosedLabel{"jetmem_last_change_timestamp_seconds", "what", changes_and_marks},
 };
