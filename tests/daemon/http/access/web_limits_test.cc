@@ -232,7 +232,7 @@ TEST_F(WebPasswordTest, EverythingOverTcpNeedsOne) {
                                    "Content-Security-Policy: \"sandbox\"}}\n");
   start();
   ASSERT_TRUE(failures_.empty());
-  for (const char* path : {"/", "/metrics", "/healthz", "/api/v1/now", "/nothing"}) {
+  for (const char* path : {"/", "/metrics", "/healthz", "/readyz", "/api/v1/now", "/nothing"}) {
     const Reply reply = fetch(address_, path);
     EXPECT_EQ(reply.code, 401) << path;
     EXPECT_EQ(reply.header("www-authenticate"), "Basic realm=\"jetmem\", charset=\"UTF-8\"");
@@ -243,7 +243,10 @@ TEST_F(WebPasswordTest, EverythingOverTcpNeedsOne) {
   EXPECT_EQ(page.body, "ok\n");
   EXPECT_EQ(page.header("x-frame-options"), "deny");
   EXPECT_EQ(page.header("content-security-policy"), "sandbox");
-  EXPECT_EQ(fetch(address_, "/healthz", "Authorization: Basic YWxpY2U6d3Jvbmc=\r\n").code, 401);
+  for (const char* wrong : {"YWxpY2U6d3Jvbmc=", "nonsense"}) {
+    const std::string header = "Authorization: Basic " + std::string(wrong) + "\r\n";
+    EXPECT_EQ(fetch(address_, "/healthz", header).code, 401) << wrong;
+  }
   // One that was kept proves itself each time.
   HttpClient kept(address_);
   kept.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + right + "\r\n");
@@ -255,8 +258,8 @@ TEST_F(WebPasswordTest, EverythingOverTcpNeedsOne) {
   // Bodies are refused before that.
   EXPECT_EQ(fetch(address_, "/", "Content-Length: 5\r\n", "POST").code, 400);
   const std::string metrics = this->metrics(right);
-  EXPECT_THAT(metrics, HasSubstr("\njetmem_http_auth_failures_total{reason=\"missing\"} 6\n"));
-  EXPECT_THAT(metrics, HasSubstr("\njetmem_http_auth_failures_total{reason=\"invalid\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("\njetmem_http_auth_failures_total{reason=\"missing\"} 7\n"));
+  EXPECT_THAT(metrics, HasSubstr("\njetmem_http_auth_failures_total{reason=\"invalid\"} 2\n"));
   EXPECT_THAT(metrics, HasSubstr("\njetmem_http_password_checks_total{result=\"valid\"} 1\n"));
   EXPECT_THAT(metrics, HasSubstr("\njetmem_http_web_config_ok 1\n"));
   EXPECT_THAT(metrics, HasSubstr("jetmem_http_requests_total{code=\"401\",path=\"/metrics\"} 1\n"));
