@@ -10,10 +10,9 @@
 
 #include "collectors/kernel_log/catalogue/catalogue.h"
 #include "collectors/kernel_log/event/kinds.h"
-#include "collectors/kernel_log/text_log.h"
 #include "report/diagnosis/cause_table.h"
 #include "report/diagnosis/known_issues.h"
-#include "report/events/kernel_event_record.h"
+#include "tests/report/diagnosis/causes_of_log.h"
 
 namespace jetmem::diagnosis {
 namespace {
@@ -45,26 +44,10 @@ Cause only(const EventRecord& event, const MachineFacts& facts = {}) {
   return causes.empty() ? Cause() : causes.front();
 }
 
-// Of a log, as the decoder reads it: an event that no decoder makes would show nothing.
-std::vector<Cause> explain_log(const std::string& text) {
-  std::vector<EventRecord> records;
-  LogFacts facts;
-  kernel_log::TextLog log(
-      kernel_log::Soc::kUnknown, [&](const kernel_log::Event& event, std::string_view) {
-        std::optional<Nanoseconds> at;
-        if (event.stamp) at = *event.stamp;
-        records.push_back(kernel_event_record(event, kernel_log::Origin::kSystem, at));
-      });
-  facts.feed(text);
-  facts.finish();
-  log.feed(text);
-  log.finish();
-  return explain_all(records, facts.facts());
-}
-
+// As the decoder reads it: an event that no decoder makes would show nothing.
 std::vector<std::string> ids_of_log(const std::string& text) {
   std::vector<std::string> out;
-  for (const Cause& each : explain_log(text)) out.push_back(each.id);
+  for (const Cause& each : causes_of_log(text)) out.push_back(each.id);
   return out;
 }
 
@@ -214,7 +197,8 @@ TEST(Causes, AreChosenByTheOtherEvents) {
 TEST(Causes, RemovedChannelsAreOfTheXidBefore) {
   const std::string halted = "NVRM: Xid (PCI:0000:0a:00): 62, pid=1, name=a, 2023b230 00000000\n";
   const std::string removed = "NVRM: Xid (PCI:0000:0a:00): 45, pid=1, name=a, Ch 00000008\n";
-  const std::vector<Cause> causes = explain_log("[  70.687545] " + halted + "[  70.7] " + removed);
+  const std::vector<Cause> causes =
+      causes_of_log("[  70.687545] " + halted + "[  70.7] " + removed);
   ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0].id, "xid-microcontroller");
   EXPECT_EQ(causes[0].events, 2U);
@@ -234,7 +218,7 @@ TEST(Causes, RemovedChannelsAreOfTheXidBefore) {
       ids_of_log(halted + "NVRM: Xid (PCI:0000:0a:00): 154, GPU recovery action\n" + removed),
       ElementsAre("xid-microcontroller"));
   // A kind without a cause of its own.
-  const auto unknown = explain_log("NVRM: Xid (PCI:0000:0a:00): 38, x\n" + removed);
+  const auto unknown = causes_of_log("NVRM: Xid (PCI:0000:0a:00): 38, x\n" + removed);
   ASSERT_EQ(unknown.size(), 1U);
   EXPECT_EQ(unknown[0].id, "xid-removed");
   EXPECT_THAT(unknown[0].cause, HasSubstr("after Xid 38"));
@@ -244,14 +228,14 @@ TEST(Causes, AGpusFaultIsTheRootOfWhatFollows) {
   const std::string fault =
       "panfrost ff9a0000.gpu: Unhandled Page fault in AS0 at VA 0x0000000107ED2CC0\n"
       "exception type 0xC1: TRANSLATION_FAULT_1\naccess type 0x2: READ\n";
-  const auto causes = explain_log(
+  const auto causes = causes_of_log(
       fault +
       "panfrost ff9a0000.gpu: js fault, js=0, status=JOB_BUS_FAULT, head=0x8badcc0, tail=0x1\n");
   ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0].id, "gpu-bad-address");
   EXPECT_EQ(causes[0].events, 2U);
   EXPECT_THAT(causes[0].remedy, Not(HasSubstr("compute-sanitizer")));
-  const auto nvgpu = explain_log(
+  const auto nvgpu = causes_of_log(
       "nvgpu: 17000000.gpu f:294 [ERR] [MMU FAULT] mmu engine id: 18, ch id: 479, fault addr: 0x0, "
       "fault addr aperture: 0, fault type: invalid pde, access type: virt read,\n"
       "nvgpu: 17000000.gpu g:143 [ERR] error notifier set to 31 for ch 479 owned by consumer\n");
@@ -269,7 +253,7 @@ TEST(Causes, AStalledCpuIsTheRootOfLateAnswers) {
       "Task dump for CPU 0:\n"
       "task:cuda-EvtHandlr  state:R  running task\n";
   const std::string late = "nvme nvme0: I/O 12 QID 4 timeout, completion polled\n";
-  const auto causes = explain_log(stall + late);
+  const auto causes = causes_of_log(stall + late);
   ASSERT_EQ(causes.size(), 2U);
   EXPECT_EQ(causes[0].id, "cpu-stuck");
   EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("CPU 0"), HasSubstr("cuda-EvtHandlr")));
@@ -286,10 +270,10 @@ TEST(Causes, AHungTaskIsJudgedByItsBacktrace) {
       "INFO: task swapper/0:1 blocked for more than 10 seconds.\n"
       "Call trace:\n"
       " __switch_to+0xc0/0x104\n";
-  const auto causes = explain_log(hung +
-                                  " drain_all_pages+0x1e4/0x210\n"
-                                  " alloc_contig_range+0xdc/0x37c\n"
-                                  " cma_alloc+0x190/0x2d4\n");
+  const auto causes = causes_of_log(hung +
+                                    " drain_all_pages+0x1e4/0x210\n"
+                                    " alloc_contig_range+0xdc/0x37c\n"
+                                    " cma_alloc+0x190/0x2d4\n");
   ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0].id, "task-stuck-cma");
   EXPECT_THAT(causes[0].cause, HasSubstr("alloc_contig_range"));
@@ -330,7 +314,7 @@ TEST(Causes, ABufferOfNvmapThatTheKernelKilledFor) {
 
 // The log names the killed one, and not always who requested.
 TEST(Causes, TheKilledProcessNeedNotHaveAsked) {
-  const std::vector<Cause> causes = explain_log(
+  const std::vector<Cause> causes = causes_of_log(
       "[ 2000.1] Out of memory: Killed process 42 (cron) total-vm:1000kB, "
       "anon-rss:400kB, file-rss:0kB, shmem-rss:0kB\n");
   ASSERT_EQ(causes.size(), 1U);
@@ -351,7 +335,7 @@ TEST(Causes, ReportsOfMemoryAreNotMixedUp) {
   const std::string late = "90000.00000";
   for (const std::string& text :
        {call(early, 20'000) + call(late, 600'000), call(early, 600'000) + call(late, 20'000)}) {
-    const std::vector<Cause> causes = explain_log(text);
+    const std::vector<Cause> causes = causes_of_log(text);
     ASSERT_EQ(causes.size(), 2U) << text;
     for (const Cause& each : causes) EXPECT_EQ(each.events, 2U) << each.id;
     EXPECT_THAT(ids_of_log(text),
@@ -390,12 +374,12 @@ TEST(Causes, TheLimitOfAControlGroupIsTheCauseOfTheWholeCall) {
       "vision.service,task=python3,pid=42,uid=0\n"
       "[  500.000003] Memory cgroup out of memory: Killed process 42 (python3) total-vm:1000kB, "
       "anon-rss:400kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:100kB oom_score_adj:0\n";
-  const std::vector<Cause> causes = explain_log(invoked + group);
+  const std::vector<Cause> causes = causes_of_log(invoked + group);
   ASSERT_EQ(causes.size(), 1U);
   EXPECT_EQ(causes[0].id, "oom-group-limit");
   EXPECT_THAT(causes[0].cause, HasSubstr(": /system.slice/vision.service;"));
   // The next call is the machine's own.
-  const std::vector<Cause> both = explain_log(
+  const std::vector<Cause> both = causes_of_log(
       invoked + group +
       "[  900.000001] cc1plus invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, "
       "oom_score_adj=0\n"
@@ -445,7 +429,7 @@ TEST(Causes, OfOneLogNameOneSize) {
 
 // As a kernel with NVIDIA's nvmap of L4T 36.4 printed it.
 TEST(Causes, AnOomKillWithNvmapInItsBacktrace) {
-  const std::vector<Cause> causes = explain_log(
+  const std::vector<Cause> causes = causes_of_log(
       "[  153.059962] big invoked oom-killer: gfp_mask=0x2dc2(GFP_KERNEL|__GFP_HIGHMEM|"
       "__GFP_NOWARN|__GFP_ZERO), order=0, oom_score_adj=0\n"
       "[  153.060456] CPU: 0 PID: 10156 Comm: big Tainted: G           O       6.1.192-tegra #1 \n"

@@ -13,9 +13,7 @@
 #include <vector>
 
 #include "collectors/kernel_log/event/kinds.h"
-#include "collectors/kernel_log/text_log.h"
-#include "report/diagnosis/cause.h"
-#include "report/events/kernel_event_record.h"
+#include "tests/report/diagnosis/causes_of_log.h"
 
 namespace jetmem::diagnosis {
 namespace {
@@ -60,23 +58,6 @@ const std::map<std::string, std::vector<std::string>> kCauses{
     {"nano-b01-serror-rcu", {"serror"}},
 };
 
-std::vector<Cause> causes_of(const std::string& text, kernel_log::Soc soc) {
-  std::vector<EventRecord> records;
-  LogFacts facts;
-  kernel_log::TextLog log(soc, [&](const kernel_log::Event& event, std::string_view) {
-    std::optional<Nanoseconds> at;
-    if (event.stamp) at = *event.stamp;
-    records.push_back(kernel_event_record(event, kernel_log::Origin::kSystem, at));
-  });
-  facts.feed(text);
-  facts.finish();
-  log.feed(text);
-  log.finish();
-  std::vector<const EventRecord*> list;
-  for (const EventRecord& each : records) list.push_back(&each);
-  return explain(list, facts.facts());
-}
-
 TEST(Incidents, TheConfirmedCauseIsAmongTheFirstThree) {
   const char* folder = std::getenv("JETMEM_CORPUS");
   if (folder == nullptr) GTEST_SKIP() << "SKIPPED: JETMEM_CORPUS does not name a corpus folder";
@@ -88,7 +69,7 @@ TEST(Incidents, TheConfirmedCauseIsAmongTheFirstThree) {
     const std::string id = row["id"];
     const std::string soc = row["soc_arg"].is_string() ? row["soc_arg"].get<std::string>() : "";
     const std::vector<Cause> causes =
-        causes_of(row["text"], kernel_log::soc_named(soc).value_or(kernel_log::Soc::kUnknown));
+        causes_of_log(row["text"], kernel_log::soc_named(soc).value_or(kernel_log::Soc::kUnknown));
     std::string found;
     for (std::size_t i = 0; i < std::min<std::size_t>(causes.size(), 3); ++i) {
       found += causes[i].id + " ";
@@ -116,9 +97,8 @@ TEST(Incidents, OfDifferentThingsAreNotOne) {
            at + "2] Out of memory: Killed process 43 (" + comm +
            ") total-vm:1000kB, anon-rss:400kB, file-rss:0kB, shmem-rss:0kB\n";
   };
-  const auto kills = causes_of(
-      killed("  100.00000", "detector") + killed("90100.00000", "b") + killed("90200.00000", "b"),
-      kernel_log::Soc::kUnknown);
+  const auto kills = causes_of_log(killed("  100.00000", "detector") + killed("90100.00000", "b") +
+                                   killed("90200.00000", "b"));
   ASSERT_EQ(kills.size(), 2U);
   EXPECT_NE(kills[0].cause.find("The kernel killed detector"), std::string::npos);
   EXPECT_EQ(kills[0].events, 2U);
@@ -128,23 +108,21 @@ TEST(Incidents, OfDifferentThingsAreNotOne) {
   for (int i = 0; i < 50; ++i) {
     many += killed("  1" + std::to_string(10 + i) + ".00000", "p" + std::to_string(i));
   }
-  const auto most = causes_of(many + killed(" 900.00000", "p3"), kernel_log::Soc::kUnknown);
+  const auto most = causes_of_log(many + killed(" 900.00000", "p3"));
   ASSERT_EQ(most.size(), 8U);
   EXPECT_EQ(most[3].events, 4U) << "what has its own stays there";
   EXPECT_NE(most[7].cause.find("The kernel killed p7"), std::string::npos);
   EXPECT_EQ(most[7].events, 86U);
 
-  const auto refused = causes_of(
+  const auto refused = causes_of_log(
       "[  1.000001] __vm_enough_memory: pid: 42, comm: a, no enough memory for the allocation\n"
-      "[  2.000001] foo 1a00000.bar: failed to allocate memory\n",
-      kernel_log::Soc::kUnknown);
+      "[  2.000001] foo 1a00000.bar: failed to allocate memory\n");
   ASSERT_EQ(refused.size(), 2U);
   EXPECT_EQ(refused[0].id + " " + refused[1].id, "overcommit-limit driver-alloc-failure");
 
-  const auto suppressed = causes_of(
+  const auto suppressed = causes_of_log(
       "[  1.000001] arm_smmu_context_fault: 41 callbacks suppressed\n"
-      "[  2.000001] cma_alloc: 24 callbacks suppressed\n",
-      kernel_log::Soc::kUnknown);
+      "[  2.000001] cma_alloc: 24 callbacks suppressed\n");
   ASSERT_EQ(suppressed.size(), 2U);
   for (const Cause& each : suppressed) {
     EXPECT_EQ(each.id, "messages-suppressed");
