@@ -94,22 +94,10 @@ class Checker {
   void check_label(Position at, std::string_view key, const std::string& label,
                    const Labels& labels, const std::string& metric) {
     if (std::find(labels.begin(), labels.end(), label) != labels.end()) return;
-    std::string message = metric + " has no label '" + printable(label, 60) + "'";
-    const std::string_view near =
-        label.size() > kMaxTyped ? std::string_view() : nearest_name(label, labels);
-    if (!near.empty()) {
-      message.append("; did you mean '").append(near).append("'?");
-    } else if (labels.empty()) {
-      message.append("; it has none");
-    } else {
-      message.append("; it has");
-      const char* separator = " ";
-      for (const std::string_view each : labels) {
-        message.append(separator).append(each);
-        separator = ", ";
-      }
-    }
-    add(at, key, std::move(message));
+    add(at, key,
+        metric + " has no label '" + printable(label, 60) + "'" +
+            did_you_mean(label, labels,
+                         "; it has " + (labels.empty() ? "none" : join_names(labels))));
   }
 
   void check_values(const LabelMatcher& matcher, const MetricCatalog::Metric& metric,
@@ -118,30 +106,20 @@ class Checker {
     if (known.empty()) return;
     for (const std::string& value : matcher.values) {
       if (std::find(known.begin(), known.end(), value) != known.end()) continue;
-      std::string message =
-          name + " never has " + printable(matcher.label, 60) + "=\"" + printable(value, 60) + "\"";
-      const std::string_view near =
-          value.size() > kMaxTyped ? std::string_view() : nearest_name(value, known);
-      if (!near.empty()) {
-        message.append("; did you mean '").append(near).append("'?");
-      } else if (known.size() <= kMostListed) {
-        message.append("; it has ").append(join_names(known));
-      }
-      add(matcher.at, "labels", std::move(message));
+      add(matcher.at, "labels",
+          name + " never has " + printable(matcher.label, 60) + "=\"" + printable(value, 60) +
+              "\"" +
+              did_you_mean(value, known,
+                           known.size() <= kMostListed ? "; it has " + join_names(known) : ""));
     }
   }
 
   std::optional<MetricCatalog::Metric> check_condition(const Condition& condition) {
     const auto metric = catalog_.find(condition.metric);
     if (!metric) {
-      const auto names = catalog_.names();
-      const std::string_view near = condition.metric.size() > kMaxTyped
-                                        ? std::string_view()
-                                        : nearest_name(condition.metric, names);
       add(condition.metric_at, "metric",
           "no source declares the metric '" + printable(condition.metric, 100) + "'" +
-              (near.empty() ? "; docs/metrics.md lists them"
-                            : "; did you mean '" + std::string(near) + "'?"));
+              did_you_mean(condition.metric, catalog_.names(), "; docs/metrics.md lists them"));
       return std::nullopt;
     }
     if (metric->is_of_pattern && is_misspelt(condition)) return std::nullopt;
