@@ -226,14 +226,7 @@ class PlanReader {
     if (map.get("height") != nullptr) stage.height = size(map, node, key, "height");
     stage.buffers = whole(map, node, key, "buffers", 4);
     stage.reads = number(map, node, key, "reads", 1.0);
-    if (const YamlNode* contiguous = map.get("contiguous")) {
-      if (contiguous->text != "true" && contiguous->text != "false") {
-        errors_.add(
-            contiguous->at, join(key, "contiguous"),
-            "contiguous must be true or false, found '" + printable(contiguous->text, 60) + "'");
-      }
-      stage.contiguous = contiguous->text == "true";
-    }
+    stage.contiguous = yes_or_no(map, key, "contiguous");
     camera.stages.push_back(std::move(stage));
   }
 

@@ -7,6 +7,7 @@
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/kinds.h"
+#include "config/yaml_fields.h"
 #include "history/event_record.h"
 #include "rules/engine/transition.h"
 
@@ -26,10 +27,8 @@ std::vector<std::string_view> event_kind_names() {
 Result<void> check_event_kind(std::string_view name) {
   static const std::vector<std::string_view> names = event_kind_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) return {};
-  const std::string_view nearest = nearest_name(name.substr(0, 100), names);
   return fail(Errc::kInvalid, "no event has the kind '" + printable(name, 100) + "'" +
-                                  (nearest.empty() ? "; docs/kernel-events.md lists them"
-                                                   : "; did you mean '" + std::string(nearest) + "'?"));
+                                  did_you_mean(name, names, "; docs/kernel-events.md lists them"));
 }
 
 }  // namespace jetmem

@@ -11,6 +11,7 @@
 #include "collectors/kernel_log/line/scan.h"
 #include "collectors/kernel_log/text/line_parts.h"
 #include "collectors/kernel_log/text/sentence.h"
+#include "config/named.h"
 #include "config/yaml_fields.h"
 
 namespace jetmem {
@@ -46,13 +47,9 @@ constexpr std::array<std::string_view, 2> kYesOrNo{"harmless", "fallback"};
 constexpr std::size_t kLeastFixed = 6;
 constexpr std::size_t kLeastFixedBehindField = 12;
 
-struct RoleName {
-  std::string_view name;
-  Role value;
-};
-constexpr std::array kRoles{RoleName{"whole", Role::kWhole}, RoleName{"opens", Role::kOpens},
-                            RoleName{"follows", Role::kFollows},
-                            RoleName{"follows_or_opens", Role::kFollowsOrOpens}};
+constexpr std::array kRoles{Named<Role>{Role::kWhole, "whole"}, Named<Role>{Role::kOpens, "opens"},
+                            Named<Role>{Role::kFollows, "follows"},
+                            Named<Role>{Role::kFollowsOrOpens, "follows_or_opens"}};
 
 bool is_id(std::string_view text) {
   return !text.empty() && text.size() <= kMaxConfigName &&
