@@ -186,6 +186,7 @@ class Alike(unittest.TestCase):
                     self.assertEqual(done.returncode, UNKNOWN, done.stderr)  # the board has none: nothing to write
                     continue
                 self.assertEqual(done.returncode, IO, (arguments, done.stderr))
+                self.assertIn(b"No space left on device", done.stderr)
         self.each(check)
 
 
