@@ -17,8 +17,6 @@ import contextlib
 import ctypes
 import gzip
 import http.client
-import json
-import math
 import os
 import pathlib
 import random
@@ -576,112 +574,6 @@ def check_golden(test, board, samples):
     for key, value in named(golden).items():
         if not key[1] & {("reason", "needs_two_readings"), ("reason", "too_few_readings")}:
             test.assertEqual(found.get(key), value, key)
-
-
-def manifest_page_size(root):
-    manifest = json.loads((pathlib.Path(root) / "jetmem/manifest.json").read_text())
-    return manifest["facts"]["page_size"]
-
-
-def expected_values(root):
-    """What a page of this tree must say: {(metric, labels): value}, straight from its files. Not
-    all of it, but something of every file there is."""
-    root = pathlib.Path(root)
-    page_size = manifest_page_size(root)
-    expected = {}
-
-    def expect(name, value, **labels):
-        expected[(name, frozenset(labels.items()))] = value
-
-    for line in (root / "proc/meminfo").read_text().splitlines():
-        field, rest = line.split(":")
-        words = rest.split()
-        if re.fullmatch(r"\w+", field) and words[1:] == ["kB"]:
-            expect(f"jetmem_meminfo_{field}_bytes", int(words[0]) * 1024)
-
-    for line in (root / "proc/buddyinfo").read_text().splitlines():
-        node, zone, counts = re.fullmatch(r"Node (\d+), zone +(\S+) +(.*)", line).groups()
-        for order, count in enumerate(counts.split()):
-            expect("jetmem_buddy_free_blocks", int(count), node=node, zone=zone, order=str(order))
-            expect("jetmem_buddy_free_bytes", (int(count) << order) * page_size, node=node,
-                   zone=zone, order=str(order))
-
-    node = zone = None
-    zones = {}
-    for line in (root / "proc/zoneinfo").read_text().splitlines():
-        header = re.fullmatch(r"Node (\d+), zone +(\S+)", line)
-        if header:
-            node, zone = header.groups()
-        pages = re.fullmatch(r" +(?:pages )?(free|present|managed) +(\d+)", line)
-        if pages:
-            zones.setdefault((node, zone), {})[pages.group(1)] = int(pages.group(2))
-    for (node, zone), pages in zones.items():
-        if pages["present"] == 0:
-            continue  # no memory is no zone
-        for figure, count in pages.items():
-            expect(f"jetmem_zone_{figure}_bytes", count * page_size, node=node, zone=zone)
-
-    for line in (root / "proc/vmstat").read_text().splitlines():
-        name, value = line.split()
-        if name == "oom_kill":
-            expect("jetmem_vmstat_oom_kill_total", int(value))
-
-    for resource in ("memory", "io", "cpu"):
-        path = root / "proc/pressure" / resource
-        if not path.exists():
-            continue
-        some = re.search(r"^some avg10=(\S+) .* total=(\d+)$", path.read_text(), re.M)
-        expect("jetmem_pressure_stall_ratio", float(some.group(1)) / 100, resource=resource,
-               kind="some", window="10s")
-        expect("jetmem_pressure_stall_seconds_total", int(some.group(2)) / 1e6, resource=resource,
-               kind="some")
-
-    for area in sorted((root / "sys/kernel/debug/cma").glob("cma-*")):
-        name = area.name[len("cma-"):]
-        for leaf, metric in (("count", "jetmem_cma_area_bytes"),
-                             ("maxchunk", "jetmem_cma_largest_free_run_bytes"),
-                             ("used", "jetmem_cma_used_bytes")):
-            pages = int((area / leaf).read_text())
-            expect(metric, pages * page_size, area=name)
-
-    pagetypeinfo = root / "proc/pagetypeinfo"
-    if pagetypeinfo.exists():
-        types = None  # of the table of pageblocks; each node has one
-        for line in pagetypeinfo.read_text().splitlines():
-            if line.startswith("Number of blocks type"):
-                types = line.split()[4:]
-            row = re.fullmatch(r"Node (\d+), zone +(\S+) +([\d ]+)", line)
-            if not types or not row:
-                continue
-            node, zone, numbers = row.groups()
-            for migratetype, count in zip(types, numbers.split()):
-                if count != "0":
-                    expect("jetmem_pagetype_pageblocks", int(count), node=node, zone=zone,
-                           migratetype=migratetype)
-
-    by_type = {}
-    for zone_path in sorted((root / "sys/class/thermal").glob("thermal_zone*"),
-                            key=lambda p: int(p.name[len("thermal_zone"):])):
-        kind = (zone_path / "type").read_text().strip()
-        index = by_type.get(kind, 0)
-        by_type[kind] = index + 1
-        temperature = zone_path / "temp"
-        if temperature.exists() and not kind.startswith("PMIC"):
-            milli = int(temperature.read_text())
-            if milli > -200_000:
-                expect("jetmem_thermal_zone_celsius", milli / 1000, zone=kind,
-                       index=str(index))
-    return expected
-
-
-def check_expected(test, expected, page):
-    """Every expected value is on the page."""
-    test.assertGreater(len(expected), 50)
-    for (name, labels), value in expected.items():
-        found = page.samples.get((name, labels))
-        test.assertIsNotNone(found, f"{name}{dict(labels)} is missing")
-        test.assertTrue(math.isclose(found, value, rel_tol=1e-9, abs_tol=1e-12),
-                        f"{name}{dict(labels)}: {found}, but the file says {value}")
 
 
 # The state that each source of a fixture must be in.
