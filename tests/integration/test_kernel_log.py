@@ -25,27 +25,26 @@ def uptime_us():
     return int(time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6)
 
 
-class KmsgStandIn:
-    """Feeds records to a daemon, through fake_kmsg.py in the place of jetmem-reader."""
+class StandIn:
+    """Feeds a daemon through a program of the test's in the place of one of jetmemd's own."""
 
     def __init__(self, test):
-        directory = jt.temp_directory(test)
-        self.path = str(directory / "feed")
+        self.directory = jt.temp_directory(test)
+        self.path = str(self.directory / "feed")
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listener.bind(self.path)
         self.listener.listen(4)
         self.listener.settimeout(jt.PATIENCE)
         test.addCleanup(self.listener.close)
         test.addCleanup(self.close)
-        # The daemon passes nothing of its environment on.
-        self.program = directory / "reader"
-        stand_in = pathlib.Path(__file__).with_name("fake_kmsg.py")
-        self.program.write_text(f"#!/bin/sh\nexec {sys.executable} {stand_in} {self.path}\n")
-        self.program.chmod(0o755)
-        self.settings = f'reader: {{program: "{self.program}", socket: ""}}\n'
-        self.seq = 0
-        self.records = []
         self.connection = None
+
+    def make_program(self, name, script, arguments):
+        # The daemon passes nothing of its environment on.
+        program = self.directory / name
+        program.write_text(f"#!/bin/sh\nexec {sys.executable} {pathlib.Path(__file__).with_name(script)} {arguments}\n")
+        program.chmod(0o755)
+        return program
 
     def close(self):
         if self.connection:
@@ -53,9 +52,23 @@ class KmsgStandIn:
         self.connection = None
 
     def accept(self):
-        """A daemon came; like the kernel's ring it gets all records from the first on."""
         self.close()
         self.connection, _ = self.listener.accept()
+
+
+class KmsgStandIn(StandIn):
+    """In the place of jetmem-reader."""
+
+    def __init__(self, test):
+        super().__init__(test)
+        program = self.make_program("reader", "fake_kmsg.py", self.path)
+        self.settings = f'reader: {{program: "{program}", socket: ""}}\n'
+        self.seq = 0
+        self.records = []
+
+    def accept(self):
+        """A daemon came; like the kernel's ring it gets all records from the first on."""
+        super().accept()
         self.connection.setsockopt(socket.SOL_SOCKET, 32, 64 << 20)  # SO_SNDBUFFORCE: the ring
         self.connection.settimeout(jt.PATIENCE)
         for record in self.records:
@@ -287,36 +300,18 @@ class Restarted(Feeding):
         daemon.wait_for_page("two", lambda page: self.events(page, "smmu_context_fault") == 2)
 
 
-class JournalStandIn:
+class JournalStandIn(StandIn):
     """A copy of jetmemd with a jetmem-journal of the test's beside it."""
 
     def __init__(self, test, hangs=False):
-        self.directory = jt.temp_directory(test)
-        self.path = str(self.directory / "lines")
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind(self.path)
-        self.listener.listen(4)
-        self.listener.settimeout(jt.PATIENCE)
-        test.addCleanup(self.listener.close)
-        test.addCleanup(self.close)
-        self.connection = None
+        super().__init__(test)
         self.program = self.directory / "jetmemd"
         shutil.copy(jt.JETMEMD, self.program)
-        stand_in = pathlib.Path(__file__).with_name("fake_journal.py")
-        journal = self.directory / "jetmem-journal"
-        journal.write_text(f"#!/bin/sh\nexec {sys.executable} {stand_in} "
-                           f'{"hang" if hangs else self.path} "$@"\n')
-        journal.chmod(0o755)
-
-    def close(self):
-        if self.connection:
-            self.connection.close()
-        self.connection = None
+        self.make_program("jetmem-journal", "fake_journal.py", f'{"hang" if hangs else self.path} "$@"')
 
     def accept(self):
         """The arguments that the daemon started it with."""
-        self.close()
-        self.connection, _ = self.listener.accept()
+        super().accept()
         return json.loads(self.connection.recv(4096))
 
     def put(self, *lines):
