@@ -7,7 +7,6 @@ the shell reads their line; a program that is neither is a failure. A step (jetm
 fails where it fails on every tree: a wrong option, a file that no device has, a metric that no device has.
 """
 
-import os
 import pathlib
 import re
 import shutil

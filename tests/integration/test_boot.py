@@ -17,7 +17,6 @@ import jetmem_testing as jt
 from hanging_file_system import HangingFileSystem
 
 BOOT_ID = pathlib.Path("/proc/sys/kernel/random/boot_id")
-BACKEND = pathlib.Path("/sys/module/pstore/parameters/backend")
 # Short intervals, so that tests wait little.
 FAST = "sources:\n  boot: {interval: 10s}\n"
 

@@ -6,7 +6,6 @@ import os
 import pathlib
 import subprocess
 import tarfile
-import unittest
 
 import jetmem_testing as jt
 from test_kernel_log import Feeding

@@ -9,7 +9,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import unittest
 
 import jetmem_testing as jt
