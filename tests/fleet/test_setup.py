@@ -96,8 +96,8 @@ class Setup(unittest.TestCase):
         jt.wait_for("the centre is up", ready, 120)
         return process, log
 
-    def run_script(self, script, etc, *words, status=0, restart="true"):
-        environment = {**os.environ, "JETMEM_ETC": str(etc), "JETMEM": str(jt.JETMEM), "JETMEM_RESTART": restart}
+    def run_script(self, script, etc, *words, status=0):
+        environment = {**os.environ, "JETMEM_ETC": str(etc), "JETMEM": str(jt.JETMEM), "JETMEM_RESTART": "true"}
         shown = subprocess.run(["sh", "-s", *words], input=script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                env=environment, timeout=60)
         self.assertEqual(shown.returncode, status, shown.stdout)

@@ -77,10 +77,9 @@ class KmsgStandIn(StandIn):
         filled.send(b"!")
         filled.close()
 
-    def put(self, text, level=3, facility=0, keys=(), keep=True):
+    def put(self, text, level=3, facility=0, keep=True):
         record = f"{facility * 8 + level},{self.seq},{uptime_us()},-;{text}\n".encode(
             "utf-8", "surrogateescape")
-        record += b"".join(f" {key}\n".encode() for key in keys)
         self.seq += 1
         if keep:
             self.records.append(record)

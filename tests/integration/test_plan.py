@@ -31,9 +31,8 @@ SHAPE = {"block_count": 4, "context_length": 4096, "embedding_length": 64, "atte
          "attention.head_count_kv": 2}
 
 
-def plan(*arguments, root=None):
-    before = ["--root", root] if root else []
-    return jt.run([jt.JETMEM, *before, "plan", *arguments])
+def plan(*arguments):
+    return jt.run([jt.JETMEM, "plan", *arguments])
 
 
 class Plan(unittest.TestCase):
@@ -42,8 +41,8 @@ class Plan(unittest.TestCase):
         path.write_text(text)
         return path
 
-    def checked(self, *arguments, status, root=None):
-        done = plan(*arguments, "--json", root=root)
+    def checked(self, *arguments, status):
+        done = plan(*arguments, "--json")
         self.assertEqual((done.returncode, done.stderr), (status, ""), done.stdout)
         answer = json.loads(done.stdout)
         self.assertEqual(answer["schema"], "jetmem-plan/1")
