@@ -137,6 +137,15 @@ def copy_of_fixture(test, board):
     return root
 
 
+def fill(directory):
+    """A file that takes all that is free there."""
+    file = directory / "ballast"
+    with contextlib.suppress(OSError), open(file, "ab", buffering=0) as ballast:
+        while True:
+            ballast.write(bytes(4096))
+    return file
+
+
 def replace_file(path, content):
     """By atomic rename, as a scenario does it."""
     temporary = path.with_name(path.name + ".new")

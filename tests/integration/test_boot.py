@@ -383,12 +383,7 @@ class Trouble(BootTest):
             self.skipTest(MOUNTS)
         jt.mount("none", self.state, "tmpfs", options="size=1m,nr_inodes=64")
         self.addCleanup(jt.umount, self.state, jt.MNT_DETACH)
-        ballast = os.open(self.state / "ballast", os.O_WRONLY | os.O_CREAT)
-        try:
-            while True:
-                os.write(ballast, b"x" * 4096)
-        except OSError:
-            os.close(ballast)
+        jt.fill(self.state)
         daemon = self.daemon(FAST)
         daemon.wait_for_log("error the history of boots cannot be written, tried again every 1m: "
                             ".*No space left on device")

@@ -79,20 +79,12 @@ class Recorder(unittest.TestCase):
         self.state = jt.temp_directory(self)
         jt.take_private_mounts()
         jt.mount("tmpfs", self.state, "tmpfs", options="size=400k")
-        fill = self.state / "fill"
-        descriptor = os.open(fill, os.O_WRONLY | os.O_CREAT)
-        try:
-            while os.write(descriptor, b"x" * 4096):
-                pass
-        except OSError:
-            pass  # full
-        finally:
-            os.close(descriptor)
+        ballast = jt.fill(self.state)
         daemon = self.start()
         daemon.wait_for_log("cannot write")
         page = daemon.scrape()
         self.assertEqual(page.value("jetmem_history_up"), 0)
-        fill.unlink()
+        ballast.unlink()
         daemon.wait_for_log("writing again", seconds=60)
 
 
