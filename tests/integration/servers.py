@@ -153,9 +153,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def serve(test, handler, tls=None):
+def serve(test, handler, tls=None, server=http.server.ThreadingHTTPServer):
     """Serves until the test's end on a port of 127.0.0.1, which is returned."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = server(("127.0.0.1", 0), handler)
     if tls:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()

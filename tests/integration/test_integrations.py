@@ -10,7 +10,6 @@ import shutil
 import socket
 import socketserver
 import subprocess
-import threading
 import tomllib
 import unittest
 
@@ -210,45 +209,37 @@ class Mqtt(Recipe):
 
 
 class Alerts(Recipe):
-    def serve(self, handler):
-        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler)
-        server.received = []
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        return server
-
     def test_webhook(self):
-        class Hook(socketserver.StreamRequestHandler):
-            def handle(self):
-                head = b""
-                while not head.endswith(b"\r\n\r\n"):
-                    head += self.rfile.readline()
-                length = int(re.search(rb"(?i)content-length: (\d+)", head)[1])
-                self.server.received.append((head, self.rfile.read(length)))
-                self.wfile.write(b"HTTP/1.1 204 No Content\r\n\r\n")
-        server = self.serve(Hook)
+        received = []
+
+        class Hook(servers.Handler):
+            def do_POST(self):
+                received.append((self.headers["Content-Type"], self.rfile.read(int(self.headers["Content-Length"]))))
+                self.answer(204)
         servers.need("curl")
-        self.run_alert(self.script("alert-webhook", hook=("https://hooks.example.org", f"http://127.0.0.1:{server.server_address[1]}")))
-        (head, body), = server.received
-        self.assertIn(b"application/json", head)
+        port = servers.serve(self, Hook)
+        self.run_alert(self.script("alert-webhook", hook=("https://hooks.example.org", f"http://127.0.0.1:{port}")))
+        (kind, body), = received
+        self.assertEqual(kind, "application/json")
         self.assertEqual(json.loads(body), ALERT)
 
     def test_mail(self):
+        received = []
+
         class Mail(socketserver.StreamRequestHandler):
             def handle(self):
                 self.wfile.write(b"220 test\r\n")
                 while line := self.rfile.readline():
-                    self.server.received.append(line)
+                    received.append(line)
                     if line.upper().startswith(b"DATA"):
                         self.wfile.write(b"354 go on\r\n")
                         while (line := self.rfile.readline()) != b".\r\n":
-                            self.server.received.append(line)
+                            received.append(line)
                     self.wfile.write(b"250 ok\r\n")
-        server = self.serve(Mail)
         servers.need("curl")
-        self.run_alert(self.script("alert-mail", relay=("smtp://mail.example.org", f"smtp://127.0.0.1:{server.server_address[1]}")))
-        text = b"".join(server.received).decode()
+        port = servers.serve(self, Mail, server=socketserver.ThreadingTCPServer)
+        self.run_alert(self.script("alert-mail", relay=("smtp://mail.example.org", f"smtp://127.0.0.1:{port}")))
+        text = b"".join(received).decode()
         self.assertIn("RCPT TO:<oncall@example.org>", text)
         self.assertIn("Subject: critical firing: JetmemCmaExhausted on", text)
         self.assertIn("CMA area linux,cma is used up\r\n", text)

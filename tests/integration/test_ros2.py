@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node of docs/ros2.md, run with stand-ins for ROS against a daemon and against answers made up here."""
 
-import http.server
 import json
 import pathlib
 import re
 import sys
-import threading
 import types
 import unittest
+import unittest.mock
 
 import jetmem_testing as jt
+import servers
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs/ros2.md"
 
@@ -70,11 +70,10 @@ class Ros2(unittest.TestCase):
         rclpy.spin = lambda node: None
         package, messages = types.ModuleType("diagnostic_msgs"), types.ModuleType("diagnostic_msgs.msg")
         messages.DiagnosticArray, messages.DiagnosticStatus, messages.KeyValue = Array, Status, KeyValue
-        stand_ins = {"rclpy": rclpy, "diagnostic_msgs": package, "diagnostic_msgs.msg": messages}
-        before = {name: sys.modules.get(name) for name in stand_ins}
-        sys.modules.update(stand_ins)
-        self.addCleanup(lambda: [sys.modules.pop(name) if module is None else sys.modules.update({name: module})
-                                 for name, module in before.items()])
+        stand_ins = unittest.mock.patch.dict(sys.modules, {
+            "rclpy": rclpy, "diagnostic_msgs": package, "diagnostic_msgs.msg": messages})
+        stand_ins.start()
+        self.addCleanup(stand_ins.stop)
         blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
         self.assertEqual(len(blocks), 1)
         self.code = {"__name__": "bridge"}
@@ -85,19 +84,10 @@ class Ros2(unittest.TestCase):
 
     def answering(self, body):
         """The port of a server that always gives this."""
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Same(servers.Handler):
             def do_GET(self):
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(body.encode())
-
-            def log_message(self, *_):
-                pass
-        server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        return server.server_port
+                self.answer(200, body.encode())
+        return servers.serve(self, Same)
 
     def test_each_level(self):
         for level, expected in (("ok", Status.OK), ("warning", Status.WARN), ("critical", Status.ERROR),
