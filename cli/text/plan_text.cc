@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
 #include <cstdio>
-#include <vector>
 
 #include "base/text/text.h"
 #include "cli/draw/number_text.h"
-#include "cli/draw/shorten.h"
 #include "cli/draw/table.h"
 #include "cli/draw/terminal.h"
 #include "cli/text/answer_text.h"
-#include "cli/text/events/event_text.h"
 
 namespace jetmem {
 namespace {
@@ -28,38 +23,21 @@ std::string gigabytes_per_second(double rate) {
   return rate <= 0 ? "" : text;
 }
 
-// What and how are cut between words, where the table would cut within one.
 std::string items_table(const PlanAnswer& answer) {
   const plan::Budget& budget = answer.budget;
-  std::vector<std::array<std::string, 5>> rows{{"WHAT", "HOW", "MiB", "CONTIGUOUS", "GB/s"}};
+  constexpr auto kRight = Table::Align::kRight;
+  Table table{{"WHAT", Table::Align::kLeft, Table::Narrow::kCut},
+              {"HOW", Table::Align::kLeft, Table::Narrow::kCut},
+              {"MiB", kRight},
+              {"CONTIGUOUS", kRight},
+              {"GB/s", kRight}};
   for (const plan::Item& item : budget.items) {
-    rows.push_back({printable(item.name, 40), item.how, item.bytes ? mebibytes(*item.bytes) : "?",
-                    mebibytes(item.contiguous_bytes), gigabytes_per_second(item.bytes_per_second)});
+    table.row({printable(item.name, 40), item.how, item.bytes ? mebibytes(*item.bytes) : "?",
+               mebibytes(item.contiguous_bytes), gigabytes_per_second(item.bytes_per_second)});
   }
-  rows.push_back({"kept free", "reserve", mebibytes(budget.reserve), "", ""});
-  rows.push_back({"all", "", mebibytes(budget.bytes + budget.reserve),
-                  mebibytes(budget.contiguous_bytes),
-                  gigabytes_per_second(budget.bytes_per_second)});
-  std::array<std::size_t, 5> widths{};
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], shown_width(row[i]));
-    }
-  }
-  const std::size_t taken = widths[2] + widths[3] + widths[4] + 2 * (widths.size() - 1);
-  const std::size_t all = static_cast<std::size_t>(std::max(terminal_width(), 1));
-  const std::size_t room = all > taken + 20 ? all - taken : 20;
-  const std::size_t least = room > widths[1] ? room - widths[1] : 0;
-  const std::size_t of_what = std::min(widths[0], std::max(least, room / 2));
-  Table table;
-  for (std::size_t i = 0; i < rows.front().size(); ++i) {
-    table.column(rows.front()[i], i < 2 ? Table::Align::kLeft : Table::Align::kRight,
-                 i < 2 ? Table::Narrow::kCut : Table::Narrow::kKeep);
-  }
-  for (auto row = rows.begin() + 1; row != rows.end(); ++row) {
-    table.row({shortened((*row)[0], of_what), shortened((*row)[1], room - of_what), (*row)[2],
-               (*row)[3], (*row)[4]});
-  }
+  table.row({"kept free", "reserve", mebibytes(budget.reserve)});
+  table.row({"all", "", mebibytes(budget.bytes + budget.reserve),
+             mebibytes(budget.contiguous_bytes), gigabytes_per_second(budget.bytes_per_second)});
   return table.text(terminal_width());
 }
 
