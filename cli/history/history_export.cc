@@ -22,6 +22,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+// The shortest that reads back as the same double.
 std::string number(double value) {
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
@@ -158,13 +159,6 @@ std::string field(const std::string& text) {
   return out + "\"";
 }
 
-// The shortest that reads back as the same double.
-void append(std::string& out, double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  out.append(text.data(), end).push_back(',');
-}
-
 std::string seconds_of(Nanoseconds wall) {
   const auto ms = std::chrono::floor<std::chrono::milliseconds>(wall).count();
   std::string out = std::to_string(ms / 1000);
@@ -186,11 +180,7 @@ std::string csv_lines(const SeriesPast& past) {
     out += key + "," + utc_time(point.wall) + "," + seconds_of(point.wall) + ",";
     out += std::to_string(point.boot) + "," + (point.wall_trusted ? "true" : "false") + ",";
     out += std::string(resolution_name(point.resolution)) + "," + std::to_string(point.count) + ",";
-    append(out, point.min);
-    append(out, point.average);
-    append(out, point.max);
-    out.pop_back();
-    out += kLineEnd;
+    out += number(point.min) + "," + number(point.average) + "," + number(point.max) + kLineEnd;
   }
   return out;
 }
