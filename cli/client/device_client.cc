@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -102,8 +101,8 @@ Result<DeviceNow> local_snapshot(const std::string& root, const std::vector<std:
     }
   }
   out.samples = SampleSet::of((*shot)->table());
-  for (const std::size_t i : (*shot)->chosen()) {
-    const Sampler& sampler = (*shot)->sampler();
+  const Sampler& sampler = (*shot)->sampler();
+  for (std::size_t i = 0; i < sampler.size(); ++i) {
     out.sources.push_back(source_now(sampler.info(i), sampler.status(i), sampler.absent(i)));
   }
   out.cma_map = cma_map_of((*shot)->sampler().readings());

@@ -2,7 +2,6 @@
 #include "cli/client/local_snapshot.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/process/poll_loop.h"
 #include "base/root/manifest.h"
@@ -37,7 +36,7 @@ Result<std::unique_ptr<LocalSnapshot>> LocalSnapshot::read(const std::string& ro
   std::unique_ptr<LocalSnapshot> shot(
       new LocalSnapshot(std::move(root), root_directory, std::move(options)));
   if (auto ok = shot->choose(only); !ok) return tl::unexpected(std::move(ok.error()));
-  shot->read_chosen();
+  shot->read_all();
   return shot;
 }
 
@@ -69,11 +68,10 @@ Result<void> LocalSnapshot::choose(const std::vector<std::string>& only) {
   options.with_timing = false;
   sampler_ = std::make_unique<Sampler>(root_, clock_, table_, std::move(sources),
                                        make_derived_metrics(), options);
-  for (std::size_t i = 0; i < sampler_->size(); ++i) chosen_.push_back(i);
   return {};
 }
 
-void LocalSnapshot::read_chosen() {
+void LocalSnapshot::read_all() {
   reader::ClientOptions options;
   options.program = reader::find_reader_program();
   options.root = root_directory_;
@@ -83,7 +81,7 @@ void LocalSnapshot::read_chosen() {
   reader::Client client(
       options, clock_, spawner,
       [&](std::string_view name, Result<const Snapshot*> snapshot, Nanoseconds read_time) {
-        for (const std::size_t i : chosen_) {
+        for (std::size_t i = 0; i < sampler_->size(); ++i) {
           if (sampler_->info(i).name != name) continue;
           UniqueFd stream = client.take_descriptor();
           if (stream.valid()) {
@@ -102,7 +100,7 @@ void LocalSnapshot::read_chosen() {
       });
   const auto attached = client.attach(loop);
   // Cheap sources first, as in the daemon: the gates of the expensive ones use them.
-  for (const std::size_t i : chosen_) {
+  for (std::size_t i = 0; i < sampler_->size(); ++i) {
     const Access access = sampler_->info(i).access;
     if (access == Access::kProgram && root_.is_live()) {
       if (!take_text(i)) sampler_->skip(i, "needs jetmemd");
@@ -110,7 +108,7 @@ void LocalSnapshot::read_chosen() {
       collect(i);
     }
   }
-  for (const std::size_t i : chosen_) {
+  for (std::size_t i = 0; i < sampler_->size(); ++i) {
     const Access access = sampler_->info(i).access;
     if (access == Access::kDirect || access == Access::kProgram) continue;
     if (options.program.empty() && options.socket.empty() && access == Access::kStream) {
@@ -218,13 +216,6 @@ void LocalSnapshot::read_kernel_log(std::size_t i, UniqueFd fd) {
   }
   kernel_log_source_->set_reading(reading);
   sampler_->accept(i, Snapshot(), Nanoseconds(0));
-}
-
-std::size_t LocalSnapshot::series_of(std::size_t source) const {
-  for (const SampleTable::Section& section : table_.sections()) {
-    if (section.name == sampler_->info(source).name) return section.slots.size();
-  }
-  return 0;
 }
 
 }  // namespace jetmem

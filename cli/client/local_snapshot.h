@@ -47,11 +47,8 @@ class LocalSnapshot {
                                                      LocalSnapshotOptions options = {});
 
   const SampleTable& table() const { return table_; }
+  // Of the selected sources alone.
   const Sampler& sampler() const { return *sampler_; }
-  // The selected sources, as indices of the sampler.
-  const std::vector<std::size_t>& chosen() const { return chosen_; }
-  // How many series a source gave.
-  std::size_t series_of(std::size_t source) const;
   Nanoseconds now() const { return clock_.boot(); }
   const Facts& facts() const { return root_.facts(); }
   // Events of the kernel log, newest first, at most kMaxEvents.
@@ -61,7 +58,7 @@ class LocalSnapshot {
  private:
   LocalSnapshot(Root root, std::string root_directory, LocalSnapshotOptions options);
   Result<void> choose(const std::vector<std::string>& only);
-  void read_chosen();
+  void read_all();
   void collect(std::size_t i);
   // False: the daemon has no such text.
   bool take_text(std::size_t i);
@@ -75,7 +72,6 @@ class LocalSnapshot {
   SystemClock clock_;
   SampleTable table_;
   std::unique_ptr<Sampler> sampler_;
-  std::vector<std::size_t> chosen_;
   KernelLogSource* kernel_log_source_ = nullptr;  // the sampler's
   std::unique_ptr<const SiteMessages> messages_;
   std::unique_ptr<kernel_log::KernelLog> kernel_log_;

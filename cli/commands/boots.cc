@@ -176,7 +176,7 @@ Result<boot::History> ask_history(const BootsOptions& options, const HttpSetting
 // Of one reading.
 Result<boot::History> history_in(const LocalSnapshot& shot, const BootFacts* facts) {
   if (facts == nullptr) {
-    const SourceStatus& status = shot.sampler().status(shot.chosen().front());
+    const SourceStatus& status = shot.sampler().status(0);
     if (!status.skipped.empty()) return fail(Errc::kSkipped, status.skipped);
     return fail(status.state == SourceState::kAbsent ? Errc::kAbsent : Errc::kIo, status.reason);
   }

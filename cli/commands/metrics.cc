@@ -47,7 +47,7 @@ Result<MetricsText> local_metrics(const MetricsOptions& options) {
   if (!shot) return tl::unexpected(std::move(shot.error()));
   MetricsText out{{}, false};
   const Sampler& sampler = (*shot)->sampler();
-  for (const std::size_t i : (*shot)->chosen()) {
+  for (std::size_t i = 0; i < sampler.size(); ++i) {
     const SourceStatus& status = sampler.status(i);
     out.any_ok |= status.state == SourceState::kOk;
     const std::string name(sampler.info(i).name);

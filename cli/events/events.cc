@@ -200,7 +200,7 @@ class EventsCommand {
     local.config = options_.config;
     auto shot = LocalSnapshot::read(options_.root, {"kernel_log"}, std::move(local));
     if (!shot) return note(shot.error().message);
-    const SourceStatus& status = (*shot)->sampler().status((*shot)->chosen().front());
+    const SourceStatus& status = (*shot)->sampler().status(0);
     if (status.state == SourceState::kFailed || status.state == SourceState::kDenied) {
       note(
           "the kernel's log could not be read, and its events since the history's last are "
