@@ -13,13 +13,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "base/process/bounded_child.h"
+#include "base/root/small_file.h"
 #include "base/text/text.h"
 #include "base/unique_fd.h"
 #include "cli/draw/number_text.h"
+#include "collectors/proc/meminfo.h"
 
 namespace jetmem {
 namespace {
@@ -141,17 +142,10 @@ constexpr std::uint64_t kFreeDisk = 16U << 20;
 constexpr std::uint64_t kFreeMemory = 256U << 20;
 
 std::optional<std::uint64_t> available_memory() {
-  std::ifstream in("/proc/meminfo");
-  std::string line;
-  for (int n = 0; n < 100 && std::getline(in, line); ++n) {
-    std::string_view rest = line;
-    if (!rest.starts_with("MemAvailable:")) continue;
-    rest.remove_prefix(13);
-    skip_blanks(rest);
-    const auto kib = take_u64(rest);
-    if (kib) return *kib * 1024;
-  }
-  return std::nullopt;
+  const auto text = read_small_file("/proc/meminfo");
+  Meminfo meminfo;
+  if (!text || !parse_meminfo(*text, meminfo)) return std::nullopt;
+  return meminfo.find("MemAvailable");
 }
 
 // Whether the folder that a bundle is unpacked into can take more without harm to this machine:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/client/remote_history.h"
 
+#include <curl/curl.h>
+
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -23,19 +25,10 @@ constexpr int kMaxPages = 20;
 constexpr std::size_t kSeriesInPage = 4096;
 
 std::string escaped(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    if (kPlain.find(c) != std::string_view::npos) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
-  }
-  return out;
+  if (text.empty()) return {};  // for which curl would take strlen()
+  const std::unique_ptr<char, void (*)(void*)> out(
+      curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), curl_free);
+  return out == nullptr ? std::string() : std::string(out.get());
 }
 
 // As the daemon reads it: exact, which a double is not. Before 1970 there is nothing to ask for,

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem capture: everything that jetmem reads of this device, in one file to carry away.
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/root/bundle_name.h"
@@ -103,13 +102,6 @@ void remove_now(std::unique_ptr<TemporaryFolder>& folder) {
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
-void write_file(const char* path, const char* text) {
-  const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  (void)!::write(fd, text, std::strlen(text));
-  ::close(fd);
-}
-
 // What is not permitted stays as it is.
 void step_back(bool automatic) {
   (void)::setpriority(PRIO_PROCESS, 0, 19);
@@ -118,7 +110,7 @@ void step_back(bool automatic) {
   (void)::syscall(SYS_ioprio_set, kIoprioWhoProcess, 0, kIdle);
   if (!automatic) return;
   // Memory may be short right now: before anything else goes, this does.
-  write_file("/proc/self/oom_score_adj", "1000");
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
 #if !defined(__SANITIZE_ADDRESS__)
   const rlimit most{512U << 20, 512U << 20};
   (void)::setrlimit(RLIMIT_AS, &most);

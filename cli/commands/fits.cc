@@ -109,23 +109,15 @@ Result<void> write_one(const std::string& path) {
 
 std::string room_json(const RoomMade& made, bool dry_run) {
   return json::write_document(1, [&](json::Fields& v) {
-    auto done = made.done;
-    auto before = std::string(fit_name(made.before.fit));
-    auto after = std::string(fit_name(made.after.fit));
-    auto bytes = made.after.bytes;
-    auto kind = kind_of(made.after);
-    auto before_bytes = made.before.now_bytes;
-    auto after_bytes = made.after.now_bytes;
-    std::string schema = "jetmem-make-room/1";
-    v("schema", schema);
-    v("kind", kind);
-    v("bytes", bytes);
-    v("dry_run", dry_run);
-    v("done", done);
-    v("fits_before", before);
-    v("fits_after", after);
-    v("before_bytes", before_bytes);
-    v("after_bytes", after_bytes);
+    v.schema("jetmem-make-room/1");
+    v.output("kind", kind_of(made.after));
+    v.output("bytes", made.after.bytes);
+    v.output("dry_run", dry_run);
+    v.output("done", made.done);
+    v.output("fits_before", std::string(fit_name(made.before.fit)));
+    v.output("fits_after", std::string(fit_name(made.after.fit)));
+    v.output("before_bytes", made.before.now_bytes);
+    v.output("after_bytes", made.after.now_bytes);
   });
 }
 
