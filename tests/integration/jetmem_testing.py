@@ -137,6 +137,12 @@ def copy_of_fixture(test, board):
     return root
 
 
+def make_history(file):
+    """The recorder's file of two hours of a device that leaks: see make_history.cc."""
+    file.parent.mkdir(exist_ok=True)
+    subprocess.run([_from_environment("JETMEM_HISTORY_MAKER"), file], check=True)
+
+
 def fill(directory):
     """A file that takes all that is free there."""
     file = directory / "ballast"

@@ -121,9 +121,8 @@ class RoundTrip(Bundles):
 
     def test_into_a_pipe_with_its_history(self):
         tree = jt.copy_of_fixture(self, "orin-nano-8gb")
-        (tree / "jetmem").mkdir(exist_ok=True)
         made = tree / "jetmem/history.db"
-        subprocess.run([os.environ["JETMEM_HISTORY_MAKER"], made], check=True)
+        jt.make_history(made)
         before = sorted(path.name for path in self.folder.iterdir())
         done = subprocess.run([jt.JETMEM, "--root", str(tree), "capture", "-o", "-"], cwd=self.folder,
                               capture_output=True, timeout=120, env={**os.environ, **self.env})
@@ -354,7 +353,7 @@ class Secrets(Bundles):
         boots = tree / "var/lib/jetmem/boots.json"
         boots.parent.mkdir(parents=True, exist_ok=True)
         boots.write_text(json.dumps({"boots": [{"crash": f"BUG: in {line}"} for line in lines + decoded]}))
-        subprocess.run([os.environ["JETMEM_HISTORY_MAKER"], tree / "jetmem/history.db"], check=True)
+        jt.make_history(tree / "jetmem/history.db")
         with contextlib.closing(sqlite3.connect(tree / "jetmem/history.db")) as history, history:
             boot, at = history.execute("SELECT number, last FROM boots ORDER BY number DESC").fetchone()
             what = dict(history.execute("SELECT kind, what FROM events").fetchall())
@@ -522,7 +521,7 @@ class Hostile(Bundles):
         tree = self.folder / "tree"
         (tree / "jetmem").mkdir(parents=True)
         history = tree / "jetmem/history.db"
-        subprocess.run([os.environ["JETMEM_HISTORY_MAKER"], history], check=True)
+        jt.make_history(history)
         with contextlib.closing(sqlite3.connect(history)) as evil:
             # One step of SQLite's that takes half an hour.
             evil.execute("PRAGMA writable_schema=ON")
@@ -632,7 +631,7 @@ class Hostile(Bundles):
         tree = self.folder / "tree"
         (tree / "jetmem").mkdir(parents=True)
         history, made = tree / "jetmem/history.db", self.folder / "made.db"
-        subprocess.run([os.environ["JETMEM_HISTORY_MAKER"], made], check=True)
+        jt.make_history(made)
         writer = sqlite3.connect(made)
         self.addCleanup(writer.close)
         writer.executescript("PRAGMA journal_mode=WAL; CREATE TABLE x(y); INSERT INTO x VALUES(1)")

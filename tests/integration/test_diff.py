@@ -2,9 +2,7 @@
 """jetmem diff: between two captures, and between moments of a history."""
 
 import json
-import os
 import re
-import subprocess
 import unittest
 
 import jetmem_testing as jt
@@ -53,14 +51,12 @@ class Captures(unittest.TestCase):
 
 
 class Moments(unittest.TestCase):
+    def setUp(self):
+        self.root = jt.copy_of_fixture(self, BOARD.name)
+        jt.make_history(self.root / "jetmem/history.db")
+
     def test_of_a_history(self):
-        maker = os.environ.get("JETMEM_HISTORY_MAKER", "")
-        if not maker:
-            self.skipTest("needs the program that makes a history")
-        root = jt.copy_of_fixture(self, BOARD.name)
-        (root / "jetmem").mkdir(exist_ok=True)
-        subprocess.run([maker, root / "jetmem/history.db"], check=True)
-        answer = json.loads(diff("-1h", "-10m", "--json", root=root))
+        answer = json.loads(diff("-1h", "-10m", "--json", root=self.root))
         self.assertEqual(answer["before"]["by"], "history")
         self.assertEqual(answer["elapsed_seconds"], 3000)
         self.assertTrue(answer["changes"])
@@ -69,21 +65,15 @@ class Moments(unittest.TestCase):
 
     def test_what_the_recorder_does_not_keep_is_no_change(self):
         """Now, or a bundle, has several times as many series as the recorder keeps."""
-        maker = os.environ.get("JETMEM_HISTORY_MAKER", "")
-        if not maker:
-            self.skipTest("needs the program that makes a history")
-        root = jt.copy_of_fixture(self, BOARD.name)
-        (root / "jetmem").mkdir(exist_ok=True)
-        subprocess.run([maker, root / "jetmem/history.db"], check=True)
         kept = {"jetmem_meminfo_MemAvailable_bytes", 'jetmem_cma_used_ratio{area="linux,cma"}',
                 "jetmem_vmstat_oom_kill_total"}
         for moments in (("-10m", "now"), ("now", "-10m"), ("-10m", BOARD), (BOARD, "-10m")):
             with self.subTest(moments=moments):
-                answer = json.loads(diff(*moments, "--all", "--json", root=root))
+                answer = json.loads(diff(*moments, "--all", "--json", root=self.root))
                 self.assertEqual({change["series"] for change in answer["changes"]} - kept, set())
                 self.assertEqual([change for change in answer["changes"] if change["change"] != "changed"], [])
                 self.assertRegex(" ".join(answer["not_compared"]), r"\d+ series of \d+ metrics: the history does not record")
-                self.assertRegex(" ".join(diff(*moments, root=root).split()), r"\d+ series of \d+ metrics")
+                self.assertRegex(" ".join(diff(*moments, root=self.root).split()), r"\d+ series of \d+ metrics")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ import unittest
 
 import jetmem_testing as jt
 
-MAKER = os.environ.get("JETMEM_HISTORY_MAKER", "")
-
 
 def history(root, *arguments):
     environment = dict(os.environ, TZ="UTC", COLUMNS="80", LC_ALL="C.UTF-8")
@@ -22,13 +20,8 @@ def history(root, *arguments):
 
 class HistoryCommand(unittest.TestCase):
     def setUp(self):
-        if not MAKER:
-            self.skipTest("needs the program that makes a history")
         self.root = jt.temp_directory(self)
-        (self.root / "jetmem").mkdir()
-        made = subprocess.run([MAKER, self.root / "jetmem/history.db"], capture_output=True,
-                              text=True, timeout=jt.PATIENCE)
-        self.assertEqual(made.returncode, 0, made.stderr)
+        jt.make_history(self.root / "jetmem/history.db")
 
     def test_what_is_no_file_is_not_written_into(self):
         target = self.root / "target.csv"
@@ -107,10 +100,8 @@ class HistoryCommand(unittest.TestCase):
 
 class EventsBesideAHistory(unittest.TestCase):
     def test_a_log_that_cannot_be_read_is_said(self):
-        if not MAKER:
-            self.skipTest("needs the program that makes a history")
         root = jt.copy_of_fixture(self, "orin-nano-8gb")
-        subprocess.run([MAKER, root / "jetmem/history.db"], check=True)
+        jt.make_history(root / "jetmem/history.db")
         whole = jt.run([jt.JETMEM, "--root", root, "events"])
         self.assertEqual((whole.returncode, whole.stderr), (0, ""))
         (root / "dev/kmsg").unlink()

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asking the jetmemd of another machine: what it gives, and that nothing of this machine is mixed in."""
 
-import io
 import json
 import pathlib
 import subprocess
-import tarfile
 import unittest
 
 import jetmem_testing as jt
+from test_capture import read_tar
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BOARD = "orin-nano-8gb"
@@ -44,9 +43,7 @@ class Capture(OtherMachine):
         bundle = self.folder / "other.tar.gz"
         said = self.ask("capture", "-o", bundle)
         self.assertIn("another machine", said)
-        with tarfile.open(fileobj=io.BytesIO(bundle.read_bytes())) as tar:
-            files = {name.split("/", 1)[1]: tar.extractfile(name).read() for name in tar.getnames()
-                     if tar.getmember(name).isfile()}
+        files = read_tar(bundle)
         self.assertEqual({name.split("/")[0] for name in files}, {"jetmem"}, "no file of any machine")
         self.assertEqual(set(files), {f"jetmem/{name}" for name in (
             "now.json", "doctor.json", "alerts.json", "metrics.txt", "manifest.json")})
@@ -110,15 +107,11 @@ class Capture(OtherMachine):
                          json.loads(self.of_bundle(bundle, "cma", "--json").stdout)["areas"])
 
     def test_this_machine_has_its_files(self):
-        state = jt.temp_directory(self)
-        own = jt.Daemon(self, environment={"STATE_DIRECTORY": str(state)}).wait_until_serving()
-        del own
         daemon = jt.Daemon(self)
         bundle = self.folder / "own.tar.gz"
         done = jt.run([jt.JETMEM, "capture", "--no-history", "--daemon", f"127.0.0.1:{daemon.port}", "-o", bundle])
         self.assertEqual(done.returncode, 0, done.stderr)
-        with tarfile.open(fileobj=io.BytesIO(bundle.read_bytes())) as tar:
-            names = {name.split("/", 1)[1] for name in tar.getnames() if "/" in name}
+        names = set(read_tar(bundle))
         self.assertIn("proc/meminfo", names)
         self.assertNotIn("jetmem/now.json", names)
 

@@ -2,15 +2,12 @@
 """A jetmemd that is stopped (SIGSTOP) accepts connections and answers none: each command says so, and waits once."""
 
 import json
-import os
 import signal
-import subprocess
 import time
 import unittest
 
 import jetmem_testing as jt
 
-MAKER = os.environ.get("JETMEM_HISTORY_MAKER", "")
 UNKNOWN = 3
 # One wait of 3 s and the reading itself. Two waits are 6 s.
 LONGEST = 5.5
@@ -19,11 +16,9 @@ LONGEST = 5.5
 class Stopped(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not MAKER:
-            raise unittest.SkipTest("needs the program that makes a history")
         state = jt.temp_directory(cls)
         cls.daemon = jt.Daemon(cls, root=jt.copy_of_fixture(cls, "orin-nano-8gb"))
-        subprocess.run([MAKER, state / "history.db"], check=True)
+        jt.make_history(state / "history.db")
         cls.settings = state / "settings.yaml"
         cls.settings.write_text(f'http: {{listen: ["127.0.0.1:{cls.daemon.port}"]}}\n'
                                 f'history: {{directory: {state}}}\n')

@@ -16,7 +16,7 @@ import time
 import unittest
 
 from jetmem_testing import (FIXTURES, JETMEM, PATIENCE, at_end, copy_of_fixture, die_with_parent, main,
-                            replace_file, run, wait_for)
+                            make_history, replace_file, run, wait_for)
 
 BOARD = FIXTURES / "orin-nano-8gb"
 
@@ -201,12 +201,8 @@ class Watch(unittest.TestCase):
         shown.wait_for("now", at)
 
     def test_a_moment_of_the_recorder(self):
-        maker = os.environ.get("JETMEM_HISTORY_MAKER", "")
-        if not maker:
-            self.skipTest("needs the program that makes a history")
         root = copy_of_fixture(self, "orin-nano-8gb")
-        (root / "jetmem").mkdir(exist_ok=True)
-        subprocess.run([maker, root / "jetmem/history.db"], check=True)
+        make_history(root / "jetmem/history.db")
         # The last value of its second boot is of 15:59:50.
         shown = self.watch("--at", "2026-11-20 15:30", root=root, environment={"TZ": "UTC"})
         shown.wait_for("15:30:00")
@@ -240,12 +236,8 @@ class Watch(unittest.TestCase):
             self.assertNotIn(b"\x1b[?1049h", shown.sent)
 
     def test_the_recorder_of_a_bundle(self):
-        maker = os.environ.get("JETMEM_HISTORY_MAKER", "")
-        if not maker:
-            self.skipTest("needs the program that makes a history")
         root = copy_of_fixture(self, "orin-nano-8gb")
-        (root / "jetmem").mkdir(exist_ok=True)
-        subprocess.run([maker, root / "jetmem/history.db"], check=True)
+        make_history(root / "jetmem/history.db")
         bundle = root.parent / "incident.tar.zst"
         at_end(self, bundle.unlink)
         subprocess.run([JETMEM, "--root", root, "capture", "-o", bundle, "--history", "9000h"], check=True,
