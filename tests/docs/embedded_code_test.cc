@@ -5,18 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "base/root/small_file.h"
 
 namespace jetmem {
 namespace {
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 TEST(Documents, ShowTheCodeThatIsCompiled) {
   const std::filesystem::path docs = JETMEM_DOCS;
@@ -24,7 +17,7 @@ TEST(Documents, ShowTheCodeThatIsCompiled) {
   int blocks = 0;
   for (const auto& entry : std::filesystem::directory_iterator(docs)) {
     if (entry.path().extension() != ".md") continue;
-    const std::string text = read(entry.path());
+    const std::string text = read_small_file(entry.path()).value();
     for (std::size_t at = text.find(marker); at != std::string::npos;
          at = text.find(marker, at + 1)) {
       const std::size_t name = at + marker.size();
@@ -32,7 +25,7 @@ TEST(Documents, ShowTheCodeThatIsCompiled) {
       const std::size_t begin = text.find('\n', text.find("```", name)) + 1;
       const std::size_t end = text.find("```", begin);
       ASSERT_NE(end, std::string::npos) << entry.path();
-      EXPECT_EQ(text.substr(begin, end - begin), read(docs.parent_path() / path))
+      EXPECT_EQ(text.substr(begin, end - begin), read_small_file(docs.parent_path() / path).value())
           << entry.path() << " does not show " << path << " as it is";
       ++blocks;
     }

@@ -2,9 +2,7 @@
 // The rule that docs/write-a-rule.md shows loads beside the shipped rules and evaluates as described.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
+#include "base/root/small_file.h"
 #include "rules/export/promql.h"
 #include "rules/parse/check.h"
 
@@ -13,15 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(RuleExample, LoadsBesideTheShippedRules) {
-  const std::string text = read(std::string(JETMEM_DOCS) + "/examples/50-local.yaml");
+  const std::string text = read_small_file(JETMEM_DOCS "/examples/50-local.yaml").value();
   const auto shipped = shipped_rules();
   std::vector<ConfigText> files(shipped.begin(), shipped.end());
   files.push_back({"50-local.yaml", text});
@@ -36,7 +27,7 @@ TEST(RuleExample, LoadsBesideTheShippedRules) {
 
   const Rule* mine = parsed.rules.find("SwapRunsOut");
   ASSERT_NE(mine, nullptr);
-  const std::string page = read(std::string(JETMEM_DOCS) + "/write-a-rule.md");
+  const std::string page = read_small_file(JETMEM_DOCS "/write-a-rule.md").value();
   // The page breaks it into lines.
   std::string shown;
   for (const char c : page) {
