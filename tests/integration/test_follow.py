@@ -71,17 +71,6 @@ class Follow(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
 
-    def test_the_ring_is_this_machines(self):
-        for command in ("events", "faults"):
-            done = jt.run([jt.JETMEM, command, "--ring", "--daemon", "127.0.0.1:9"])
-            self.assertEqual((done.returncode, done.stdout), (64, ""))
-            self.assertIn("--ring excludes --daemon", done.stderr)
-
-    def test_no_end(self):
-        done = jt.run([jt.JETMEM, "events", "--follow", "--until", "1h"])
-        self.assertEqual((done.returncode, done.stdout), (64, ""))
-        self.assertIn("--follow excludes --until", done.stderr)
-
 
 if __name__ == "__main__":
     jt.main()

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -116,6 +115,8 @@ TEST(SharedOptions, ContradictionsAreRefused) {
       {{"probe", "--limit", "1GiB"}, "--limit requires --bisect"},
       {{"probe", "--bisect"}, "--bisect requires --kind"},
       {{"probe", "--force", "--root", "/"}, "--force excludes --root"},
+      {{"probe", "--kind", "host", "--root", "/"}, "--kind excludes --root"},
+      {{"probe", "--kind", "pined"}, "did you mean 'pinned'?"},
       {{"rules", "check", "--with-shipped"}, "--with-shipped requires PATH"},
       {{"decode", "kernel-log", "--causes"}, "--causes requires --json"},
       {{"status", "--user", "a"}, "--user requires --daemon"},
