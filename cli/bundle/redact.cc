@@ -2,7 +2,6 @@
 #include "cli/bundle/redact.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <nlohmann/json.hpp>
 
@@ -302,7 +301,10 @@ void redact_words(std::string_view line, Redacted& counts, bool ids, std::string
         replace(size, "<name>", counts.names);
         continue;
       }
-      if (const std::size_t size = key_at(line); size > 0) {
+      // The digits of a fraction prove nothing: of ten numbers one would do.
+      const bool is_fraction =
+          before == '.' && is_digit(earlier) && run_of(line, is_digit) == run_of(line, is_alnum);
+      if (const std::size_t size = is_fraction ? 0 : key_at(line); size > 0) {
         replace(size, "<id>", counts.ids);
         continue;
       }

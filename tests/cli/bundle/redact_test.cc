@@ -66,6 +66,7 @@ TEST(Redact, RemovesKeysAndAddressesOfTheWeb) {
   EXPECT_EQ(redacted("IMEI 356938035643809 and 8931440301234567890"),
             "IMEI <id> and 8931440301234567890")
       << "the second does not prove itself";
+  EXPECT_EQ(redacted("ratio 0.765063866963096"), "ratio 0.765063866963096");
   EXPECT_EQ(redacted("token=abc password: x, psk=\"a b\""),
             "token=<id> password: <id>, psk=\"<id>\"");
   EXPECT_EQ(redacted("password_file: /etc/x"), "password_file: /etc/x");
