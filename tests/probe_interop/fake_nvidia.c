@@ -383,43 +383,27 @@ unsigned eglTerminate(void* display) {
   --c->taken;
   return 1;
 }
+static int other_device, gpu_device;
 static unsigned query_devices(int max, void** devices, int* count) {
-  static int other, gpu;
   if (fails("eglQueryDevicesEXT")) return 0;
   if (max < 2) abort();
-  devices[0] = &other;
-  devices[1] = &gpu;
+  devices[0] = &other_device;
+  devices[1] = &gpu_device;
   *count = c->no_egl_device ? 1 : 2;
   return 1;
 }
 static const char* query_device_string(void* device, int name) {
-  static int calls;
-  (void)device, (void)name, (void)calls;
+  (void)device, (void)name;
   return "EGL_NV_device_cuda EGL_EXT_device_drm";
 }
-static void* second_device;
 static unsigned query_device_attribute(void* device, int name, intptr_t* value) {
-  void* devices[2];
-  int count;
-  int fail_at = c->fail_at;
   if (name != 0x323A) misused("attribute of a device");
-  if (second_device == NULL) {
-    /* Not one of the calls that are counted. */
-    int calls = c->calls;
-    size_t order = strlen(c->order);
-    c->fail_at = 0;
-    query_devices(2, devices, &count);
-    c->fail_at = fail_at;
-    c->calls = calls;
-    c->order[order] = 0;
-    second_device = devices[1];
-  }
-  *value = device == second_device ? 0 : 7;
+  *value = device == &gpu_device ? 0 : 7;
   return 1;
 }
 static void* get_platform_display(unsigned platform, void* device, const int* attributes) {
   if (fails("eglGetPlatformDisplayEXT")) return NULL;
-  if (platform != 0x313F || device != second_device || attributes != NULL) misused("display");
+  if (platform != 0x313F || device != &gpu_device || attributes != NULL) misused("display");
   return &display_is;
 }
 static void* create_stream(void* display, const int* attributes) {
@@ -484,45 +468,25 @@ int NvBufSurfaceCreate(void** out, uint32_t batch, const uint32_t* wanted) {
   params.words[17] = height;
   params.words[21] = width * 4;                       /* pitch, 84 */
   params.words[29] = (uint32_t)surface_memory->bytes; /* psize, 116 */
-  switch (c->spoil) {
-    case 1:
-      surface.words[1] = 0;
-      break;
-    case 2:
-      surface.words[4] = 0;
-      break;
-    case 3:
-      surface.doubles[3] = 0;
-      break;
-    case 4:
-      surface.doubles[3] = 0x1000;
-      break;
-    case 5:
-      params.words[0] = 7;
-      break;
-    case 6:
-      params.words[3] = 6;
-      break;
-    case 7:
-      params.words[12] = 2;
-      break;
-    case 8:
-      params.words[21] = 64;
-      break;
-    case 9:
-      params.words[29] = 4096;
-      break;
-    case 10:
-      params.words[8] = 0xFFFFFFFF;
-      break;
-    case 11:
-      params.doubles[3] = 0x7000000000;
-      break;
-    case 12:
-      params.words[21] = width * 4 + 256;
-      break;
-    default:
-      break;
+  /* What fake_control.spoil stands for, from 1 to 12. */
+  const struct {
+    void* at;
+    uint64_t value;
+    size_t bytes;
+  } spoils[] = {{&surface.words[1], 0, 4},
+                {&surface.words[4], 0, 4},
+                {&surface.doubles[3], 0, 8},
+                {&surface.doubles[3], 0x1000, 8},
+                {&params.words[0], 7, 4},
+                {&params.words[3], 6, 4},
+                {&params.words[12], 2, 4},
+                {&params.words[21], 64, 4},
+                {&params.words[29], 4096, 4},
+                {&params.words[8], 0xFFFFFFFF, 4},
+                {&params.doubles[3], 0x7000000000, 8},
+                {&params.words[21], width * 4 + 256, 4}};
+  if (c->spoil >= 1 && c->spoil <= 12) {
+    memcpy(spoils[c->spoil - 1].at, &spoils[c->spoil - 1].value, spoils[c->spoil - 1].bytes);
   }
   surface_is = 1;
   *out = c->spoil == 13 ? (void*)0x10000 : &surface;
