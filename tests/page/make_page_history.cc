@@ -11,11 +11,11 @@
 //   make_page_history FILE [EVENTS]
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,7 +38,7 @@ constexpr std::size_t kStepsOfChunk = 1440;
 struct Series {
   std::string key;
   bool is_counter;
-  double (*value)(double seconds_before_now);
+  std::function<double(double seconds_before_now)> value;
 };
 
 Nanoseconds now() {
@@ -75,15 +75,9 @@ double partly_known(double before) {
 
 // Of the larger blocks there are few by day, and none at the worst time of it.
 constexpr int kMostOrder = 10;
-template <int order>
-double free_blocks(double before) {
+double free_blocks(int order, double before) {
   return std::floor(std::max(0.0, (8000 >> order) * (1 + order / 5.0 * wave(before, 1))));
 }
-template <int... orders>
-constexpr auto free_blocks_of(std::integer_sequence<int, orders...>) {
-  return std::array<double (*)(double), sizeof...(orders)>{free_blocks<orders>...};
-}
-constexpr auto kFreeBlocks = free_blocks_of(std::make_integer_sequence<int, kMostOrder + 1>{});
 
 const std::vector<Series>& all_series() {
   static const std::vector<Series> series = [] {
@@ -144,7 +138,7 @@ const std::vector<Series>& all_series() {
     for (int order = 0; order <= kMostOrder; ++order) {
       out.push_back({"jetmem_buddy_free_blocks{node=\"0\",order=\"" + std::to_string(order) +
                          "\",zone=\"Normal\"}",
-                     false, kFreeBlocks[static_cast<std::size_t>(order)]});
+                     false, [order](double t) { return free_blocks(order, t); }});
     }
     return out;
   }();
@@ -192,52 +186,42 @@ bool write_boot(HistoryStore& store, const char* boot_id, Nanoseconds from, Nano
   return true;
 }
 
-bool write_event(HistoryStore& store, const char* boot_id, Nanoseconds at, const char* kind,
-                 const char* severity, const char* summary) {
-  const auto boot = store.boot_state(boot_id);
-  if (!boot || !*boot) return false;
+jetmem::EventRecord event_of(jetmem::EventWhat what, const char* kind, const char* severity,
+                             Nanoseconds boot_time, const char* subject, std::string summary) {
   jetmem::EventRecord event;
-  event.what = jetmem::EventWhat::kKernel;
+  event.what = what;
   event.kind = kind;
   event.severity = severity;
-  event.origin = "system";
-  event.summary = summary;
-  event.boot = (*boot)->number;
-  event.at = at;
-  const std::vector<jetmem::EventRecord> events = {event};
+  if (what == jetmem::EventWhat::kKernel) event.origin = "system";
+  event.subject = subject;
+  event.summary = std::move(summary);
+  event.at = boot_time;
+  return event;
+}
+
+bool write_events(HistoryStore& store, const char* boot_id,
+                  std::vector<jetmem::EventRecord> events) {
+  const auto boot = store.boot_state(boot_id);
+  if (!boot || !*boot) return false;
+  for (jetmem::EventRecord& event : events) event.boot = (*boot)->number;
   auto written = store.write((*boot)->number, nullptr, events);
   return written ? true : failed("write", written.error());
 }
 
 // So many faults within an hour of the night, and an alert that fired meanwhile.
-bool write_storm(HistoryStore& store, const char* boot_id, std::size_t count) {
-  const auto boot = store.boot_state(boot_id);
-  if (!boot || !*boot) return false;
-  std::vector<jetmem::EventRecord> events;
-  const auto add = [&](jetmem::EventWhat what, const char* kind, const char* severity,
-                       const char* subject, std::string summary, Nanoseconds before) {
-    jetmem::EventRecord& event = events.emplace_back();
-    event.what = what;
-    event.kind = kind;
-    event.severity = severity;
-    if (what == jetmem::EventWhat::kKernel) event.origin = "system";
-    event.subject = subject;
-    event.summary = std::move(summary);
-    event.boot = (*boot)->number;
-    event.at = kRestart - before;
-  };
-  add(jetmem::EventWhat::kAlert, "firing", "critical", "JetmemSmmuStorm",
-      "vi accesses memory it must not: more than 60 faults a minute", night() + 15min);
+std::vector<jetmem::EventRecord> storm(std::size_t count) {
+  const Nanoseconds middle = kRestart - night();
+  std::vector<jetmem::EventRecord> events = {
+      event_of(jetmem::EventWhat::kAlert, "firing", "critical", middle - 15min, "JetmemSmmuStorm",
+               "vi accesses memory it must not: more than 60 faults a minute")};
   for (std::size_t i = 0; i < count; ++i) {
-    const Nanoseconds before =
-        night() + 25min - 50min * static_cast<int>(i) / static_cast<int>(count);
-    add(jetmem::EventWhat::kKernel, "smmu_context_fault", "warning", "vi",
-        "vi accessed memory it must not (" + std::to_string(i) + ")", before);
+    const Nanoseconds at = middle - 25min + 50min * static_cast<int>(i) / static_cast<int>(count);
+    events.push_back(event_of(jetmem::EventWhat::kKernel, "smmu_context_fault", "warning", at, "vi",
+                              "vi accessed memory it must not (" + std::to_string(i) + ")"));
   }
-  add(jetmem::EventWhat::kAlert, "resolved", "critical", "JetmemSmmuStorm", "vi: no more faults",
-      night() - 10min);
-  auto written = store.write((*boot)->number, nullptr, events);
-  return written ? true : failed("write", written.error());
+  events.push_back(event_of(jetmem::EventWhat::kAlert, "resolved", "critical", middle + 10min,
+                            "JetmemSmmuStorm", "vi: no more faults"));
+  return events;
 }
 
 }  // namespace
@@ -255,13 +239,16 @@ int main(int argc, char** argv) {
   constexpr const char* kFirst = "11111111-1111-4111-8111-111111111111";
   constexpr const char* kSecond = "22222222-2222-4222-8222-222222222222";
   HistoryStore& store = *opened->store;
+  const auto kernel = jetmem::EventWhat::kKernel;
   const bool good = write_boot(store, kFirst, kPast - 1h, kRestart + kOutage) &&
-                    write_event(store, kFirst, kPast - 24h * 30, "oom_kill", "critical",
-                                "camera_app (pid 4711) was killed") &&
+                    write_events(store, kFirst,
+                                 {event_of(kernel, "oom_kill", "critical", kPast - 24h * 30, "",
+                                           "camera_app (pid 4711) was killed")}) &&
                     write_boot(store, kSecond, kRestart, 20s) &&
-                    write_event(store, kSecond, kRestart - 1h, "cma_alloc_failure", "error",
-                                "cma: 3038 pages were refused") &&
-                    (events == 0 || write_storm(store, kSecond, events));
+                    write_events(store, kSecond,
+                                 {event_of(kernel, "cma_alloc_failure", "error", kRestart - 1h, "",
+                                           "cma: 3038 pages were refused")}) &&
+                    (events == 0 || write_events(store, kSecond, storm(events)));
   if (!good) return 1;
   const Nanoseconds two = now() - night() - 30min;
   std::printf("%lld\n",
