@@ -297,13 +297,8 @@ class Tab:
         self.command("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **common)
         self.command("Input.dispatchKeyEvent", type="keyUp", **common)
 
-    def screenshot(self, path, whole=False):
-        options = {}
-        if whole:
-            size = self.command("Page.getLayoutMetrics")["cssContentSize"]
-            options = {"captureBeyondViewport": True,
-                       "clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
-        data = self.command("Page.captureScreenshot", format="png", **options)["data"]
+    def screenshot(self, path):
+        data = self.command("Page.captureScreenshot", format="png")["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
     def trouble(self, expected=()):

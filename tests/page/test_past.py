@@ -90,16 +90,6 @@ class Past(unittest.TestCase):
               f"together {sum(answered):.0f} ms", flush=True)
         self.assertEqual(tab.trouble(), [])
 
-    def test_a_gap_stays_a_gap(self):
-        """Nothing was recorded for three hours before the restart two days ago."""
-        answer = pt.ask(self.daemon, "history?metric=jetmem_meminfo_MemAvailable_bytes&from=-604800&step=1800")
-        points = sorted(point[0] for series in answer["all_series"] for stretch in series["segments"] for point in stretch["points"])
-        widest = max(b - a for a, b in zip(points, points[1:]))
-        self.assertGreater(widest, 2 * 3600)
-        tab = self.open(range="7d")
-        label = self.memory(tab, "7d")
-        self.assertNotRegex(label, r"from 0 ")
-
     def test_what_an_open_page_costs(self):
         quiet = self.rate()
         tab = self.open()

@@ -195,15 +195,6 @@ class Reach(unittest.TestCase):
               return true;
             }).slice(0, 8).map((e) => `${Math.round(e.getBoundingClientRect().right)} ${e.outerHTML.slice(0, 90)}`)""")
 
-    def test_the_verdict_is_seen_first(self):
-        for size in (pt.PHONE, pt.DESKTOP):
-            self.tab.look(**size)
-            self.tab.js("scrollTo(0, 0)")
-            self.assertTrue(self.tab.js("""(() => {
-              const box = document.querySelector('#verdict .body').getBoundingClientRect();
-              return box.top < innerHeight * 0.75;
-            })()"""), f"not on the first screen at {size}")
-
     def test_dark_and_light_are_two(self):
         grey = {}
         for theme in ("light", "dark"):
