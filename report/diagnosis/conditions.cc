@@ -75,6 +75,12 @@ bool highmem_is_free(const Case& it) {
   return high > 0 && high > kWellAbove * report.number("min_highmem_kb").value_or(0);
 }
 
+bool is_fault(const Case& it, std::initializer_list<std::string_view> names) {
+  return has_part(it, "fault", names) || has_part(it, "error", names);
+}
+
+bool of_table_walk(const Case& it) { return is_fault(it, {"table walk", "on translation"}); }
+
 bool is_large_order(const Case& it) { return it.event.number("order") > kCostlyOrder; }
 
 }  // namespace
@@ -431,11 +437,39 @@ bool suppressed_kind_matters(const Case& it) {
 // ---- Tasks, CPUs, storage
 
 bool bus_error_before(const Case& it) { return it.log.bus_error; }
-bool of_bus_error(const Case& it) { return it.event.is("error", "synchronous external abort"); }
+// What the processor reports of a failed access: as its code says it (fault), or, where the log
+// lacks that, as the kernel names it, in several ways: "synchronous parity or ECC error", "level 1
+// (translation table walk)".
+bool of_bus_error(const Case& it) { return is_fault(it, {"external abort"}) && !of_table_walk(it); }
+bool of_parity_error(const Case& it) { return is_fault(it, {"parity"}); }
 
-// arm64 and arm name such a fault in several ways: "synchronous parity or ECC error"; of a table
-// walk its level stands before, and the walk behind.
-bool of_parity_error(const Case& it) { return contains(it.event.text("error"), "parity"); }
+bool of_unusable_page_table(const Case& it) {
+  return is_fault(it, {"address size fault", "reserved bit violation", "bad page table",
+                       "access flag fault"}) ||
+         (of_table_walk(it) && !of_parity_error(it));
+}
+
+bool of_tlb_conflict(const Case& it) { return is_fault(it, {"tlb conflict"}); }
+
+bool of_unsuitable_access(const Case& it) {
+  return is_fault(it, {"alignment", "unsupported atomic", "unsupported exclusive"});
+}
+
+bool of_forbidden_access(const Case& it) {
+  return is_fault(it,
+                  {"permission fault", "domain fault", "read-only memory", "non-executable memory",
+                   "unreadable memory", "user memory", "user space memory", "userspace memory"});
+}
+
+// "kernel BUG at", a BUG() without its place, and checks that compilers put in.
+bool of_kernel_check(const Case& it) {
+  return it.event.has("where") || is_any(it, "error", {"BUG", "CFI", "aarch64 BRK"});
+}
+
+bool of_stray_pointer(const Case& it) {
+  return is_any(it, "error", {"paging request", "page fault", "general protection fault"}) ||
+         is_fault(it, {"translation fault", "tag check fault"});
+}
 bool cpu_stall_before(const Case& it) { return it.log.cpu_stall; }
 
 // Of several reports it is not known whose backtrace that was.

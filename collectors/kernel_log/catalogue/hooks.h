@@ -60,6 +60,7 @@ void harmless_report(Event& event, Soc soc);
 bool lock_owner(Event& event);
 bool rcu_cpu(Event& event);
 bool plain_panic(Event& event);
+bool fault_of_code(Event& event);
 bool crashed_task(const Event& open, const Event& part);
 
 // gpu

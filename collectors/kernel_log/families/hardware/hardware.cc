@@ -110,6 +110,92 @@ bool plain_panic(Event& event) {
                       [&](std::string_view other) { return reason.starts_with(other); });
 }
 
+namespace {
+
+// DFSC and IFSC of ESR_ELx, without the level of the page table. Empty: reserved.
+std::string_view abort_name(std::uint64_t status) {
+  constexpr std::array<std::string_view, 4> kOfLevels{"address size fault", "translation fault",
+                                                      "access flag fault", "permission fault"};
+  if (status < 0x10) return kOfLevels[status / 4];
+  if (status >= 0x14 && status < 0x18) return "external abort on a page table walk";
+  if (status >= 0x1c && status < 0x20) return "parity error on a page table walk";
+  switch (status) {
+    case 0x10:
+      return "external abort";
+    case 0x11:
+      return "tag check fault";
+    case 0x18:
+      return "parity error";
+    case 0x21:
+      return "alignment fault";
+    case 0x30:
+      return "TLB conflict abort";
+    case 0x31:
+      return "unsupported atomic update";
+    case 0x35:
+      return "unsupported exclusive access";
+    default:
+      return {};
+  }
+}
+
+// arm64's ESR says in its upper bits whether it was an abort of an instruction or of data, from
+// user space or the kernel; what 32-bit Arm prints, the FSR, has none of them.
+std::string_view fault_of_arm(std::uint64_t code) {
+  constexpr std::uint64_t kInstruction = 0x80000000;  // FSR_LNX_PF
+  constexpr std::uint64_t kLargestFsr = 0x3fff;
+  const std::uint64_t of = code >> 26 & 0x3f;
+  if (of == 0x20 || of == 0x21 || of == 0x24 || of == 0x25) return abort_name(code & 0x3f);
+  const std::uint64_t fsr = code & ~kInstruction;
+  if (code > UINT32_MAX || fsr > kLargestFsr) return {};
+  constexpr std::uint64_t kLpae = 1U << 9;
+  if ((fsr & kLpae) != 0) return abort_name(fsr & 0x3f);
+  switch ((fsr & 0xf) | (fsr >> 6 & 0x10)) {
+    case 0x1:
+    case 0x3:
+      return (code & kInstruction) != 0 ? "" : "alignment fault";
+    case 0x5:
+    case 0x7:
+      return "translation fault";
+    case 0x9:
+    case 0xb:
+      return "domain fault";
+    case 0xd:
+    case 0xf:
+      return "permission fault";
+    case 0x8:
+    case 0xa:
+    case 0x16:
+      return "external abort";
+    case 0xc:
+    case 0xe:
+      return "external abort on a page table walk";
+    default:
+      return {};
+  }
+}
+
+// The error code of x86's page fault.
+std::string_view fault_of_x86(std::uint64_t code) {
+  constexpr std::uint64_t kProtection = 1, kReserved = 1U << 3, kKey = 1U << 5;
+  if ((code & kReserved) != 0) return "reserved bit violation";
+  if ((code & (kProtection | kKey)) != 0) return "permission fault";
+  return "translation fault";
+}
+
+}  // namespace
+
+// What kind of access failed: by itself "paging request" is any.
+bool fault_of_code(Event& event) {
+  std::string_view fault;
+  if (const auto code = event.hex("esr")) fault = fault_of_arm(*code);
+  if (const auto code = event.hex("pf")) fault = fault_of_x86(*code);
+  event.remove("esr");
+  event.remove("pf");
+  if (!fault.empty()) event.set_text("fault", fault);
+  return true;
+}
+
 // A stalled CPU's task, not that of the CPU that reports it.
 bool crashed_task(const Event& open, const Event& part) {
   if (open.kind() != EventKind::kRcuStall || !open.has("cpus")) return true;
