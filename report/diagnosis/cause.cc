@@ -129,7 +129,7 @@ Cause cause_of(const Case& it, const EventRecord& record) {
     const bool is_explained = take_own_words(it.event, out) || take_gpu_fault(it, out);
     const CauseEntry* const entry = is_explained ? nullptr : choose(it);
     if (entry != nullptr) take_words(*entry, it, out);
-    if (it.event.kind() == "ratelimit_suppressed" && !out.of_kind) out.about = *value_of("of", it);
+    if (it.event.kind() == "ratelimit_suppressed") out.about = value_of("of", it).value_or("");
     const auto* const info = info_named(out.about.empty() ? it.event.kind() : out.about);
     if (info != nullptr && out.runbook.empty()) out.runbook = info->runbook;
   }

@@ -126,6 +126,7 @@ Text previous_xid(const Case& it) {
 
 Text suppressed(const Case& it) {
   const auto kind = kernel_log::suppressed_kind(it.event.text("function"));
+  if (kind == kernel_log::EventKind::kNone) return std::nullopt;
   return std::string(kernel_log::info_of(kind).name);
 }
 

@@ -47,8 +47,10 @@ std::optional<EventKind> kind_named(std::string_view name) {
 EventKind suppressed_kind(std::string_view function) {
   // A compiler's copy of a function keeps the name in front of the dot.
   const std::string_view name = function.substr(0, function.find('.'));
+  // And "__warn_alloc" is what warn_alloc() calls.
+  const std::string_view plain = name.starts_with("__") ? name.substr(2) : name;
   for (const Printer& printer : kPrinters) {
-    if (printer.function == name) return printer.kind;
+    if (printer.function == name || printer.function == plain) return printer.kind;
   }
   // One interrupt handler for each chip, and NVIDIA's own driver.
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };

@@ -14,9 +14,12 @@ using diagnosis::Cause;
 using diagnosis::Harm;
 
 constexpr std::size_t kMostCauses = 3;
+constexpr std::string_view kSuppressed = "ratelimit_suppressed";
 
+// Suppressed messages are of the step of those that were printed.
 bool is_of_step(const Cause& cause, const Step& step) {
-  const auto kind = kernel_log::kind_named(cause.kind);
+  const bool suppressed = cause.kind == kSuppressed && !cause.about.empty();
+  const auto kind = kernel_log::kind_named(suppressed ? cause.about : cause.kind);
   return kind && kernel_log::info_of(*kind).step == step.name;
 }
 
@@ -103,7 +106,8 @@ void examine_events(const DeviceView& view, Step& step,
   const Cause* const worst = worst_of(view, step);
   for (const kernel_log::KindInfo* info : kernel_log::kinds_of_step(step.name)) {
     const std::string_view kind = info->name;
-    if (std::find(covered.begin(), covered.end(), kind) != covered.end()) continue;
+    const bool is_covered = std::find(covered.begin(), covered.end(), kind) != covered.end();
+    if (is_covered || kind == kSuppressed) continue;
     const Counted counted = count_events(view, {kind});
     if (counted.total <= 0 && counted.recent <= 0) continue;
     note(step, std::string(kind) + ": " + counted_text(view, counted) + ".", counted.last);
@@ -118,6 +122,11 @@ void examine_events(const DeviceView& view, Step& step,
       conclude(step, headline(view, kind, counted));
     }
     raise_past(step, verdict_of(harm));
+  }
+  for (const Cause& each : view.causes) {
+    if (each.kind != kSuppressed || !is_of_step(each, step)) continue;
+    if (&each == worst) conclude(step, each.cause);
+    raise_past(step, verdict_of(each.harm));
   }
   std::size_t n = 0;
   for (const Cause& each : view.causes) {

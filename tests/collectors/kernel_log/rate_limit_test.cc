@@ -13,6 +13,7 @@ TEST(RateLimit, TheFunctionTellsTheKind) {
   EXPECT_EQ(suppressed_kind("tegra30_mc_handle_irq"), EventKind::kMcError);
   EXPECT_EQ(suppressed_kind("__cma_alloc"), EventKind::kCmaAllocFailure);
   EXPECT_EQ(suppressed_kind("warn_alloc"), EventKind::kPageAllocFailure);
+  EXPECT_EQ(suppressed_kind("__warn_alloc"), EventKind::kPageAllocFailure);
   EXPECT_EQ(suppressed_kind("__arm_smmu_tlb_sync"), EventKind::kSmmuError);
   EXPECT_EQ(suppressed_kind("alloc_contig_frozen_range_noprof"), EventKind::kCmaBusy);
   EXPECT_EQ(suppressed_kind("tegra186_mc_handle_irq"), EventKind::kMcError);

@@ -555,6 +555,26 @@ TEST(Doctor, HarmlessEventsAreShownButNotReported) {
   EXPECT_THAT(all_of(*answer.step("gpu")), HasSubstr("fec00000.v3d"));
 }
 
+TEST(Doctor, SuppressedMessagesAreOfTheStepOfTheirFunction) {
+  for (const auto& [function, kind, of] :
+       {std::tuple("warn_alloc", "page_alloc_failure", "fragmentation"),
+        std::tuple("cma_alloc", "cma_alloc_failure", "cma"),
+        std::tuple("arm_smmu_context_fault", "smmu_context_fault", "smmu")}) {
+    DeviceNow now = healthy_device({{events("ratelimit_suppressed"), 1}});
+    EventRecord line = kernel_event("ratelimit_suppressed", "", kMorning - 600);
+    line.fields = R"({"function":")" + std::string(function) + R"(","count":5})";
+    now.events.push_back(line);
+    const DoctorAnswer answer = examine(now, nullptr, "");
+    for (const char* step : {"fragmentation", "cma", "smmu"}) {
+      const bool here = step == std::string_view(of);
+      EXPECT_EQ(answer.step(step)->verdict == Verdict::kWarning, here) << function << " " << step;
+      EXPECT_EQ(all_of(*answer.step(step)).find(kind) != std::string::npos, here)
+          << function << "\n"
+          << all_of(*answer.step(step));
+    }
+  }
+}
+
 // An event says more than the alert on its kind.
 TEST(Doctor, TheCauseIsThatOfTheEvent) {
   DeviceNow now = healthy_device({{events("swiotlb_full"), 1}});
