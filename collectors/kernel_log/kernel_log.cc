@@ -19,7 +19,8 @@ void KernelLog::record(std::string_view raw) {
     ++counters_.malformed;
     return;
   }
-  if (last_seq_ && record_.seq <= *last_seq_) return;  // seen before a restart
+  // Seen before a restart.
+  if (last_seq_ && record_.seq <= *last_seq_) return feed_.remember(record_.line());
   ++counters_.records;
   // What the journal gave has no numbers: how many are missing behind it is unknown.
   if (std::exchange(last_was_line_, false)) {
@@ -45,7 +46,7 @@ void KernelLog::feed(LogLine line) {
   const bool believed =
       line.voice == Voice::kKernel || (line.voice == Voice::kForeign && feed_.accepts_foreign());
   if (believed && line.stamp) {
-    if (skip_until_ && *line.stamp <= *skip_until_) return;
+    if (skip_until_ && *line.stamp <= *skip_until_) return feed_.remember(line);
     skip_until_.reset();
     // Several CPUs' lines may come out of order.
     last_stamp_ = std::max(last_stamp_.value_or(*line.stamp), *line.stamp);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/kernel_log/line_feed.h"
 
+#include <algorithm>
+
 #include "base/text/text.h"
 
 namespace jetmem::kernel_log {
@@ -36,13 +38,42 @@ bool LineFeed::feed(LogLine& line) {
   return last_recognized_;
 }
 
+void LineFeed::remember(const LogLine& line) {
+  if (line.voice == Voice::kKernel || line.voice == Voice::kUnknown) {
+    drives_.line(line.text.substr(0, line.text.find('\n')));
+  }
+}
+
+void LineFeed::emit(const Event& event) {
+  if (event.kind() != EventKind::kStorageError || !drives_.is_removed(event.text("dev"))) {
+    return emit_(event);
+  }
+  Event marked = event;
+  marked.set_bool("removed", true);
+  emit_(marked);
+}
+
+// "OF: reserved mem: OVERLAP DETECTED!\nA (...) overlaps with B (...)" is one message of the
+// kernel's own, and its first line alone is none.
+bool LineFeed::is_one_message(const LogLine& line, std::string_view text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos || end + 1 == text.size() || is_process(line.voice)) {
+    return false;
+  }
+  joined_.assign(text.substr(0, kMaxLine));
+  std::replace(joined_.begin(), joined_.end(), '\n', ' ');
+  return !assembler_.knows(text.substr(0, end), line) && assembler_.knows(joined_, line);
+}
+
 bool LineFeed::feed_lines(LogLine& line, std::string_view text) {
+  if (is_one_message(line, text)) text = joined_;
   Lines lines(text);
   bool reported = false;
   line.continues = false;
   while (lines.next(line.text)) {
     while (!line.text.empty() && is_blank(line.text.back())) line.text.remove_suffix(1);
     if (line.text.empty()) continue;
+    if (!line.continues) remember(line);
     reported = assembler_.line(line) || reported;
     // The kernel may print a name with a newline in it, of a USB device say: what stands behind is
     // whoever's made up the name. A process' lines are its own, one as the other.

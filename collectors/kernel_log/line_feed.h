@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every reader of a kernel log does with what it read, before it comes to the assembler: a
 // record is taken apart into its lines, a line that was printed in pieces is put together, and what
-// processes wrote into the kernel's log is counted and ignored.
+// processes wrote into the kernel's log is counted and ignored. Behind it, errors of a drive that
+// was taken away are marked (`removed`).
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,25 @@
 #include <utility>
 
 #include "collectors/kernel_log/decode/assembler.h"
+#include "collectors/kernel_log/decode/drives.h"
 
 namespace jetmem::kernel_log {
 
 class LineFeed {
  public:
   LineFeed(Soc soc, Assembler::Emit emit, const Catalogues& catalogues = {})
-      : assembler_(soc, std::move(emit), catalogues) {}
+      : emit_(std::move(emit)),
+        assembler_(
+            soc, [this](const Event& event) { this->emit(event); }, catalogues) {}
+  LineFeed(const LineFeed&) = delete;
+  LineFeed& operator=(const LineFeed&) = delete;
   void set_catalogues(const Catalogues& catalogues) { assembler_.set_catalogues(catalogues); }
 
   // A line, or a record, whose text may be several. Returns whether it was of an event. Of `line`
   // only the number stays.
   bool feed(LogLine& line);
+  // A line that was fed in an earlier run: what it says of later ones is learnt again.
+  void remember(const LogLine& line);
   // Finishes what is open.
   void flush() { assembler_.flush(); }
   bool holding() const { return assembler_.holding(); }
@@ -34,8 +42,13 @@ class LineFeed {
 
  private:
   bool feed_lines(LogLine& line, std::string_view text);
+  bool is_one_message(const LogLine& line, std::string_view text);
+  void emit(const Event& event);
 
+  Assembler::Emit emit_;
   Assembler assembler_;
+  Drives drives_;
+  std::string joined_;
   bool accept_foreign_ = false;
   std::uint64_t foreign_ = 0;
   // What a fragment would go on with, whose it was, and whether it was of an event itself.

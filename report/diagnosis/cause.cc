@@ -256,6 +256,7 @@ void note(const EventFields& event, const MachineFacts& facts, std::uint64_t cou
   log.tegra = log.tegra || is_of_tegra(event);
   log.uncorrected_memory = log.uncorrected_memory || is_uncorrected_memory(event);
   if (kind == "storage_error" && !event.is("error", "completion polled") &&
+      !event.is("removed", "true") && !event.is("reason", "ATA bus error") &&
       !conditions::of_removable_or_image(it)) {
     log.storage_errors[event.device()] += count;
   }

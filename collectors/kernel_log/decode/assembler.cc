@@ -122,6 +122,10 @@ bool Assembler::line(const LogLine& line) {
   return true;
 }
 
+bool Assembler::knows(std::string_view text, const LogLine& line) {
+  return decode_line(text, line.voice, scratch_, catalogues_, line.is_quiet()).message != nullptr;
+}
+
 void Assembler::expire(const LogLine& line) {
   for (std::size_t i = 0; i < size_; ++i) {
     Open& open = at(i);

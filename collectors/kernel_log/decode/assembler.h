@@ -32,6 +32,8 @@ class Assembler {
   // Returns whether the line was of an event. A further line of a record may only join an event
   // that the record's first line opened.
   bool line(const LogLine& line);
+  // Whether a message fits it, of the same voice and level as `line`. Changes no event.
+  bool knows(std::string_view text, const LogLine& line);
   // Finishes everything that is open: the end of the input, or a pause in it.
   void flush();
   // Whether something waits for more lines, or a flush.

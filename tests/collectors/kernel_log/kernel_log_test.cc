@@ -280,6 +280,21 @@ TEST_F(KernelLogTest, AFragmentBehindAWholeEventDoesNotCountItAgain) {
   EXPECT_EQ(kinds_.size(), 1U);
 }
 
+// The lines that tie a disk to its port are from before the restart.
+TEST_F(KernelLogTest, ADriveIsKnownAfterARestart) {
+  bool removed = false;
+  KernelLog log(clock_, {}, [&](const Event& event, const Occurrence&) {
+    removed = event.boolean("removed").value_or(false);
+  });
+  log.resume_after(2, microseconds(5'000'000), false);
+  log.record(record(0, "scsi host0: usb-storage 1-1.2:1.0"));
+  log.record(record(1, "sd 0:0:0:0: [sda] Attached SCSI removable disk"));
+  log.record(record(2, "usb 1-1.2: USB disconnect, device number 5"));
+  log.record(record(3, "I/O error, dev sda, sector 8"));
+  log.flush();
+  EXPECT_TRUE(removed);
+}
+
 TEST_F(KernelLogTest, NotAfterARestartEither) {
   KernelLog before(clock_, {}, nullptr);
   device(before, 0, 10);

@@ -122,6 +122,95 @@ TEST(KernelLogText, AFurtherLineOfARecordJoinsOnlyWhatThatRecordOpened) {
   EXPECT_EQ(other.counts.sending, 2U);
 }
 
+// of_reserved_mem.c prints both lines at once.
+TEST(KernelLogText, AMessageWithANewlineInItIsOne) {
+  const std::string first = "OF: reserved mem: OVERLAP DETECTED!";
+  const std::string second =
+      "ramoops@b0000000 (0x00000000b0000000--0x00000000b0200000) overlaps with vpr "
+      "(0x00000000b0100000--0x00000000b8100000)";
+  for (const std::string& text : {"3,41,0,-;" + first + "\\x0a" + second + "\n",
+                                  "3,41,0,-;" + first + "\\x0a" + second + "\\x0a\n",
+                                  "[    0.000000] " + first + "\n[    0.000000] " + second + "\n",
+                                  "[    0.000000] " + first + "\n" + second + "\n"}) {
+    const Read got = read(text);
+    ASSERT_EQ(got.events.size(), 1U) << text;
+    EXPECT_EQ(got.events[0].text("node"), "ramoops@b0000000") << text;
+    EXPECT_EQ(got.events[0].text("other"), "vpr") << text;
+  }
+  // One that lies within the other is a part of it.
+  EXPECT_TRUE(read("3,41,0,-;" + first +
+                   "\\x0aimage@4b000000 (0x4b000000--0x4b060000) overlaps with "
+                   "area@4b000000 (0x4b000000--0x50400000)\n")
+                  .events.empty());
+}
+
+std::string stick(const std::string& disk, const std::string& how = "usb-storage 1-1.2:1.0") {
+  return "usb 1-1.2: SerialNumber: 4C530001\nscsi host0: " + how +
+         "\nscsi 0:0:0:0: Direct-Access     Vendor   Stick            1.00 PQ: 0 ANSI: 6\n"
+         "sd 0:0:0:0: [" +
+         disk +
+         "] 60062500 512-byte logical blocks: (30.8 GB/28.6 GiB)\n"
+         "sd 0:0:0:0: [" +
+         disk + "] Attached SCSI removable disk\n";
+}
+
+constexpr const char* kPulledOut = "usb 1-1.2: USB disconnect, device number 5\n";
+
+std::string read_error(const std::string& disk) {
+  return "blk_update_request: I/O error, dev " + disk + ", sector 8 op 0x0:(READ) flags 0x0\n";
+}
+
+std::vector<bool> removed(const std::string& text) {
+  std::vector<bool> out;
+  for (const Event& each : read(text).events) {
+    out.push_back(each.boolean("removed").value_or(false));
+  }
+  return out;
+}
+
+TEST(KernelLogText, ErrorsOfADriveThatWasTakenAwayAreMarked) {
+  using Marks = std::vector<bool>;
+  const std::string after = read_error("sda") + "Buffer I/O error on dev sda1, logical block 3\n" +
+                            "sd 0:0:0:0: rejecting I/O to dead device\n"
+                            "Aborting journal on device sda1-8.\n" +
+                            read_error("sdb");
+  EXPECT_EQ(removed(stick("sda") + read_error("sda") + kPulledOut + after),
+            (Marks{false, true, true, true, true, false}));
+  EXPECT_EQ(removed(stick("sda", "uas") + kPulledOut + after),
+            (Marks{true, true, true, true, false}));
+  // Another device was announced at the same time: whose port it is is not known, until its driver
+  // ends.
+  const std::string uas = stick("sda", "uas");
+  const std::string unclear = "usb 2-1: SerialNumber: 1\n" + uas + kPulledOut;
+  EXPECT_EQ(removed(unclear + read_error("sda") + "sd 0:0:0:0: [sda] Synchronizing SCSI cache\n" +
+                    read_error("sda")),
+            (Marks{false, true}));
+  // Of another port; and it came back, under the same name or another.
+  EXPECT_EQ(removed(stick("sda") + "usb 1-1: USB disconnect, device number 5\n" + after),
+            (Marks{false, false, true, true, false}))
+      << "only its driver reports that it is gone";
+  EXPECT_EQ(removed(stick("sda") + kPulledOut + stick("sda") + read_error("sda")), (Marks{false}));
+  EXPECT_EQ(
+      removed(stick("sda") + kPulledOut + stick("sdb") + read_error("sda") + read_error("sdb")),
+      (Marks{true, false}));
+  // A disk that no USB port has, and one of which nothing is known.
+  EXPECT_EQ(removed(stick("sda", "ahci") + kPulledOut + read_error("sda")), (Marks{false}));
+  EXPECT_EQ(removed(kPulledOut + read_error("sda")), (Marks{false}));
+  // A device calls itself so.
+  EXPECT_EQ(removed(stick("sda") + "usb 1-1.2: Product: USB disconnect, device number 5\n" +
+                    read_error("sda")),
+            (Marks{false}));
+  const std::string card = "mmcblk1: mmc1:0001 SD16G 14.9 GiB\n";
+  EXPECT_EQ(removed(card + "mmc1: card 0001 removed\n" + read_error("mmcblk1p1") + card +
+                    read_error("mmcblk1")),
+            (Marks{true, false}));
+  // Nobody takes out an eMMC.
+  EXPECT_EQ(removed("mmcblk0: mmc0:0001 AJTD4R 14.6 GiB\nmmcblk0boot0: mmc0:0001 AJTD4R 4.00 MiB\n"
+                    "mmc0: card 0001 removed\n" +
+                    read_error("mmcblk0")),
+            (Marks{false}));
+}
+
 constexpr std::string_view kCma =
     "cma: cma_alloc: linux,cma: alloc failed, req-size: 128 pages, ret: -12";
 

@@ -56,10 +56,12 @@ bool whole_mib(Event& event) {
 }
 
 bool are_different_areas(Event& event) {
-  const bool same = event.text("addr") == event.text("other_addr") &&
-                    event.text("end") == event.text("other_end");
+  const auto begin = event.hex("addr"), end = event.hex("end");
+  const auto other_begin = event.hex("other_addr"), other_end = event.hex("other_end");
+  const bool is_within = begin >= other_begin && end <= other_end;
+  const bool contains = begin <= other_begin && end >= other_end;
   for (const std::string_view name : {"end", "other_addr", "other_end"}) event.remove(name);
-  return !same;
+  return !is_within && !contains;
 }
 
 // No machine has 64 TiB: a program that asks for as much computed with garbage.
