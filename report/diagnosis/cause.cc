@@ -167,6 +167,26 @@ bool may_lead_to(const EventRecord& event, const EventRecord& later,
   return !event.wall || !later.wall || within(*later.wall - *event.wall);
 }
 
+// Kinds of events within ten minutes of the event at `at`, or at a time that is not known: what
+// happened hours before explains nothing. `of_kind` has their places in `events`, which are in
+// order, so that the nearest in the list are those.
+std::set<std::string, std::less<>> kinds_near(
+    std::span<const EventRecord* const> events,
+    const std::map<std::string, std::vector<std::size_t>>& of_kind, std::size_t at) {
+  const auto is_near = [&](std::size_t other) {
+    return may_lead_to(*events[other], *events[at]) || may_lead_to(*events[at], *events[other]);
+  };
+  std::set<std::string, std::less<>> out;
+  for (const auto& [kind, places] : of_kind) {
+    const auto next = std::lower_bound(places.begin(), places.end(), at);
+    const bool is_in = (next != places.end() && is_near(*next)) ||
+                       (next != places.begin() && is_near(*std::prev(next))) ||
+                       is_near(places.back());
+    if (is_in) out.insert(kind);
+  }
+  return out;
+}
+
 // A fault of one program's work says nothing about another's.
 bool may_be_same_work(const EventFields& fault, const EventFields& later) {
   constexpr std::array kOfOneProgram{8.0, 13.0, 31.0, 32.0, 43.0, 69.0, 94.0};
@@ -345,9 +365,19 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
   fields.reserve(events.size());
   for (const EventRecord* event : events) fields.emplace_back(*event);
   LogContent log;
+  std::map<std::string, std::vector<std::size_t>> of_kind;
   std::vector<const EventRecord*> bus_errors;
+  std::map<std::string, const EventRecord*> failed_commands;  // the last one of each disk
   for (std::size_t i = 0; i < events.size(); ++i) {
-    note(fields[i], facts, events[i]->count, log);
+    std::uint64_t count = events[i]->count;
+    // What a disk was about to do fails together: as many commands as its queue had.
+    if (fields[i].message() == "ata-command-failed") {
+      const EventRecord*& last = failed_commands[fields[i].device()];
+      count = last != nullptr && may_lead_to(*last, *events[i], kOneSecond) ? 0 : 1;
+      last = events[i];
+    }
+    note(fields[i], facts, count, log);
+    if (!fields[i].is_guess()) of_kind[fields[i].kind()].push_back(i);
     if (is_bus_error(fields[i]) && !fields[i].is_guess()) bus_errors.push_back(events[i]);
   }
   std::vector<Cause> out;
@@ -360,6 +390,7 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
   for (std::size_t i = 0; i < events.size(); ++i) {
     const EventRecord& event = *events[i];
     if (event.what != EventWhat::kKernel || event.origin == "probe") continue;
+    log.kinds = kinds_near(events, of_kind, i);
     log.oom = {};
     if (is_of_oom(fields[i])) log.oom = oom_call(events, fields, i);
     log.bus_error = std::any_of(bus_errors.begin(), bus_errors.end(),

@@ -245,6 +245,80 @@ TEST(Causes, AGpusFaultIsTheRootOfWhatFollows) {
   EXPECT_THAT(nvgpu[0].remedy, HasSubstr("compute-sanitizer"));
 }
 
+// "Paging request" is any; what it was, the code of the line below says.
+TEST(Causes, AnOopsIsNotAlwaysMemoryThatWasFreed) {
+  const std::string at =
+      "Unable to handle kernel paging request at virtual address ffff80001200a000\n";
+  const auto code = [](const std::string& esr) {
+    return "Internal error: Oops: " + esr + " [#1] PREEMPT SMP\n";
+  };
+  EXPECT_THAT(ids_of_log(at + code("0000000096000007")), ElementsAre("kernel-bug"));
+  EXPECT_THAT(ids_of_log(at + code("0000000096000041")), ElementsAre("page-table-unusable"));
+  EXPECT_THAT(ids_of_log(at + code("000000009600000b")), ElementsAre("page-table-unusable"));
+  EXPECT_THAT(ids_of_log(at + code("0000000096000016")), ElementsAre("page-table-unusable"));
+  EXPECT_THAT(ids_of_log(at + code("0000000096000061")), ElementsAre("access-unsuitable"));
+  EXPECT_THAT(ids_of_log(at + code("0000000096000030")), ElementsAre("tlb-conflict"));
+  EXPECT_THAT(ids_of_log(at + code("000000009600004f")), ElementsAre("access-forbidden"));
+  EXPECT_THAT(ids_of_log(at + code("0000000096000210")), ElementsAre("bus-access-refused"));
+  EXPECT_THAT(ids_of_log(at + code("000000009600001d")), ElementsAre("parity-error"));
+  EXPECT_THAT(ids_of_log(at), ElementsAre("kernel-bug"));
+  const std::string x86 = "BUG: unable to handle page fault for address: ffffa10000001000\n";
+  EXPECT_THAT(ids_of_log(x86 + "Oops: 0000 [#1] SMP PTI\n"), ElementsAre("kernel-bug"));
+  EXPECT_THAT(ids_of_log(x86 + "Oops: 0003 [#1] SMP PTI\n"), ElementsAre("access-forbidden"));
+  EXPECT_THAT(ids_of_log(x86 + "Oops: 0009 [#1] SMP PTI\n"), ElementsAre("page-table-unusable"));
+  EXPECT_THAT(ids_of_log("Internal error: ttbr address size fault: 96000040 [#1] SMP\n"),
+              ElementsAre("page-table-unusable"));
+  EXPECT_THAT(ids_of_log("kernel BUG at mm/slub.c:305!\nOops: invalid opcode: 0000 [#1] SMP PTI\n"),
+              ElementsAre("kernel-check-failed"));
+  EXPECT_THAT(ids_of_log("Oops: divide error: 0000 [#1] SMP PTI\n"), ElementsAre("kernel-error"));
+}
+
+TEST(Causes, ADriveThatWasTakenAwayIsNoFailingMedium) {
+  const std::string lines =
+      "scsi host0: usb-storage 1-1:1.0\nsd 0:0:0:0: [sda] Attached SCSI removable disk\n"
+      "usb 1-1: USB disconnect, device number 5\n"
+      "blk_update_request: I/O error, dev sda, sector 8 op 0x0:(READ) flags 0x0\n"
+      "blk_update_request: I/O error, dev sda, sector 9 op 0x0:(READ) flags 0x0\n"
+      "Buffer I/O error on dev sda1, logical block 1, lost async page write\n"
+      "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm ls: reading directory\n";
+  for (const Cause& each : explain_log(lines)) {
+    EXPECT_EQ(each.id, "storage-removed");
+    EXPECT_EQ(each.harm, Harm::kWarning);
+  }
+}
+
+// What happened hours before is not the cause.
+TEST(Causes, AnotherEventExplainsOnlyWhatIsNearIt) {
+  const auto killed_at = [](const std::string& at) {
+    return "[" + at +
+           "] Out of memory: Killed process 43 (ld) total-vm:1000kB, anon-rss:400kB, "
+           "file-rss:0kB, shmem-rss:0kB\n";
+  };
+  const std::string failed =
+      "[ 9000.000000] uvcvideo 1-8:1.1: Failed to resubmit video URB (-12).\n";
+  EXPECT_THAT(ids_of_log(killed_at(" 8900.000000") + failed),
+              testing::Contains("camera-no-memory"));
+  EXPECT_THAT(ids_of_log(killed_at("  900.000000") + failed),
+              testing::Not(testing::Contains("camera-no-memory")));
+}
+
+// A disk's queue has up to 32 commands, which fail at once.
+TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
+  std::string lines;
+  for (const char* at : {"10.1", "10.2", "10.3", "10.4"}) {
+    lines += "[   " + std::string(at) + "] ata1.00: failed command: READ FPDMA QUEUED\n[   " + at +
+             "]          res 40/00:01:00:10:20/00:00:17:00:00/40 Emask 0x4 (timeout)\n";
+  }
+  EXPECT_THAT(ids_of_log(lines), ElementsAre("storage-error-single"));
+  EXPECT_THAT(ids_of_log(lines + "[   20.1] ata1.00: failed command: READ FPDMA QUEUED\n" +
+                         "[   30.1] ata1.00: failed command: READ FPDMA QUEUED\n"),
+              ElementsAre("storage-failing"));
+  const std::string link =
+      "[   10.1] ata1.00: failed command: READ FPDMA QUEUED\n"
+      "[   10.1]          res 40/00:01:00:10:20/00:00:17:00:00/40 Emask 0x10 (ATA bus error)\n";
+  EXPECT_THAT(ids_of_log(link + link + link), ElementsAre("storage-link"));
+}
+
 // A CPU that stands still takes no interrupts.
 TEST(Causes, AStalledCpuIsTheRootOfLateAnswers) {
   const std::string stall =
