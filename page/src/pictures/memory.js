@@ -205,14 +205,22 @@ export function sums(groups, step) {
 }
 
 // Of a group whose resident memory is not known only a part could be told, and of one whose buffers
-// are not known too little, once what it has mapped of them is subtracted: null.
-function holder(groups, step) {
+// are not known too little, once what it has mapped of them is subtracted: null. Where nvmap's
+// buffers are known, and what is mapped of them never was, all of them may be resident: the larger
+// of both is the least that the group has.
+export function holder(groups, step, hasNvmap) {
   const has = (metric) => groups.some((each) => each.metric === metric);
   if (!has(HELD[0]) || (has(MAPPED) && !has(HELD[1]) && !has(HELD[2]))) return null;
   const [{labels}] = groups;
   const where = labels.container ? ` (${labels.container.slice(0, 12)})` : '';
   const other = labels.command === 'other' && !labels.unit ? 'all others' : labels.command;
-  return {name: `${other}${where}`, unit: labels.unit, points: sums(groups, step)};
+  const isLeast = hasNvmap && has(HELD[1]) && !has(MAPPED) &&
+      groups.some(({metric, points}) => metric === HELD[1] && points.some(({max}) => max > 0));
+  const points = isLeast ?
+      layers(groups, step, ([resident, ...buffers]) => [Math.max(
+                               resident, buffers.reduce((sum, each) => sum + each, 0))])[0] ?? [] :
+      sums(groups, step);
+  return {name: `${other}${where}${isLeast ? ' (at least)' : ''}`, unit: labels.unit, points};
 }
 
 export const holdersPicture = (page) => linePicture(page, {
@@ -220,7 +228,8 @@ export const holdersPicture = (page) => linePicture(page, {
   unit: 'bytes',
   sources: ['processes'],
   note: 'Resident, GPU and DMA-BUF memory of each group together, as far as each could be read; ' +
-      'mapped GPU buffers count once, shared memory counts in each.',
+      'mapped GPU buffers count once, shared memory counts in each. At least: what is mapped is ' +
+      'not known.',
   async load(ask, {step}) {
     const groups = new Map();
     for (const metric of HELD) {
@@ -231,7 +240,8 @@ export const holdersPicture = (page) => linePicture(page, {
         groups.set(key, [...(groups.get(key) ?? []), part]);
       }
     }
-    const lines = [...groups.values()].map((each) => holder(each, step))
+    const hasNvmap = (await ask(NVMAP)).length > 0;
+    const lines = [...groups.values()].map((each) => holder(each, step, hasNvmap))
                       .filter((line) => line?.points.some(({max}) => max !== 0));
     // Equal names are distinguished by their unit.
     return lines.map((line) => ({

@@ -5,7 +5,7 @@
 import {align, shownAt} from '../../../page/src/pictures/align.js';
 import {averages, buckets, reach, spread} from '../../../page/src/pictures/buckets.js';
 import {increases} from '../../../page/src/pictures/increases.js';
-import {sums} from '../../../page/src/pictures/memory.js';
+import {holder, sums} from '../../../page/src/pictures/memory.js';
 import {figures, sentence} from '../../../page/src/pictures/summary.js';
 import {tickTexts} from '../../../page/src/pictures/time_axis.js';
 import {UNITS} from '../../../page/src/pictures/units.js';
@@ -143,6 +143,23 @@ function ticks() {
   equal(UNITS.ratio.range(null, 0, 0.7), [0, 1], 'ratios to 1');
 }
 
+// A group of 30 that has 20 of nvmap's buffers, all of which it may have mapped.
+function holders() {
+  const series = (metric, value) => ({
+    metric: `jetmem_process_group_${metric}_bytes`,
+    labels: {command: 'llama', unit: '', container: ''},
+    points: every(0, 30, 10, value),
+  });
+  const known = [series('resident', 30), series('gpu', 20)];
+  const lined = (hasNvmap, ...more) => {
+    const {name, points} = holder([...known, ...more], 10, hasNvmap);
+    return [name, ...new Set(points.map(({max}) => max))];
+  };
+  equal(lined(true), ['llama (at least)', 30], 'what is mapped was never known');
+  equal(lined(true, series('mapped', -20)), ['llama', 30], 'all of it is mapped');
+  equal(lined(false), ['llama', 50], 'nothing of a card is resident');
+}
+
 test('pictures: gaps stay gaps', gaps);
 test('pictures: several lines on one axis', lines);
 test('pictures: what counters grew by', counters);
@@ -150,4 +167,5 @@ test('pictures: in words', words);
 test('pictures: cells', cells);
 test('pictures: cells of an outage are empty', cellsOfOutages);
 test('pictures: what several hold together', together);
+test('pictures: what a holder has at least', holders);
 test('pictures: ticks', ticks);
