@@ -281,7 +281,9 @@ TEST(Causes, ADriveThatWasTakenAwayIsNoFailingMedium) {
       "blk_update_request: I/O error, dev sda, sector 9 op 0x0:(READ) flags 0x0\n"
       "Buffer I/O error on dev sda1, logical block 1, lost async page write\n"
       "EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm ls: reading directory\n";
-  for (const Cause& each : explain_log(lines)) {
+  const std::vector<Cause> causes = causes_of_log(lines);
+  ASSERT_FALSE(causes.empty());
+  for (const Cause& each : causes) {
     EXPECT_EQ(each.id, "storage-removed");
     EXPECT_EQ(each.harm, Harm::kWarning);
   }
