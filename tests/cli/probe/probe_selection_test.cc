@@ -46,6 +46,7 @@ TEST(ProbeSelection, SizesAndTimesHaveBounds) {
   EXPECT_THAT(error_of({.size = "12"}), HasSubstr("--size: '12' is not a size"));
   EXPECT_EQ(understand({.deadline = "1500ms"})->deadline, std::chrono::seconds(2));
   EXPECT_THAT(error_of({.deadline = "999ms"}), HasSubstr("--deadline"));
+  EXPECT_THAT(error_of({.deadline = "60"}), HasSubstr("--deadline"));
   EXPECT_THAT(error_of({.deadline = "601s"}), HasSubstr("--deadline"));
 }
 

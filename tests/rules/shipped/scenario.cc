@@ -56,8 +56,9 @@ Scenario recent_events(std::string_view rule, const std::string& fires, const st
                    "1 -> firing\n10m45s -> firing\n11m " + recent(fires) + "0 -> inactive",
           .labels = "kind=" + fires,
           .quiet = "0s " + recent(quiet) + "0; " + total + "system} = 3 -> inactive\n5m " + total +
-                   "probe} = 2 -> inactive\n10m " + recent(of_other) + "4 -> inactive\n20m " +
-                   recent(quiet) + "gone; " + total + "system} = 0 -> inactive\n30m -> inactive"};
+                   "probe} = 2 -> inactive\n6m " + total + "system} = 27 -> inactive\n10m " +
+                   recent(of_other) + "4 -> inactive\n20m " + recent(quiet) + "gone; " + total +
+                   "system} = 0 -> inactive\n30m -> inactive"};
 }
 
 std::vector<Scenario> all_stories() {

@@ -32,7 +32,8 @@ struct Scenario {
 };
 
 // Of an event's kind: none, one, ten minutes later none. Quiet: events of before, what jetmem's own
-// probe causes, a kind that this rule is not about, and a reboot.
+// probe causes, a backlog of yesterday that is counted now, a kind that this rule is not about, and
+// a reboot.
 Scenario recent_events(std::string_view rule, const std::string& fires, const std::string& quiet,
                        const std::string& of_other);
 
