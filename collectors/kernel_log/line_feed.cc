@@ -44,13 +44,10 @@ void LineFeed::remember(const LogLine& line) {
   }
 }
 
-void LineFeed::emit(const Event& event) {
-  if (event.kind() != EventKind::kStorageError || !drives_.is_removed(event.text("dev"))) {
-    return emit_(event);
+void LineFeed::mark(Event& event) const {
+  if (event.kind() == EventKind::kStorageError && drives_.is_removed(event.text("dev"))) {
+    event.set_bool("removed", true);
   }
-  Event marked = event;
-  marked.set_bool("removed", true);
-  emit_(marked);
 }
 
 // "OF: reserved mem: OVERLAP DETECTED!\nA (...) overlaps with B (...)" is one message of the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every reader of a kernel log does with what it read, before it comes to the assembler: a
 // record is taken apart into its lines, a line that was printed in pieces is put together, and what
-// processes wrote into the kernel's log is counted and ignored. Behind it, errors of a drive that
-// was taken away are marked (`removed`).
+// processes wrote into the kernel's log is counted and ignored. Errors of a drive that the kernel
+// lost before are marked (`removed`).
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace jetmem::kernel_log {
 class LineFeed {
  public:
   LineFeed(Soc soc, Assembler::Emit emit, const Catalogues& catalogues = {})
-      : emit_(std::move(emit)),
-        assembler_(
-            soc, [this](const Event& event) { this->emit(event); }, catalogues) {}
+      : assembler_(soc, std::move(emit), catalogues) {
+    assembler_.set_opened([this](Event& event) { mark(event); });
+  }
   LineFeed(const LineFeed&) = delete;
   LineFeed& operator=(const LineFeed&) = delete;
   void set_catalogues(const Catalogues& catalogues) { assembler_.set_catalogues(catalogues); }
@@ -43,9 +43,8 @@ class LineFeed {
  private:
   bool feed_lines(LogLine& line, std::string_view text);
   bool is_one_message(const LogLine& line, std::string_view text);
-  void emit(const Event& event);
+  void mark(Event& event) const;
 
-  Assembler::Emit emit_;
   Assembler assembler_;
   Drives drives_;
   std::string joined_;

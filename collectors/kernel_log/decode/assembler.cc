@@ -148,6 +148,7 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
   if (!line.unit.empty()) open.event.set_text("unit", line.unit);
   // A program may name another process: the one that it killed.
   if (line.pid != 0 && !open.event.has("pid")) open.event.set_number("pid", line.pid);
+  if (opened_) opened_(open.event);
   open.decoded = decoded;
   open.step = decoded.piece.step;
   open.done = done;

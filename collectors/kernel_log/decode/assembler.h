@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <utility>
 
 #include "collectors/kernel_log/decode/decode.h"
 #include "collectors/kernel_log/line/line.h"
@@ -20,12 +21,15 @@ namespace jetmem::kernel_log {
 class Assembler {
  public:
   using Emit = std::function<void(const Event&)>;
+  using Opened = std::function<void(Event&)>;
   static constexpr std::size_t kMaxOpen = 16;
   static constexpr std::uint64_t kMaxGap = 64;
 
   Assembler(Soc soc, Emit emit, const Catalogues& catalogues = {})
       : soc_(soc), emit_(std::move(emit)), catalogues_(catalogues) {}
 
+  // What is added to an event when its first line comes: others may come before it is emitted.
+  void set_opened(Opened opened) { opened_ = std::move(opened); }
   // For lines from here on. Those before must outlive the events that are open (holding()).
   void set_catalogues(const Catalogues& catalogues) { catalogues_ = catalogues; }
 
@@ -67,6 +71,7 @@ class Assembler {
 
   Soc soc_;
   Emit emit_;
+  Opened opened_;
   Catalogues catalogues_;
   Event scratch_;
   std::array<Open, kMaxOpen> open_;  // a ring

@@ -47,7 +47,6 @@ void Drives::line(std::string_view text) {
   const std::string_view port = take_until(text, ": ");
   if (port.empty() || port.size() > kMaxName) return;
   if (!text.starts_with("USB disconnect, ")) return usb_line(port);
-  disconnect_ = lines_;
   for (Host& each : hosts_) {
     if (each.port != port) continue;
     remove_of(each.name);
@@ -98,9 +97,6 @@ void Drives::disk_line(std::string_view text) {
   if (!is_disk_name(disk) || disk.size() > kMaxName) return;
   const bool begins = contains(text, "logical blocks") || contains(text, "Attached SCSI");
   if (begins || (known != nullptr && !is_removed(disk))) set_disk(disk, host_name);
-  // The last that is printed of it, also where its port is not known.
-  const bool ends = text.starts_with("Synchroniz");
-  if (is_usb && ends && disconnect_ > 0 && lines_ - disconnect_ <= kNear) remove_of(host_name);
 }
 
 // "mmcblk1: mmc1:0001 SD16G 14.9 GiB", "mmc1: card 0001 removed"; "mmcblk0boot0: mmc0:0001 ..." of

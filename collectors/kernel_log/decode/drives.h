@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which drives were taken away: of a USB device that was disconnected, and SD cards that were
-// removed. What the kernel prints of them afterwards says nothing about a medium.
+// Which drives the kernel lost: of a USB device that was disconnected, and SD cards that were
+// removed. It prints the same whether somebody took one out or it stopped answering.
 //
 // The kernel names a drive in several lines, each with what the one before it is known by: usb_hub
 // "usb 1-1.2: USB disconnect", usb-storage "scsi host0: usb-storage 1-1.2:1.0", sd.c "sd 0:0:0:0:
@@ -19,8 +19,8 @@ class Drives {
  public:
   // A line of the kernel's.
   void line(std::string_view text);
-  // "sda1", "sda1-8", "mmcblk1p2", "0:0:0:0": whether it is of a drive that was taken away and has
-  // not come back.
+  // "sda1", "sda1-8", "mmcblk1p2", "0:0:0:0": whether it is of a drive that was disconnected and
+  // has not come back.
   bool is_removed(std::string_view dev) const;
 
  private:
@@ -28,7 +28,7 @@ class Drives {
   static constexpr std::size_t kMost = 32;
   // A name's: what is longer is no such name, and none allocates memory.
   static constexpr std::size_t kMaxName = 15;
-  // Lines that are of one connection or disconnection.
+  // Lines that are of one connection.
   static constexpr std::uint64_t kNear = 16;
 
   // A SCSI host ("0") or an SD host ("mmc1"), and the USB port that it is behind: "1-1.2"; "?": one
@@ -56,9 +56,8 @@ class Drives {
   std::size_t next_host_ = 0;
   std::size_t next_disk_ = 0;
   std::uint64_t lines_ = 0;
-  // Of lines_; 0: none yet.
-  std::uint64_t disconnect_ = 0;
   std::string announced_;  // the port of the last line about a USB device
+  // Of lines_; 0: none yet.
   std::uint64_t announced_at_ = 0;
   std::uint64_t other_ = 0;  // the last line about another one
 };

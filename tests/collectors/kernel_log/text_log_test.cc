@@ -168,7 +168,7 @@ std::vector<bool> removed(const std::string& text) {
   return out;
 }
 
-TEST(KernelLogText, ErrorsOfADriveThatWasTakenAwayAreMarked) {
+TEST(KernelLogText, ErrorsOfADriveThatWasDisconnectedAreMarked) {
   using Marks = std::vector<bool>;
   const std::string after = read_error("sda") + "Buffer I/O error on dev sda1, logical block 3\n" +
                             "sd 0:0:0:0: rejecting I/O to dead device\n"
@@ -178,13 +178,18 @@ TEST(KernelLogText, ErrorsOfADriveThatWasTakenAwayAreMarked) {
             (Marks{false, true, true, true, true, false}));
   EXPECT_EQ(removed(stick("sda", "uas") + kPulledOut + after),
             (Marks{true, true, true, true, false}));
-  // Another device was announced at the same time: whose port it is is not known, until its driver
-  // ends.
+  // Another device was announced at the same time: whose port it is is not known, and its driver
+  // prints the same when the machine is suspended.
   const std::string uas = stick("sda", "uas");
   const std::string unclear = "usb 2-1: SerialNumber: 1\n" + uas + kPulledOut;
   EXPECT_EQ(removed(unclear + read_error("sda") + "sd 0:0:0:0: [sda] Synchronizing SCSI cache\n" +
                     read_error("sda")),
-            (Marks{false, true}));
+            (Marks{false, false}));
+  EXPECT_EQ(removed(stick("sda") +
+                    "usb 2-1: USB disconnect, device number 6\n"
+                    "sd 0:0:0:0: [sda] Synchronizing SCSI cache\n" +
+                    read_error("sda")),
+            (Marks{false}));
   // Of another port; and it came back, under the same name or another.
   EXPECT_EQ(removed(stick("sda") + "usb 1-1: USB disconnect, device number 5\n" + after),
             (Marks{false, false, true, true, false}))
@@ -209,6 +214,15 @@ TEST(KernelLogText, ErrorsOfADriveThatWasTakenAwayAreMarked) {
                     "mmc0: card 0001 removed\n" +
                     read_error("mmcblk0")),
             (Marks{false}));
+}
+
+// A SATA command's event waits for its result, and the ones behind it for that.
+TEST(KernelLogText, AnErrorIsMarkedByWhatWasKnownWhenItWasPrinted) {
+  const std::string waiting = "ata1.00: failed command: READ FPDMA QUEUED\n";
+  EXPECT_EQ(removed(stick("sda") + waiting + read_error("sda") + kPulledOut),
+            (std::vector<bool>{false, false}));
+  EXPECT_EQ(removed(stick("sda") + kPulledOut + waiting + read_error("sda") + stick("sda")),
+            (std::vector<bool>{false, true}));
 }
 
 constexpr std::string_view kCma =
