@@ -275,9 +275,10 @@ void note(const EventFields& event, const MachineFacts& facts, std::uint64_t cou
   log.kinds.insert(kind);
   log.tegra = log.tegra || is_of_tegra(event);
   log.uncorrected_memory = log.uncorrected_memory || is_uncorrected_memory(event);
-  if (kind == "storage_error" && !event.is("error", "completion polled") &&
-      !event.is("removed", "true") && !event.is("reason", "ATA bus error") &&
-      !conditions::of_removable_or_image(it)) {
+  // A card that fails is removed by the kernel, too.
+  const bool taken_out = event.is("removed", "true") && !event.device().starts_with("mmcblk");
+  if (kind == "storage_error" && !event.is("error", "completion polled") && !taken_out &&
+      !event.is("reason", "ATA bus error") && !conditions::of_removable_or_image(it)) {
     log.storage_errors[event.device()] += count;
   }
   if (event.message() == "edma-no-descriptor") log.dma_descriptor_refused = true;
@@ -308,6 +309,7 @@ void add_cause(Cause cause, std::uint64_t count, std::vector<Cause>& out) {
   });
   if (same != out.end()) {
     same->events += count;
+    same->harm = std::max(same->harm, cause.harm);
     if (same->device.empty()) same->device = cause.device;
     // A later event may know more, as a number that the first did not print.
     if (cause.cause.size() > same->cause.size()) {

@@ -271,9 +271,33 @@ TEST(Causes, AnOopsIsNotAlwaysMemoryThatWasFreed) {
   EXPECT_THAT(ids_of_log("kernel BUG at mm/slub.c:305!\nOops: invalid opcode: 0000 [#1] SMP PTI\n"),
               ElementsAre("kernel-check-failed"));
   EXPECT_THAT(ids_of_log("Oops: divide error: 0000 [#1] SMP PTI\n"), ElementsAre("kernel-error"));
+  EXPECT_THAT(ids_of_log("invalid opcode: 0000 [#1] SMP PTI\n"), ElementsAre("kernel-error"));
 }
 
-TEST(Causes, ADriveThatWasTakenAwayIsNoFailingMedium) {
+// The killed task's locks stay held, whatever it was.
+TEST(Causes, AnOopsIsAlwaysCritical) {
+  for (const std::string line :
+       {"Internal error: Oops: 0000000096000061 [#1] PREEMPT SMP\n",
+        "Internal error: : 96000210 [#1] PREEMPT SMP\n", "Oops: divide error: 0000 [#1] SMP PTI\n",
+        "invalid opcode: 0000 [#1] SMP PTI\n"}) {
+    const std::vector<Cause> causes = causes_of_log(line);
+    ASSERT_EQ(causes.size(), 1U) << line;
+    EXPECT_EQ(causes[0].harm, Harm::kCritical) << line;
+  }
+  // Joined with the one of the line above, which a program may have met.
+  const std::vector<Cause> both = causes_of_log(
+      "Unhandled fault: synchronous external abort (0x96000210) at 0xb6f55000\n"
+      "Internal error: : 96000210 [#1] PREEMPT SMP\n");
+  ASSERT_EQ(both.size(), 1U);
+  EXPECT_EQ(both[0].harm, Harm::kCritical);
+  const std::vector<Cause> abort =
+      causes_of_log("Unhandled fault: alignment exception (0x001) at 0xb6f55001\n");
+  ASSERT_EQ(abort.size(), 1U);
+  EXPECT_EQ(abort[0].id, "abort-unsuitable");
+  EXPECT_EQ(abort[0].harm, Harm::kWarning) << "may be a program's";
+}
+
+TEST(Causes, ADriveThatTheKernelLostMayHaveFailed) {
   const std::string lines =
       "scsi host0: usb-storage 1-1:1.0\nsd 0:0:0:0: [sda] Attached SCSI removable disk\n"
       "usb 1-1: USB disconnect, device number 5\n"
@@ -285,8 +309,14 @@ TEST(Causes, ADriveThatWasTakenAwayIsNoFailingMedium) {
   ASSERT_FALSE(causes.empty());
   for (const Cause& each : causes) {
     EXPECT_EQ(each.id, "storage-removed");
-    EXPECT_EQ(each.harm, Harm::kWarning);
+    EXPECT_EQ(each.harm, Harm::kCritical);
+    EXPECT_THAT(each.cause, HasSubstr("itself stopped answering"));
   }
+  // The kernel removes a card that does not answer: its errors count as others do.
+  const std::string error = "blk_update_request: I/O error, dev mmcblk1, sector 8\n";
+  const std::string card = "mmcblk1: mmc1:0001 SD16G 14.9 GiB\n";
+  EXPECT_THAT(ids_of_log(card + "mmc1: card 0001 removed\n" + error + error + card + error),
+              ElementsAre("storage-removed", "storage-failing"));
 }
 
 // What happened hours before is not the cause.
