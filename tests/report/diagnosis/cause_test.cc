@@ -297,6 +297,26 @@ TEST(Causes, AnOopsIsAlwaysCritical) {
   EXPECT_EQ(abort[0].harm, Harm::kWarning) << "may be a program's";
 }
 
+// One line names the device, the other the processor: they may be of two.
+TEST(Causes, CrashesOfTwoProcessorsAreTwo) {
+  const std::vector<Cause> causes = causes_of_log(
+      "[   10.1] qcom_q6v5_pas 3000000.remoteproc: fatal error received: err_qdi.c:456\n"
+      "[   10.2] remoteproc remoteproc2: crash detected in wpss: type watchdog\n");
+  ASSERT_EQ(causes.size(), 2U);
+  EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("3000000"), Not(HasSubstr("wpss"))));
+  EXPECT_THAT(causes[1].cause, testing::AllOf(HasSubstr("wpss"), Not(HasSubstr("3000000"))));
+}
+
+// L4T's driver removes it to start it again, as that of a dock does that was unplugged.
+TEST(Causes, AUsbControllerThatDiedIsNoUnpluggedDock) {
+  const std::vector<Cause> causes = causes_of_log(
+      "[   10.1] tegra-xusb 3610000.usb: HC died; cleaning up\n"
+      "[   10.2] tegra-xusb 3610000.usb: remove, state 1\n");
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].id, "usb-controller-dead");
+  EXPECT_EQ(causes[0].harm, Harm::kWarning);
+}
+
 TEST(Causes, ADriveThatTheKernelLostMayHaveFailed) {
   const std::string lines =
       "scsi host0: usb-storage 1-1:1.0\nsd 0:0:0:0: [sda] Attached SCSI removable disk\n"
