@@ -61,8 +61,8 @@ class KmsgStandIn(StandIn):
 
     def __init__(self, test):
         super().__init__(test)
-        program = self.make_program("reader", "fake_kmsg.py", self.path)
-        self.settings = f'reader: {{program: "{program}", socket: ""}}\n'
+        self.program = self.make_program("reader", "fake_kmsg.py", self.path)
+        self.settings = f'reader: {{program: "{self.program}", socket: ""}}\n'
         self.seq = 0
         self.records = []
 
