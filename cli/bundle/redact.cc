@@ -235,12 +235,22 @@ constexpr std::string_view kRetainedWords =
     "rcu_nocbs nvpmodel usbcore.usbfs_memory_mb pcie_aspm video nv-auto-config bl_prof_dataptr "
     "sdhci_tegra.en_boot_part_access crashkernel ramoops.mem_size ";
 
+// Whether text ends as "12.": digits, and a point that is not the second ("1.2.").
+bool ends_as_whole_part(std::string_view text) {
+  if (text.empty() || text.back() != '.') return false;
+  text.remove_suffix(1);
+  const std::size_t size = text.size();
+  while (!text.empty() && is_digit(text.back())) text.remove_suffix(1);
+  return text.size() < size && (text.empty() || text.back() != '.');
+}
+
 // Loopback addresses identify nobody, and settings need them.
 bool is_everybodys(std::string_view address) {
   return address == "127.0.0.1" || address == "0.0.0.0" || address == "::1";
 }
 
 void redact_words(std::string_view line, Redacted& counts, bool ids, std::string& out) {
+  const std::string_view whole = line;
   const bool ip_config = line.find("IP-Config") != line.npos || line.find("host=") != line.npos;
   char before = ' ';
   char earlier = ' ';
@@ -302,8 +312,8 @@ void redact_words(std::string_view line, Redacted& counts, bool ids, std::string
         continue;
       }
       // The digits of a fraction prove nothing: of ten numbers one would do.
-      const bool is_fraction =
-          before == '.' && is_digit(earlier) && run_of(line, is_digit) == run_of(line, is_alnum);
+      const bool is_fraction = ends_as_whole_part(whole.substr(0, whole.size() - line.size())) &&
+                               run_of(line, is_digit) == run_of(line, is_alnum);
       if (const std::size_t size = is_fraction ? 0 : key_at(line); size > 0) {
         replace(size, "<id>", counts.ids);
         continue;

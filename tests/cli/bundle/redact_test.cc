@@ -67,6 +67,7 @@ TEST(Redact, RemovesKeysAndAddressesOfTheWeb) {
             "IMEI <id> and 8931440301234567890")
       << "the second does not prove itself";
   EXPECT_EQ(redacted("ratio 0.765063866963096"), "ratio 0.765063866963096");
+  EXPECT_EQ(redacted("1.3.6.1.356938035643809"), "1.3.6.1.<id>") << "no fraction";
   EXPECT_EQ(redacted("token=abc password: x, psk=\"a b\""),
             "token=<id> password: <id>, psk=\"<id>\"");
   EXPECT_EQ(redacted("password_file: /etc/x"), "password_file: /etc/x");
