@@ -117,8 +117,8 @@ std::string_view abort_name(std::uint64_t status) {
   constexpr std::array<std::string_view, 4> kOfLevels{"address size fault", "translation fault",
                                                       "access flag fault", "permission fault"};
   if (status < 0x10) return kOfLevels[status / 4];
-  if (status >= 0x14 && status < 0x18) return "external abort on a page table walk";
-  if (status >= 0x1c && status < 0x20) return "parity error on a page table walk";
+  if (status >= 0x13 && status < 0x18) return "external abort on a page table walk";
+  if (status >= 0x1b && status < 0x20) return "parity error on a page table walk";
   switch (status) {
     case 0x10:
       return "external abort";
@@ -128,6 +128,10 @@ std::string_view abort_name(std::uint64_t status) {
       return "parity error";
     case 0x21:
       return "alignment fault";
+    case 0x29:
+      return kOfLevels[0];
+    case 0x2b:
+      return kOfLevels[1];
     case 0x30:
       return "TLB conflict abort";
     case 0x31:
@@ -139,21 +143,19 @@ std::string_view abort_name(std::uint64_t status) {
   }
 }
 
-// arm64's ESR says in its upper bits whether it was an abort of an instruction or of data, from
-// user space or the kernel; what 32-bit Arm prints, the FSR, has none of them.
-std::string_view fault_of_arm(std::uint64_t code) {
-  constexpr std::uint64_t kInstruction = 0x80000000;  // FSR_LNX_PF
-  constexpr std::uint64_t kLargestFsr = 0x3fff;
-  const std::uint64_t of = code >> 26 & 0x3f;
-  if (of == 0x20 || of == 0x21 || of == 0x24 || of == 0x25) return abort_name(code & 0x3f);
-  const std::uint64_t fsr = code & ~kInstruction;
-  if (code > UINT32_MAX || fsr > kLargestFsr) return {};
+// What 32-bit Arm prints, the FSR.
+std::string_view fault_of_fsr(std::uint64_t fsr, bool of_instruction) {
   constexpr std::uint64_t kLpae = 1U << 9;
-  if ((fsr & kLpae) != 0) return abort_name(fsr & 0x3f);
+  constexpr std::uint64_t kAsynchronousAbort = 0x11, kAsynchronousParity = 0x19;
+  if ((fsr & kLpae) != 0) {
+    const std::uint64_t status = fsr & 0x3f;
+    if (status == kAsynchronousAbort) return "external abort";
+    return status == kAsynchronousParity ? "parity error" : abort_name(status);
+  }
   switch ((fsr & 0xf) | (fsr >> 6 & 0x10)) {
     case 0x1:
-    case 0x3:
-      return (code & kInstruction) != 0 ? "" : "alignment fault";
+      return of_instruction ? "" : "alignment fault";
+    // 0x3 was alignment, too; since Armv6 it is an access flag fault.
     case 0x5:
     case 0x7:
       return "translation fault";
@@ -173,6 +175,18 @@ std::string_view fault_of_arm(std::uint64_t code) {
     default:
       return {};
   }
+}
+
+// arm64's ESR says in its upper bits whether it was an abort of an instruction or of data, from
+// user space or the kernel. The FSR is small, but for what the kernel adds.
+std::string_view fault_of_arm(std::uint64_t code) {
+  constexpr std::uint64_t kInstruction = 0x80000000;  // FSR_LNX_PF
+  constexpr std::uint64_t kLargestFsr = 0x3fff;
+  const std::uint64_t fsr = code & ~kInstruction;
+  if (fsr <= kLargestFsr) return fault_of_fsr(fsr, (code & kInstruction) != 0);
+  const std::uint64_t of = code >> 26 & 0x3f;
+  const bool is_abort = of == 0x20 || of == 0x21 || of == 0x24 || of == 0x25;
+  return is_abort ? abort_name(code & 0x3f) : "";
 }
 
 // The error code of x86's page fault.
