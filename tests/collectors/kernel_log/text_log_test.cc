@@ -137,11 +137,6 @@ TEST(KernelLogText, AMessageWithANewlineInItIsOne) {
     EXPECT_EQ(got.events[0].text("node"), "ramoops@b0000000") << text;
     EXPECT_EQ(got.events[0].text("other"), "vpr") << text;
   }
-  // One that lies within the other is a part of it.
-  EXPECT_TRUE(read("3,41,0,-;" + first +
-                   "\\x0aimage@4b000000 (0x4b000000--0x4b060000) overlaps with "
-                   "area@4b000000 (0x4b000000--0x50400000)\n")
-                  .events.empty());
 }
 
 std::string stick(const std::string& disk, const std::string& how = "usb-storage 1-1.2:1.0") {

@@ -56,12 +56,15 @@ bool whole_mib(Event& event) {
 }
 
 bool are_different_areas(Event& event) {
+  // All have as many digits: with fewer the last was cut off.
+  const bool is_whole = event.text("other_end").size() >= event.text("addr").size();
   const auto begin = event.hex("addr"), end = event.hex("end");
   const auto other_begin = event.hex("other_addr"), other_end = event.hex("other_end");
-  const bool is_within = begin >= other_begin && end <= other_end;
-  const bool contains = begin <= other_begin && end >= other_end;
+  const bool is_within = is_whole && begin >= other_begin && end <= other_end;
+  const bool contains = is_whole && begin <= other_begin && end >= other_end;
+  if (is_within || contains) event.set_bool("within", true);
   for (const std::string_view name : {"end", "other_addr", "other_end"}) event.remove(name);
-  return !is_within && !contains;
+  return !is_within || !contains;
 }
 
 // No machine has 64 TiB: a program that asks for as much computed with garbage.
