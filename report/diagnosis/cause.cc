@@ -167,9 +167,16 @@ bool may_lead_to(const EventRecord& event, const EventRecord& later,
   return !event.wall || !later.wall || within(*later.wall - *event.wall);
 }
 
+bool may_be_of_one_boot(const EventRecord& a, const EventRecord& b) {
+  return a.boot == b.boot || a.boot == 0 || b.boot == 0;
+}
+
+// What happens at boot and stays so until the next one.
+bool lasts_for_the_boot(std::string_view kind) { return kind == "reserved_memory_failure"; }
+
 // Kinds of events within ten minutes of the event at `at`, or at a time that is not known: what
-// happened hours before explains nothing. `of_kind` has their places in `events`, which are in
-// order, so that the nearest in the list are those.
+// happened hours before explains nothing, but for what lasts. `of_kind` has their places in
+// `events`, which are in order, so that the nearest in the list are those.
 std::set<std::string, std::less<>> kinds_near(
     std::span<const EventRecord* const> events,
     const std::map<std::string, std::vector<std::size_t>>& of_kind, std::size_t at) {
@@ -179,12 +186,36 @@ std::set<std::string, std::less<>> kinds_near(
   std::set<std::string, std::less<>> out;
   for (const auto& [kind, places] : of_kind) {
     const auto next = std::lower_bound(places.begin(), places.end(), at);
-    const bool is_in = (next != places.end() && is_near(*next)) ||
+    const bool lasts = lasts_for_the_boot(kind) &&
+                       std::any_of(places.begin(), places.end(), [&](std::size_t other) {
+                         return may_be_of_one_boot(*events[other], *events[at]);
+                       });
+    const bool is_in = lasts || (next != places.end() && is_near(*next)) ||
                        (next != places.begin() && is_near(*std::prev(next))) ||
                        is_near(places.back());
     if (is_in) out.insert(kind);
   }
   return out;
+}
+
+// How often a disk failed: what it was about to do fails together, as many commands as its queue
+// had. Of commands that the recorder kept as one only the first and the last have times: each
+// second between them may have been a failure of its own.
+struct FailedTogether {
+  std::int64_t boot = 0;
+  std::optional<Nanoseconds> begin;  // of the last second in which commands failed
+};
+
+std::uint64_t further_failures(const EventRecord& commands, FailedTogether& last) {
+  if (!commands.at) return commands.count;
+  const bool goes_on = last.begin && last.boot == commands.boot &&
+                       *commands.at >= *last.begin - kOneSecond &&
+                       *commands.at <= *last.begin + kOneSecond;
+  if (!goes_on) last = {commands.boot, commands.at};
+  const Nanoseconds end = std::max(commands.last_at().value_or(*last.begin), *last.begin);
+  const auto seconds = static_cast<std::uint64_t>((end - *last.begin) / kOneSecond);
+  if (seconds > 0) last.begin = end;
+  return std::min(commands.count, seconds + (goes_on ? 0 : 1));
 }
 
 // A fault of one program's work says nothing about another's.
@@ -278,7 +309,7 @@ void note(const EventFields& event, const MachineFacts& facts, std::uint64_t cou
   // A card that fails is removed by the kernel, too.
   const bool taken_out = event.is("removed", "true") && !event.device().starts_with("mmcblk");
   if (kind == "storage_error" && !event.is("error", "completion polled") && !taken_out &&
-      !event.is("reason", "ATA bus error") && !conditions::of_removable_or_image(it)) {
+      !conditions::of_removable_or_image(it)) {
     log.storage_errors[event.device()] += count;
   }
   if (event.message() == "edma-no-descriptor") log.dma_descriptor_refused = true;
@@ -369,14 +400,11 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
   LogContent log;
   std::map<std::string, std::vector<std::size_t>> of_kind;
   std::vector<const EventRecord*> bus_errors;
-  std::map<std::string, const EventRecord*> failed_commands;  // the last one of each disk
+  std::map<std::string, FailedTogether> failed_commands;  // of each disk
   for (std::size_t i = 0; i < events.size(); ++i) {
     std::uint64_t count = events[i]->count;
-    // What a disk was about to do fails together: as many commands as its queue had.
     if (fields[i].message() == "ata-command-failed") {
-      const EventRecord*& last = failed_commands[fields[i].device()];
-      count = last != nullptr && may_lead_to(*last, *events[i], kOneSecond) ? 0 : 1;
-      last = events[i];
+      count = further_failures(*events[i], failed_commands[fields[i].device()]);
     }
     note(fields[i], facts, count, log);
     if (!fields[i].is_guess()) of_kind[fields[i].kind()].push_back(i);

@@ -53,7 +53,8 @@ struct Cause {
 
 // The log's events, with the one that is explained. Guesses are not evidence.
 struct LogContent {
-  std::set<std::string, std::less<>> kinds;  // within ten minutes of the event
+  // Within ten minutes of the event; of what lasts until the next boot, within that boot.
+  std::set<std::string, std::less<>> kinds;
   std::set<std::string, std::less<>> gpu_refusals;  // messages of kind gpu_alloc_failure
   bool tegra = false;                   // a message that only a Tegra's drivers and libraries print
   bool bus_error = false;               // a refused access or an SError, shortly before the event

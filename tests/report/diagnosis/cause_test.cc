@@ -354,6 +354,27 @@ TEST(Causes, AnotherEventExplainsOnlyWhatIsNearIt) {
               testing::Not(testing::Contains("camera-no-memory")));
 }
 
+// What was not reserved at boot is missing until the next one.
+TEST(Causes, WhatHappenedAtBootLasts) {
+  EventRecord not_reserved = event_of("reserved_memory_failure", R"({"node":"linux,cma"})");
+  not_reserved.at = Nanoseconds(0);
+  EventRecord refused = event_of("dma_alloc_failure", R"({"dev":"fe801000.csi","size":65536})");
+  refused.at = std::chrono::hours(1);
+  MachineFacts facts;
+  facts.cma_total = 0;
+  const auto has_cause = [&] {
+    const auto causes = explain_all({not_reserved, refused}, facts);
+    return std::any_of(causes.begin(), causes.end(),
+                       [](const Cause& each) { return each.id == "cma-missing"; });
+  };
+  EXPECT_TRUE(has_cause());
+  not_reserved.boot = 1;
+  not_reserved.wall = Nanoseconds(0);
+  refused.boot = 2;
+  refused.wall = std::chrono::hours(1);
+  EXPECT_FALSE(has_cause());
+}
+
 // A disk's queue has up to 32 commands, which fail at once.
 TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
   std::string lines;
@@ -369,6 +390,35 @@ TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
       "[   10.1] ata1.00: failed command: READ FPDMA QUEUED\n"
       "[   10.1]          res 40/00:01:00:10:20/00:00:17:00:00/40 Emask 0x10 (ATA bus error)\n";
   EXPECT_THAT(ids_of_log(link + link + link), ElementsAre("storage-link"));
+
+  // A second begins with its first command; without times nothing is known to be together.
+  const auto failed = [](const std::string& at) {
+    return at + "ata1.00: failed command: READ FPDMA QUEUED\n";
+  };
+  EXPECT_THAT(ids_of_log(failed("[   10.0] ") + failed("[   10.8] ") + failed("[   11.6] ") +
+                         failed("[   12.4] ") + failed("[   13.2] ")),
+              ElementsAre("storage-failing"));
+  EXPECT_THAT(ids_of_log(failed("") + failed("") + failed("")), ElementsAre("storage-failing"));
+}
+
+// The recorder keeps those of a minute as one.
+TEST(Causes, CommandsThatFailedInAMinuteAreNotOneFailure) {
+  EventRecord failed =
+      event_of("storage_error", R"({"message":"ata-command-failed","dev":"ata1.00",)"
+                                R"("error":"command failed"})");
+  failed.at = std::chrono::seconds(100);
+  failed.until = std::chrono::seconds(155);
+  failed.count = 12;
+  EXPECT_EQ(only(failed).id, "storage-failing");
+  EXPECT_THAT(only(failed).cause, HasSubstr("12 errors"));
+  failed.until = *failed.at + std::chrono::milliseconds(300);
+  EXPECT_EQ(only(failed).id, "storage-error-single");
+  EventRecord link = event_of("storage_error", R"({"message":"ata-command-failed","dev":"ata1.00",)"
+                                               R"("error":"command failed","reason":"ATA bus error"})");
+  EXPECT_EQ(only(link).harm, Harm::kWarning);
+  link.count = 3;
+  EXPECT_EQ(only(link).id, "storage-link");
+  EXPECT_EQ(only(link).harm, Harm::kCritical);
 }
 
 // A CPU that stands still takes no interrupts.
