@@ -466,10 +466,7 @@ bool of_kernel_check(const Case& it) {
   return it.event.has("where") || is_any(it, "error", {"BUG", "CFI", "aarch64 BRK"});
 }
 
-bool of_stray_pointer(const Case& it) {
-  return is_any(it, "error", {"paging request", "page fault", "general protection fault"}) ||
-         is_fault(it, {"translation fault", "tag check fault"});
-}
+bool of_unmapped_address(const Case& it) { return is_fault(it, {"translation fault"}); }
 bool cpu_stall_before(const Case& it) { return it.log.cpu_stall; }
 
 // Of several reports it is not known whose backtrace that was.

@@ -261,7 +261,7 @@ TEST(Causes, AnOopsIsNotAlwaysMemoryThatWasFreed) {
   EXPECT_THAT(ids_of_log(at + code("000000009600004f")), ElementsAre("access-forbidden"));
   EXPECT_THAT(ids_of_log(at + code("0000000096000210")), ElementsAre("bus-access-refused"));
   EXPECT_THAT(ids_of_log(at + code("000000009600001d")), ElementsAre("parity-error"));
-  EXPECT_THAT(ids_of_log(at), ElementsAre("kernel-bug"));
+  EXPECT_THAT(ids_of_log(at), ElementsAre("kernel-bug-probable"));
   const std::string x86 = "BUG: unable to handle page fault for address: ffffa10000001000\n";
   EXPECT_THAT(ids_of_log(x86 + "Oops: 0000 [#1] SMP PTI\n"), ElementsAre("kernel-bug"));
   EXPECT_THAT(ids_of_log(x86 + "Oops: 0003 [#1] SMP PTI\n"), ElementsAre("access-forbidden"));
@@ -270,6 +270,12 @@ TEST(Causes, AnOopsIsNotAlwaysMemoryThatWasFreed) {
               ElementsAre("page-table-unusable"));
   EXPECT_THAT(ids_of_log("kernel BUG at mm/slub.c:305!\nOops: invalid opcode: 0000 [#1] SMP PTI\n"),
               ElementsAre("kernel-check-failed"));
+  EXPECT_THAT(ids_of_log("Oops: general protection fault, probably for non-canonical address "
+                         "0xdead000000000122: 0000 [#1] PREEMPT SMP NOPTI\n"),
+              ElementsAre("protection-fault"));
+  for (const Cause& each : causes_of_log(at + code("0000000096000061"))) {
+    EXPECT_EQ(each.harm, Harm::kCritical);
+  }
   EXPECT_THAT(ids_of_log("Oops: divide error: 0000 [#1] SMP PTI\n"), ElementsAre("kernel-error"));
   EXPECT_THAT(ids_of_log("invalid opcode: 0000 [#1] SMP PTI\n"), ElementsAre("kernel-error"));
 }
@@ -413,8 +419,9 @@ TEST(Causes, CommandsThatFailedInAMinuteAreNotOneFailure) {
   EXPECT_THAT(only(failed).cause, HasSubstr("12 errors"));
   failed.until = *failed.at + std::chrono::milliseconds(300);
   EXPECT_EQ(only(failed).id, "storage-error-single");
-  EventRecord link = event_of("storage_error", R"({"message":"ata-command-failed","dev":"ata1.00",)"
-                                               R"("error":"command failed","reason":"ATA bus error"})");
+  EventRecord link =
+      event_of("storage_error", R"({"message":"ata-command-failed","dev":"ata1.00",)"
+                                R"("error":"command failed","reason":"ATA bus error"})");
   EXPECT_EQ(only(link).harm, Harm::kWarning);
   link.count = 3;
   EXPECT_EQ(only(link).id, "storage-link");
