@@ -71,8 +71,8 @@ inline std::string decoded(std::string_view text) {
 }
 
 // The sentence about the only event of a text; empty when there is none or more than one.
-inline std::string sentence_of(std::string_view text) {
-  const std::vector<Event> events = events_of(text);
+inline std::string sentence_of(std::string_view text, Soc soc = Soc::kUnknown) {
+  const std::vector<Event> events = events_of(text, soc);
   return events.size() == 1 ? describe(events[0]) : "";
 }
 

@@ -9,19 +9,14 @@
 namespace jetmem::kernel_log {
 namespace {
 
-std::string described(std::string_view text) {
-  const std::vector<Event> events = events_of(text);
-  return events.size() == 1 ? describe(events[0]) : std::to_string(events.size()) + " events";
-}
-
 TEST(MemoryControllerLog, InWords) {
-  EXPECT_EQ(described("tegra-mc 2c00000.memory-controller: pcie5w: write @0x7fffe0000: EMEM "
-                      "address decode error (EMEM decode error)"),
+  EXPECT_EQ(sentence_of("tegra-mc 2c00000.memory-controller: pcie5w: write @0x7fffe0000: EMEM "
+                        "address decode error (EMEM decode error)"),
             "memory client pcie5w wrote to address 0x7fffe0000 and was refused by the memory "
             "controller 2c00000.memory-controller (\"EMEM address decode error\")");
-  EXPECT_EQ(described("mc-err: Too many MC errors; throttling prints"),
+  EXPECT_EQ(sentence_of("mc-err: Too many MC errors; throttling prints"),
             "the memory controller reports an error (\"Too many MC errors\")");
-  EXPECT_EQ(described("tegra-mc 8020000.memory-controller: channel:4 status:2"),
+  EXPECT_EQ(sentence_of("tegra-mc 8020000.memory-controller: channel:4 status:2"),
             "the memory controller 8020000.memory-controller reports an error");
 }
 

@@ -14,11 +14,6 @@ std::string context(std::string_view text, Soc soc) {
   return events.size() == 1 ? fields_of(events[0]) : std::to_string(events.size()) + " events";
 }
 
-std::string described(std::string_view text, Soc soc = Soc::kUnknown) {
-  const std::vector<Event> events = events_of(text, soc);
-  return events.size() == 1 ? describe(events[0]) : std::to_string(events.size()) + " events";
-}
-
 std::string raw_event(std::string_view number, std::string_view word0, std::string_view word1) {
   const std::string prefix = "arm-smmu-v3 x.auto: ";
   return prefix + "event " + std::string(number) + " received:\n" + prefix + std::string(word0) +
@@ -108,17 +103,17 @@ TEST(SmmuLog, InWords) {
   constexpr std::string_view kFault =
       "arm-smmu 12000000.iommu: Unhandled context fault: fsr=0x402, iova=0x7ffe01000, "
       "fsynr=0x130021, cbfrsynra=0x80e, cb=9";
-  EXPECT_EQ(described(kFault, Soc::kTegra234),
+  EXPECT_EQ(sentence_of(kFault, Soc::kTegra234),
             "gpcdma_1 (stream ID 0xe) on 12000000.iommu read from address 0x7ffe01000 and was "
             "refused (translation fault)");
-  EXPECT_EQ(described(kFault),
+  EXPECT_EQ(sentence_of(kFault),
             "an unknown device (cbfrsynra 0x80e) on 12000000.iommu read from address 0x7ffe01000 "
             "and was refused (translation fault)");
-  EXPECT_EQ(described("arm-smmu-v3 5.iommu: event: C_BAD_STREAMID client: (unassigned sid) sid: "
-                      "0x23 ssid: 0x0"),
+  EXPECT_EQ(sentence_of("arm-smmu-v3 5.iommu: event: C_BAD_STREAMID client: (unassigned sid) sid: "
+                        "0x23 ssid: 0x0"),
             "stream ID 0x23 on 5.iommu did DMA that the SMMU refused (C_BAD_STREAMID)");
   // A PC has no SMMU.
-  EXPECT_EQ(described("AMD-Vi: Completion-Wait loop timed out").find("SMMU"), std::string::npos);
+  EXPECT_EQ(sentence_of("AMD-Vi: Completion-Wait loop timed out").find("SMMU"), std::string::npos);
 }
 
 TEST(SmmuLog, Fixture) {
