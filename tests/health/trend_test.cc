@@ -14,7 +14,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr double kMiB = 1 << 20;
+constexpr double kMiBAsDouble = 1 << 20;
 
 // By minute; NaN: no value.
 using Series = std::vector<double>;
@@ -107,10 +107,10 @@ TEST(Trend, AsTheSlowReference) {
   for (unsigned cycle = 0; cycle < 300; ++cycle) {
     SCOPED_TRACE(cycle);
     const auto count = static_cast<std::int64_t>(random() % 200);
-    const double slope = (static_cast<double>(random() % 2000) - 1000) / 100 * kMiB;
-    const double sigma = static_cast<double>(random() % 300) * kMiB;
-    Series values =
-        with_noise(series(count, [&](double t) { return 4096 * kMiB + slope * t; }), sigma, cycle);
+    const double slope = (static_cast<double>(random() % 2000) - 1000) / 100 * kMiBAsDouble;
+    const double sigma = static_cast<double>(random() % 300) * kMiBAsDouble;
+    Series values = with_noise(
+        series(count, [&](double t) { return 4096 * kMiBAsDouble + slope * t; }), sigma, cycle);
     // Gaps, but none that is too long.
     const std::size_t missing = random() % 40;
     for (std::size_t i = 0; i + 1 < values.size(); ++i) {
@@ -124,10 +124,11 @@ TEST(Trend, ALeakUnderNoiseIsFoundAndItsSlopeIsRight) {
   // 2 MiB a minute under noise of 30 MiB, on 2 GiB: an eighth of what it leaks in the window.
   for (unsigned seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
-    const auto line = line_of(with_noise(
-        series(120, [](double t) { return 2048 * kMiB - 2 * kMiB * t; }), 30 * kMiB, seed));
+    const auto line = line_of(
+        with_noise(series(120, [](double t) { return 2048 * kMiBAsDouble - 2 * kMiBAsDouble * t; }),
+                   30 * kMiBAsDouble, seed));
     ASSERT_TRUE(is_good(line));
-    EXPECT_NEAR(line->slope, -2 * kMiB / 60, 0.15 * 2 * kMiB / 60);
+    EXPECT_NEAR(line->slope, -2 * kMiBAsDouble / 60, 0.15 * 2 * kMiBAsDouble / 60);
   }
 }
 
@@ -235,14 +236,14 @@ TEST(Trend, ShortDipsDoNotBendTheLine) {
   Trend::Scratch scratch = Trend::make_scratch();
   for (std::int64_t second = 0; second <= 7200; ++second) {
     // A probe takes 20 s of each minute and gives all back.
-    const double taken = second % 60 < 20 ? 500 * kMiB : 0;
+    const double taken = second % 60 < 20 ? 500 * kMiBAsDouble : 0;
     trend.add(minutes(1) + seconds(second),
-              2000 * kMiB - static_cast<double>(second) * 1000 - taken);
+              2000 * kMiBAsDouble - static_cast<double>(second) * 1000 - taken);
   }
   trend.compute(scratch);
   ASSERT_TRUE(is_good(trend.line()));
   EXPECT_NEAR(trend.line()->slope, -1000, 1);
-  EXPECT_NEAR(trend.line()->last, 2000 * kMiB - 7200 * 1000.0, 100 * 1000);
+  EXPECT_NEAR(trend.line()->last, 2000 * kMiBAsDouble - 7200 * 1000.0, 100 * 1000);
 }
 
 TEST(Trend, NothingIsReportedBeforeHalfAnHour) {
