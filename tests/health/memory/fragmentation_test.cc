@@ -166,8 +166,8 @@ TEST(WithoutCma, TakesExactlySoManyPagesAndIsTheWorstCaseForEveryOrder) {
 }
 
 // Both readings through the derivation, as in a cycle of the daemon.
-struct Machine : Cycle {
-  Machine(std::string_view buddy_text, std::string_view zone_text) {
+struct ZonedMachine : Cycle {
+  ZonedMachine(std::string_view buddy_text, std::string_view zone_text) {
     EXPECT_TRUE(parse_buddyinfo(buddy_text, buddyinfo));
     set(&buddyinfo);
     set(&zoneinfo);
@@ -201,7 +201,7 @@ std::string zone(std::string_view name, std::string_view free_cma) {
 }
 
 TEST(FragmentationSeries, KernelsFigureAndTheOneWithoutCma) {
-  const Machine m(kBuddy, zone("DMA", "4") + zone("Normal", "11"));
+  const ZonedMachine m(kBuddy, zone("DMA", "4") + zone("Normal", "11"));
   const std::string unusable = "jetmem_buddy_unusable_ratio{cma=";
   const std::string scattered = "jetmem_buddy_fragmentation_ratio{cma=";
   EXPECT_DOUBLE_EQ(m.sample(unusable + "\"included\",node=\"0\",order=\"2\",zone=\"DMA\"}"),
@@ -218,7 +218,7 @@ TEST(FragmentationSeries, KernelsFigureAndTheOneWithoutCma) {
 }
 
 TEST(FragmentationSeries, AnEmptyZoneWouldNotSucceed) {
-  const Machine m("Node 0, zone DMA 0 0\n", zone("DMA", "0"));
+  const ZonedMachine m("Node 0, zone DMA 0 0\n", zone("DMA", "0"));
   EXPECT_EQ(m.sample("jetmem_buddy_fragmentation_ratio{cma=\"included\",node=\"0\",order=\"0\","
                      "zone=\"DMA\"}"),
             0);
@@ -231,7 +231,7 @@ TEST(FragmentationSeries, AnEmptyZoneWouldNotSucceed) {
 TEST(FragmentationSeries, WhereFreeCmaIsNotKnownNothingIsGuessed) {
   // Not printed for DMA, no such zone for Normal, no zoneinfo at all.
   for (const std::string& text : {zone("DMA", ""), zone("Normal", ""), std::string()}) {
-    const Machine m("Node 0, zone DMA 1 1\n", text);
+    const ZonedMachine m("Node 0, zone DMA 1 1\n", text);
     EXPECT_EQ(m.sample("jetmem_buddy_free_cma_known{node=\"0\",zone=\"DMA\"}"), 0);
     EXPECT_EQ(m.series(), 5U);  // two indices at two orders
     EXPECT_EQ(m.left_out("free_cma_unknown"), 6U);
@@ -239,14 +239,14 @@ TEST(FragmentationSeries, WhereFreeCmaIsNotKnownNothingIsGuessed) {
 }
 
 TEST(FragmentationSeries, NothingWithoutBuddyinfo) {
-  Machine m(kBuddy, zone("DMA", "0"));
+  ZonedMachine m(kBuddy, zone("DMA", "0"));
   m.lose(0);
   m.write();
   EXPECT_EQ(m.series(), 0U);
 }
 
 TEST(FragmentationSeries, OnlyValuesChangeWhenMemoryFragments) {
-  Machine m(kBuddy, zone("DMA", "0") + zone("Normal", "0"));
+  ZonedMachine m(kBuddy, zone("DMA", "0") + zone("Normal", "0"));
   const std::uint64_t shape = m.table.shape();
   for (const char* text : {"Node 0, zone DMA 9 0 0 0\nNode 0, zone Normal 16 0 0 0\n",
                            "Node 0, zone DMA 1 1 1 1\nNode 0, zone Normal 1 0 0 1\n"}) {
@@ -260,7 +260,7 @@ TEST(FragmentationSeries, IsRegisteredAndWritesOnlyWhatItDeclares) {
   const auto all = make_derived_metrics();
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all[0]->info().name, "fragmentation");
-  const Machine m(kBuddy, zone("DMA", "1"));
+  const ZonedMachine m(kBuddy, zone("DMA", "1"));
   for (const auto& slot : m.table.sections()[0].slots) {
     bool declared = false;
     for (const Descriptor& d : Fragmentation::kInfo.metrics) declared |= slot.descriptor == &d;

@@ -12,8 +12,8 @@
 namespace jetmem {
 namespace {
 
-struct Machine {
-  Machine() { cycle.set(&meminfo); }
+struct TimedMachine {
+  TimedMachine() { cycle.set(&meminfo); }
   // Seconds that are left; NaN where the metric is absent.
   double after(double seconds, long available_mib, long swap_mib = 0) {
     const std::string text =
@@ -33,7 +33,7 @@ struct Machine {
 };
 
 TEST(MemoryExhaustion, TheTimeLeftAtTheRateOfTheLastHalfMinute) {
-  Machine m;
+  TimedMachine m;
   long left = 1000;
   for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isnan(m.after(1, left -= 10))) << i;
   EXPECT_EQ(m.cycle.left_out("too_few_readings"), 1U);
@@ -43,7 +43,7 @@ TEST(MemoryExhaustion, TheTimeLeftAtTheRateOfTheLastHalfMinute) {
 }
 
 TEST(MemoryExhaustion, SwapThatFillsIsMemoryThatShrinks) {
-  Machine m;
+  TimedMachine m;
   long swap = 2000;
   for (int i = 0; i < 40; ++i) m.after(1, 175, swap -= 40);
   EXPECT_NEAR(m.after(1, 175, swap -= 40), 535 / 40.0, 0.1);
@@ -54,7 +54,7 @@ TEST(MemoryExhaustion, SwapThatFillsIsMemoryThatShrinks) {
 }
 
 TEST(MemoryExhaustion, WhatDoesNotShrinkIsNotGoneSoon) {
-  Machine m;
+  TimedMachine m;
   for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 1000)));
   EXPECT_EQ(m.cycle.left_out("not_shrinking"), 1U);
   // A program takes 500 MiB at once, and no more.
@@ -64,7 +64,7 @@ TEST(MemoryExhaustion, WhatDoesNotShrinkIsNotGoneSoon) {
 }
 
 TEST(MemoryExhaustion, LateReadingsOfAStalledMachineAreEnough) {
-  Machine m;
+  TimedMachine m;
   long left = 1000;
   double seconds = 0;
   for (int i = 0; i < 10; ++i) seconds = m.after(5, left -= 50);
@@ -73,7 +73,7 @@ TEST(MemoryExhaustion, LateReadingsOfAStalledMachineAreEnough) {
 
 TEST(MemoryExhaustion, FiguresThatWereNotReadAnewAreNoReading) {
   for (const int interval : {2, 5, 10}) {
-    Machine m;
+    TimedMachine m;
     long left = 4000;
     double seconds = std::nan("");
     for (int i = 0; i < 60; ++i) {
@@ -92,12 +92,12 @@ TEST(MemoryExhaustion, FiguresThatWereNotReadAnewAreNoReading) {
 }
 
 TEST(MemoryExhaustion, SlowLossIsLeftToTheTrend) {
-  Machine m;
+  TimedMachine m;
   for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 7000 - i)));
 }
 
 TEST(MemoryExhaustion, MoreReadingsThanOneASecondAreOneASecond) {
-  Machine m;
+  TimedMachine m;
   double left = 1000;
   double seconds = 0;
   for (int i = 0; i < 600; ++i) seconds = m.after(0.1, static_cast<long>(left -= 1));
@@ -105,7 +105,7 @@ TEST(MemoryExhaustion, MoreReadingsThanOneASecondAreOneASecond) {
 }
 
 TEST(MemoryExhaustion, WithoutMemAvailableThereIsNone) {
-  Machine m;
+  TimedMachine m;
   EXPECT_TRUE(parse_meminfo("MemTotal: 8000 kB\nMemFree: 400 kB\n", m.meminfo));
   m.cycle.run(m.exhaustion);
   EXPECT_EQ(m.cycle.left_out("line_unknown"), 1U);
