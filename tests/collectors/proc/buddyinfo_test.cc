@@ -25,25 +25,26 @@ constexpr std::string_view kOrin =
     "Node 0, zone   Normal  14410   9438   4800   1786    413     68     11      2      0      0 "
     "     0      0      0 \n";
 
-Buddyinfo parsed(std::string_view text) { return parsed_by(parse_buddyinfo, text); }
+Buddyinfo parsed_buddyinfo(std::string_view text) { return parsed_by(parse_buddyinfo, text); }
 
 TEST(Buddyinfo, OrdersAreTakenFromTheLine) {
-  const Buddyinfo pc = parsed(kPc);
+  const Buddyinfo pc = parsed_buddyinfo(kPc);
   ASSERT_EQ(pc.zones.size(), 3U);
   EXPECT_EQ(pc.zones[2].id.name, "Normal");
   ASSERT_EQ(pc.zones[2].orders, 11U);
   EXPECT_EQ(pc.zones[2].counts()[0], 335U);
   EXPECT_EQ(pc.zones[2].counts()[10], 275U);
-  EXPECT_EQ(parsed(kOrin).zones[0].orders, 13U);
-  EXPECT_EQ(parsed("Node 3, zone Normal 7\n").zones[0].counts().size(), 1U);
+  EXPECT_EQ(parsed_buddyinfo(kOrin).zones[0].orders, 13U);
+  EXPECT_EQ(parsed_buddyinfo("Node 3, zone Normal 7\n").zones[0].counts().size(), 1U);
 }
 
 TEST(Buddyinfo, CountsAndLargestOrder) {
-  const Buddyinfo orin = parsed(kOrin);
+  const Buddyinfo orin = parsed_buddyinfo(kOrin);
   EXPECT_EQ(orin.zones[0].largest_free_order(), 8U);
   EXPECT_EQ(orin.zones[1].largest_free_order(), 7U);
-  EXPECT_EQ(parsed("Node 0, zone Normal 0 0\n").zones[0].largest_free_order(), std::nullopt);
-  EXPECT_EQ(parsed("Node 0, zone A 1 2\nNode 0, zone B 3 4\n").total_blocks(), 10U);
+  EXPECT_EQ(parsed_buddyinfo("Node 0, zone Normal 0 0\n").zones[0].largest_free_order(),
+            std::nullopt);
+  EXPECT_EQ(parsed_buddyinfo("Node 0, zone A 1 2\nNode 0, zone B 3 4\n").total_blocks(), 10U);
 }
 
 TEST(Buddyinfo, Samples) {
@@ -77,7 +78,7 @@ TEST(Buddyinfo, WithoutPageSizeBlocksStayAndBytesAreAbsent) {
 TEST(Buddyinfo, AnOddLineCostsThatZone) {
   const auto odd = [](std::string_view line) {
     const std::string text = "Node 0, zone A 1 2\n" + std::string(line);
-    const Buddyinfo b = parsed(text);
+    const Buddyinfo b = parsed_buddyinfo(text);
     EXPECT_EQ(b.zones.size(), 1U) << line;
     EXPECT_EQ(b.zones[0].counts()[1], 2U);
     EXPECT_EQ(b.whole, absent_of(parse_buddyinfo, text).empty()) << line;
@@ -97,7 +98,7 @@ TEST(Buddyinfo, AnOddLineCostsThatZone) {
   std::string wide = "Node 0, zone B";
   for (int i = 0; i < 40; ++i) wide += " 1";
   EXPECT_EQ(odd(wide + "\n"), "beyond_bound 1");
-  EXPECT_EQ(parsed("Node 0, zone A 1 2\r\n").zones[0].orders, 2U);
+  EXPECT_EQ(parsed_buddyinfo("Node 0, zone A 1 2\r\n").zones[0].orders, 2U);
   std::string tall;
   for (int i = 0; i < 300; ++i) tall += "Node " + std::to_string(i) + ", zone A 1\n";
   EXPECT_EQ(absent_of(parse_buddyinfo, tall), "beyond_bound 44");
@@ -105,7 +106,7 @@ TEST(Buddyinfo, AnOddLineCostsThatZone) {
 
 TEST(Buddyinfo, AShortFirstLineCostsOnlyItself) {
   const std::string text = "Node 0, zone A 1\nNode 0, zone B 1 2\nNode 0, zone C 3 4\n";
-  const Buddyinfo b = parsed(text);
+  const Buddyinfo b = parsed_buddyinfo(text);
   ASSERT_EQ(b.zones.size(), 2U);
   EXPECT_EQ(b.zones[0].id.name, "B");
   EXPECT_FALSE(b.whole);

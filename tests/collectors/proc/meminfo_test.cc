@@ -9,7 +9,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::string_view kOrin =
+constexpr std::string_view kOrinMeminfo =
     "MemTotal:        7802992 kB\n"
     "MemFree:          310044 kB\n"
     "MemAvailable:    4105120 kB\n"
@@ -19,28 +19,28 @@ constexpr std::string_view kOrin =
     "HugePages_Total:       3\n"
     "Hugepagesize:       2048 kB\n";
 
-Meminfo parsed(std::string_view text) { return parsed_by(parse_meminfo, text); }
+Meminfo parsed_meminfo(std::string_view text) { return parsed_by(parse_meminfo, text); }
 
 TEST(Meminfo, SizesAreBytesAndCountsAreNot) {
-  const Meminfo m = parsed(kOrin);
+  const Meminfo m = parsed_meminfo(kOrinMeminfo);
   EXPECT_EQ(m.find("MemTotal"), 7802992ULL * 1024);
   EXPECT_EQ(m.find("HugePages_Total"), 3U);
 }
 
 TEST(Meminfo, FieldsAreMatchedByWholeName) {
-  const Meminfo m = parsed(kOrin);
+  const Meminfo m = parsed_meminfo(kOrinMeminfo);
   EXPECT_EQ(m.find("MemFree"), 310044ULL * 1024);
   EXPECT_EQ(m.find("NvMapMemFree"), 2048ULL * 1024);
   EXPECT_EQ(m.find("Mem"), std::nullopt);
 }
 
 TEST(Meminfo, AFieldThatIsNotPrintedIsAbsentNotZero) {
-  EXPECT_EQ(parsed(kOrin).find("CmaTotal"), std::nullopt);
+  EXPECT_EQ(parsed_meminfo(kOrinMeminfo).find("CmaTotal"), std::nullopt);
 }
 
 TEST(Meminfo, UnknownFieldsBecomeSeriesUnderTheKernelsName) {
   SourceFixture<MeminfoSource> fixture;
-  fixture.file("/proc/meminfo", kOrin);
+  fixture.file("/proc/meminfo", kOrinMeminfo);
   EXPECT_EQ(fixture.sample("jetmem_meminfo_Active_anon_bytes"), 81236.0 * 1024);
   EXPECT_EQ(fixture.sample("jetmem_meminfo_HugePages_Total"), 3.0);
   EXPECT_EQ(fixture.sample("jetmem_meminfo_NvMapMemUsed_bytes"), 740388.0 * 1024);
@@ -64,11 +64,11 @@ TEST(Meminfo, AnOddLineCostsThatLine) {
   EXPECT_EQ(absent_of(with("Cached: 9000000 kB\n")), "impossible 1");
   EXPECT_EQ(absent_of(with("CmaTotal: 262144 kB\nCmaFree: 262180 kB\n")), "")
       << "CPUs hand their counts in late";
-  EXPECT_EQ(parsed(with("MemTotal: 2 kB\n")).find("MemTotal"), 7802992ULL * 1024);
-  EXPECT_EQ(parsed(with("MemFree: 7952993 kB\n")).find("MemFree"), std::nullopt);
-  EXPECT_EQ(parsed("MemTotal: 1 kB\r\n").find("MemTotal"), 1024U);
+  EXPECT_EQ(parsed_meminfo(with("MemTotal: 2 kB\n")).find("MemTotal"), 7802992ULL * 1024);
+  EXPECT_EQ(parsed_meminfo(with("MemFree: 7952993 kB\n")).find("MemFree"), std::nullopt);
+  EXPECT_EQ(parsed_meminfo("MemTotal: 1 kB\r\n").find("MemTotal"), 1024U);
   EXPECT_EQ(
-      parsed(
+      parsed_meminfo(
           "        total:    used:\nMem:  260579328 45379584\nMemTotal: 254472 kB\nMemFree: 1 kB\n")
           .find("MemTotal"),
       254472ULL * 1024);

@@ -43,10 +43,12 @@ constexpr std::string_view kMixed =
     "Number of mixed blocks    Unmovable      Movable          CMA      Isolate \n"
     "Node 0, zone      DMA            1            2            3            0 \n";
 
-Pagetypeinfo parsed(std::string_view text) { return parsed_by(parse_pagetypeinfo, text); }
+Pagetypeinfo parsed_pagetypeinfo(std::string_view text) {
+  return parsed_by(parse_pagetypeinfo, text);
+}
 
 TEST(Pagetypeinfo, BothTables) {
-  const Pagetypeinfo p = parsed(kText);
+  const Pagetypeinfo p = parsed_pagetypeinfo(kText);
   EXPECT_EQ(p.pageblock_order, 9U);
   EXPECT_EQ(p.pages_per_block, 512U);
   ASSERT_EQ(p.rows.size(), 8U);
@@ -59,14 +61,14 @@ TEST(Pagetypeinfo, BothTables) {
 }
 
 TEST(Pagetypeinfo, ACountThatTheKernelStoppedIsMarked) {
-  const Pagetypeinfo p = parsed(kText);
+  const Pagetypeinfo p = parsed_pagetypeinfo(kText);
   EXPECT_TRUE(p.rows[5].is_capped(0));
   EXPECT_FALSE(p.rows[5].is_capped(1));
   EXPECT_EQ(p.rows[5].blocks[0], 100000U);
 }
 
 TEST(Pagetypeinfo, EveryNodeHasItsOwnHeadings) {
-  const Pagetypeinfo p = parsed(std::string(kText) + std::string(kSecondNode));
+  const Pagetypeinfo p = parsed_pagetypeinfo(std::string(kText) + std::string(kSecondNode));
   ASSERT_EQ(p.rows.size(), 9U);
   EXPECT_EQ(p.rows[8].zone, (ZoneId{1, "Normal"}));
   EXPECT_EQ(p.rows[8].pageblocks, 10U);
@@ -74,13 +76,14 @@ TEST(Pagetypeinfo, EveryNodeHasItsOwnHeadings) {
 }
 
 TEST(Pagetypeinfo, TheTableOfMixedBlocksIsPassedOver) {
-  EXPECT_EQ(parsed(std::string(kText) + std::string(kMixed)).rows.size(), 8U);
-  EXPECT_EQ(parsed(std::string(kText) + std::string(kMixed) + std::string(kSecondNode)).rows.size(),
+  EXPECT_EQ(parsed_pagetypeinfo(std::string(kText) + std::string(kMixed)).rows.size(), 8U);
+  EXPECT_EQ(parsed_pagetypeinfo(std::string(kText) + std::string(kMixed) + std::string(kSecondNode))
+                .rows.size(),
             9U);
 }
 
 TEST(Pagetypeinfo, AReusedReadingHoldsNothingOfTheOneBefore) {
-  Pagetypeinfo p = parsed(kText);
+  Pagetypeinfo p = parsed_pagetypeinfo(kText);
   ASSERT_TRUE(parse_pagetypeinfo(kSecondNode, p));
   ASSERT_EQ(p.rows.size(), 1U);
   EXPECT_EQ(p.rows[0].capped, 0U);

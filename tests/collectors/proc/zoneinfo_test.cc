@@ -140,10 +140,10 @@ constexpr std::string_view kMinimal =
     "        present  30\n"
     "        managed  20\n";
 
-Zoneinfo parsed(std::string_view text) { return parsed_by(parse_zoneinfo, text); }
+Zoneinfo parsed_zoneinfo(std::string_view text) { return parsed_by(parse_zoneinfo, text); }
 
 TEST(Zoneinfo, Linux49) {
-  const Zoneinfo z = parsed(kLinux49);
+  const Zoneinfo z = parsed_zoneinfo(kLinux49);
   ASSERT_EQ(z.zones.size(), 2U);
   const Zoneinfo::Zone& dma = z.zones[0];
   EXPECT_EQ(dma.id.node, 0U);
@@ -164,7 +164,7 @@ TEST(Zoneinfo, Linux49) {
 }
 
 TEST(Zoneinfo, Linux515) {
-  const Zoneinfo z = parsed(kLinux515);
+  const Zoneinfo z = parsed_zoneinfo(kLinux515);
   ASSERT_EQ(z.zones.size(), 2U);
   EXPECT_EQ(z.zones[0].free, 24465U);
   EXPECT_EQ(z.zones[0].cma, 65536U);
@@ -175,7 +175,7 @@ TEST(Zoneinfo, Linux515) {
 }
 
 TEST(Zoneinfo, Linux618) {
-  const Zoneinfo z = parsed(kLinux618);
+  const Zoneinfo z = parsed_zoneinfo(kLinux618);
   ASSERT_EQ(z.zones.size(), 1U);
   EXPECT_EQ(z.zones[0].boost, 40U);
   EXPECT_EQ(z.zones[0].promo, 10472U);
@@ -185,7 +185,7 @@ TEST(Zoneinfo, Linux618) {
 }
 
 TEST(Zoneinfo, FieldsMayComeInAnyOrderAmongUnknownOnes) {
-  const Zoneinfo z = parsed(
+  const Zoneinfo z = parsed_zoneinfo(
       "Node 1, zone  Movable\n"
       "        managed  20\n"
       "      nr_free_cma  5\n"
@@ -228,19 +228,19 @@ TEST(Zoneinfo, TheMostThatAZoneKeepsFromRequestsForHigherOnes) {
 
 TEST(Zoneinfo, ANodesOwnParagraphIsNoZone) {
   const Zoneinfo z =
-      parsed("Node 0, per-node stats\n      nr_inactive_anon 2783\n" + std::string(kMinimal) +
-             "Node 1, per-node stats\n      nr_inactive_anon 1\n");
+      parsed_zoneinfo("Node 0, per-node stats\n      nr_inactive_anon 2783\n" +
+                      std::string(kMinimal) + "Node 1, per-node stats\n      nr_inactive_anon 1\n");
   ASSERT_EQ(z.zones.size(), 1U);
   EXPECT_EQ(z.zones[0].free, 10U);
 }
 
 TEST(Zoneinfo, NothingBehindPagesetsIsTakenForAField) {
-  const Zoneinfo z = parsed(std::string(kMinimal) + "  pagesets\n        cma      9\n");
+  const Zoneinfo z = parsed_zoneinfo(std::string(kMinimal) + "  pagesets\n        cma      9\n");
   EXPECT_EQ(z.zones[0].cma, std::nullopt);
 }
 
 TEST(Zoneinfo, ZonesAreFoundByNodeAndName) {
-  const Zoneinfo z = parsed(kLinux49);
+  const Zoneinfo z = parsed_zoneinfo(kLinux49);
   EXPECT_EQ(z.find({0, "Normal"}), &z.zones[1]);
   EXPECT_EQ(z.find({1, "Normal"}), nullptr);
   EXPECT_EQ(z.find({0, "Norma"}), nullptr);
@@ -313,7 +313,7 @@ TEST(Zoneinfo, WithoutPageSizeEverySampleIsAbsentAndCounted) {
 TEST(Zoneinfo, AnOddFieldCostsThatField) {
   const auto odd = [](std::string_view from, std::string_view to) {
     const std::string text = replaced(kMinimal, from, to);
-    const Zoneinfo z = parsed(text);
+    const Zoneinfo z = parsed_zoneinfo(text);
     EXPECT_EQ(z.zones.size(), 1U);
     EXPECT_TRUE(z.whole);
     EXPECT_EQ(z.zones[0].low, 2U);
@@ -331,7 +331,8 @@ TEST(Zoneinfo, AnOddFieldCostsThatField) {
   EXPECT_EQ(odd("managed  20", "managed  31"), "impossible 1") << "more than is present";
   EXPECT_EQ(odd("pages free     10", "pages free     40000"), "impossible 1");
   EXPECT_EQ(odd("        high ", "        min      7\n        high "), "malformed 1");
-  EXPECT_EQ(parsed(replaced(kMinimal, "min      1", "min      -1")).zones[0].min, std::nullopt);
+  EXPECT_EQ(parsed_zoneinfo(replaced(kMinimal, "min      1", "min      -1")).zones[0].min,
+            std::nullopt);
   SourceFixture<ZoneinfoSource> fixture;
   fixture.file("/proc/zoneinfo", replaced(kMinimal, "min      1", "min      -1"));
   EXPECT_EQ(fixture.sample("jetmem_zone_free_bytes{node=0,zone=Normal}"), 10 * 4096);
@@ -342,7 +343,7 @@ TEST(Zoneinfo, AnOddFieldCostsThatField) {
 TEST(Zoneinfo, AnOddNameCostsThatZone) {
   const auto odd = [](std::string_view text) {
     const std::string both = std::string(kMinimal) + std::string(text);
-    const Zoneinfo z = parsed(both);
+    const Zoneinfo z = parsed_zoneinfo(both);
     EXPECT_EQ(z.zones.size(), 1U);
     EXPECT_FALSE(z.whole);
     EXPECT_EQ(z.zones[0].free, 10U);
