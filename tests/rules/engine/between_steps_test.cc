@@ -24,7 +24,6 @@ rules:
     keep_firing_for: 1m
     summary: kept
 )";
-const Labels kNone;
 
 class BetweenSteps : public ::testing::Test {
  protected:

@@ -21,7 +21,6 @@ rules:
     for: 30s
     summary: hot
 )";
-const Labels kNone;
 
 TEST(Engine, PendingFiringResolved) {
   Evaluation j(kHeld);

@@ -13,6 +13,8 @@
 
 namespace jetmem {
 
+inline const Labels kNone;
+
 inline RuleSet rules_of(std::string_view text) {
   const ConfigText file{"rules.yaml", text};
   ParsedRules parsed = parse_rules({&file, 1});

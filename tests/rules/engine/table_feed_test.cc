@@ -18,7 +18,7 @@ constexpr Descriptor kBytes{"jetmem_x_bytes", MetricType::kGauge, "x", {"zone", 
 constexpr Descriptor kPattern{"jetmem_meminfo_*_bytes", MetricType::kGauge, "m", {}, 10};
 constexpr Descriptor kOther{"jetmem_other_bytes", MetricType::kGauge, "o", {}, 1};
 
-constexpr const char* kRules = R"(
+constexpr const char* kFedRules = R"(
 rules:
   - alert: X
     severity: info
@@ -32,7 +32,7 @@ rules:
 
 class Feed : public ::testing::Test {
  protected:
-  Feed() : engine_(rules_of(kRules), {std::chrono::seconds(15), 1U << 20}), feed_(engine_) {
+  Feed() : engine_(rules_of(kFedRules), {std::chrono::seconds(15), 1U << 20}), feed_(engine_) {
     first_ = table_.add_section("first");
     second_ = table_.add_section("second");
   }
@@ -140,7 +140,7 @@ TEST_F(Feed, SeriesThatComeAndGoForeverNeedNoMoreRoom) {
 
 // Room for about a hundred: all of them give way to as many others.
 TEST(FeedWithoutRoom, WhatIsGoneGivesWayToWhatIsThere) {
-  RuleEngine engine(rules_of(kRules), {std::chrono::seconds(15), 64U << 10});
+  RuleEngine engine(rules_of(kFedRules), {std::chrono::seconds(15), 64U << 10});
   TableFeed feed(engine);
   SampleTable table;
   const std::size_t section = table.add_section("only");
