@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Board {
+struct JudgedBoard {
   const char* name;
   int status;
   // Steps that are not fine, beside the alerts: one look cannot judge all of them.
@@ -28,9 +28,9 @@ struct Board {
 };
 
 // Or ctest shows its bytes.
-void PrintTo(const Board& board, std::ostream* out) { *out << board.name; }
+void PrintTo(const JudgedBoard& board, std::ostream* out) { *out << board.name; }
 
-const Board kBoards[] = {
+const JudgedBoard kJudgedBoards[] = {
     {"agx-orin",
      3,
      {{"camera", "unknown"},
@@ -80,7 +80,7 @@ const Board kBoards[] = {
     {"thor-t4000", 3, {{"probes", "unknown"}, {"restart", "unknown"}}},
 };
 
-class DoctorOfBoards : public testing::TestWithParam<Board> {};
+class DoctorOfBoards : public testing::TestWithParam<JudgedBoard> {};
 
 TEST_P(DoctorOfBoards, MatchTheBoard) {
   const std::string root = std::string(JETMEM_FIXTURES) + "/" + GetParam().name;
@@ -106,11 +106,12 @@ TEST_P(DoctorOfBoards, MatchTheBoard) {
   EXPECT_THAT(text.out, Not(HasSubstr("unknown B")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Boards, DoctorOfBoards, testing::ValuesIn(kBoards), [](const auto& board) {
-  std::string name = board.param.name;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Boards, DoctorOfBoards, testing::ValuesIn(kJudgedBoards),
+                         [](const auto& board) {
+                           std::string name = board.param.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(DoctorCommand, OneStepHasItsOwnStatus) {
   const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";
