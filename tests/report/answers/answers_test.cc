@@ -7,13 +7,11 @@
 
 #include "collectors/dmabuf/source.h"
 #include "report/status/status_answer.h"
+#include "tests/report/answers/series.h"
 
 namespace jetmem {
 namespace {
 
-using Series = std::vector<std::pair<std::string, double>>;
-
-constexpr double kMiB = 1 << 20;
 constexpr double kGiB = 1 << 30;
 
 SourceNow source(const char* name, const char* state, const char* reason = "") {

@@ -6,23 +6,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/report/answers/series.h"
+
 namespace jetmem {
 namespace {
 
-using nlohmann::json;
-
-constexpr double kMiB = 1 << 20;
-
-struct Series {
-  const char* key;
-  double value;
-};
-
-DeviceNow snapshot(std::initializer_list<Series> series, double wall = 1000,
-                   const char* boot = "a") {
+DeviceNow snapshot(const Series& series, double wall = 1000, const char* boot = "a") {
   DeviceNow out;
-  for (const Series& each : series) out.samples.add(*parse_series_key(each.key), each.value);
-  out.samples.sort();
+  out.samples = SampleSet::of(series);
   out.wall = wall;
   out.boot_id = boot;
   out.version = "1.0";
@@ -89,7 +80,7 @@ TEST(Diff, AbsentIsNotZero) {
   ASSERT_EQ(answer.sections.size(), 2U);
   EXPECT_EQ(answer.sections[0].changes[0].how, DiffAnswer::How::kVanished);
   EXPECT_FALSE(answer.sections[0].changes[0].after);
-  const json out = json::parse(diff_json(answer));
+  const auto out = nlohmann::json::parse(diff_json(answer));
   EXPECT_EQ(out["schema"], "jetmem-diff/1");
   EXPECT_FALSE(out["changes"][0].contains("after"));
 }
@@ -141,8 +132,8 @@ SourceNow source_in(const char* name, const char* state) {
 }
 
 TEST(Diff, WhatWasNotReadIsNeitherNewNorGone) {
-  const std::initializer_list<Series> read = {{R"(jetmem_cma_used_bytes{area="a"})", 100 * kMiB},
-                                              {"jetmem_meminfo_MemFree_bytes", 500 * kMiB}};
+  const Series read = {{R"(jetmem_cma_used_bytes{area="a"})", 100 * kMiB},
+                       {"jetmem_meminfo_MemFree_bytes", 500 * kMiB}};
   auto before = snapshot(read);
   auto after = snapshot({});
   before.sources = {source_in("cma", "ok"), source_in("meminfo", "ok")};

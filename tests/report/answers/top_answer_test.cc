@@ -6,11 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "report/answers/map_answer.h"
+#include "tests/report/answers/series.h"
 
 namespace jetmem {
 namespace {
-
-using Series = std::vector<std::pair<std::string, double>>;
 
 DeviceNow device(const Series& series) {
   DeviceNow out;
