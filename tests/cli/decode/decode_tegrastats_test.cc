@@ -12,7 +12,7 @@
 namespace jetmem {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -24,14 +24,14 @@ constexpr std::string_view kOrin =
     "APE 174 cpu@47.9C/48.343C cv0@-256C PMIC@50C VDD_IN 17946mW/15710mW/20001mW NC 0mW/0mW NC "
     "0mW/0mW\n";
 
-CommandRun decode(std::vector<std::string> arguments) {
+CommandRun decode_tegrastats(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"decode", "tegrastats"});
   return run_command(arguments);
 }
 
 std::string text_of(std::string_view input) {
   const TempDir dir;
-  const CommandRun run = decode({dir.write("lines", input)});
+  const CommandRun run = decode_tegrastats({dir.write("lines", input)});
   EXPECT_EQ(run.status, 0);
   std::istringstream in(run.out);
   for (std::string line; std::getline(in, line);) {
@@ -41,19 +41,19 @@ std::string text_of(std::string_view input) {
   return run.out;
 }
 
-std::vector<json> objects_of(std::string_view input) {
+std::vector<Json> objects_of(std::string_view input) {
   const TempDir dir;
-  const CommandRun run = decode({dir.write("lines", input), "--json"});
+  const CommandRun run = decode_tegrastats({dir.write("lines", input), "--json"});
   EXPECT_EQ(run.status, 0);
-  std::vector<json> list;
+  std::vector<Json> list;
   std::istringstream in(run.out);
-  for (std::string line; std::getline(in, line);) list.push_back(json::parse(line));
+  for (std::string line; std::getline(in, line);) list.push_back(Json::parse(line));
   return list;
 }
-json object_of(std::string_view input) {
+Json object_of(std::string_view input) {
   const auto list = objects_of(input);
   EXPECT_EQ(list.size(), 1U);
-  return list.empty() ? json() : list[0];
+  return list.empty() ? Json() : list[0];
 }
 
 TEST(DecodeTegrastats, IsListed) {
@@ -64,7 +64,7 @@ TEST(DecodeTegrastats, IsListed) {
 }
 
 TEST(DecodeTegrastats, JsonIsExactlyThis) {
-  EXPECT_EQ(object_of(kOrin), json::parse(R"({
+  EXPECT_EQ(object_of(kOrin), Json::parse(R"({
     "time": "05-15-2025 18:30:28",
     "ram": {"used_mb": 6982, "total_mb": 7620, "lfb_blocks": 5, "lfb_block_kb": 1024},
     "swap": {"used_mb": 2640, "total_mb": 16384, "cached_mb": 202},
@@ -84,7 +84,7 @@ TEST(DecodeTegrastats, JsonOfOldReleases) {
   EXPECT_EQ(
       object_of("IRAM 4/252kB(lfb 248kB) cpu [12%,off]@1092 AVP 1%@81 VDE 0 GR3D 5%@72 MTS fg "
                 "2% bg 9% EDP limit 2065\n"),
-      json::parse(R"({
+      Json::parse(R"({
     "iram": {"used_kb": 4, "total_kb": 252, "lfb_kb": 248},
     "cpu": [{"percent": 12, "mhz": 1092}, null],
     "gr3d": {"percent": 5, "mhz": [72]},
@@ -95,21 +95,21 @@ TEST(DecodeTegrastats, JsonOfOldReleases) {
 }
 
 TEST(DecodeTegrastats, JsonMarksPercentagesWithoutAClock) {
-  EXPECT_EQ(object_of("EMC_FREQ 0% GR3D_FREQ 39% VIC_FREQ 4%\n"), json::parse(R"({
+  EXPECT_EQ(object_of("EMC_FREQ 0% GR3D_FREQ 39% VIC_FREQ 4%\n"), Json::parse(R"({
     "emc": {"percent": 0, "quality": "unknown"},
     "gr3d": {"percent": 39, "quality": "unknown"},
     "engines": {"VIC": {"percent": 4, "quality": "unknown"}},
     "unknown": []})"));
-  EXPECT_EQ(object_of("EMC_FREQ 3%\n")["emc"], json::parse(R"({"percent":3,"quality":"unknown"})"));
-  EXPECT_EQ(object_of("EMC_FREQ 0%@204\n")["emc"], json::parse(R"({"percent":0,"mhz":204})"));
-  EXPECT_EQ(object_of("GR3D_FREQ @[0,314]\n")["gr3d"], json::parse(R"({"mhz":[0,314]})"));
+  EXPECT_EQ(object_of("EMC_FREQ 3%\n")["emc"], Json::parse(R"({"percent":3,"quality":"unknown"})"));
+  EXPECT_EQ(object_of("EMC_FREQ 0%@204\n")["emc"], Json::parse(R"({"percent":0,"mhz":204})"));
+  EXPECT_EQ(object_of("GR3D_FREQ @[0,314]\n")["gr3d"], Json::parse(R"({"mhz":[0,314]})"));
 }
 
 TEST(DecodeTegrastats, JsonOfAForeignLine) {
   EXPECT_EQ(object_of("tegrastats started 12 4\n"),
-            json::parse(R"({"unknown": ["tegrastats", "started", "12", "4"]})"));
-  EXPECT_EQ(object_of("\n"), json::parse(R"({"unknown": []})"));
-  EXPECT_EQ(decode({TempDir().write("gone", ""), "--json"}).out, "");
+            Json::parse(R"({"unknown": ["tegrastats", "started", "12", "4"]})"));
+  EXPECT_EQ(object_of("\n"), Json::parse(R"({"unknown": []})"));
+  EXPECT_EQ(decode_tegrastats({TempDir().write("gone", ""), "--json"}).out, "");
 }
 
 TEST(DecodeTegrastats, JsonHasAnObjectForEveryLine) {
@@ -124,7 +124,7 @@ TEST(DecodeTegrastats, AnyBytesGiveValidJsonAndSafeText) {
   using std::string_literals::operator""s;
   const std::string bytes =
       "RAM 1/9MB \x01\x1b[31m \xff\xfe\x80\xc0 \x7f \xc2\x9bZ a\0b \xe2\x80\xae\n"s;
-  const json object = object_of(bytes);
+  const Json object = object_of(bytes);
   EXPECT_EQ(object["ram"]["total_mb"], 9);
   EXPECT_EQ(object["unknown"][0], "\x01") << "as it was, without the terminal's colour";
   EXPECT_EQ(object["unknown"].size(), 6U);
@@ -132,12 +132,12 @@ TEST(DecodeTegrastats, AnyBytesGiveValidJsonAndSafeText) {
     const TempDir dir;
     std::vector<std::string> arguments{dir.write("lines", bytes)};
     if (as_json) arguments.emplace_back("--json");
-    for (const char c : decode(arguments).out) {
+    for (const char c : decode_tegrastats(arguments).out) {
       EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << static_cast<int>(c);
       EXPECT_NE(c, '\x7f');
     }
-    EXPECT_THAT(decode(arguments).out, Not(HasSubstr("\xc2\x9b")));
-    EXPECT_THAT(decode(arguments).out, Not(HasSubstr("\xe2\x80\xae")));
+    EXPECT_THAT(decode_tegrastats(arguments).out, Not(HasSubstr("\xc2\x9b")));
+    EXPECT_THAT(decode_tegrastats(arguments).out, Not(HasSubstr("\xe2\x80\xae")));
   }
 }
 
@@ -145,7 +145,7 @@ TEST(DecodeTegrastats, JsonCountsOmittedItems) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "what ";
   for (int i = 0; i < 70; ++i) text += "R" + std::to_string(i) + "A 1mW/2mW ";
-  const json object = object_of(std::string(200, 'x') + " " + text + "\n");
+  const Json object = object_of(std::string(200, 'x') + " " + text + "\n");
   EXPECT_EQ(object["unknown"].size(), 64U);
   EXPECT_EQ(object["unknown_more"], 37);
   EXPECT_EQ(object["unknown_cut"], 1);
@@ -157,30 +157,30 @@ TEST(DecodeTegrastats, ALineLongerThanABufferIsCutAtAWord) {
   std::string text = "RAM 1/9MB ";
   while (text.size() < (64U << 10) - 5) text += "x ";
   text += "APE 150150 RAM\nRAM 2/9MB\n";
-  const CommandRun run = decode({dir.write("lines", text), "--json"});
+  const CommandRun run = decode_tegrastats({dir.write("lines", text), "--json"});
   EXPECT_EQ(run.status, 0);
   EXPECT_THAT(run.err, HasSubstr("1 line longer than 64 KiB"));
   std::istringstream in(run.out);
   std::string line;
   ASSERT_TRUE(std::getline(in, line));
-  const json first = json::parse(line);
+  const Json first = Json::parse(line);
   EXPECT_EQ(first["ram"]["used_mb"], 1);
   EXPECT_EQ(first["cut"], true);
   EXPECT_FALSE(first.contains("engines")) << "a number that was cut is none";
   ASSERT_TRUE(std::getline(in, line));
-  EXPECT_EQ(json::parse(line), json::parse(R"({"ram":{"used_mb":2,"total_mb":9},"unknown":[]})"));
+  EXPECT_EQ(Json::parse(line), Json::parse(R"({"ram":{"used_mb":2,"total_mb":9},"unknown":[]})"));
 }
 
 TEST(DecodeTegrastats, AnEndlessWordIsNotLost) {
-  const json object = object_of(std::string(200'000, 'x') + "\n");
-  EXPECT_EQ(object["unknown"], json::array({std::string(120, 'x')}));
+  const Json object = object_of(std::string(200'000, 'x') + "\n");
+  EXPECT_EQ(object["unknown"], Json::array({std::string(120, 'x')}));
   EXPECT_EQ(object["unknown_cut"], 1);
   EXPECT_EQ(object["cut"], true);
 }
 
 TEST(DecodeTegrastats, AnIncompleteLastLineIsReadAndReported) {
   const TempDir dir;
-  const CommandRun run = decode({dir.write("lines", "RAM 1/9MB\nRAM 2/9MB"), "--json"});
+  const CommandRun run = decode_tegrastats({dir.write("lines", "RAM 1/9MB\nRAM 2/9MB"), "--json"});
   EXPECT_EQ(run.status, 0);
   EXPECT_THAT(run.out, HasSubstr("\"used_mb\":2"));
   EXPECT_THAT(run.err, HasSubstr("the last line"));
@@ -262,25 +262,26 @@ TEST(DecodeTegrastats, LongLinesFitATerminal) {
 }
 
 TEST(DecodeTegrastats, ReadsACapturedRoot) {
-  const CommandRun run = decode({"--root", std::string(JETMEM_FIXTURES) + "/thor", "--json"});
+  const CommandRun run =
+      decode_tegrastats({"--root", std::string(JETMEM_FIXTURES) + "/thor", "--json"});
   EXPECT_EQ(run.status, 0);
   EXPECT_THAT(run.out, HasSubstr("\"soc012\""));
-  const CommandRun none = decode({"--root", std::string(JETMEM_FIXTURES) + "/x86-pc"});
+  const CommandRun none = decode_tegrastats({"--root", std::string(JETMEM_FIXTURES) + "/x86-pc"});
   EXPECT_EQ(none.status, kExitNoInput);
   EXPECT_THAT(none.err, HasSubstr("x86-pc/jetmem/tegrastats: No such file"));
-  EXPECT_EQ(decode({"--root", "/no/such/folder"}).status, kExitNoInput);
+  EXPECT_EQ(decode_tegrastats({"--root", "/no/such/folder"}).status, kExitNoInput);
 }
 
 TEST(DecodeTegrastats, UnreadableInput) {
-  const CommandRun missing = decode({"/no/such/file"});
+  const CommandRun missing = decode_tegrastats({"/no/such/file"});
   EXPECT_EQ(missing.status, kExitNoInput);
   EXPECT_EQ(missing.out, "");
   EXPECT_THAT(missing.err, HasSubstr("/no/such/file: No such file"));
   const TempDir dir;
-  const CommandRun folder = decode({dir.path()});
+  const CommandRun folder = decode_tegrastats({dir.path()});
   EXPECT_EQ(folder.status, kExitNoInput);
   EXPECT_THAT(folder.err, HasSubstr(dir.path()));
-  EXPECT_NE(decode({"--soc", "tegra234"}).status, 0);
+  EXPECT_NE(decode_tegrastats({"--soc", "tegra234"}).status, 0);
 }
 
 TEST(DecodeTegrastats, WhatCarriedTheTextIsSeenThrough) {
@@ -295,11 +296,11 @@ TEST(DecodeTegrastats, WhatCarriedTheTextIsSeenThrough) {
         "2025-10-26T05:10:54+00:00 " + first + " 10-26-2025 05:10:55 " + second + "\n",
         "Nov 28 18:49:14 orin tegrastats[812]: " + first + "\n2025-10-26T05:10:54.12Z orin " +
             "tegrastats[812]: " + second + "\n"}) {
-    const CommandRun run = decode({dir.write("lines", text), "--json"});
+    const CommandRun run = decode_tegrastats({dir.write("lines", text), "--json"});
     std::istringstream lines(run.out);
-    std::vector<nlohmann::json> samples;
+    std::vector<Json> samples;
     for (std::string line; std::getline(lines, line);) {
-      samples.push_back(nlohmann::json::parse(line));
+      samples.push_back(Json::parse(line));
     }
     ASSERT_EQ(samples.size(), 2U) << text;
     for (std::size_t i = 0; i < 2; ++i) {

@@ -15,7 +15,7 @@
 namespace jetmem {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -35,10 +35,10 @@ CommandRun decode(std::vector<std::string> arguments) {
   return run_command(arguments);
 }
 
-std::vector<json> objects(const std::string& out) {
-  std::vector<json> list;
+std::vector<Json> objects(const std::string& out) {
+  std::vector<Json> list;
   std::istringstream in(out);
-  for (std::string line; std::getline(in, line);) list.push_back(json::parse(line));
+  for (std::string line; std::getline(in, line);) list.push_back(Json::parse(line));
   return list;
 }
 
@@ -97,7 +97,7 @@ TEST(Decode, Json) {
   const CommandRun run = decode({dir.write("log", kLog), "--json"});
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.err, "");
-  const std::vector<json> events = objects(run.out);
+  const std::vector<Json> events = objects(run.out);
   ASSERT_EQ(events.size(), 3U);
   EXPECT_EQ(events[0]["kind"], "smmu_context_fault");
   EXPECT_EQ(events[0]["line"], 2);
@@ -119,7 +119,7 @@ TEST(Decode, CausesComeLast) {
   EXPECT_THAT(text.out, HasSubstr("  swiotlb-mapping-too-large (2 events)\n"));
   EXPECT_THAT(text.out, HasSubstr("Runbook: swiotlb-full"));
   EXPECT_EQ(objects(decode({log, "--json"}).out).size(), 2U);
-  const std::vector<json> all = objects(decode({log, "--json", "--causes"}).out);
+  const std::vector<Json> all = objects(decode({log, "--json", "--causes"}).out);
   ASSERT_EQ(all.size(), 4U);
   EXPECT_EQ(all[3]["cause_id"], "sdhost-swiotlb-segment") << "a known issue follows";
   EXPECT_EQ(all[2]["cause_id"], "swiotlb-mapping-too-large");
@@ -161,7 +161,7 @@ TEST(Decode, AnEventOfSeveralLinesIsOneObject) {
                  "[   10.000000] cma: cma_alloc: linux,cma: alloc failed, req-size: 77 pages, ret: "
                  "-12\n"),
        "--json"});
-  const std::vector<json> events = objects(run.out);
+  const std::vector<Json> events = objects(run.out);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0]["kind"], "smmu_global_fault");
   EXPECT_EQ(events[0]["line"], 1);
@@ -194,7 +194,7 @@ constexpr std::string_view kKill =
     "shmem-rss:0kB, UID:1000 pgtables:40kB oom_score_adj:0";
 
 std::string journal_object(std::string_view message, const char* facility = "0") {
-  return json{{"MESSAGE", message},
+  return Json{{"MESSAGE", message},
               {"_TRANSPORT", "kernel"},
               {"SYSLOG_FACILITY", facility},
               {"__REALTIME_TIMESTAMP", "1795190400000000"}}
@@ -227,7 +227,7 @@ TEST(Decode, TheJournalsOwnFormats) {
         {dir.write("log", one("usb 1-1: new device", "0") + one(kKill, "0") + one(kKill, "3")),
          "--json"});
     EXPECT_EQ(run.status, 0);
-    const std::vector<json> events = objects(run.out);
+    const std::vector<Json> events = objects(run.out);
     ASSERT_EQ(events.size(), 1U) << one("a", "0");
     EXPECT_EQ(events[0]["kind"], "oom_kill");
     EXPECT_TRUE(events[0].contains("time"));
@@ -258,7 +258,7 @@ TEST(Decode, DmesgJson) {
                "         \"msg\": \"" +
                std::string(kKill) + "\"\n      }\n   ]\n}\n"),
        "--json"});
-  const std::vector<json> events = objects(run.out);
+  const std::vector<Json> events = objects(run.out);
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0]["kind"], "oom_kill");
   EXPECT_EQ(events[0]["line"], 10);
