@@ -19,7 +19,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr Nanoseconds kNow = 1795194000s;
+constexpr Nanoseconds kAskedAt = 1795194000s;
 
 EventRecord event(std::int64_t id, EventWhat what, std::string kind, Nanoseconds ago,
                   std::string subject = "") {
@@ -31,7 +31,7 @@ EventRecord event(std::int64_t id, EventWhat what, std::string kind, Nanoseconds
   out.subject = std::move(subject);
   out.summary = "something of " + out.subject;
   out.boot = 1;
-  out.wall = kNow - ago;
+  out.wall = kAskedAt - ago;
   out.at = 10h - ago;
   out.wall_trusted = true;
   return out;
@@ -72,8 +72,8 @@ TEST_F(EventsOfThePast, OldestFirstAndChosen) {
   needed.what = {EventWhat::kDaemon, EventWhat::kAlert};
   EXPECT_EQ(ids(needed), (std::vector<std::int64_t>{1, 3}));
   needed = {};
-  needed.from = kNow - 3h;
-  needed.to = kNow - 90min;
+  needed.from = kAskedAt - 3h;
+  needed.to = kAskedAt - 90min;
   EXPECT_EQ(ids(needed), (std::vector<std::int64_t>{3, 4}));
   needed = {};
   needed.kinds = fault_kinds();
@@ -107,7 +107,7 @@ TEST_F(EventsOfThePast, TheBootClockDecidesWithinABoot) {
   // A later boot stays later, though the clock was set back.
   history_.events_kept[0].boot = 2;
   history_.events_kept[0].at = 1s;
-  history_.events_kept[0].wall = kNow - 24h;
+  history_.events_kept[0].wall = kAskedAt - 24h;
   EXPECT_EQ(ids({}), (std::vector<std::int64_t>{2, 3, 4, 1}));
 }
 
