@@ -15,8 +15,8 @@ namespace jetmem::reader {
 namespace {
 
 constexpr std::array<std::string_view, 1> kPaths{"/proc/text"};
-constexpr SourceInfo kText{.name = "text", .paths = kPaths};
-constexpr std::array<const SourceInfo*, 1> kSources{&kText};
+constexpr SourceInfo kOnlySource{.name = "text", .paths = kPaths};
+constexpr std::array<const SourceInfo*, 1> kOneSource{&kOnlySource};
 
 // Whether a packet of a good request's first bytes, and zeros behind it, is answered.
 bool is_answered(std::size_t size) {
@@ -25,7 +25,7 @@ bool is_answered(std::size_t size) {
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
   const UniqueFd here(ends[0]);
   const UniqueFd there(ends[1]);
-  Server server(there.get(), *Root::at(tree.path()), kSources);
+  Server server(there.get(), *Root::at(tree.path()), kOneSource);
   Request request;
   std::strcpy(request.source, "text");
   request.deadline_ms = 60'000;
