@@ -6,6 +6,7 @@
 
 #include "rules/export/condition_text.h"
 #include "rules/parse/check.h"
+#include "tests/rules/engine/rule_evaluation.h"
 #include "tests/update.h"
 
 namespace jetmem {
@@ -13,13 +14,6 @@ namespace {
 
 using std::chrono::seconds;
 using testing::HasSubstr;
-
-RuleSet rules_of(std::string_view text) {
-  const ConfigText file{"test.yaml", text};
-  ParsedRules parsed = parse_rules({&file, 1});
-  EXPECT_EQ(describe(parsed.errors), "");
-  return std::move(parsed.rules);
-}
 
 TEST(PrometheusRules, TheFileOfTheShippedRulesIsFresh) {
   const ParsedRules shipped =
