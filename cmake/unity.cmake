@@ -3,8 +3,7 @@
 # and the templates they share are compiled once. For the first build of scripts/run and for CI, where nothing
 # is cached. All other builds compile each file by itself, which proves that it includes what it needs.
 #
-# So two files of a folder must not define the same name in their unnamed namespaces. Where tests do,
-# jetmem_compile_alone() names them.
+# So two files of a folder must not define the same name in their unnamed namespaces.
 option(JETMEM_UNITY "Compile the files of a folder as one: for first builds" OFF)
 
 # jetmem_unity(TARGET): for a target of this folder.

@@ -9,7 +9,7 @@
 namespace jetmem {
 namespace {
 
-constexpr const char* kRules = R"(
+constexpr const char* kSteadyRules = R"(
 rules:
   - alert: First
     severity: warning
@@ -37,7 +37,7 @@ constexpr Descriptor kX{"jetmem_x_bytes", MetricType::kGauge, "x", {"zone"}, 10}
 constexpr Descriptor kY{"jetmem_y_bytes", MetricType::kGauge, "y", {"zone"}, 10};
 
 TEST(Rules, JudgingAllocatesNothing) {
-  RuleEngine engine(rules_of(kRules), {std::chrono::seconds(15), 1U << 20});
+  RuleEngine engine(rules_of(kSteadyRules), {std::chrono::seconds(15), 1U << 20});
   TableFeed feed(engine);
   SampleTable table;
   const std::size_t section = table.add_section("s");
