@@ -350,7 +350,9 @@ void add_cause(Cause cause, std::uint64_t count, std::vector<Cause>& out) {
     return;
   }
   if (std::count_if(out.begin(), out.end(), of_id) >= kMostOfOneId) {
-    std::find_if(out.rbegin(), out.rend(), of_id)->events += count;
+    Cause& last = *std::find_if(out.rbegin(), out.rend(), of_id);
+    last.events += count;
+    last.harm = std::max(last.harm, cause.harm);
     return;
   }
   cause.events = count;
@@ -407,7 +409,10 @@ std::vector<Cause> explain(std::span<const EventRecord* const> events, const Mac
       count = further_failures(*events[i], failed_commands[fields[i].device()]);
     }
     note(fields[i], facts, count, log);
-    if (!fields[i].is_guess()) of_kind[fields[i].kind()].push_back(i);
+    // What it says of the whole boot is whether there is contiguous memory.
+    const bool of_other_area = fields[i].kind() == "reserved_memory_failure" &&
+                               !conditions::node_is_cma({fields[i], facts, log});
+    if (!fields[i].is_guess() && !of_other_area) of_kind[fields[i].kind()].push_back(i);
     if (is_bus_error(fields[i]) && !fields[i].is_guess()) bus_errors.push_back(events[i]);
   }
   std::vector<Cause> out;

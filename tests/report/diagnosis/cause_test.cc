@@ -368,17 +368,21 @@ TEST(Causes, WhatHappenedAtBootLasts) {
   refused.at = std::chrono::hours(1);
   MachineFacts facts;
   facts.cma_total = 0;
-  const auto has_cause = [&] {
-    const auto causes = explain_all({not_reserved, refused}, facts);
+  const auto has_cause_with = [&](const EventRecord& failure) {
+    const auto causes = explain_all({failure, refused}, facts);
     return std::any_of(causes.begin(), causes.end(),
                        [](const Cause& each) { return each.id == "cma-missing"; });
   };
-  EXPECT_TRUE(has_cause());
+  EXPECT_TRUE(has_cause_with(not_reserved));
+  EventRecord of_other_area =
+      event_of("reserved_memory_failure", R"({"node":"ramoops@b0000000","other":"vpr"})");
+  of_other_area.at = Nanoseconds(0);
+  EXPECT_FALSE(has_cause_with(of_other_area));
   not_reserved.boot = 1;
   not_reserved.wall = Nanoseconds(0);
   refused.boot = 2;
   refused.wall = std::chrono::hours(1);
-  EXPECT_FALSE(has_cause());
+  EXPECT_FALSE(has_cause_with(not_reserved));
 }
 
 // A disk's queue has up to 32 commands, which fail at once.

@@ -172,6 +172,14 @@ std::string_view fault_of_fsr(std::uint64_t fsr, bool of_instruction) {
     case 0xc:
     case 0xe:
       return "external abort on a page table walk";
+    case 0x10:
+      return "TLB conflict abort";
+    case 0x18:
+    case 0x19:
+      return "parity error";
+    case 0x1c:
+    case 0x1e:
+      return "parity error on a page table walk";
     default:
       return {};
   }

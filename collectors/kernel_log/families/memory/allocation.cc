@@ -55,6 +55,13 @@ bool whole_mib(Event& event) {
   return true;
 }
 
+// "q6_code@..." and "q6_region@...": an area and a part of it, which lies in it by intention.
+bool are_of_one_owner(std::string_view node, std::string_view other) {
+  const std::size_t owner = node.find('_');
+  return owner != std::string_view::npos && owner > 0 &&
+         other.starts_with(node.substr(0, owner + 1));
+}
+
 bool are_different_areas(Event& event) {
   // All have as many digits: with fewer the last was cut off.
   const bool is_whole = event.text("other_end").size() >= event.text("addr").size();
@@ -62,7 +69,12 @@ bool are_different_areas(Event& event) {
   const auto other_begin = event.hex("other_addr"), other_end = event.hex("other_end");
   const bool is_within = is_whole && begin >= other_begin && end <= other_end;
   const bool contains = is_whole && begin <= other_begin && end >= other_end;
-  if (is_within || contains) event.set_bool("within", true);
+  if (is_within || contains) {
+    event.set_bool("within", true);
+    if (are_of_one_owner(event.text("node"), event.text("other"))) {
+      event.set_bool("harmless", true);
+    }
+  }
   for (const std::string_view name : {"end", "other_addr", "other_end"}) event.remove(name);
   return !is_within || !contains;
 }
