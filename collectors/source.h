@@ -61,6 +61,9 @@ struct SourceInfo {
   ReadLimits limits{};
   // What patterns cannot name; after the paths.
   Gather gather = nullptr;
+  // Whether gather honours Gatherer::is_sparing(): then the source is read in part while whole
+  // readings of it do not return.
+  bool can_spare = false;
 };
 
 // The row of a source's table that has this name: a name that is not there does not compile.

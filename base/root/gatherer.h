@@ -22,10 +22,17 @@ class Gatherer {
  public:
   // `remembered` outlives the reading; null where there is only one.
   Gatherer(const Root& root, Snapshot& out, const ReadLimits& limits,
-           std::vector<std::string>* remembered = nullptr)
-      : root_(root), out_(out), limits_(limits), remembered_(remembered) {}
+           std::vector<std::string>* remembered = nullptr, bool is_sparing = false)
+      : root_(root),
+        out_(out),
+        limits_(limits),
+        remembered_(remembered),
+        is_sparing_(is_sparing) {}
 
   const Root& root() const { return root_; }
+  // A whole reading did not return a moment ago: omit what the kernel may take long for, with a
+  // record of ETIMEDOUT in its place. Only of sources that can (SourceInfo::can_spare).
+  bool is_sparing() const { return is_sparing_; }
   // Whether the limits on files and bytes allow for another. Look before each: beyond them the
   // whole reading is refused as too large. What was omitted is reported with note().
   bool has_room() const {
@@ -78,6 +85,7 @@ class Gatherer {
   Snapshot& out_;
   const ReadLimits& limits_;
   std::vector<std::string>* remembered_ = nullptr;
+  bool is_sparing_ = false;
   std::vector<std::string> own_;
 };
 

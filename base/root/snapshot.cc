@@ -149,7 +149,7 @@ void Snapshot::end(int error) {
   record.error = error;
 }
 
-const Snapshot& SnapshotReader::read(const Root& root) {
+const Snapshot& SnapshotReader::read(const Root& root, bool is_sparing) {
   snapshot_.clear();
   cursor_ = 0;
   if (!root.is_live() && !recorded_as_.empty() &&
@@ -166,7 +166,7 @@ const Snapshot& SnapshotReader::read(const Root& root) {
     }
   }
   if (gather_ != nullptr) {
-    Gatherer gatherer(root, snapshot_, limits_, &remembered_);
+    Gatherer gatherer(root, snapshot_, limits_, &remembered_, is_sparing);
     gather_(gatherer);
   }
   // Descriptors of files that no longer exist are given back.

@@ -121,8 +121,8 @@ class SnapshotReader {
                  Gather gather = nullptr, std::string_view recorded_as = {})
       : patterns_(patterns), limits_(limits), gather_(gather), recorded_as_(recorded_as) {}
 
-  // Valid until the next call.
-  const Snapshot& read(const Root& root);
+  // Valid until the next call. `is_sparing`: Gatherer::is_sparing().
+  const Snapshot& read(const Root& root, bool is_sparing = false);
 
  private:
   struct Kept {

@@ -292,13 +292,18 @@ class HolderWalk {
 void gather_dmabuf(Gatherer& files) { gather_dmabuf_within(files, kDmabufMostTime); }
 
 void gather_dmabuf_within(Gatherer& files, std::chrono::nanoseconds most_time) {
-  const FileText bufinfo = files.read_ends(kBufinfoPath, kHead, kTail, kNvmapColumn, kMaxNvmapRows);
-  // However long the kernel takes for bufinfo: who holds the buffers is asked most when there are
-  // many.
-  const Moment end = std::chrono::steady_clock::now() + most_time;
-  const bool looks_at_mappings = has_nvmap_buffers(bufinfo);
-  if (!bufinfo.ok()) gather_sysfs(files, end);
-  HolderWalk(files, end, looks_at_mappings).run();
+  bool looks_at_mappings = false;
+  // However long each takes: who holds the buffers is asked most when there are many.
+  const auto end = [most_time] { return std::chrono::steady_clock::now() + most_time; };
+  if (files.is_sparing()) {
+    files.add(kBufinfoPath, {}, ETIMEDOUT);
+  } else {
+    const FileText bufinfo =
+        files.read_ends(kBufinfoPath, kHead, kTail, kNvmapColumn, kMaxNvmapRows);
+    looks_at_mappings = has_nvmap_buffers(bufinfo);
+    if (!bufinfo.ok()) gather_sysfs(files, end());
+  }
+  HolderWalk(files, end(), looks_at_mappings).run();
 }
 
 }  // namespace jetmem

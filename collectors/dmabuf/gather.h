@@ -19,9 +19,10 @@ inline constexpr std::string_view kNoteBuffersLeftOut = "jetmem:buffers left out
 inline constexpr ReadLimits kDmabufLimits{
     .file_bytes = 4096, .total_bytes = 6U << 20, .files = 49152, .names = 65536};
 
-// The bound on the time of all but bufinfo, which the kernel makes in one piece; the processes that
-// run longest are looked at first. A deadline of the reader (reader.deadline) that is not well
-// above both makes the source fail instead of being cut.
+// The bound on the time of the walk through the processes, and of the buffers in sysfs; the
+// processes that run longest are looked at first. bufinfo, which the kernel makes in one piece, has
+// none but the reader's deadline (reader.deadline), which must be well above both: where it takes
+// longer, only the rest is read until the kernel may answer again (Gatherer::is_sparing()).
 inline constexpr std::chrono::nanoseconds kDmabufMostTime = std::chrono::seconds(1);
 
 void gather_dmabuf(Gatherer& files);

@@ -210,6 +210,20 @@ void take_bufinfo(bool is_cut, Dmabuf& out) {
   }
 }
 
+// Of bufinfo.
+std::string_view reason_of(Errc why) {
+  switch (why) {
+    case Errc::kDenied:
+      return "debugfs_denied";
+    case Errc::kAbsent:
+      return "debugfs_absent";
+    case Errc::kTimeout:
+      return "bufinfo_timed_out";
+    default:
+      return "unreadable";
+  }
+}
+
 // The errno of listing it.
 int take_sysfs(const Snapshot& snapshot, Dmabuf& out) {
   out.bufinfo.devices.clear();
@@ -261,6 +275,7 @@ const SourceInfo DmabufSource::kInfo{
     .metrics = kMetrics,
     .limits = kDmabufLimits,
     .gather = gather_dmabuf,
+    .can_spare = true,
 };
 
 DmabufSource::DmabufSource() : DmabufSource(kSystemClock) {}
@@ -317,9 +332,7 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   const bool is_errno = bufinfo.error > 0;
   const Errc why =
       bufinfo.ok() ? Errc::kMalformed : (is_errno ? errc_of_errno(bufinfo.error) : Errc::kIo);
-  if (why == Errc::kDenied) out.absent.add("debugfs_denied");
-  if (why == Errc::kAbsent) out.absent.add("debugfs_absent");
-  if (!bufinfo.ok() && why != Errc::kDenied && why != Errc::kAbsent) out.absent.add("unreadable");
+  if (!bufinfo.ok()) out.absent.add(reason_of(why));
   if (out.buffers || out.holders_known) return {};
   if (failure) return tl::unexpected(std::move(*failure));
   if (why != Errc::kAbsent) return tl::unexpected(bufinfo.as_error());

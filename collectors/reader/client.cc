@@ -67,7 +67,7 @@ Client::Quarantine* Client::quarantine_of(std::string_view source) {
   return nullptr;
 }
 
-std::optional<Error> Client::refusal(std::string_view source) {
+std::optional<Error> Client::quarantine_error(std::string_view source) {
   for (const auto& reader : readers_) {
     if (reader->source != source || !reader->child.is_terminating()) continue;
     return Error{Errc::kTimeout, "in quarantine: jetmem-reader " +
@@ -80,6 +80,17 @@ std::optional<Error> Client::refusal(std::string_view source) {
     return Error{Errc::kTimeout, "in quarantine after a read that did not return; next try in " +
                                      format_duration(left + std::chrono::seconds(1))};
   }
+  return std::nullopt;
+}
+
+bool Client::can_spare(std::string_view source) {
+  const auto& all = options_.sparing_sources;
+  const Quarantine* q = quarantine_of(source);
+  return std::find(all.begin(), all.end(), source) != all.end() && (q == nullptr || !q->is_whole);
+}
+
+std::optional<Error> Client::refusal(std::string_view source) {
+  if (auto no = quarantine_error(source); no && !can_spare(source)) return no;
   if (wedged() >= options_.max_wedged) {
     return Error{Errc::kUnavailable,
                  std::to_string(wedged()) + " readers hang in the kernel, none is started"};
@@ -141,6 +152,8 @@ void Client::start_next() {
     Request request;
     request.sequence = ++sequence_;
     request.deadline_ms = static_cast<std::uint32_t>(options_.deadline.count());
+    is_sparing_ = quarantine_error(source_).has_value();
+    request.is_sparing = is_sparing_ ? 1 : 0;
     source_.copy(request.source, sizeof request.source - 1);
     stream_.clear();
     packets_ = 0;
@@ -360,7 +373,9 @@ bool Client::on_answer(const AnswerHeader& header, std::size_t payload) {
     return false;
   }
   if ((header.flags & AnswerHeader::kTruncated) != 0) snapshot_.set_truncated();
-  if (Quarantine* q = quarantine_of(source_)) q->pause = Nanoseconds(0);
+  if (Quarantine* q = quarantine_of(source_); q != nullptr && !is_sparing_) {
+    q->pause = Nanoseconds(0);
+  }
   // Reported before the next request can reuse the snapshot.
   in_flight_ = false;
   timer_.cancel();
@@ -413,6 +428,7 @@ void Client::on_timer() {
 void Client::time_out() {
   Quarantine* q = quarantine_of(source_);
   if (q == nullptr) q = &quarantines_.emplace_back(Quarantine{source_, {}, {}});
+  q->is_whole = is_sparing_;
   q->pause = std::clamp(q->pause * 2, kFirstPause, kLongestPause);
   q->until = clock_.boot() + q->pause;
   abandon(source_);

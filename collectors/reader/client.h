@@ -4,7 +4,7 @@
 //
 // A read may hang in the kernel beyond SIGKILL ("wedged"). Then its source is quarantined until
 // that process is gone and for a growing pause after that, and a new reader serves the other
-// sources. Only a bounded number may be wedged at a time: beyond it the sources that need a reader
+// sources. Of a source that can do without what hangs, sparing readings are made meanwhile. Only a bounded number may be wedged at a time: beyond it the sources that need a reader
 // fail, with that reason.
 #pragma once
 
@@ -38,6 +38,8 @@ struct ClientOptions {
   std::size_t max_wedged = 5;
   // Called before answers are taken; may request. May be empty.
   std::function<void()> before_answers{};
+  // Sources that can be read in part while they are in quarantine (SourceInfo::can_spare).
+  std::vector<std::string_view> sparing_sources{};
   // Of this source alone a descriptor is taken; empty: of any.
   std::string stream_source{};
   // Closes a descriptor that nobody takes: even that may hang. Empty: it is closed at once.
@@ -103,6 +105,7 @@ class Client {
     std::string source;
     Nanoseconds until{0};  // boot clock
     Nanoseconds pause{0};
+    bool is_whole = false;  // sparing readings hang too
   };
 
   void start_next();
@@ -137,6 +140,9 @@ class Client {
   void reap_exited();
   std::size_t terminating() const;
   Quarantine* quarantine_of(std::string_view source);
+  // Why a whole reading of it must wait.
+  std::optional<Error> quarantine_error(std::string_view source);
+  bool can_spare(std::string_view source);
   std::optional<Error> refusal(std::string_view source);
 
   ClientOptions options_;
@@ -159,6 +165,7 @@ class Client {
   std::deque<std::string> queue_;
   bool in_flight_ = false;
   std::string source_;  // in flight
+  bool is_sparing_ = false;
   std::uint32_t sequence_ = 0;
   std::size_t packets_ = 0;  // since the request
   Nanoseconds sent_{0};  // mono clock: when the reader could begin with the request

@@ -61,15 +61,15 @@ bool Server::answer(const Request& request) {
   for (Served& served : sources_) {
     if (served.info->name != request.source) continue;
     if (served.info->access == Access::kStream) return answer_descriptor(*served.info, header);
-    return answer_text(served, header);
+    return answer_text(served, header, request.is_sparing != 0);
   }
   header.flags = AnswerHeader::kUnknownSource | AnswerHeader::kLast;
   return send_packet(header, {});
 }
 
-bool Server::answer_text(Served& served, AnswerHeader header) {
+bool Server::answer_text(Served& served, AnswerHeader header, bool is_sparing) {
   const Nanoseconds begin = clock_.mono();
-  const Snapshot& snapshot = served.reader.read(root_);
+  const Snapshot& snapshot = served.reader.read(root_, is_sparing);
   header.read_ns = static_cast<std::uint64_t>((clock_.mono() - begin).count());
   if (snapshot.truncated()) header.flags |= AnswerHeader::kTruncated;
   stream_.clear();

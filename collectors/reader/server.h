@@ -31,7 +31,7 @@ class Server {
   };
 
   bool answer(const Request& request);
-  bool answer_text(Served& served, AnswerHeader header);
+  bool answer_text(Served& served, AnswerHeader header, bool is_sparing);
   bool answer_descriptor(const SourceInfo& info, AnswerHeader header);
   bool send_packet(const AnswerHeader& header, std::string_view piece, int descriptor = -1);
   bool send_stream(AnswerHeader header, std::string_view stream);

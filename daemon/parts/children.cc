@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collectors/kernel_log/source.h"
+#include "collectors/sampler/registry.h"
 #include "daemon/children/child_process_stats.h"
 #include "daemon/children/nvml_program.h"
 #include "daemon/children/tegrastats_program.h"
@@ -41,6 +42,9 @@ Children::Children(DaemonContext& context, const Settings& settings, const Sampl
   reader.deadline = settings.reader.deadline;
   reader.max_wedged = settings.reader.max_wedged;
   reader.before_answers = std::move(before_answers);
+  for (const SourceInfo* info : all_source_infos()) {
+    if (info->can_spare) reader.sparing_sources.push_back(info->name);
+  }
   reader.stream_source = KernelLogSource::kInfo.name;
   reader.dispose = std::move(dispose);
   reader_ =

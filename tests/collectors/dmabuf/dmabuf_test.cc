@@ -610,6 +610,24 @@ TEST_F(DmabufTree, TheNewestAreLeftOut) {
   EXPECT_EQ(out.held.processes_omitted, 5U);
 }
 
+TEST_F(DmabufTree, ASparingReadingKnowsWhoHoldsThem) {
+  bufinfo(kHeader + row(4096, 900, "nvmap", 14) + total(1, 4096));
+  process(1, "init");
+  process(12, "camera");
+  held(12, 4, 14);
+  const Root root = *Root::at(dir.path());
+  SnapshotReader reader(DmabufSource::kInfo.paths, DmabufSource::kInfo.limits,
+                        DmabufSource::kInfo.gather);
+  ASSERT_TRUE(parse_dmabuf(reader.read(root, true), out));
+  EXPECT_FALSE(out.buffers.has_value());
+  EXPECT_TRUE(out.bufinfo.of_nvmap.empty());
+  EXPECT_TRUE(out.holders_whole);
+  ASSERT_EQ(out.holders.size(), 1U);
+  EXPECT_EQ(out.holders[0].name, "camera");
+  ASSERT_EQ(out.absent.counts().size(), 1U);
+  EXPECT_EQ(out.absent.counts()[0].reason, "bufinfo_timed_out");
+}
+
 TEST_F(DmabufTree, ALargeBufinfoIsReadAtItsEnds) {
   std::string text = kHeader;
   for (int i = 0; i < 50000; ++i) {

@@ -201,6 +201,42 @@ TEST_F(ClientTest, AHangingReadIsGivenUpAndItsSourceQuarantined) {
   EXPECT_EQ(client->counters().timeouts, 2U);
 }
 
+TEST_F(ClientTest, WhatCanSpareIsReadInPartDuringItsQuarantine) {
+  bool spares_help = true;
+  FakeSpawner spawner([&](int fd) {
+    for (;;) {
+      const Request request = receive(fd);
+      if (request.is_sparing == 0 || !spares_help) ::pause();
+      AnswerHeader header;
+      header.sequence = request.sequence;
+      header.flags = AnswerHeader::kLast;
+      ::send(fd, &header, sizeof header, MSG_NOSIGNAL);
+    }
+  });
+  ClientOptions options;
+  options.deadline = milliseconds(100);
+  options.sparing_sources = {"dmabuf"};
+  auto client = make(spawner, options);
+  EXPECT_EQ(ask(*client, "dmabuf").text, "no answer within 100ms");
+  settle_dying();
+  EXPECT_TRUE(ask(*client, "dmabuf").ok);
+  EXPECT_TRUE(ask(*client, "dmabuf").ok);
+  clock_.advance(std::chrono::seconds(61));
+  EXPECT_EQ(ask(*client, "dmabuf").text, "no answer within 100ms") << "a whole one is tried again";
+  settle_dying();
+  clock_.advance(std::chrono::seconds(61));
+  EXPECT_TRUE(ask(*client, "dmabuf").ok) << "and not before two minutes";
+
+  spares_help = false;
+  clock_.advance(std::chrono::seconds(61));
+  EXPECT_EQ(ask(*client, "dmabuf").text, "no answer within 100ms");
+  settle_dying();
+  EXPECT_EQ(ask(*client, "dmabuf").text, "no answer within 100ms") << "the sparing one";
+  settle_dying();
+  EXPECT_EQ(ask(*client, "dmabuf").text.find("in quarantine"), 0U);
+  EXPECT_EQ(client->counters().timeouts, 4U);
+}
+
 // With one allowed, the next waits for word of the one that was killed: it was only dying, so the
 // other source is served after all.
 TEST_F(ClientTest, ADyingReaderIsWaitedForBeforeItCountsAsWedged) {
