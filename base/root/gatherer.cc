@@ -16,7 +16,12 @@ constexpr std::size_t kChunk = 32U << 10;
 
 int Gatherer::list(std::string_view path, std::vector<std::string>& names) {
   bool cut = false;
-  return root_.list(path, limits_.names, names, cut);
+  return list(path, names, Root::Moment::max(), cut);
+}
+
+int Gatherer::list(std::string_view path, std::vector<std::string>& names, Root::Moment end,
+                   bool& cut) {
+  return root_.list(path, limits_.names, names, cut, end);
 }
 
 FileText Gatherer::read(std::string_view path) {

@@ -42,6 +42,8 @@ class Gatherer {
   // The names in a directory, sorted; the first limits.names of them. 0 or an errno, of which no
   // record is made.
   int list(std::string_view path, std::vector<std::string>& names);
+  // Those that were there by `end`; true for `cut` where there are more.
+  int list(std::string_view path, std::vector<std::string>& names, Root::Moment end, bool& cut);
 
   // Reads a file as a record of its own, its error included. The result is valid until the next
   // call.

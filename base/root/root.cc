@@ -232,8 +232,8 @@ UniqueFd Root::open_stream(std::string_view path, int& error) const {
   return check(fd) ? std::move(fd) : UniqueFd();
 }
 
-int Root::list(std::string_view path, std::size_t most, std::vector<std::string>& names,
-               bool& cut) const {
+int Root::list(std::string_view path, std::size_t most, std::vector<std::string>& names, bool& cut,
+               Moment end) const {
   names.clear();
   cut = false;
   int error = 0;
@@ -255,7 +255,8 @@ int Root::list(std::string_view path, std::size_t most, std::vector<std::string>
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name.front() == '.') continue;
-    if (names.size() >= most) {
+    const bool is_late = names.size() % 1024 == 1023 && Moment::clock::now() >= end;
+    if (names.size() >= most || is_late) {
       cut = true;
       break;
     }

@@ -3,6 +3,7 @@
 // another. Every collector reads below a Root and cannot tell which it is.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,10 +37,11 @@ class Root {
   // kernel's log device (/dev/kmsg). Anything else is kNotRegular, and is not even opened. Reading
   // from it does not block.
   UniqueFd open_stream(std::string_view path, int& error) const;
-  // The names in a directory, sorted, without those that begin with a dot. At `most` names it
-  // stops and says true for `cut`. 0 or an errno.
-  int list(std::string_view path, std::size_t most, std::vector<std::string>& names,
-           bool& cut) const;
+  // The names in a directory, sorted, without those that begin with a dot. At `most` names, or
+  // at `end`, it stops and says true for `cut`. 0 or an errno.
+  using Moment = std::chrono::steady_clock::time_point;
+  int list(std::string_view path, std::size_t most, std::vector<std::string>& names, bool& cut,
+           Moment end = Moment::max()) const;
   // What a symbolic link says, at most 255 bytes of it; never followed. 0 or an errno.
   int read_link(std::string_view path, std::string& target) const;
   // The inode of what a path leads to, links of /proc/<pid>/fd followed. Live only: under another

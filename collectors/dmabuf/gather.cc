@@ -31,9 +31,9 @@ constexpr std::size_t kMaxMapped = 1U << 20;
 // What was there a moment ago ended, or was closed.
 bool has_ended(int error) { return error == ENOENT || error == ESRCH; }
 
-using Moment = std::chrono::steady_clock::time_point;
+using Moment = Root::Moment;
 
-bool is_past(Moment end) { return std::chrono::steady_clock::now() >= end; }
+bool is_past(Moment end) { return Moment::clock::now() >= end; }
 
 void gather_sysfs(Gatherer& files, Moment end) {
   std::vector<std::string> buffers;
@@ -133,15 +133,14 @@ class HolderWalk {
   // Only the links say which descriptors are buffers or the GPU's: to read the fdinfo of others
   // would take locks in the drivers behind them.
   int take_live(const std::string& process) {
-    if (const int error = files_.list(folder_ + "/fd", descriptors_); error != 0) return error;
+    if (const int error = list_descriptors(); error != 0) return error;
     if (descriptors_.empty()) {
       // A kernel thread, as a rule: nothing of it was seen.
       std::string thread = living_thread(files_, process);
       if (thread.empty()) return ENOENT;
       folder_ = std::move(thread);
-      if (const int error = files_.list(folder_ + "/fd", descriptors_); error != 0) return error;
+      if (const int error = list_descriptors(); error != 0) return error;
     }
-    if (descriptors_.size() == kDmabufLimits.names) ++descriptors_left_out_;
     for (const std::string& number : descriptors_) {
       if (++seen_ > kMaxDescriptors || (seen_ % 1024 == 0 && is_late()) || late_) {
         ++descriptors_left_out_;
@@ -173,6 +172,16 @@ class HolderWalk {
       }
     }
     return 0;
+  }
+
+  // In half of the time that is left: the other half is for what they are.
+  int list_descriptors() {
+    const Moment now = Moment::clock::now();
+    bool cut = false;
+    const int error =
+        files_.list(folder_ + "/fd", descriptors_, now + std::max(end_ - now, {}) / 2, cut);
+    if (cut) ++descriptors_left_out_;
+    return error;
   }
 
   void take_mappings(const std::string& process) {
@@ -294,7 +303,7 @@ void gather_dmabuf(Gatherer& files) { gather_dmabuf_within(files, kDmabufMostTim
 void gather_dmabuf_within(Gatherer& files, std::chrono::nanoseconds most_time) {
   bool looks_at_mappings = false;
   // However long each takes: who holds the buffers is asked most when there are many.
-  const auto end = [most_time] { return std::chrono::steady_clock::now() + most_time; };
+  const auto end = [most_time] { return Moment::clock::now() + most_time; };
   if (files.is_sparing()) {
     files.add(kBufinfoPath, {}, ETIMEDOUT);
   } else {

@@ -15,6 +15,8 @@ namespace jetmem::reader {
 namespace {
 
 constexpr Nanoseconds kFirstPause = std::chrono::minutes(1);
+// Of what is read in part meanwhile: a whole try may hold a lock of the kernel's for long.
+constexpr Nanoseconds kFirstPauseOfPart = std::chrono::minutes(30);
 constexpr Nanoseconds kLongestPause = std::chrono::hours(1);
 // Starting a process may take long on a machine short of memory, and is no fault of a source.
 constexpr Nanoseconds kStartTimeout = std::chrono::seconds(20);
@@ -429,7 +431,8 @@ void Client::time_out() {
   Quarantine* q = quarantine_of(source_);
   if (q == nullptr) q = &quarantines_.emplace_back(Quarantine{source_, {}, {}});
   q->is_whole = is_sparing_;
-  q->pause = std::clamp(q->pause * 2, kFirstPause, kLongestPause);
+  q->pause = std::clamp(q->pause * 2, can_spare(source_) ? kFirstPauseOfPart : kFirstPause,
+                        kLongestPause);
   q->until = clock_.boot() + q->pause;
   abandon(source_);
   fail_request(Errc::kTimeout, "no answer within " + format_duration(options_.deadline));

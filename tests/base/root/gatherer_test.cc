@@ -46,6 +46,19 @@ TEST_F(GathererTest, ReadsListsAndForgets) {
   EXPECT_EQ(snapshot_.find("jetmem:omitted").text, "3\n");
 }
 
+TEST_F(GathererTest, AListThatTakesTooLongIsCut) {
+  for (int i = 0; i < 1500; ++i) file("/proc/" + std::to_string(i), "");
+  Gatherer files = gatherer();
+  std::vector<std::string> names;
+  bool cut = false;
+  EXPECT_EQ(files.list("/proc", names, Root::Moment::clock::now(), cut), 0);
+  EXPECT_TRUE(cut);
+  EXPECT_EQ(names.size(), 1023U);
+  EXPECT_EQ(files.list("/proc", names, Root::Moment::max(), cut), 0);
+  EXPECT_FALSE(cut);
+  EXPECT_EQ(names.size(), 1500U);
+}
+
 TEST_F(GathererTest, AFileThatFitsIsWhole) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "line " + std::to_string(i) + "\n";

@@ -40,5 +40,8 @@ good - "$(metric jetmem_dmabuf_buffers | awk '{printf "%.0f", $1}') buffers; CPU
 jetmem doctor >/tmp/doctor 2>&1; cat /tmp/doctor; jetmem top --gpu; jetmem top | head -n 12
 grep -q leaky-camera /tmp/doctor && good - "jetmem doctor names leaky-camera" || bad "jetmem doctor does not name leaky-camera"
 journalctl -u jetmemd -o cat --no-pager | grep -i 'less often' | tail -n 4
+page
+grep -E '^jetmem_source_(up|absent_values)[{].*"dmabuf"|^jetmem_dmabuf_holder_descriptors' /tmp/page
+from=$(now); tail -n 1 /sys/kernel/debug/dma_buf/bufinfo; good "$(minus "$(now)" "$from")" "the kernel prints bufinfo"
 # shellcheck disable=SC2086  # words
 systemctl stop $units llama
