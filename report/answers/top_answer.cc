@@ -262,9 +262,9 @@ void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
   }
   if (!out.heaps.empty()) {
     add("nvmap_clientless.held_bytes", out.clientless.held.has_value(), "dmabuf",
-        "descriptors and mappings of processes could not be examined");
+        "not all buffers, descriptors and mappings could be examined");
   }
-  add("dmabuf", out.dmabuf.bytes || out.dmabuf.held, "dmabuf", "the source reports no buffers");
+  add("dmabuf", out.dmabuf.bytes || out.dmabuf.held, "dmabuf", "the buffers could not be counted");
   add("dmabuf.unowned_bytes", out.dmabuf.held_by_none.has_value(), "dmabuf",
       out.dmabuf.denied.value_or(0) > 0 ? "not all processes are readable"
                                         : "the kernel does not list all buffers");
