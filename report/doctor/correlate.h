@@ -23,7 +23,8 @@ struct GrowthEntry {
   std::string who;        // "python3 (vision.service)", "GPU buffers that no program holds"
   std::string command;    // of a process group; else empty
   double grown = 0;       // bytes
-  bool at_least = false;  // it was not among the largest before: its size then is unknown
+  // It was not among the largest before, or how much of its GPU memory is resident is not known.
+  bool at_least = false;
   std::optional<Move> move;
 };
 

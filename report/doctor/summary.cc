@@ -385,13 +385,15 @@ std::string memory_sentence(const MemoryFall& fall, std::optional<double> now) {
   const bool too_quick = fall.available.to - fall.available.from < kTooQuick;
   const std::string quick = "too fast to attribute, as processes are read once a minute";
   if (fall.top_growth.empty()) {
-    return how +
-           (too_quick ? quick : "no program or kernel memory that jetmem records grew as much");
+    return how + (too_quick
+                      ? quick
+                      : "no recorded program or kernel memory is known to have grown as much");
   }
   const GrowthEntry& first = fall.top_growth.front();
   const double part = first.grown / fell;
-  if (part < kLittle && too_quick) {
-    return how + quick + "; most growth seen: " + growth_sentence(first, now);
+  if (part < kLittle && (too_quick || first.at_least)) {
+    return how + (too_quick ? quick + "; " : "") +
+           "most growth seen: " + growth_sentence(first, now);
   }
   if (part < kLittle) {
     return how + "no single program explains it: the largest grower, " + first.who + ", has " +

@@ -41,6 +41,7 @@ struct Candidate {
   std::string command;
   std::vector<Part> parts;
   bool is_new = false;
+  bool at_least = false;
   double before = 0;
   double after = 0;
 };
@@ -110,6 +111,28 @@ void allow_for_hidden(std::map<std::string, Candidate>& all,
     if (each.command.empty() || each.before > 0) continue;
     each.is_new = true;
     if (has_rest && std::isfinite(smallest)) each.before = std::min(smallest, each.after);
+  }
+}
+
+// What of nvmap's buffers is resident too: as far as that is not known, nothing before and as much
+// as may be after.
+void allow_for_mapped(std::map<std::string, Candidate>& all,
+                      const std::map<std::string, double>& before,
+                      const std::map<std::string, double>& after) {
+  const auto nvmap = after.lower_bound("jetmem_nvmap_process_bytes{");
+  if (nvmap == after.end() || nvmap->first.rfind("jetmem_nvmap_process_bytes{", 0) != 0) return;
+  const auto of = [&](const char* what, const std::string& id) -> std::optional<double> {
+    const auto at = after.find(std::string("jetmem_process_group_") + what + "_bytes" + id);
+    return at == after.end() ? std::nullopt : std::optional(at->second);
+  };
+  for (auto& [id, each] : all) {
+    if (each.command.empty() || of("gpu", id).value_or(0) <= 0) continue;
+    const bool is_known = of("mapped", id).has_value();
+    each.at_least = !is_known || before.find(std::string(kGroup[3].name) + id) == before.end();
+    if (is_known) continue;
+    const double resident = of("resident", id).value_or(0);
+    each.after -= std::min(of("shared", id).value_or(resident),
+                           *of("gpu", id) + of("dmabuf", id).value_or(0));
   }
 }
 
@@ -192,6 +215,7 @@ std::vector<GrowthEntry> top_growth(Past& past, GrowthKind what, double from, do
   }
   take(all, before, what, false);
   take(all, after, what, true);
+  if (what == GrowthKind::kMemory) allow_for_mapped(all, before, after);
   allow_for_hidden(all, before);
   std::vector<const Candidate*> sorted;
   for (const auto& [id, each] : all) {
@@ -204,7 +228,7 @@ std::vector<GrowthEntry> top_growth(Past& past, GrowthKind what, double from, do
   std::vector<GrowthEntry> out;
   for (const Candidate* each : sorted) {
     GrowthEntry growth_entry{each->who, each->command, each->after - each->before,
-                             each->is_new && each->before > 0, std::nullopt};
+                             each->at_least || (each->is_new && each->before > 0), std::nullopt};
     std::vector<Values> parts;
     for (const Part& part : each->parts) {
       if (part.after - part.before > 0.02 * growth_entry.grown) {

@@ -167,6 +167,28 @@ TEST_F(DoctorSummary, AProgramHiddenInOtherIsNotOverrated) {
   EXPECT_THAT(answer.conclusion, HasSubstr("model grew by at least 1.4 GiB")) << answer.conclusion;
 }
 
+// What of nvmap's buffers is resident too may not be known: the same bytes then count once.
+TEST_F(DoctorSummary, OfUnknownMappingsTheGrowthIsALowerBound) {
+  const double end = kMorning - kHour;
+  const double from = end - 4 * kHour;
+  const auto grown = [=](double t) {
+    return std::clamp((t - end + kHour) / kHour, 0.0, 1.0) * 1.5 * kGiB;
+  };
+  past_.series("jetmem_meminfo_MemAvailable_bytes", from, end, 10,
+               [=](double t) { return 2 * kGiB - grown(t); });
+  for (const char* what : {"resident", "gpu"}) {
+    past_.series(group(what, "model"), from, end, 60, grown);
+  }
+  past_.series("jetmem_nvmap_process_bytes{heap=\"iovmm\",process=\"model\"}", from, end, 60,
+               grown);
+  past_.event(kernel_event("oom_kill", "model", end));
+  const std::string unknown = examine(healthy_device(), &past_).conclusion;
+  EXPECT_THAT(unknown, HasSubstr("model grew by at least 1.5 GiB"));
+  past_.series(group("mapped", "model"), from, end, 60, grown);
+  const std::string known = examine(healthy_device(), &past_).conclusion;
+  EXPECT_THAT(known, HasSubstr("model grew by 1.5 GiB"));
+}
+
 TEST_F(DoctorSummary, CmaFellBelowAFrameBeforeTheFirstFailure) {
   const double failed = kMorning - 5 * kHour;
   const double fell = failed - 40 * 60;
