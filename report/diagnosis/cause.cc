@@ -200,14 +200,15 @@ std::set<std::string, std::less<>> kinds_near(
 
 // How often a disk failed: what it was about to do fails together, as many commands as its queue
 // had. Of commands that the recorder kept as one only the first and the last have times: each
-// second between them may have been a failure of its own.
+// second between them may have been a failure of its own. Of one without a time it is not known
+// whether it failed with others.
 struct FailedTogether {
   std::int64_t boot = 0;
   std::optional<Nanoseconds> begin;  // of the last second in which commands failed
 };
 
 std::uint64_t further_failures(const EventRecord& commands, FailedTogether& last) {
-  if (!commands.at) return commands.count;
+  if (!commands.at) return 0;
   const bool goes_on = last.begin && last.boot == commands.boot &&
                        *commands.at >= *last.begin - kOneSecond &&
                        *commands.at <= *last.begin + kOneSecond;

@@ -401,14 +401,15 @@ TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
       "[   10.1]          res 40/00:01:00:10:20/00:00:17:00:00/40 Emask 0x10 (ATA bus error)\n";
   EXPECT_THAT(ids_of_log(link + link + link), ElementsAre("storage-link"));
 
-  // A second begins with its first command; without times nothing is known to be together.
+  // A second begins with its first command; without times nothing is known to be apart.
   const auto failed = [](const std::string& at) {
     return at + "ata1.00: failed command: READ FPDMA QUEUED\n";
   };
   EXPECT_THAT(ids_of_log(failed("[   10.0] ") + failed("[   10.8] ") + failed("[   11.6] ") +
                          failed("[   12.4] ") + failed("[   13.2] ")),
               ElementsAre("storage-failing"));
-  EXPECT_THAT(ids_of_log(failed("") + failed("") + failed("")), ElementsAre("storage-failing"));
+  EXPECT_THAT(ids_of_log(failed("") + failed("") + failed("")),
+              ElementsAre("storage-error-single"));
 }
 
 // The recorder keeps those of a minute as one.
@@ -428,6 +429,9 @@ TEST(Causes, CommandsThatFailedInAMinuteAreNotOneFailure) {
                                 R"("error":"command failed","reason":"ATA bus error"})");
   EXPECT_EQ(only(link).harm, Harm::kWarning);
   link.count = 3;
+  EXPECT_EQ(only(link).harm, Harm::kWarning);
+  link.at = std::chrono::seconds(100);
+  link.until = std::chrono::seconds(155);
   EXPECT_EQ(only(link).id, "storage-link");
   EXPECT_EQ(only(link).harm, Harm::kCritical);
 }
