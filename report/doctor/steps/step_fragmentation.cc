@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether free memory has blocks large enough for drivers.
+#include "report/diagnosis/machine_facts.h"
 #include "report/doctor/step.h"
 
 namespace jetmem::doctor {
 namespace {
 
-// The kernel's PAGE_ALLOC_COSTLY_ORDER with pages of 4 KiB: above it, requests may fail.
-constexpr double kCostlyBytes = 32.0 * 1024;
+// The kernel's PAGE_ALLOC_COSTLY_ORDER, 3: above it, requests may fail.
+constexpr double kCostlyPages = 8;
 
 }  // namespace
 
@@ -44,7 +45,9 @@ void examine_fragmentation(const DeviceView& view, Step& step) {
   if (buddyinfo != Seeing::kSeen) {
     return unknown(view, step, "Fragmentation is", "buddyinfo");
   }
-  if (best && *best < kCostlyBytes && !view.is_judged_by("JetmemBuddyFragmented")) {
+  const double page = diagnosis::facts_of(view.now).page_size.value_or(0);
+  const bool is_small = best && (*best <= 0 || *best < kCostlyPages * page);
+  if (is_small && !view.is_judged_by("JetmemBuddyFragmented")) {
     found(step, Verdict::kWarning, stands + ": even small contiguous requests can fail.",
           {"Unmovable pages are spread over memory, or memory is nearly exhausted.",
            "sudo jetmem compact helps for a while; start programs with large buffers first after "

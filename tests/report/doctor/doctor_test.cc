@@ -68,6 +68,13 @@ Changes set(const std::string& key, double value, const std::string& more = "", 
   return out;
 }
 
+Changes fragmented(double best, double page_size) {
+  const std::string of = "{node=\"0\",order=\"0\",zone=\"Normal\"}";
+  return {{"jetmem_buddy_best_outside_cma_bytes", best},
+          {"jetmem_buddy_free_blocks" + of, 3},
+          {"jetmem_buddy_free_bytes" + of, 3 * page_size}};
+}
+
 Changes unclean(const std::string& key, double value) {
   return {{"jetmem_boot_last_shutdown{clean=\"yes\"}", 0}, {key, value}};
 }
@@ -104,7 +111,11 @@ const Case kCases[] = {
     {"Stall", "memory", kCritical, "50%", set(stall("full"), 0.5, stall("some"), 0.8)},
     {"UsedUpSoon", "memory", kWarning, "about 2 h",
      set("jetmem_trend_exhaustion_seconds{of=\"MemAvailable\"}", 7200)},
-    {"Fragmented", "fragmentation", kWarning, "8 KiB",
+    {"Fragmented", "fragmentation", kWarning, "8 KiB", fragmented(8192, 4096)},
+    {"FragmentedWithLargePages", "fragmentation", kWarning, "256 KiB",
+     fragmented(256 * 1024, 65536)},
+    {"NotFragmented", "fragmentation", kOk, "256 KiB", fragmented(256 * 1024, 4096)},
+    {"OfUnknownPages", "fragmentation", kOk, "8 KiB",
      set("jetmem_buddy_best_outside_cma_bytes", 8192)},
     {"CmaFragmented", "cma", kWarning, "linux,cma",
      set("jetmem_cma_frame_fit_ratio{area=\"linux,cma\"}", 0.75)},
