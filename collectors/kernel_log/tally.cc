@@ -144,11 +144,15 @@ void Entry::Part::set(std::string_view text) {
       std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
   // Only what is printable is distinguished: it is what labels show, and what is kept over a
   // restart.
-  const std::string made_plain = plain ? std::string() : printable(text, kMaxPart);
-  if (!plain) text = made_plain;
-  text = text.substr(0, kMaxPart);
-  std::copy(text.begin(), text.end(), bytes.begin());
-  size = static_cast<std::uint8_t>(text.size());
+  std::string made_plain;
+  if (!plain) text = made_plain = printable(text, 4 * kMaxPart);
+  // Several names may begin like one that is cut: it ends in '*'.
+  const bool is_cut = text.size() > kMaxPart;
+  if (is_cut && !plain) text = made_plain = printable(made_plain, kMaxPart - 1);
+  if (is_cut) text = text.substr(0, kMaxPart - 1);
+  const auto end = std::copy(text.begin(), text.end(), bytes.begin());
+  if (is_cut) *end = '*';
+  size = static_cast<std::uint8_t>(text.size() + (is_cut ? 1 : 0));
 }
 
 Tally::Tally() = default;

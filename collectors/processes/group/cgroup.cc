@@ -166,7 +166,9 @@ void assign_unit_kind(std::string& out, std::string_view unit) {
   out.append(suffix);
   const bool plain =
       std::all_of(out.begin(), out.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
-  if (!plain || out.size() > kMaxUnit) out = printable(out, kMaxUnit);
+  if (!plain) out = printable(out, 4 * kMaxUnit);
+  // Several may begin like one that is cut.
+  if (out.size() > kMaxUnit) out = printable(out, kMaxUnit - 1) + '*';
 }
 
 }  // namespace jetmem

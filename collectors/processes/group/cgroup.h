@@ -38,7 +38,7 @@ void append_cgroup_lines(std::string& out, std::string_view text);
 
 // The unit's kind, so that one of a kind is one of a name: what a container's id, a UUID or a
 // number stands for becomes '*' ("docker-*.scope", "vte-spawn-*.scope", "session-c2.scope",
-// "run-u*.service").
+// "run-u*.service"), as does what is beyond 64 bytes.
 void assign_unit_kind(std::string& out, std::string_view unit);
 
 }  // namespace jetmem

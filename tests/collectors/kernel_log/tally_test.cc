@@ -363,6 +363,15 @@ TEST(Tally, NamesFromOutsideAreMadePrintableAndCut) {
   const std::string_view shown = tally.entries()[0].parts[0].view();
   EXPECT_EQ(shown.find('\x1b'), std::string_view::npos);
   EXPECT_LE(shown.size(), Entry::kMaxPart);
+  EXPECT_TRUE(shown.ends_with("x*"));
+  const std::string begin(Entry::kMaxPart - 1, 'x');
+  for (const std::string& whole : {begin + "1", begin + "2", begin + "22", begin + "23"}) {
+    tally.count(oom_kill(whole, 1), seconds(1), false);
+  }
+  ASSERT_EQ(tally.entries().size(), 4U);
+  EXPECT_EQ(tally.entries()[2].parts[0].view(), begin + "2");
+  EXPECT_EQ(tally.entries()[3].parts[0].view(), begin + "*");
+  EXPECT_EQ(tally.entries()[3].count, 2U);
 }
 
 TEST(Tally, SavedAndRestoredItGoesOnCounting) {
