@@ -62,6 +62,7 @@ bool rcu_cpu(Event& event);
 bool plain_panic(Event& event);
 bool fault_of_code(Event& event);
 bool crashed_task(const Event& open, const Event& part);
+void reported_before(Event& open, const Event& part);
 
 // gpu
 bool xid_owner(Event& event);

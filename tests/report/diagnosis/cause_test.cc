@@ -303,8 +303,18 @@ TEST(Causes, AnOopsIsAlwaysCritical) {
   EXPECT_EQ(abort[0].harm, Harm::kWarning) << "may be a program's";
 }
 
-// One line names the device, the other the processor: they may be of two.
+// One line names the device, the other the processor: as many crashed as the second says.
 TEST(Causes, CrashesOfTwoProcessorsAreTwo) {
+  const std::string fatal = ".remoteproc: fatal error received: err_qdi.c:456\n";
+  const std::string two = "[   10.1] qcom_q6v5_pas 1" + fatal + "[   10.1] qcom_q6v5_pas 2" + fatal;
+  const std::vector<Cause> both =
+      causes_of_log(two +
+                    "[   10.1] remoteproc remoteproc1: crash detected in wpss: type fatal error\n"
+                    "[   10.1] remoteproc remoteproc2: crash detected in adsp: type fatal error\n");
+  ASSERT_EQ(both.size(), 2U);
+  for (const Cause& each : both) EXPECT_EQ(each.events, 1U);
+  EXPECT_THAT(both[0].cause, testing::AllOf(HasSubstr("1.remoteproc"), Not(HasSubstr("wpss"))));
+
   const std::vector<Cause> causes = causes_of_log(
       "[   10.1] qcom_q6v5_pas 3000000.remoteproc: fatal error received: err_qdi.c:456\n"
       "[   10.2] remoteproc remoteproc2: crash detected in wpss: type watchdog\n");

@@ -228,4 +228,7 @@ bool crashed_task(const Event& open, const Event& part) {
   return false;
 }
 
+// The same happening, of which it may name another processor.
+void reported_before(Event& /*open*/, const Event& /*part*/) {}
+
 }  // namespace jetmem::kernel_log::hooks
