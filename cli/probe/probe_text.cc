@@ -368,6 +368,9 @@ std::string probe_text(const std::vector<ProbeRun>& runs, const std::string& gra
     for (std::size_t i = 0; i < run.more_gpus.size(); ++i) {
       out += gpu_line("gpu" + std::to_string(i + 1), run.more_gpus[i]);
     }
+    if (run.omitted_gpus > 0) {
+      out += wrapped("not probed: " + counted(run.omitted_gpus, "more GPU"), 0);
+    }
   }
   out += conditions(runs) + moments(runs);
   std::uint64_t unknown = 0;

@@ -54,6 +54,7 @@ class RunTaker {
         if (auto another = gpu_of(each)) out_.more_gpus.push_back(std::move(*another));
       });
     }
+    out_.omitted_gpus = take_.count_if_any(take_.member(run, "omitted_gpus")).value_or(0);
     take_.each(take_.member(run, "probes"), kMaxProbes,
                [&](const JsonPath& probe) { take_probe(probe); });
     if (take_.error()) return tl::unexpected(*take_.error());

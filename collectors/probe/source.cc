@@ -378,6 +378,7 @@ void ProbeSource::write(SampleWriter& out, WriteContext& context) const {
   for (std::size_t i = 0; i < reading_.runs.size(); ++i) {
     const ProbeRun& run = reading_.runs[i];
     for (const Probe& probe : run.probes) write_probe(out, context.absent, probe, run.frame_bytes);
+    count("too_many_gpus", run.omitted_gpus);
     count("state_not_known", run.unknown_states);
     count("reported_twice", run.repeated);
     count("calls_left_out", run.calls_left_out);

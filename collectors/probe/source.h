@@ -159,6 +159,7 @@ struct ProbeRun {
   std::string_view group() const { return has_gpu ? "cuda" : "memory"; }
   std::optional<Gpu> gpu;
   std::vector<Gpu> more_gpus;  // whose results have "gpu1", "gpu2", ... in their targets
+  std::uint64_t omitted_gpus = 0;  // beyond what a line has room for: not probed
   std::vector<Probe> probes;
 
   // Passed over, and counted.

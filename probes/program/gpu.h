@@ -53,6 +53,8 @@ const Gpu& gpu();
 // The others by number, from 1 on; 0 before gpu() was called. Each has a context of its own.
 unsigned more_gpus();
 void use_gpu(unsigned number);
+// Beyond the fourth, which are not probed.
+unsigned omitted_gpus();
 // Those in use so far, in the order of their numbers.
 const std::deque<Gpu>& used_gpus();
 // Whether gpu() was called in this run.

@@ -195,6 +195,7 @@ std::string report(const Run& run, const RunTimes& times) {
       for (std::size_t i = 1; i < used_gpus().size(); ++i) write(out, used_gpus()[i]);
       out.end_array();
     }
+    if (omitted_gpus() > 0) out.member("omitted_gpus", std::uint64_t{omitted_gpus()});
   }
   out.key("probes").begin_array();
   for (const Result& result : run.results()) write(out, result);

@@ -172,8 +172,9 @@ TEST_F(ProbeTest, MoreGpusAreReadToo) {
       changed(
           kCuda, R"("probes":[)",
           R"("more_gpus":[{"state":"ok","driver":"12.8","name":"Card","compute_capability":"8.6",)"
-          R"("integrated":false,"can":{},"start":[]}],"probes":[)"),
+          R"("integrated":false,"can":{},"start":[]}],"omitted_gpus":2,"probes":[)"),
       more));
+  EXPECT_EQ(more.omitted_gpus, 2U);
   ASSERT_EQ(more.more_gpus.size(), 1U);
   EXPECT_EQ(more.more_gpus[0].name, "Card");
   EXPECT_EQ(more.more_gpus[0].integrated, false);

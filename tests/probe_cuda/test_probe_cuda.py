@@ -233,6 +233,11 @@ class ProbeCuda(unittest.TestCase):
             self.assertTrue(16 << 20 <= kernels["peak_bytes"] < 28 << 20, kernels)
         self.assertEqual(kernels["gpu_bytes"], 0)
 
+    def test_gpus_beyond_the_fourth_are_counted(self):
+        line, _, _ = run("orin,sixgpus")
+        self.assertEqual((len(line["more_gpus"]), line["omitted_gpus"]), (3, 2))
+        self.assertNotIn("omitted_gpus", run("orin,twogpus")[0])
+
     def test_each_gpu_is_probed_and_the_integrated_one_first(self):
         line, _, _ = run("orin,twogpus")
         self.assertEqual((line["gpu"]["name"], line["gpu"]["integrated"]), ("Second", True))

@@ -28,6 +28,7 @@ constexpr int kMaxGpus = 4;
 bool requested = false;
 driver::Stream the_stream = nullptr;
 std::vector<driver::Device> devices;  // integrated ones first
+unsigned omitted = 0;                 // beyond kMaxGpus
 std::deque<Gpu> found;                // of those in use so far
 
 // What a GPU's device node that this process may not open says of it; empty where there is none.
@@ -111,6 +112,7 @@ bool list_devices(Start& start) {
   int count = 0;
   if (!start.call("cuDeviceGetCount", cuda().cuDeviceGetCount(&count))) return false;
   if (count <= 0) return start.call("cuDeviceGetCount", driver::kNoDevice);
+  omitted = static_cast<unsigned>(std::max(count - kMaxGpus, 0));
   for (int i = 0; i < std::min(count, kMaxGpus); ++i) {
     driver::Device device = 0;
     if (!start.call("cuDeviceGet", cuda().cuDeviceGet(&device, i))) return false;
@@ -211,6 +213,8 @@ const Gpu& gpu() {
 }
 
 unsigned more_gpus() { return devices.empty() ? 0 : static_cast<unsigned>(devices.size()) - 1; }
+
+unsigned omitted_gpus() { return omitted; }
 
 void use_gpu(unsigned number) { start_gpu(number); }
 

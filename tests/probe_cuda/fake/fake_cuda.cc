@@ -318,13 +318,13 @@ int cuDriverGetVersion(int* out) {
   return 0;
 }
 int cuDeviceGetCount(int* count) {
-  *count = is("twogpus") ? 2 : 1;
+  *count = is("sixgpus") ? 6 : is("twogpus") ? 2 : 1;
   return state.initialized ? 0 : 3;
 }
 int cuDeviceGet(int* device, int ordinal) {
   if (!state.initialized) return 3;
   *device = ordinal;
-  return ordinal == 0 || (ordinal == 1 && is("twogpus")) ? 0 : 101;
+  return ordinal == 0 || (ordinal == 1 && is("twogpus")) || is("sixgpus") ? 0 : 101;
 }
 int cuDeviceGetName(char* name, int size, int device) {
   std::snprintf(name, static_cast<std::size_t>(size), device == 0 ? "Stand-in" : "Second");

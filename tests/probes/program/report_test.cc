@@ -17,6 +17,7 @@ const Gpu& gpu() {
   return none;
 }
 bool gpu_was_queried() { return false; }
+unsigned omitted_gpus() { return 0; }
 const std::deque<Gpu>& used_gpus() {
   static const std::deque<Gpu> none;
   return none;
