@@ -63,7 +63,9 @@ constexpr std::array kMetrics{
     gauge("jetmem_dmabuf_holder_descriptors",
           "Descriptors of DMA-BUFs that processes of this name have open: several may refer to "
           "one buffer. Steady growth is the leak. Where a process has more than 4096, its "
-          "buffers and bytes are omitted, its descriptors are still counted.",
+          "buffers and bytes are omitted, its descriptors are still counted. At least this many "
+          "where not all processes or descriptors could be examined (reason walk_cut of "
+          "jetmem_source_absent_values).",
           {"command"}, kNames),
     gauge("jetmem_dmabuf_holders_suppressed",
           "Names that are among the largest holders and have no series of their own, because 100 "

@@ -85,9 +85,12 @@ std::string suspects(const DeviceView& view) {
     return each.value > 0 && each.label("command") != "other";
   };
   std::string out;
+  const SourceNow* const dmabuf = view.now.source("dmabuf");
+  const bool is_cut = dmabuf != nullptr && dmabuf->absent_count("walk_cut") > 0;
   if (const Sample* most = largest(view, "jetmem_dmabuf_holder_descriptors", is_named)) {
-    out = printable(most->label("command"), 64) + " (" + count(most->value) +
-          " DMA-BUF descriptors, the most of all programs)";
+    out = printable(most->label("command"), 64) + " (" + (is_cut ? "at least " : "") +
+          count(most->value) + " DMA-BUF descriptors, the most of all programs" +
+          (is_cut ? " examined)" : ")");
   }
   const auto is_growing = [](const Sample& each) {
     return each.value > kLeastGrowth && each.label("command") != "other";

@@ -431,6 +431,12 @@ TEST(Doctor, WhereHoldersAreNotKnownTheLikelyAreNamedAsAGuess) {
   EXPECT_THAT(all_of(*examine(healthy_device(known), nullptr, "").step("gpu_memory")),
               testing::Not(HasSubstr("grower")))
       << "70 KiB an hour";
+  DeviceNow cut = healthy_device(known);
+  for (SourceNow& source : cut.sources) {
+    if (source.name == "dmabuf") source.absent_values = {{"walk_cut", 1}};
+  }
+  EXPECT_THAT(all_of(*examine(cut, nullptr, "").step("gpu_memory")),
+              HasSubstr("(at least 9,120 DMA-BUF descriptors, the most of all programs examined)"));
   // What is known needs no guess.
   known["jetmem_dmabuf_clientless_bytes"] = 0;
   const DoctorAnswer whole = examine(healthy_device(known), nullptr, "");
