@@ -30,8 +30,8 @@ class Gatherer {
         is_sparing_(is_sparing) {}
 
   const Root& root() const { return root_; }
-  // A whole reading did not return a moment ago: omit what the kernel may take long for, with a
-  // record of ETIMEDOUT in its place. Only of sources that can (SourceInfo::can_spare).
+  // A whole reading did not return: omit what the kernel may take long for, with a record of
+  // ETIMEDOUT in its place. Only of sources that can (SourceInfo::can_spare).
   bool is_sparing() const { return is_sparing_; }
   // Whether the limits on files and bytes allow for another. Look before each: beyond them the
   // whole reading is refused as too large. What was omitted is reported with note().
@@ -42,7 +42,7 @@ class Gatherer {
   // The names in a directory, sorted; the first limits.names of them. 0 or an errno, of which no
   // record is made.
   int list(std::string_view path, std::vector<std::string>& names);
-  // Those that were there by `end`; true for `cut` where there are more.
+  // As list(), until `end` at the latest; true for `cut` where there are more.
   int list(std::string_view path, std::vector<std::string>& names, Root::Moment end, bool& cut);
 
   // Reads a file as a record of its own, its error included. The result is valid until the next

@@ -2,6 +2,7 @@
 #include "cli/client/local_snapshot.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/process/poll_loop.h"
 #include "base/root/manifest.h"
@@ -76,8 +77,10 @@ void LocalSnapshot::read_all() {
   options.program = reader::find_reader_program();
   options.root = root_directory_;
   if (root_.is_live()) options.socket = options_.reader_socket;
+  options.sparing_sources = sparing_sources();
   SystemSpawner spawner;
   PollLoop loop;
+  bool again = false;
   reader::Client client(
       options, clock_, spawner,
       [&](std::string_view name, Result<const Snapshot*> snapshot, Nanoseconds read_time) {
@@ -93,6 +96,9 @@ void LocalSnapshot::read_all() {
           } else if (snapshot) {
             seen(i, **snapshot);
             sampler_->accept(i, **snapshot, read_time);
+          } else if (snapshot.error().code == Errc::kTimeout && sampler_->info(i).can_spare &&
+                     !std::exchange(again, true)) {
+            client.request(name);  // in part
           } else {
             sampler_->reject(i, std::move(snapshot.error()));
           }

@@ -37,11 +37,13 @@ bool is_past(Moment end) { return Moment::clock::now() >= end; }
 
 void gather_sysfs(Gatherer& files, Moment end) {
   std::vector<std::string> buffers;
-  if (const int error = files.list(kDmabufSysfs, buffers); error != 0) {
+  bool cut = false;
+  if (const int error = files.list(kDmabufSysfs, buffers, end, cut); error != 0) {
     files.add(kDmabufSysfs, {}, error);
     return;
   }
   files.note("buffers", buffers.size());
+  if (cut) files.add(kNoteBuffersCut, {});
   std::uint64_t left_out = 0;
   std::uint64_t taken = 0;
   for (const std::string& buffer : buffers) {
@@ -305,7 +307,9 @@ void gather_dmabuf_within(Gatherer& files, std::chrono::nanoseconds most_time) {
   // However long each takes: who holds the buffers is asked most when there are many.
   const auto end = [most_time] { return Moment::clock::now() + most_time; };
   if (files.is_sparing()) {
-    files.add(kBufinfoPath, {}, ETIMEDOUT);
+    int error = 0;
+    const UniqueFd fd = files.root().open_file(kBufinfoPath, error);
+    files.add(kBufinfoPath, {}, fd.valid() ? ETIMEDOUT : error);
   } else {
     const FileText bufinfo =
         files.read_ends(kBufinfoPath, kHead, kTail, kNvmapColumn, kMaxNvmapRows);

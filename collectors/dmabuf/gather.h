@@ -13,6 +13,8 @@ inline constexpr std::string_view kBufinfoPath = "/sys/kernel/debug/dma_buf/bufi
 inline constexpr std::string_view kDmabufSysfs = "/sys/kernel/dmabuf/buffers";
 // Buffers of the folder above that there was no room for.
 inline constexpr std::string_view kNoteBuffersLeftOut = "jetmem:buffers left out";
+// The folder has more buffers than were listed.
+inline constexpr std::string_view kNoteBuffersCut = "jetmem:buffers cut";
 
 // 50 000 buffers make a bufinfo of 9 MB; of what lies behind the first MiB the rows of nvmap's
 // buffers are kept, and the last line. Each of the others is a few lines of text.

@@ -377,7 +377,7 @@ bool DmabufHolders::operator==(const DmabufHolders& other) const {
                     h.shared_bytes, h.unsized, h.processes, h.processes_denied, h.processes_omitted,
                     h.descriptors_left_out, h.unreadable, h.hidden, h.malformed, h.clientless_bytes,
                     h.nvmap_openers, h.sizes, h.mappings, h.mappings_missed, h.holders_missed,
-                    h.knows_nvmap);
+                    h.knows_nvmap, h.is_sparing);
   };
   return stats(*this) == stats(other);
 }
@@ -439,7 +439,7 @@ void parse_dmabuf_holders(const Snapshot& snapshot, std::span<const NvmapBuffer>
                           bool is_all, DmabufHolders& out) {
   out.clientless_bytes = out.mappings = out.mappings_missed = out.holders_missed = 0;
   out.knows_nvmap = is_all;
-  out.hidden = false;
+  out.hidden = out.is_sparing = false;
   out.buffers = out.bytes = out.shared_buffers = out.shared_bytes = out.unsized = 0;
   out.processes = out.processes_denied = out.processes_omitted = out.descriptors_left_out = 0;
   out.malformed = out.beyond = out.unreadable = 0;

@@ -136,10 +136,12 @@ struct DmabufHolders {
   std::uint64_t mappings_missed = 0;
   std::uint64_t holders_missed = 0;
   bool knows_nvmap = false;  // whether all buffers of nvmap were listed
+  // Without bufinfo and mappings, after a reading that did not return.
+  bool is_sparing = false;
 
   // Whether nobody's buffers are missing but those without a size.
   bool whole() const {
-    return !hidden && processes_denied == 0 && processes_omitted == 0 &&
+    return !is_sparing && !hidden && processes_denied == 0 && processes_omitted == 0 &&
            descriptors_left_out == 0 && unreadable == 0;
   }
   // Whether what processes have mapped is known, but for the holders that say otherwise.
@@ -152,7 +154,7 @@ struct DmabufHolders {
   // Whether not all could be looked at, for time, room or an error: whose buffers are missing is
   // not known.
   bool is_cut() const {
-    return processes_omitted > 0 || descriptors_left_out > beyond || unreadable > 0;
+    return is_sparing || processes_omitted > 0 || descriptors_left_out > beyond || unreadable > 0;
   }
   // Storage kept between readings; not part of what was read.
   struct Piece {

@@ -64,8 +64,9 @@ constexpr std::array kMetrics{
           "Descriptors of DMA-BUFs that processes of this name have open: several may refer to "
           "one buffer. Steady growth is the leak. Where a process has more than 4096, its "
           "buffers and bytes are omitted, its descriptors are still counted. At least this many "
-          "where not all processes or descriptors could be examined (reason walk_cut of "
-          "jetmem_source_absent_values).",
+          "where not all processes or descriptors could be examined (reasons walk_cut, "
+          "process_denied "
+          "and processes_hidden of jetmem_source_absent_values).",
           {"command"}, kNames),
     gauge("jetmem_dmabuf_holders_suppressed",
           "Names that are among the largest holders and have no series of their own, because 100 "
@@ -126,6 +127,10 @@ class SysfsSum {
       buffers_ = one_u64(file.text).value_or(0);
       return;
     }
+    if (file.path == kNoteBuffersCut) {
+      is_cut_ = true;
+      return;
+    }
     if (file.path == kNoteBuffersLeftOut) {
       left_out_ = one_u64(file.text).value_or(0);
       return;
@@ -148,9 +153,10 @@ class SysfsSum {
 
   void finish() {
     out_.origin = "sysfs";
-    out_.buffers = buffers_ - std::min(gone_, buffers_);
+    if (!is_cut_) out_.buffers = buffers_ - std::min(gone_, buffers_);
     out_.unlisted_buffers = left_out_ + unknown_;
-    if (out_.unlisted_buffers == 0) out_.bytes = bytes_;
+    if (out_.unlisted_buffers == 0 && !is_cut_) out_.bytes = bytes_;
+    if (is_cut_) out_.absent.add("beyond_bound");
     if (left_out_ > 0) out_.absent.add("beyond_bound", left_out_);
     if (unknown_ > 0) out_.absent.add("malformed", unknown_);
     if (taken_ > 0) out_.largest = largest_;
@@ -177,6 +183,7 @@ class SysfsSum {
   Dmabuf& out_;
   DmabufShares exporters_;
   bool listed_ = false;
+  bool is_cut_ = false;
   std::uint64_t buffers_ = 0;
   std::uint64_t left_out_ = 0;
   std::uint64_t gone_ = 0;
@@ -212,15 +219,14 @@ void take_bufinfo(bool is_cut, Dmabuf& out) {
   }
 }
 
-// Of bufinfo.
-std::string_view reason_of(Errc why) {
+std::string_view reason_without_bufinfo(Errc why) {
   switch (why) {
     case Errc::kDenied:
       return "debugfs_denied";
     case Errc::kAbsent:
       return "debugfs_absent";
     case Errc::kTimeout:
-      return "bufinfo_timed_out";
+      return "bufinfo_omitted";
     default:
       return "unreadable";
   }
@@ -325,6 +331,7 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   const bool lists_all =
       bufinfo.ok() && !failure && (more || out.bufinfo.rows == out.bufinfo.buffers);
   parse_dmabuf_holders(snapshot, out.bufinfo.of_nvmap, lists_all, out.held);
+  out.held.is_sparing = bufinfo.error == ETIMEDOUT;
   parse_drm(snapshot, out.drm, out.absent);
   take_holders(out);
   out.holders = out.held.holders;
@@ -334,7 +341,7 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   const bool is_errno = bufinfo.error > 0;
   const Errc why =
       bufinfo.ok() ? Errc::kMalformed : (is_errno ? errc_of_errno(bufinfo.error) : Errc::kIo);
-  if (!bufinfo.ok()) out.absent.add(reason_of(why));
+  if (!bufinfo.ok()) out.absent.add(reason_without_bufinfo(why));
   if (out.buffers || out.holders_known) return {};
   if (failure) return tl::unexpected(std::move(*failure));
   if (why != Errc::kAbsent) return tl::unexpected(bufinfo.as_error());
@@ -377,7 +384,7 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
   const bool knows_clients = reading_.held.clientless_known();
   const auto put = [&](const Sums& sums, std::string_view name) {
     out.put(metric("jetmem_dmabuf_holder_descriptors"), sums.descriptors, name);
-    if (sums.beyond > 0 || sums.mappings_missed > 0) {
+    if (reading_.held.is_cut() || sums.beyond > 0 || sums.mappings_missed > 0) {
       absent.add("holder_cut");
       return;
     }

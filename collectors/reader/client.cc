@@ -15,8 +15,8 @@ namespace jetmem::reader {
 namespace {
 
 constexpr Nanoseconds kFirstPause = std::chrono::minutes(1);
-// Of what is read in part meanwhile: a whole try may hold a lock of the kernel's for long.
-constexpr Nanoseconds kFirstPauseOfPart = std::chrono::minutes(30);
+// Of a whole reading where it is read in part meanwhile: it may hold a lock of the kernel for long.
+constexpr Nanoseconds kFirstPauseOfWhole = std::chrono::minutes(10);
 constexpr Nanoseconds kLongestPause = std::chrono::hours(1);
 // Starting a process may take long on a machine short of memory, and is no fault of a source.
 constexpr Nanoseconds kStartTimeout = std::chrono::seconds(20);
@@ -52,6 +52,9 @@ struct Attached {
   }
 };
 
+// The name of a reading in part, which has a quarantine of its own.
+std::string part_of(std::string_view source) { return std::string(source) + " in part"; }
+
 }  // namespace
 
 Client::Client(ClientOptions options, const Clock& clock, Spawner& spawner, Done done)
@@ -62,21 +65,21 @@ Result<void> Client::attach(EventLoop& loop) {
   return timer_.attach(loop, [this] { on_timer(); });
 }
 
-Client::Quarantine* Client::quarantine_of(std::string_view source) {
+Client::Quarantine* Client::quarantine_of(std::string_view reading) {
   for (Quarantine& q : quarantines_) {
-    if (q.source == source) return &q;
+    if (q.reading == reading) return &q;
   }
   return nullptr;
 }
 
-std::optional<Error> Client::quarantine_error(std::string_view source) {
+std::optional<Error> Client::quarantine_error(std::string_view reading) {
   for (const auto& reader : readers_) {
-    if (reader->source != source || !reader->child.is_terminating()) continue;
+    if (reader->reading != reading || !reader->child.is_terminating()) continue;
     return Error{Errc::kTimeout, "in quarantine: jetmem-reader " +
                                      std::to_string(reader->child.terminating_pid()) +
                                      " still hangs in the kernel reading it"};
   }
-  const Quarantine* q = quarantine_of(source);
+  const Quarantine* q = quarantine_of(reading);
   if (q != nullptr && clock_.boot() < q->until) {
     const auto left = std::chrono::duration_cast<std::chrono::seconds>(q->until - clock_.boot());
     return Error{Errc::kTimeout, "in quarantine after a read that did not return; next try in " +
@@ -85,14 +88,17 @@ std::optional<Error> Client::quarantine_error(std::string_view source) {
   return std::nullopt;
 }
 
-bool Client::can_spare(std::string_view source) {
+bool Client::can_spare(std::string_view source) const {
   const auto& all = options_.sparing_sources;
-  const Quarantine* q = quarantine_of(source);
-  return std::find(all.begin(), all.end(), source) != all.end() && (q == nullptr || !q->is_whole);
+  return std::find(all.begin(), all.end(), source) != all.end();
 }
 
+std::string Client::reading() const { return is_sparing_ ? part_of(source_) : source_; }
+
 std::optional<Error> Client::refusal(std::string_view source) {
-  if (auto no = quarantine_error(source); no && !can_spare(source)) return no;
+  auto no = quarantine_error(source);
+  if (no && can_spare(source)) no = quarantine_error(part_of(source));
+  if (no) return no;
   if (wedged() >= options_.max_wedged) {
     return Error{Errc::kUnavailable,
                  std::to_string(wedged()) + " readers hang in the kernel, none is started"};
@@ -154,7 +160,7 @@ void Client::start_next() {
     Request request;
     request.sequence = ++sequence_;
     request.deadline_ms = static_cast<std::uint32_t>(options_.deadline.count());
-    is_sparing_ = quarantine_error(source_).has_value();
+    is_sparing_ = can_spare(source_) && quarantine_error(source_).has_value();
     request.is_sparing = is_sparing_ ? 1 : 0;
     source_.copy(request.source, sizeof request.source - 1);
     stream_.clear();
@@ -285,15 +291,15 @@ Client::Taken Client::take_packet() {
   message.msg_iov = parts;
   message.msg_iovlen = 2;
   message.msg_control = control;
-  message.msg_controllen = (is_ours_ ? 0 : CMSG_SPACE(sizeof(ucred))) +
-                           (may_bring_one ? CMSG_SPACE(sizeof(int)) : 0);
+  message.msg_controllen =
+      (is_ours_ ? 0 : CMSG_SPACE(sizeof(ucred))) + (may_bring_one ? CMSG_SPACE(sizeof(int)) : 0);
   const ssize_t n = ::recvmsg(current_->child.channel(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return Taken::kNone;
   // Also an empty packet may bring descriptors.
   Attached attached(n < 0 ? nullptr : &message);
   descriptor_ = std::move(attached.first);
-  const Taken taken = take_content(n, header, message.msg_flags, attached.sender,
-                                   attached.descriptors);
+  const Taken taken =
+      take_content(n, header, message.msg_flags, attached.sender, attached.descriptors);
   dispose(std::move(descriptor_));
   dispose(std::move(attached.second));
   return taken;
@@ -375,8 +381,11 @@ bool Client::on_answer(const AnswerHeader& header, std::size_t payload) {
     return false;
   }
   if ((header.flags & AnswerHeader::kTruncated) != 0) snapshot_.set_truncated();
-  if (Quarantine* q = quarantine_of(source_); q != nullptr && !is_sparing_) {
-    q->pause = Nanoseconds(0);
+  if (Quarantine* q = quarantine_of(reading())) q->pause = Nanoseconds(0);
+  if (is_sparing_) {
+    read_in_part_ = source_;
+  } else if (read_in_part_ == source_) {
+    read_in_part_.clear();
   }
   // Reported before the next request can reuse the snapshot.
   in_flight_ = false;
@@ -428,13 +437,13 @@ void Client::on_timer() {
 }
 
 void Client::time_out() {
-  Quarantine* q = quarantine_of(source_);
-  if (q == nullptr) q = &quarantines_.emplace_back(Quarantine{source_, {}, {}});
-  q->is_whole = is_sparing_;
-  q->pause = std::clamp(q->pause * 2, can_spare(source_) ? kFirstPauseOfPart : kFirstPause,
-                        kLongestPause);
+  const std::string hangs = reading();
+  Quarantine* q = quarantine_of(hangs);
+  if (q == nullptr) q = &quarantines_.emplace_back(Quarantine{hangs, {}, {}});
+  const bool has_part = !is_sparing_ && can_spare(source_);
+  q->pause = std::clamp(q->pause * 2, has_part ? kFirstPauseOfWhole : kFirstPause, kLongestPause);
   q->until = clock_.boot() + q->pause;
-  abandon(source_);
+  abandon(hangs);
   fail_request(Errc::kTimeout, "no answer within " + format_duration(options_.deadline));
 }
 
@@ -469,13 +478,13 @@ void Client::serve_queue() {
   starting_ = false;
 }
 
-void Client::abandon(std::string_view source) {
+void Client::abandon(std::string_view reading) {
   if (current_ == nullptr) return;
   Reader& reader = *std::exchange(current_, nullptr);
-  reader.source = source;
+  reader.reading = reading;
   reader.child.kill();
   // Systemd's reader ends itself with the connection: it matters only while it hangs.
-  if (source.empty()) reader.child.forget_peer();
+  if (reading.empty()) reader.child.forget_peer();
   is_ours_ = false;
   greeted_ = false;
 }

@@ -4,8 +4,9 @@
 //
 // A read may hang in the kernel beyond SIGKILL ("wedged"). Then its source is quarantined until
 // that process is gone and for a growing pause after that, and a new reader serves the other
-// sources. Of a source that can do without what hangs, sparing readings are made meanwhile. Only a bounded number may be wedged at a time: beyond it the sources that need a reader
-// fail, with that reason.
+// sources. Meanwhile a source that can is read in part (SourceInfo::can_spare); where that hangs
+// too, readings in part have a quarantine of their own. Only a bounded number may be wedged at a
+// time: beyond it the sources that need a reader fail, with that reason.
 #pragma once
 
 #include <chrono>
@@ -92,20 +93,21 @@ class Client {
   // Readers that the kernel does not let go of.
   std::size_t wedged() const;
   const ClientCounters& counters() const { return counters_; }
+  // The source whose last answer was of a part only; empty: none.
+  const std::string& read_in_part() const { return read_in_part_; }
 
  private:
   // A reader that serves, terminates, or can be started again.
   struct Reader {
     Reader(const Clock& clock, Spawner& spawner, ChildProcess::Callbacks callbacks)
         : child(clock, spawner, std::move(callbacks)) {}
-    std::string source;  // whose read it hangs in; empty: none
+    std::string reading;  // that it hangs in; empty: none
     ChildProcess child;
   };
   struct Quarantine {
-    std::string source;
+    std::string reading;
     Nanoseconds until{0};  // boot clock
     Nanoseconds pause{0};
-    bool is_whole = false;  // sparing readings hang too
   };
 
   void start_next();
@@ -135,14 +137,16 @@ class Client {
   void fail_request(Errc code, std::string message);
   // The read did not return: its source goes into quarantine, its reader is given up.
   void time_out();
-  // Gives up the reader, killing it if it is ours. `source` names the read that it hangs in.
-  void abandon(std::string_view source = {});
+  // Gives up the reader, killing it if it is ours. `reading` names what it hangs in.
+  void abandon(std::string_view reading = {});
   void reap_exited();
   std::size_t terminating() const;
-  Quarantine* quarantine_of(std::string_view source);
-  // Why a whole reading of it must wait.
-  std::optional<Error> quarantine_error(std::string_view source);
-  bool can_spare(std::string_view source);
+  Quarantine* quarantine_of(std::string_view reading);
+  // `reading`: the name of a source, or what part_of() makes of it.
+  std::optional<Error> quarantine_error(std::string_view reading);
+  bool can_spare(std::string_view source) const;
+  // What is in flight.
+  std::string reading() const;
   std::optional<Error> refusal(std::string_view source);
 
   ClientOptions options_;
@@ -166,9 +170,10 @@ class Client {
   bool in_flight_ = false;
   std::string source_;  // in flight
   bool is_sparing_ = false;
+  std::string read_in_part_;
   std::uint32_t sequence_ = 0;
   std::size_t packets_ = 0;  // since the request
-  Nanoseconds sent_{0};  // mono clock: when the reader could begin with the request
+  Nanoseconds sent_{0};      // mono clock: when the reader could begin with the request
   ByteBuffer stream_;
   Snapshot snapshot_;
   UniqueFd descriptor_;  // came with the present answer

@@ -26,7 +26,7 @@
 
 namespace jetmem::reader {
 
-inline constexpr std::uint32_t kMagic = 0x6a6d7232;  // "jmr2"; changes with the format
+inline constexpr std::uint32_t kMagic = 0x6a6d7231;  // "jmr1"; changes with the format
 inline constexpr std::size_t kMaxPacket = 48U << 10;
 inline constexpr std::size_t kMaxAnswer = 8U << 20;
 // How much later than the reader itself the client gives up on it.
@@ -37,8 +37,8 @@ struct Request {
   std::uint32_t sequence = 0;
   // The reader ends itself when it has not answered by then.
   std::uint32_t deadline_ms = 0;
+  char source[32] = {};
   std::uint32_t is_sparing = 0;  // 1: Gatherer::is_sparing()
-  char source[36] = {};
 };
 
 struct AnswerHeader {

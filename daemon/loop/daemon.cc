@@ -356,7 +356,7 @@ void Daemon::publish_boot_history() {
 void Daemon::publish(Nanoseconds now) {
   sampling_.sampler->finish_eager();
   source_log_.flush_due();
-  children_.log_reader_kind(service_manager_.present());
+  children_.log_reader_state(service_manager_.present());
   publisher_.begin_page(now);
   const bool is_step_due = history_ && history_->is_step_due(sampling_.table);
   const bool is_whole = is_step_due || alerts_.is_due() || publisher_.is_page_due();

@@ -42,9 +42,7 @@ Children::Children(DaemonContext& context, const Settings& settings, const Sampl
   reader.deadline = settings.reader.deadline;
   reader.max_wedged = settings.reader.max_wedged;
   reader.before_answers = std::move(before_answers);
-  for (const SourceInfo* info : all_source_infos()) {
-    if (info->can_spare) reader.sparing_sources.push_back(info->name);
-  }
+  reader.sparing_sources = sparing_sources();
   reader.stream_source = KernelLogSource::kInfo.name;
   reader.dispose = std::move(dispose);
   reader_ =
@@ -85,7 +83,18 @@ std::string_view Children::missing(std::string_view source, const Labels& labels
   return {};
 }
 
-void Children::log_reader_kind(bool is_under_systemd) {
+void Children::log_reader_state(bool is_under_systemd) {
+  if (const std::string& part = reader_->read_in_part(); part != logged_part_) {
+    context_.log.write(
+        {part.empty() ? LogLevel::kInfo : LogLevel::kWarning,
+         part.empty() ? "source " + logged_part_ + ": read whole again"
+                      : "source " + part +
+                            ": read in part, as a whole reading did not return; jetmem sources "
+                            "shows what is absent",
+         {},
+         false});
+    logged_part_ = part;
+  }
   const std::string& reason = reader_->fallback_reason();
   if (reason == logged_fallback_) return;
   logged_fallback_ = reason;

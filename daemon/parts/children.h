@@ -38,7 +38,7 @@ class Children {
   // Program::missing() of this source's program.
   std::string_view missing(std::string_view source, const Labels& labels) const;
   // Once for each change: a reader with the daemon's own rights explains what is denied.
-  void log_reader_kind(bool is_under_systemd);
+  void log_reader_state(bool is_under_systemd);
   void fill(DaemonCounters& counters) const;
   void write(SampleWriter& out) const;
   void write_usage(SampleWriter& out) const;
@@ -50,6 +50,7 @@ class Children {
   std::unique_ptr<reader::Client> reader_;
   std::vector<std::unique_ptr<Program>> programs_;  // none under another root
   std::string logged_fallback_;
+  std::string logged_part_;
 };
 
 // Every metric that the programs for sources write themselves.

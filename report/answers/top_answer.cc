@@ -264,10 +264,15 @@ void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
     add("nvmap_clientless.held_bytes", out.clientless.held.has_value(), "dmabuf",
         "not all buffers, descriptors and mappings could be examined");
   }
-  add("dmabuf", out.dmabuf.bytes || out.dmabuf.held, "dmabuf", "the buffers could not be counted");
+  const SourceNow* const dmabuf = now.source("dmabuf");
+  const bool is_omitted = dmabuf != nullptr && dmabuf->absent_count("bufinfo_omitted") > 0;
+  const char* const kOmitted = "the list of buffers is omitted, as a reading of it did not return";
+  add("dmabuf", out.dmabuf.bytes || out.dmabuf.held, "dmabuf",
+      is_omitted ? kOmitted : "the buffers could not be counted");
   add("dmabuf.unowned_bytes", out.dmabuf.held_by_none.has_value(), "dmabuf",
-      out.dmabuf.denied.value_or(0) > 0 ? "not all processes are readable"
-                                        : "the kernel does not list all buffers");
+      is_omitted                          ? kOmitted
+      : out.dmabuf.denied.value_or(0) > 0 ? "not all processes are readable"
+                                          : "the kernel does not list all buffers");
   add("cgroups", !out.cgroups.empty(), "cgroups", "none has memory charged to it");
   add("zram", out.zram.used.has_value(), "zram", "there is no zram device");
   add("processes", out.processes.has_value(), "processes", "the source did not count them");

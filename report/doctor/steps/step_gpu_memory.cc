@@ -86,7 +86,11 @@ std::string suspects(const DeviceView& view) {
   };
   std::string out;
   const SourceNow* const dmabuf = view.now.source("dmabuf");
-  const bool is_cut = dmabuf != nullptr && dmabuf->absent_count("walk_cut") > 0;
+  const auto is_absent = [dmabuf](std::string_view why) {
+    return dmabuf != nullptr && dmabuf->absent_count(why) > 0;
+  };
+  const bool is_cut =
+      is_absent("walk_cut") || is_absent("process_denied") || is_absent("processes_hidden");
   if (const Sample* most = largest(view, "jetmem_dmabuf_holder_descriptors", is_named)) {
     out = printable(most->label("command"), 64) + " (" + (is_cut ? "at least " : "") +
           count(most->value) + " DMA-BUF descriptors, the most of all programs" +

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
 
 #include "base/root/root.h"
 #include "collectors/dmabuf/gather.h"
@@ -357,6 +360,11 @@ TEST_F(DmabufTest, SysfsStandsInForBufinfo) {
   entry("15", "nvmap\n", "12");
   EXPECT_FALSE(has("jetmem_dmabuf_bytes{origin=sysfs}"));
   EXPECT_EQ(value("jetmem_dmabuf_unlisted_buffers"), 1);
+
+  scanned(2);
+  fixture.file(kNoteBuffersCut, "");
+  EXPECT_FALSE(has("jetmem_dmabuf_buffers{origin=sysfs}")) << "nor their number, where it was cut";
+  EXPECT_EQ(absent("beyond_bound"), 1U);
 }
 
 TEST_F(DmabufTest, HostileNamesChangeNoFigure) {
@@ -420,8 +428,10 @@ TEST_F(DmabufTest, OfAWalkThatWasCutThereAreNoTotals) {
   holder(1, "a", 1, 10);
   scanned(3);
   note(kNoteProcessesLeftOut, 5);
-  EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=a}"), 10);
-  EXPECT_FALSE(has("jetmem_dmabuf_holder_bytes{command=other}"));
+  EXPECT_EQ(value("jetmem_dmabuf_holder_descriptors{command=a}"), 1);
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_bytes{command=a}"))
+      << "an omitted process may be an \"a\"";
+  EXPECT_FALSE(has("jetmem_dmabuf_holder_descriptors{command=other}"));
   EXPECT_FALSE(has("jetmem_dmabuf_held_bytes"));
   EXPECT_FALSE(has("jetmem_dmabuf_shared_bytes"));
   EXPECT_EQ(absent("walk_cut"), 1U);
@@ -610,6 +620,7 @@ TEST_F(DmabufTree, TheNewestAreLeftOut) {
   EXPECT_EQ(out.held.processes_omitted, 5U);
 }
 
+// Mapped buffers are not looked at: what a process holds is known in part.
 TEST_F(DmabufTree, ASparingReadingKnowsWhoHoldsThem) {
   bufinfo(kHeader + row(4096, 900, "nvmap", 14) + total(1, 4096));
   process(1, "init");
@@ -621,11 +632,18 @@ TEST_F(DmabufTree, ASparingReadingKnowsWhoHoldsThem) {
   ASSERT_TRUE(parse_dmabuf(reader.read(root, true), out));
   EXPECT_FALSE(out.buffers.has_value());
   EXPECT_TRUE(out.bufinfo.of_nvmap.empty());
-  EXPECT_TRUE(out.holders_whole);
+  EXPECT_TRUE(out.held.is_cut());
+  EXPECT_FALSE(out.holders_whole);
   ASSERT_EQ(out.holders.size(), 1U);
   EXPECT_EQ(out.holders[0].name, "camera");
   ASSERT_EQ(out.absent.counts().size(), 1U);
-  EXPECT_EQ(out.absent.counts()[0].reason, "bufinfo_timed_out");
+  EXPECT_EQ(out.absent.counts()[0].reason, "bufinfo_omitted");
+  // Where there is none, it is not what did not return.
+  std::filesystem::remove(dir.path() + std::string(kBufinfoPath));
+  ASSERT_TRUE(parse_dmabuf(reader.read(root, true), out));
+  EXPECT_THAT(out.absent.counts(),
+              testing::Contains(testing::Field(&AbsentValues::Count::reason, "debugfs_absent")));
+  EXPECT_FALSE(out.held.is_cut());
 }
 
 TEST_F(DmabufTree, ALargeBufinfoIsReadAtItsEnds) {
