@@ -36,7 +36,6 @@ Piece cma_range(std::string_view text, Event& event);
 Piece cma_free(std::string_view text, Event& event);
 void cma_largest(Event& event, Soc soc);
 bool is_frame_buffer(const Event& open, const Event& part);
-bool is_smmu_queue(const Event& open, const Event& part);
 
 // smmu and hardware
 void smmu_context_fault(Event& event, Soc soc);

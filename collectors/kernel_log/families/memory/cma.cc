@@ -130,15 +130,4 @@ bool is_frame_buffer(const Event& open, const Event& part) {
   return false;
 }
 
-// Whether the refused pages are those of the queue, by the size of a page that arm64 kernels have.
-bool is_smmu_queue(const Event& open, const Event& part) {
-  const std::int64_t entries = part.number("entries").value_or(0);
-  const std::int64_t pages = open.number("pages").value_or(0);
-  if (entries <= 0 || entries > 1 << 20 || pages <= 0 || pages > 1 << 20) return false;
-  const std::int64_t size = entries * (part.text("queue") == "evtq" ? 32 : 16);
-  constexpr std::array<std::int64_t, 3> kPages{4096, 16384, 65536};
-  return std::any_of(kPages.begin(), kPages.end(),
-                     [&](std::int64_t page) { return pages * page == size; });
-}
-
 }  // namespace jetmem::kernel_log::hooks
