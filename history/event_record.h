@@ -47,6 +47,8 @@ struct EventRecord {
   std::int64_t boot = 0;
   // Boot clock of that boot; absent where the log had no time.
   std::optional<Nanoseconds> at;
+  // Of a log that was read as text: its date or other time, as printed there; else empty.
+  std::string printed_time;
   // Since 1970, corrected by what was learnt of the clock later; absent where nobody knows.
   std::optional<Nanoseconds> wall;
   // Whether that clock was ever known to be right in that boot.

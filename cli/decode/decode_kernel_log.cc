@@ -50,8 +50,8 @@ class KernelLogExplainer {
   void bytes(std::string_view bytes) { facts_.feed(bytes); }
 
   void event(const Event& event, std::string_view printed_time) {
-    if (!event.is_guess()) keep(event);
     const std::string time = time_of(event, printed_time);
+    if (!event.is_guess()) keep(event, time);
     if (json_) {
       nlohmann::ordered_json json = event_json(event);
       json["line"] = event.line;
@@ -128,11 +128,12 @@ class KernelLogExplainer {
     std::size_t last = 0;  // in kept_
   };
 
-  void keep(const Event& event) {
+  void keep(const Event& event, const std::string& time) {
     if (!has_room(event.kind())) return;
     kept_.push_back(
         kernel_event_record(event, kernel_log::Origin::kSystem,
                             event.stamp ? std::optional<Nanoseconds>(*event.stamp) : std::nullopt));
+    kept_.back().printed_time = time;
   }
 
   // False: it is counted with the last that was kept of its kind.

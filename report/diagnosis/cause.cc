@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/kinds.h"
@@ -198,25 +200,81 @@ std::set<std::string, std::less<>> kinds_near(
   return out;
 }
 
-// How often a disk failed: what it was about to do fails together, as many commands as its queue
-// had. Of commands that the recorder kept as one only the first and the last have times: each
-// second between them may have been a failure of its own. Of one without a time it is not known
-// whether it failed with others.
-struct FailedTogether {
-  std::int64_t boot = 0;
-  std::optional<Nanoseconds> begin;  // of the last second in which commands failed
+// The second of the date "Nov 01 10:00:00.123" or "[Fri Aug 30 11:43:09 2024]".
+struct PrintedSecond {
+  std::string day;  // all but the time
+  int of_day = 0;
 };
 
-std::uint64_t further_failures(const EventRecord& commands, FailedTogether& last) {
-  if (!commands.at) return 0;
+std::optional<PrintedSecond> printed_second(std::string_view text) {
+  for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
+    constexpr std::string_view kForm = "00:00:00";
+    if (at < 2) continue;
+    const std::string_view time = text.substr(at - 2, kForm.size());
+    const bool fits = time.size() == kForm.size() &&
+                      std::equal(time.begin(), time.end(), kForm.begin(), [](char c, char form) {
+                        return form == ':' ? c == ':' : is_digit(c);
+                      });
+    if (!fits) continue;
+    const auto two = [&](std::size_t i) { return (time[i] - '0') * 10 + (time[i + 1] - '0'); };
+    std::string_view behind = text.substr(at - 2 + kForm.size());
+    if (behind.size() > 1 && !is_blank(behind[0]) && is_digit(behind[1])) {
+      behind.remove_prefix(std::min(behind.find_first_not_of("0123456789", 1), behind.size()));
+    }
+    return PrintedSecond{std::string(text.substr(0, at - 2)).append(behind),
+                         two(0) * 3600 + two(3) * 60 + two(6)};
+  }
+  return std::nullopt;
+}
+
+// Within a second, or about midnight, where the days differ.
+bool may_be_together(const PrintedSecond& a, const PrintedSecond& b) {
+  constexpr int kDay = 86400;
+  const int apart = std::abs(a.of_day - b.of_day);
+  return a.day == b.day ? apart <= 1 : apart >= kDay - 1;
+}
+
+// How often a disk failed: what it was about to do fails together, as many commands as its queue
+// had. Of commands that the recorder kept as one only the first and the last have times: each
+// second between them may have been a failure of its own. Commands that have only a date are
+// counted by that; those without either may all have failed with another.
+struct FailedTogether {
+  std::int64_t boot = 0;
+  std::optional<Nanoseconds> begin;             // of the last second in which commands failed
+  std::optional<PrintedSecond> printed_second;  // the same of those that have only a date
+  // A log may have one command twice, with a stamp and with a date.
+  std::uint64_t by_stamp = 0, by_date = 0, known = 0;
+};
+
+std::uint64_t by_stamp(const EventRecord& commands, FailedTogether& last) {
   const bool goes_on = last.begin && last.boot == commands.boot &&
                        *commands.at >= *last.begin - kOneSecond &&
                        *commands.at <= *last.begin + kOneSecond;
-  if (!goes_on) last = {commands.boot, commands.at};
+  if (!goes_on) {
+    last.boot = commands.boot;
+    last.begin = commands.at;
+  }
   const Nanoseconds end = std::max(commands.last_at().value_or(*last.begin), *last.begin);
   const auto seconds = static_cast<std::uint64_t>((end - *last.begin) / kOneSecond);
   if (seconds > 0) last.begin = end;
   return std::min(commands.count, seconds + (goes_on ? 0 : 1));
+}
+
+std::uint64_t by_date(const EventRecord& commands, FailedTogether& last) {
+  const auto second = printed_second(commands.printed_time);
+  if (!second || (last.printed_second && may_be_together(*last.printed_second, *second))) return 0;
+  last.printed_second = second;
+  return 1;
+}
+
+std::uint64_t further_failures(const EventRecord& commands, FailedTogether& last) {
+  if (commands.at) {
+    last.by_stamp += by_stamp(commands, last);
+  } else {
+    last.by_date += by_date(commands, last);
+  }
+  const std::uint64_t known = std::max({last.by_stamp, last.by_date, std::uint64_t{1}});
+  return known - std::exchange(last.known, known);
 }
 
 // A fault of one program's work says nothing about another's.

@@ -420,6 +420,30 @@ TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
               ElementsAre("storage-failing"));
   EXPECT_THAT(ids_of_log(failed("") + failed("") + failed("")),
               ElementsAre("storage-error-single"));
+
+  // Logs without the kernel's stamp have dates.
+  const auto dated = [&](std::initializer_list<const char*> dates) {
+    std::string out;
+    for (const char* date : dates) out += failed(date);
+    return ids_of_log(out);
+  };
+  EXPECT_THAT(dated({"Nov 01 10:00:00 host kernel: ", "Nov 02 10:00:00 host kernel: ",
+                     "Nov 03 10:00:00 host kernel: "}),
+              ElementsAre("storage-failing"));
+  EXPECT_THAT(dated({"[Fri Nov  1 10:00:00 2024] ", "[Fri Nov  1 10:00:02 2024] ",
+                     "[Fri Nov  1 10:00:04 2024] "}),
+              ElementsAre("storage-failing"));
+  EXPECT_THAT(dated({"Nov 01 10:00:00 host kernel: ", "Nov 01 10:00:01 host kernel: ",
+                     "Nov 01 10:00:01 host kernel: "}),
+              ElementsAre("storage-error-single"));
+  EXPECT_THAT(dated({"2026-11-20T18:53:17.003+00:00 host kernel: ",
+                     "2026-11-20T18:53:17.103+00:00 host kernel: ",
+                     "2026-11-20T18:53:17.203+00:00 host kernel: "}),
+              ElementsAre("storage-error-single"));
+  EXPECT_THAT(dated({"Nov 01 23:59:59 host kernel: ", "Nov 02 00:00:00 host kernel: ", ""}),
+              ElementsAre("storage-error-single"));
+  EXPECT_THAT(dated({"Nov 01 10:00:00 host kernel: ", "[   10.0] ", ""}),
+              ElementsAre("storage-error-single"));
 }
 
 // The recorder keeps those of a minute as one.

@@ -15,10 +15,11 @@ inline std::vector<Cause> causes_of_log(const std::string& text,
                                         kernel_log::Soc soc = kernel_log::Soc::kUnknown) {
   std::vector<EventRecord> records;
   LogFacts facts;
-  kernel_log::TextLog log(soc, [&](const kernel_log::Event& event, std::string_view) {
+  kernel_log::TextLog log(soc, [&](const kernel_log::Event& event, std::string_view time) {
     std::optional<Nanoseconds> at;
     if (event.stamp) at = *event.stamp;
     records.push_back(kernel_event_record(event, kernel_log::Origin::kSystem, at));
+    records.back().printed_time = time;
   });
   facts.feed(text);
   facts.finish();
