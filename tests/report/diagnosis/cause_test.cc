@@ -321,6 +321,13 @@ TEST(Causes, CrashesOfTwoProcessorsAreTwo) {
   ASSERT_EQ(causes.size(), 2U);
   EXPECT_THAT(causes[0].cause, testing::AllOf(HasSubstr("3000000"), Not(HasSubstr("wpss"))));
   EXPECT_THAT(causes[1].cause, testing::AllOf(HasSubstr("wpss"), Not(HasSubstr("3000000"))));
+
+  const std::vector<Cause> without_message = causes_of_log(
+      "[   10.1] qcom_q6v5_mss 4080000.remoteproc: watchdog without message\n"
+      "[   10.2] remoteproc remoteproc1: crash detected in adsp: type mmufault\n");
+  ASSERT_EQ(without_message.size(), 2U);
+  EXPECT_THAT(without_message[0].cause, HasSubstr("4080000.remoteproc"));
+  EXPECT_THAT(without_message[1].cause, HasSubstr("adsp"));
 }
 
 // L4T's driver removes it to start it again, as that of a dock does that was unplugged.

@@ -228,7 +228,7 @@ bool crashed_task(const Event& open, const Event& part) {
   return false;
 }
 
-// The same happening, of which it may name another processor.
+// Takes nothing over: both lines report one crash, but their names may be of two processors.
 void reported_before(Event& /*open*/, const Event& /*part*/) {}
 
 }  // namespace jetmem::kernel_log::hooks
