@@ -8,6 +8,7 @@ namespace {
 
 // The kernel's PAGE_ALLOC_COSTLY_ORDER, 3: above it, requests may fail.
 constexpr double kCostlyPages = 8;
+constexpr double kSmallestPage = 4096;
 
 }  // namespace
 
@@ -45,8 +46,8 @@ void examine_fragmentation(const DeviceView& view, Step& step) {
   if (buddyinfo != Seeing::kSeen) {
     return unknown(view, step, "Fragmentation is", "buddyinfo");
   }
-  const double page = diagnosis::facts_of(view.now).page_size.value_or(0);
-  const bool is_small = best && (*best <= 0 || *best < kCostlyPages * page);
+  const double page = diagnosis::facts_of(view.now).page_size.value_or(kSmallestPage);
+  const bool is_small = best && *best < kCostlyPages * page;
   if (is_small && !view.is_judged_by("JetmemBuddyFragmented")) {
     found(step, Verdict::kWarning, stands + ": even small contiguous requests can fail.",
           {"Unmovable pages are spread over memory, or memory is nearly exhausted.",
