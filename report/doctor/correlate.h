@@ -23,8 +23,9 @@ struct GrowthEntry {
   std::string who;        // "python3 (vision.service)", "GPU buffers that no program holds"
   std::string command;    // of a process group; else empty
   double grown = 0;       // bytes
-  // It was not among the largest before, or how much of its GPU memory is resident is not known.
+  // It was not among the largest before, or a part of it was not known at both moments.
   bool at_least = false;
+  bool is_largest = true;  // nothing else can have grown more, whatever is not known
   std::optional<Move> move;
 };
 

@@ -391,7 +391,7 @@ std::string memory_sentence(const MemoryFall& fall, std::optional<double> now) {
   }
   const GrowthEntry& first = fall.top_growth.front();
   const double part = first.grown / fell;
-  if (part < kLittle && (too_quick || first.at_least)) {
+  if (part < kLittle && (too_quick || first.at_least || !first.is_largest)) {
     return how + (too_quick ? quick + "; " : "") +
            "most growth seen: " + growth_sentence(first, now);
   }

@@ -44,6 +44,7 @@ struct Candidate {
   bool at_least = false;
   double before = 0;
   double after = 0;
+  double at_most = 0;  // may have grown by that
 };
 
 std::string group_name(const SeriesName& name) {
@@ -114,25 +115,69 @@ void allow_for_hidden(std::map<std::string, Candidate>& all,
   }
 }
 
-// What of nvmap's buffers is resident too: as far as that is not known, nothing before and as much
-// as may be after.
-void allow_for_mapped(std::map<std::string, Candidate>& all,
-                      const std::map<std::string, double>& before,
-                      const std::map<std::string, double>& after) {
-  const auto nvmap = after.lower_bound("jetmem_nvmap_process_bytes{");
-  if (nvmap == after.end() || nvmap->first.rfind("jetmem_nvmap_process_bytes{", 0) != 0) return;
-  const auto of = [&](const char* what, const std::string& id) -> std::optional<double> {
-    const auto at = after.find(std::string("jetmem_process_group_") + what + "_bytes" + id);
-    return at == after.end() ? std::nullopt : std::optional(at->second);
-  };
+std::optional<double> value_of(const std::map<std::string, double>& values, const Family& family,
+                               const std::string& id) {
+  const auto at = values.find(std::string(family.name) + id);
+  return at == values.end() ? std::nullopt : std::optional(at->second);
+}
+
+// A group's resident memory has the buffers of nvmap that it mapped, which its GPU memory and
+// DMA-BUFs have too. How much at most counts twice: nothing where the mapped bytes are known.
+double most_counted_twice(const std::map<std::string, double>& values, const std::string& id) {
+  constexpr std::string_view kNvmap = "jetmem_nvmap_process_bytes{";
+  const auto nvmap = values.lower_bound(std::string(kNvmap));
+  if (nvmap == values.end() || !nvmap->first.starts_with(kNvmap)) return 0;
+  const double gpu = value_of(values, kGroup[1], id).value_or(0);
+  if (gpu <= 0 || value_of(values, kGroup[3], id)) return 0;
+  return std::min(value_of(values, kGroup[0], id).value_or(0),
+                  gpu + value_of(values, kGroup[2], id).value_or(0));
+}
+
+// Which of kGroup there are values of, as bits.
+unsigned families(const std::map<std::string, double>& values) {
+  unsigned out = 0;
+  for (const auto& [key, value] : values) {
+    for (std::size_t i = 0; i < kGroup.size(); ++i) {
+      if (key.substr(0, key.find('{')) == kGroup[i].name) out |= 1U << i;
+    }
+  }
+  return out;
+}
+
+// A program that was listed at both moments may have values that were unknown at one of them: its
+// growth is then the least that it can be. Those of a new one are all its growth, but for families
+// that no program had before.
+void allow_for_unknown(std::map<std::string, Candidate>& all, GrowthKind what,
+                       const std::map<std::string, double>& before,
+                       const std::map<std::string, double>& after) {
+  const unsigned known = families(before);
   for (auto& [id, each] : all) {
-    if (each.command.empty() || of("gpu", id).value_or(0) <= 0) continue;
-    const bool is_known = of("mapped", id).has_value();
-    each.at_least = !is_known || before.find(std::string(kGroup[3].name) + id) == before.end();
-    if (is_known) continue;
-    const double resident = of("resident", id).value_or(0);
-    each.after -= std::min(of("shared", id).value_or(resident),
-                           *of("gpu", id) + of("dmabuf", id).value_or(0));
+    each.at_most = each.after - each.before;
+    if (each.command.empty()) continue;
+    if (what == GrowthKind::kMemory) {
+      const double twice_before = most_counted_twice(before, id);
+      const double twice_after = most_counted_twice(after, id);
+      each.at_least = twice_before > 0 || twice_after > 0;
+      each.at_most += twice_before;
+      each.after -= twice_after;
+    }
+    const bool was_listed = value_of(before, kGroup[0], id).has_value();
+    const bool is_listed = value_of(after, kGroup[0], id).has_value();
+    for (std::size_t i = 0; i < kGroup.size(); ++i) {
+      if (kGroup[i].sign < 0 || !needed(kGroup[i].name, what)) continue;
+      const auto then = value_of(before, kGroup[i], id);
+      const auto later = value_of(after, kGroup[i], id);
+      if (then && !later && is_listed) {
+        each.at_least = true;
+        each.at_most = INFINITY;
+      }
+      if (then || !later || (!was_listed && (known >> i & 1U) != 0)) continue;
+      each.at_least = true;
+      each.after -= *later;
+      std::erase_if(each.parts, [&, &id = id](const Part& part) {
+        return part.key == std::string(kGroup[i].name) + id;
+      });
+    }
   }
 }
 
@@ -157,17 +202,6 @@ Values summed(const std::vector<Values>& all) {
       sum.max += value.max;
     }
     out.push_back(sum);
-  }
-  return out;
-}
-
-// Which of kGroup there are values of, as bits.
-unsigned families(const std::map<std::string, double>& values) {
-  unsigned out = 0;
-  for (const auto& [key, value] : values) {
-    for (std::size_t i = 0; i < kGroup.size(); ++i) {
-      if (key.substr(0, key.find('{')) == kGroup[i].name) out |= 1U << i;
-    }
   }
   return out;
 }
@@ -200,22 +234,14 @@ std::vector<GrowthEntry> top_growth(Past& past, GrowthKind what, double from, do
                                     double least, std::size_t most) {
   std::map<std::string, Candidate> all;
   const bool is_long = to - from > 6 * 3600;
-  auto after = past.at(to, kTimeout);
+  const auto after = past.at(to, kTimeout);
   const auto before =
       first_known(past, from, to, is_long ? kOldTimeout : kTimeout, families(after));
   // From nothing everything would have grown.
   if (before.empty()) return {};
-  const unsigned known = families(before);
-  for (std::size_t i = 0; i < kGroup.size(); ++i) {
-    if ((known >> i & 1U) != 0) continue;
-    for (auto it = after.begin(); it != after.end();) {
-      const bool is_of_it = it->first.substr(0, it->first.find('{')) == kGroup[i].name;
-      it = is_of_it ? after.erase(it) : std::next(it);
-    }
-  }
   take(all, before, what, false);
   take(all, after, what, true);
-  if (what == GrowthKind::kMemory) allow_for_mapped(all, before, after);
+  allow_for_unknown(all, what, before, after);
   allow_for_hidden(all, before);
   std::vector<const Candidate*> sorted;
   for (const auto& [id, each] : all) {
@@ -227,8 +253,15 @@ std::vector<GrowthEntry> top_growth(Past& past, GrowthKind what, double from, do
   if (sorted.size() > most) sorted.resize(most);
   std::vector<GrowthEntry> out;
   for (const Candidate* each : sorted) {
-    GrowthEntry growth_entry{each->who, each->command, each->after - each->before,
-                             each->at_least || (each->is_new && each->before > 0), std::nullopt};
+    GrowthEntry growth_entry{each->who,
+                             each->command,
+                             each->after - each->before,
+                             each->at_least || (each->is_new && each->before > 0),
+                             true,
+                             std::nullopt};
+    growth_entry.is_largest = std::none_of(all.begin(), all.end(), [&](const auto& other) {
+      return &other.second != each && other.second.at_most > growth_entry.grown;
+    });
     std::vector<Values> parts;
     for (const Part& part : each->parts) {
       if (part.after - part.before > 0.02 * growth_entry.grown) {

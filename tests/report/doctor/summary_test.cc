@@ -189,6 +189,48 @@ TEST_F(DoctorSummary, OfUnknownMappingsTheGrowthIsALowerBound) {
   EXPECT_THAT(known, HasSubstr("model grew by 1.5 GiB"));
 }
 
+// The least that another can have grown by is not listed, and what it may have grown by is more.
+TEST_F(DoctorSummary, WhoGrewMostIsNotKnownWhereMappingsAreNot) {
+  const double end = kMorning - kHour;
+  const double from = end - 4 * kHour;
+  const auto grown = [=](double t) { return std::clamp((t - end + kHour) / kHour, 0.0, 1.0); };
+  past_.series("jetmem_meminfo_MemAvailable_bytes", from, end, 10,
+               [=](double t) { return 2 * kGiB - grown(t) * 1.5 * kGiB; });
+  past_.series(group("resident", "small"), from, end, 60,
+               [=](double t) { return 100 * kMiB + grown(t) * 150 * kMiB; });
+  for (const char* what : {"resident", "gpu"}) {
+    past_.series(group(what, "model"), from, end, 60,
+                 [=](double t) { return kGiB + grown(t) * 500 * kMiB; });
+  }
+  past_.event(kernel_event("oom_kill", "model", end));
+  const std::string without_nvmap = examine(healthy_device(), &past_).conclusion;
+  EXPECT_THAT(without_nvmap, HasSubstr("model grew by 983 MiB"));
+  past_.series("jetmem_nvmap_process_bytes{heap=\"iovmm\",process=\"model\"}", from, end, 60,
+               [](double) { return kGiB; });
+  const std::string unknown = examine(healthy_device(), &past_).conclusion;
+  EXPECT_THAT(unknown, Not(HasSubstr("no single program")));
+  EXPECT_THAT(unknown, HasSubstr("most growth seen: small grew by 148 MiB"));
+  past_.series(group("mapped", "model"), from, end, 60,
+               [=](double t) { return kGiB + grown(t) * 500 * kMiB; });
+  EXPECT_THAT(examine(healthy_device(), &past_).conclusion, HasSubstr("model grew by 492 MiB"));
+}
+
+TEST_F(DoctorSummary, WhatBecameKnownMeanwhileDidNotGrow) {
+  const double end = kMorning - kHour;
+  const double from = end - 4 * kHour;
+  const auto grown = [=](double t) { return std::clamp((t - end + kHour) / kHour, 0.0, 1.0); };
+  past_.series("jetmem_meminfo_MemAvailable_bytes", from, end, 10,
+               [=](double t) { return 2 * kGiB - grown(t) * 1.5 * kGiB; });
+  past_.series(group("resident", "model"), from, end, 60,
+               [=](double t) { return 100 * kMiB + grown(t) * 600 * kMiB; });
+  past_.series(group("resident", "idle"), from, end, 60, [](double) { return 100 * kMiB; });
+  past_.series(group("dmabuf", "idle"), from, end, 60, [](double) { return 100 * kMiB; });
+  past_.series(group("dmabuf", "model"), end - kHour / 2, end, 60, [](double) { return kGiB; });
+  past_.event(kernel_event("oom_kill", "model", end));
+  EXPECT_THAT(examine(healthy_device(), &past_).conclusion,
+              HasSubstr("model grew by at least 590 MiB"));
+}
+
 TEST_F(DoctorSummary, CmaFellBelowAFrameBeforeTheFirstFailure) {
   const double failed = kMorning - 5 * kHour;
   const double fell = failed - 40 * 60;
