@@ -8,6 +8,7 @@ source and nothing else. Needs root; everything is mounted in a mount namespace 
 import os
 import pathlib
 import re
+import shutil
 import signal
 import time
 import unittest
@@ -238,6 +239,31 @@ class Hang(unittest.TestCase):
         self.assertEqual(page.state("thermal"), "failed")
         self.assertEqual(page.state("cma"), "ok")
         self.assertEqual(page.state("pagetypeinfo"), "ok")
+
+
+class InPart(unittest.TestCase):
+    def test_where_the_list_of_buffers_hangs_their_holders_are_known(self):
+        root = jt.copy_of_fixture(self, BOARD)
+        folder = jt.temp_directory(self)
+        begun, environment = jt.hang(self, "dma_buf/bufinfo")
+        begun.touch()
+        # The command takes the reader beside it; its own environment does not reach that.
+        shutil.copy(jt.JETMEM, folder / "jetmem")
+        (folder / "jetmem-reader").write_text(
+            "#!/bin/sh\nexec env " + " ".join(f"{name}={value}" for name, value in environment.items()) +
+            f' {os.environ["JETMEM_READER_SHARED"]} "$@"\n')
+        (folder / "jetmem-reader").chmod(0o755)
+        asked = [folder / "jetmem", "metrics", "--root", root, "--only", "dmabuf"]
+        page = jt.Page(jt.run(asked).stdout)
+        self.assertEqual(page.state("dmabuf"), "ok")
+        self.assertEqual(page.value("jetmem_source_absent_values", source="dmabuf", reason="bufinfo_omitted"), 1)
+        self.assertTrue(page.families("jetmem_dmabuf_holder_descriptors"))
+        for name in ("buffers", "bytes", "held_bytes", "holder_bytes"):
+            self.assertFalse(page.families(f"jetmem_dmabuf_{name}"), name)
+        begun.unlink()
+        whole = jt.Page(jt.run(asked).stdout)
+        self.assertTrue(whole.families("jetmem_dmabuf_buffers"))
+        self.assertTrue(whole.families("jetmem_dmabuf_holder_bytes"))
 
 
 class TheSourceComesBack(unittest.TestCase):
