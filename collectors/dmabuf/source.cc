@@ -344,6 +344,9 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   if (!bufinfo.ok()) out.absent.add(reason_without_bufinfo(why));
   if (out.buffers || out.holders_known) return {};
   if (failure) return tl::unexpected(std::move(*failure));
+  if (why == Errc::kTimeout) {
+    return fail(why, "bufinfo is omitted, as a reading did not return, and no process is known");
+  }
   if (why != Errc::kAbsent) return tl::unexpected(bufinfo.as_error());
   if (out.held.processes_denied > 0 || (out.held.hidden && out.held.processes > 0)) {
     return fail(Errc::kDenied,

@@ -291,15 +291,15 @@ Client::Taken Client::take_packet() {
   message.msg_iov = parts;
   message.msg_iovlen = 2;
   message.msg_control = control;
-  message.msg_controllen =
-      (is_ours_ ? 0 : CMSG_SPACE(sizeof(ucred))) + (may_bring_one ? CMSG_SPACE(sizeof(int)) : 0);
+  message.msg_controllen = (is_ours_ ? 0 : CMSG_SPACE(sizeof(ucred))) +
+                           (may_bring_one ? CMSG_SPACE(sizeof(int)) : 0);
   const ssize_t n = ::recvmsg(current_->child.channel(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return Taken::kNone;
   // Also an empty packet may bring descriptors.
   Attached attached(n < 0 ? nullptr : &message);
   descriptor_ = std::move(attached.first);
-  const Taken taken =
-      take_content(n, header, message.msg_flags, attached.sender, attached.descriptors);
+  const Taken taken = take_content(n, header, message.msg_flags, attached.sender,
+                                   attached.descriptors);
   dispose(std::move(descriptor_));
   dispose(std::move(attached.second));
   return taken;

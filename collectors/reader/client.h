@@ -173,7 +173,7 @@ class Client {
   std::string read_in_part_;
   std::uint32_t sequence_ = 0;
   std::size_t packets_ = 0;  // since the request
-  Nanoseconds sent_{0};      // mono clock: when the reader could begin with the request
+  Nanoseconds sent_{0};  // mono clock: when the reader could begin with the request
   ByteBuffer stream_;
   Snapshot snapshot_;
   UniqueFd descriptor_;  // came with the present answer

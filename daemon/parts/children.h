@@ -37,7 +37,8 @@ class Children {
   void run_program(std::string_view source);
   // Program::missing() of this source's program.
   std::string_view missing(std::string_view source, const Labels& labels) const;
-  // Once for each change: a reader with the daemon's own rights explains what is denied.
+  // Once for each change: a reader with the daemon's own rights explains what is denied, and a
+  // source that is read in part what is absent.
   void log_reader_state(bool is_under_systemd);
   void fill(DaemonCounters& counters) const;
   void write(SampleWriter& out) const;

@@ -89,12 +89,12 @@ std::string suspects(const DeviceView& view) {
   const auto is_absent = [dmabuf](std::string_view why) {
     return dmabuf != nullptr && dmabuf->absent_count(why) > 0;
   };
-  const bool is_cut =
+  const bool is_in_part =
       is_absent("walk_cut") || is_absent("process_denied") || is_absent("processes_hidden");
   if (const Sample* most = largest(view, "jetmem_dmabuf_holder_descriptors", is_named)) {
-    out = printable(most->label("command"), 64) + " (" + (is_cut ? "at least " : "") +
+    out = printable(most->label("command"), 64) + " (" + (is_in_part ? "at least " : "") +
           count(most->value) + " DMA-BUF descriptors, the most of all programs" +
-          (is_cut ? " examined)" : ")");
+          (is_in_part ? " examined)" : ")");
   }
   const auto is_growing = [](const Sample& each) {
     return each.value > kLeastGrowth && each.label("command") != "other";
