@@ -326,17 +326,21 @@ class ProbeCuda(unittest.TestCase):
     def test_a_ratio_is_judged_by_what_is_known_of_the_gpu(self):
         def judged(fake):
             _, probes, _ = run(fake)
-            return {ratio["ratio"]: (round(ratio["value"], 1), ratio["judgement"],
-                                     ratio["expected"])
+            return {ratio["ratio"]: (ratio["value"], ratio["judgement"], ratio["expected"])
                     for ratio in probes["pinned"]["ratios"]}
         name = "gpu_repeated_read_pinned_to_device"
-        self.assertEqual(judged("card")[name][:2], (10, "as_expected"))
-        self.assertEqual(judged("card,cached")[name][:2], (1, "unknown"))
-        self.assertEqual(judged("orin")[name][:2], (10, "as_expected"))
-        # The CPU reads this GPU's pinned memory as fast as any other: not what is predicted of it.
-        self.assertEqual(judged("nano")["cpu_read_pinned_to_pageable"][1], "unknown")
-        self.assertIn("7.2", judged("nano")["cpu_read_pinned_to_pageable"][2])
-        self.assertEqual(judged("orin")["cpu_read_pinned_to_pageable"][1], "as_expected")
+        for fake, times, is_judged in (("card", 10, "as_expected"), ("card,cached", 1, "unknown"),
+                                       ("orin", 10, "as_expected")):
+            value, judgement, _ = judged(fake)[name]
+            self.assertEqual((round(value, 1), judgement), (times, is_judged), fake)
+        # The stand-in's pinned memory is ordinary memory, read by a CPU that may be busy: the value is
+        # near 1 and never certain, the judgement follows from it.
+        name = "cpu_read_pinned_to_pageable"
+        value, judgement, expected = judged("nano")[name]
+        self.assertIn("7.2", expected)
+        self.assertEqual(judgement, "as_expected" if value >= 1.5 else "unknown")
+        value, judgement, _ = judged("orin")[name]
+        self.assertEqual(judgement, "as_expected" if value <= 4 else "worse_than_expected")
         self.assertEqual(judged("orin")["copy_pageable_to_pinned_to_gpu"][1], "unknown")
 
     def test_a_refused_prefetch_is_told_and_does_no_harm(self):
