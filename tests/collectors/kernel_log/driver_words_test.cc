@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What drivers say in their own words: by the words and who is named in front of them.
+#include <gtest/gtest.h>
+
 #include <array>
 #include <initializer_list>
 #include <optional>
 #include <string>
 
 #include "collectors/kernel_log/text/driver_line.h"
-#include "tests/collectors/kernel_log/cut_lines.h"
+#include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
 #include "collectors/kernel_log/text/sentence_parts.h"
-#include "tests/collectors/kernel_log/cut_lines.h"
+#include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -65,8 +67,6 @@ TEST(KernelLogGpu, SentenceIsNoEventWhateverTheTextSays) {
     EXPECT_EQ(decoded(sentence), "") << sentence;
   }
 }
-
-TEST(KernelLogGpu, CutLines) { expect_filter_agrees_on_cut_lines("gpu.txt"); }
 
 }  // namespace
 }  // namespace jetmem::kernel_log

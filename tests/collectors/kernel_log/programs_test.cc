@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/collectors/kernel_log/cut_lines.h"
+#include <gtest/gtest.h>
+
+#include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -36,11 +38,6 @@ TEST(KernelLogPrograms, Sentences) {
             "a program using ollama requested 8.1 GiB and was refused with 7.3 GiB available");
   EXPECT_EQ(sentence_of("NvMapMemAllocInternalTagged: 99 error 12"),
             "a program was refused a buffer by NvMap, errno 12, in NvMapMemAllocInternalTagged");
-}
-
-TEST(KernelLogPrograms, CutLines) {
-  expect_filter_agrees_on_cut_lines("program_allocation.txt");
-  expect_filter_agrees_on_cut_lines("user_space_nvmap.txt");
 }
 
 }  // namespace

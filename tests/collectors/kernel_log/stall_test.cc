@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/collectors/kernel_log/cut_lines.h"
+#include <gtest/gtest.h>
+
+#include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -32,8 +34,6 @@ TEST(KernelLogStall, Sentences) {
             "the kernel waits for a CPU or task that holds up RCU (rcu_preempt), CPU 1, since 5250 "
             "jiffies");
 }
-
-TEST(KernelLogStall, CutLines) { expect_filter_agrees_on_cut_lines("stall.txt"); }
 
 TEST(KernelLogStall, ManyCpusLeaveRoomForTheRest) {
   std::string text = "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n";

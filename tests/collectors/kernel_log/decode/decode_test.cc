@@ -15,8 +15,21 @@ namespace {
 constexpr std::string_view kKill =
     "Out of memory: Killed process 9 (a) total-vm:9kB, anon-rss:8kB, file-rss:0kB, shmem-rss:0kB";
 
+void expect_same_unfiltered(std::string_view line) {
+  Event with;
+  Event without;
+  const auto a = decode_line(line, Voice::kUnknown, with);
+  const auto b = decode_line_unfiltered(line, Voice::kUnknown, without);
+  ASSERT_EQ(a.piece.role, b.piece.role) << line;
+  ASSERT_EQ(a.message, b.message) << line;
+  if (a.message != nullptr) {
+    ASSERT_EQ(fields_of(with), fields_of(without)) << line;
+  }
+}
+
 TEST(Decode, TheFilterHidesNothing) {
   std::size_t files = 0;
+  std::size_t cuts = 0;
   for (const auto& file : std::filesystem::directory_iterator(JETMEM_FIXTURES "/kernel-log")) {
     if (!file.is_regular_file()) continue;
     ++files;
@@ -27,19 +40,13 @@ TEST(Decode, TheFilterHidesNothing) {
     Lines lines(all);
     std::string_view line;
     while (lines.next(line)) {
-      // A beginning of a line is a line that was cut off. Each is tried on all forms, so not all
-      // are.
-      constexpr std::size_t kStep = 17;
-      for (std::size_t size = line.size() % kStep; size <= line.size(); size += kStep) {
-        Event with;
-        Event without;
-        const auto a = decode_line(line.substr(0, size), Voice::kUnknown, with);
-        const auto b = decode_line_unfiltered(line.substr(0, size), Voice::kUnknown, without);
-        ASSERT_EQ(a.piece.role, b.piece.role) << line.substr(0, size);
-        ASSERT_EQ(a.message, b.message) << line.substr(0, size);
-        if (a.message != nullptr) {
-          ASSERT_EQ(fields_of(with), fields_of(without));
-        }
+      expect_same_unfiltered(line);
+      // Beginnings and ends, as a full log buffer or a bad copy cuts lines. Each is tried on all
+      // forms: one cut in 100 bytes, elsewhere in each line.
+      constexpr std::size_t kStep = 100;
+      for (std::size_t at = ++cuts % kStep; at < line.size(); at += kStep) {
+        expect_same_unfiltered(line.substr(0, at));
+        expect_same_unfiltered(line.substr(at));
       }
     }
   }
