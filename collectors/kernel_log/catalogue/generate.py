@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes messages/*.yaml as C++ tables. What is wrong with an entry, the test catalogue says (tests/report/messages),
+"""Writes messages/*.yaml as C++ tables. What is wrong with an entry, `jetmem messages check --shipped` says,
 so that nothing is checked twice; it also compares each compiled form with what form_compile.cc makes of it.
 
 generate.py FOLDER FILE...   writes shipped_messages.cc, shipped_notes.cc, kind_enum.inc and kind_table.inc
