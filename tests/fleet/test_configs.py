@@ -299,10 +299,10 @@ tests:
       - {expr: 'job:jetmem_devices:count_by_version', eval_time: 5m, exp_samples: [{labels: 'job:jetmem_devices:count_by_version{job="jetmem",version="1"}', value: 1}]}
 """
 
-# promtool evaluates each group at this interval.
+# promtool evaluates each group at this interval: 4,440 times, each minute, takes 50 s.
 DAYS_TEST = """
 rule_files: [%s]
-evaluation_interval: 1m
+evaluation_interval: 5m
 tests:
   - name: a device gets a site and is the same device; of seven, five were retired three days ago and are no share of the fleet
     interval: 1m

@@ -40,7 +40,7 @@ FAULTS = """(() => {
   }
   document.querySelector('main').prepend(section);
 })()"""
-SOME = ("cma-exhaustion", "kernel-trouble")
+SOME = ("cma-exhaustion",)
 # Real seconds until a story is at its worst, at least; no daemon samples more often than FASTEST a second.
 WORST_AFTER, FASTEST = 6, 120
 # Stories that are played at one time.
