@@ -138,6 +138,9 @@ class Bundler {
     SourceRecords records(root_, *bundle_, needed_.whole_log);
     LocalSnapshotOptions options;
     options.texts = texts();
+    for (const SourceNow& each : daemon_.sources) {
+      if (each.is_read_in_part()) options.in_part.push_back(each.name);
+    }
     options.begins = [this](std::string_view source) { step(source); };
     options.seen = [&](const SourceInfo& info, const Snapshot& snapshot) {
       records.take(info, snapshot);

@@ -78,6 +78,7 @@ void LocalSnapshot::read_all() {
   options.root = root_directory_;
   if (root_.is_live()) options.socket = options_.reader_socket;
   options.sparing_sources = sparing_sources();
+  options.in_part = options_.in_part;
   SystemSpawner spawner;
   PollLoop loop;
   bool again = false;

@@ -34,6 +34,8 @@ struct LocalSnapshotOptions {
   std::string reader_socket{};
   // The output of programs that only the daemon runs, by path.
   std::map<std::string, std::string> texts{};
+  // Sources that are read in part, as jetmemd reads them: the whole hangs.
+  std::vector<std::string_view> in_part{};
   // Settings files that name the site's own messages.
   std::vector<std::string> config{};
 };

@@ -93,12 +93,17 @@ bool Client::can_spare(std::string_view source) const {
   return std::find(all.begin(), all.end(), source) != all.end();
 }
 
+bool Client::must_spare(std::string_view source) {
+  const auto& all = options_.in_part;
+  return can_spare(source) && (std::find(all.begin(), all.end(), source) != all.end() ||
+                               quarantine_error(source).has_value());
+}
+
 std::string Client::reading() const { return is_sparing_ ? part_of(source_) : source_; }
 
 std::optional<Error> Client::refusal(std::string_view source) {
-  auto no = quarantine_error(source);
-  if (no && can_spare(source)) no = quarantine_error(part_of(source));
-  if (no) return no;
+  const std::string reading = must_spare(source) ? part_of(source) : std::string(source);
+  if (auto no = quarantine_error(reading)) return no;
   if (wedged() >= options_.max_wedged) {
     return Error{Errc::kUnavailable,
                  std::to_string(wedged()) + " readers hang in the kernel, none is started"};
@@ -160,7 +165,7 @@ void Client::start_next() {
     Request request;
     request.sequence = ++sequence_;
     request.deadline_ms = static_cast<std::uint32_t>(options_.deadline.count());
-    is_sparing_ = can_spare(source_) && quarantine_error(source_).has_value();
+    is_sparing_ = must_spare(source_);
     request.is_sparing = is_sparing_ ? 1 : 0;
     source_.copy(request.source, sizeof request.source - 1);
     stream_.clear();

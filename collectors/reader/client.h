@@ -41,6 +41,8 @@ struct ClientOptions {
   std::function<void()> before_answers{};
   // Sources that can be read in part while they are in quarantine (SourceInfo::can_spare).
   std::vector<std::string_view> sparing_sources{};
+  // Those of them that are known to hang when read whole: read in part from the beginning.
+  std::vector<std::string_view> in_part{};
   // Of this source alone a descriptor is taken; empty: of any.
   std::string stream_source{};
   // Closes a descriptor that nobody takes: even that may hang. Empty: it is closed at once.
@@ -145,6 +147,7 @@ class Client {
   // `reading`: the name of a source, or what part_of() makes of it.
   std::optional<Error> quarantine_error(std::string_view reading);
   bool can_spare(std::string_view source) const;
+  bool must_spare(std::string_view source);
   // What is in flight.
   std::string reading() const;
   std::optional<Error> refusal(std::string_view source);

@@ -265,7 +265,7 @@ void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
         "not all buffers, descriptors and mappings could be examined");
   }
   const SourceNow* const dmabuf = now.source("dmabuf");
-  const bool is_omitted = dmabuf != nullptr && dmabuf->absent_count("bufinfo_omitted") > 0;
+  const bool is_omitted = dmabuf != nullptr && dmabuf->is_read_in_part();
   const char* const kOmitted = "the list of buffers is omitted, as a reading of it did not return";
   add("dmabuf", out.dmabuf.bytes || out.dmabuf.held, "dmabuf",
       is_omitted ? kOmitted : "the buffers could not be counted");

@@ -243,6 +243,9 @@ TEST_F(ClientTest, WhatCanSpareIsReadInPartDuringItsQuarantine) {
   clock_.advance(std::chrono::seconds(61));
   EXPECT_TRUE(ask(*client, "dmabuf").ok);
   EXPECT_EQ(client->counters().timeouts, 4U);
+
+  options.in_part = {"dmabuf"};
+  EXPECT_TRUE(ask(*make(spawner, options), "dmabuf").ok) << "as somebody else's hung";
 }
 
 // With one allowed, the next waits for word of the one that was killed: it was only dying, so the
