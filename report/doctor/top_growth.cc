@@ -153,7 +153,12 @@ void allow_for_unknown(std::map<std::string, Candidate>& all, GrowthKind what,
   const unsigned known = families(before);
   for (auto& [id, each] : all) {
     each.at_most = each.after - each.before;
-    if (each.command.empty()) continue;
+    if (each.command.empty()) {
+      // What is no program, its key is its id: nothing is known of how it grew without both values.
+      if (!after.contains(id)) each.at_most = INFINITY;
+      if (!before.contains(id)) each.before = each.after;
+      continue;
+    }
     if (what == GrowthKind::kMemory) {
       const double twice_before = most_counted_twice(before, id);
       const double twice_after = most_counted_twice(after, id);
