@@ -200,13 +200,18 @@ std::set<std::string, std::less<>> kinds_near(
   return out;
 }
 
-// The second of the date "Nov 01 10:00:00.123" or "[Fri Aug 30 11:43:09 2024]".
+// The second of the date "Nov 01 10:00:00.123", "[Fri Aug 30 11:43:09 2024]" or "1761991200.123"
+// (journalctl -o short-unix).
 struct PrintedSecond {
   std::string day;  // all but the time
   int of_day = 0;
 };
 
 std::optional<PrintedSecond> printed_second(std::string_view text) {
+  constexpr std::uint64_t kDay = 86400;
+  if (const auto seconds = parse_u64(text.substr(0, text.find('.')))) {
+    return PrintedSecond{std::to_string(*seconds / kDay), static_cast<int>(*seconds % kDay)};
+  }
   for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
     constexpr std::string_view kForm = "00:00:00";
     if (at < 2) continue;

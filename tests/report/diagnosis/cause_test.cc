@@ -447,6 +447,9 @@ TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
                      "2026-11-20T18:53:17.103+00:00 host kernel: ",
                      "2026-11-20T18:53:17.203+00:00 host kernel: "}),
               ElementsAre("storage-error-single"));
+  EXPECT_THAT(dated({"1761991200.1 host kernel: ", "1761991202.1 host kernel: ",
+                     "1761991204.1 host kernel: "}),
+              ElementsAre("storage-failing"));
   EXPECT_THAT(dated({"Nov 01 23:59:59 host kernel: ", "Nov 02 00:00:00 host kernel: ", ""}),
               ElementsAre("storage-error-single"));
   EXPECT_THAT(dated({"Nov 01 10:00:00 host kernel: ", "[   10.0] ", ""}),
