@@ -2,15 +2,11 @@
 #include <cstddef>
 
 #include "collectors/proc/allocinfo.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static jetmem::Allocinfo reused;
-  jetmem::Allocinfo fresh;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const bool ok = jetmem::parse_allocinfo(text, fresh).has_value();
-  if (jetmem::parse_allocinfo(text, reused).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+FUZZ(text) {
+  const auto [ok, fresh, reused] = parsed_twice(parse_allocinfo, text);
+  if (!ok) return;
   if (fresh.largest != reused.largest || fresh.bytes != reused.bytes) __builtin_trap();
-  if (fresh.largest.size() > jetmem::Allocinfo::kMaxShown) __builtin_trap();
-  return 0;
+  if (fresh.largest.size() > Allocinfo::kMaxShown) __builtin_trap();
 }

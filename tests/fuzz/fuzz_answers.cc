@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/alerts/alerts.h"
 #include "report/doctor/doctor.h"
+#include "tests/fuzz/target.h"
 
 // What answers may be anybody. What is understood is written so that it is understood again.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ(text) {
   if (const auto alerts = parse_alerts(text)) {
     const auto again = parse_alerts(alerts_json(*alerts));
     if (!again || again->count("firing") != alerts->count("firing")) __builtin_trap();
@@ -15,5 +14,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (!again || again->level != doctor->level) __builtin_trap();
     if (again->steps.size() != doctor->steps.size()) __builtin_trap();
   }
-  return 0;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/server/pages.h"
 #include "tests/daemon/fake_history.h"
+#include "tests/fuzz/target.h"
 
 // Any parameters, to any page of the API: an answer of a known status, JSON that is bounded.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (text.empty()) return 0;
+FUZZ(text) {
+  if (text.empty()) return;
   static ManualClock clock;
   static test::MadeUpHistory history;
   static PageBuffer buffer;
@@ -40,5 +39,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (std::find(codes.begin(), codes.end(), answer.code) == codes.end()) __builtin_trap();
   if (answer.body->empty() || answer.body->front() != '{') __builtin_trap();
   if (answer.body->size() > 4U << 20) __builtin_trap();
-  return 0;
 }

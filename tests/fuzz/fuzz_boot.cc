@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 15> kFiles{
     "jetmem:archived records omitted",
 };
 
-void check(const jetmem::BootFacts& facts) {
+void check_facts(const jetmem::BootFacts& facts) {
   using jetmem::BootFacts;
   using jetmem::boot::History;
   if (facts.records.size() > BootFacts::kMaxRecords) __builtin_trap();
@@ -47,11 +47,10 @@ void check(const jetmem::BootFacts& facts) {
 }  // namespace
 
 // A whole history or one record, or what the source is given as a snapshot.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static jetmem::BootFacts reused;
-  static jetmem::BootSource source;
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
-  jetmem::Snapshot snapshot;
+FUZZ(input) {
+  static BootFacts reused;
+  static BootSource source;
+  Snapshot snapshot;
   if (!input.empty() &&
       (input[0] == '{' || input[0] == 'P' || input[0] == 'O' || input[0] == '[')) {
     snapshot.add(kFiles[4], input, 0);
@@ -61,14 +60,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     snapshot.add("jetmem:end of /sys/fs/pstore/dmesg-ramoops-0", input, 0);
     snapshot.add("/sys/fs/pstore/console-ramoops-0", input, 0);
   } else {
-    snapshot = jetmem::snapshot_of(input, kFiles);
+    snapshot = snapshot_of(input, kFiles);
   }
-  jetmem::BootFacts fresh;
+  BootFacts fresh;
   const bool ok = parse_boot(snapshot, true, fresh).has_value();
   if (parse_boot(snapshot, true, reused).has_value() != ok) __builtin_trap();
   if (source.parse(snapshot, {}).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+  if (!ok) return;
   if (!fresh.same_as(reused) || !fresh.same_as(source.reading())) __builtin_trap();
-  check(fresh);
-  return 0;
+  check_facts(fresh);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/proc/buddyinfo.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  // Kept between inputs, as the daemon keeps it: a stale reading must never show through.
-  static jetmem::Buddyinfo reused;
-  jetmem::Buddyinfo fresh;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const bool ok = jetmem::parse_buddyinfo(text, fresh).has_value();
-  if (jetmem::parse_buddyinfo(text, reused).has_value() != ok) __builtin_trap();
+FUZZ(text) {
+  const auto [ok, fresh, reused] = parsed_twice(parse_buddyinfo, text);
   if (ok && fresh.zones.size() != reused.zones.size()) __builtin_trap();
   for (std::size_t i = 0; ok && i < fresh.zones.size(); ++i) {
     const auto& a = fresh.zones[i];
@@ -17,5 +13,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       if (a.blocks[order] != b.blocks[order]) __builtin_trap();
     }
   }
-  return 0;
 }

@@ -7,17 +7,15 @@
 #include "base/root/manifest.h"
 #include "base/root/root.h"
 #include "cli/bundle/unpack.h"
+#include "tests/fuzz/target.h"
 #include "tests/temp_dir.h"
 
 namespace {
 
 namespace fs = std::filesystem;
+using jetmem::check;
 constexpr jetmem::UnpackLimits kLimits{
     .entries = 300, .folders = 300, .bytes = 1U << 20, .path_bytes = 256, .depth = 8};
-
-void check(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 // Nothing but folders and plain files that only their owner may read, and within the bounds.
 void check_tree(const std::string& folder) {

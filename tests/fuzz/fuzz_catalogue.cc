@@ -7,6 +7,7 @@
 #include "collectors/kernel_log/decode/assembler.h"
 #include "report/messages/message_check.h"
 #include "report/messages/message_file.h"
+#include "tests/fuzz/target.h"
 
 namespace jetmem {
 namespace {
@@ -91,13 +92,10 @@ void check_file(std::string_view text) {
 }  // namespace
 }  // namespace jetmem
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ(text) {
   Lines lines(text);
   int unfiltered = kMostUnfiltered;
   for (std::string_view line; lines.next(line);) check_line(line, Catalogue::shipped(), unfiltered);
   check_events(text, {});
   if (text.size() <= 8192) check_file(text);
-  return 0;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/children/cgroup_headroom.h"
+#include "tests/fuzz/target.h"
 #include "tests/temp_dir.h"
 
 // The files of the daemon's own cgroup: their texts between NUL bytes.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static const jetmem::TempDir root;
-  std::string_view rest(reinterpret_cast<const char*>(data), size);
+FUZZ(rest) {
+  static const TempDir root;
   for (const char* name :
        {"proc/self/cgroup", "sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory.current",
         "sys/fs/cgroup/memory.stat", "sys/fs/cgroup/a/memory.high",
@@ -15,9 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     root.write(name, rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  const auto room = jetmem::cgroup_headroom(root.path());
-  const auto may = jetmem::check_probe_headroom(root.path(), 1U << 20, true);
+  const auto room = cgroup_headroom(root.path());
+  const auto may = check_probe_headroom(root.path(), 1U << 20, true);
   if (!room && !may) __builtin_trap();
   if (room && *room < (64U << 20) && may) __builtin_trap();
-  return 0;
 }

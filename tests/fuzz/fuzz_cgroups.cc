@@ -23,16 +23,10 @@ constexpr std::array<std::string_view, 12> kPaths{
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static jetmem::Cgroups reused;
-  jetmem::Cgroups fresh;
-  const jetmem::Snapshot snapshot =
-      jetmem::snapshot_of({reinterpret_cast<const char*>(data), size}, kPaths);
-  const bool ok = jetmem::parse_cgroups(snapshot, fresh).has_value();
-  if (jetmem::parse_cgroups(snapshot, reused).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
-  if (fresh.groups != reused.groups || fresh.groups.size() > jetmem::Cgroups::kMaxGroups) {
+FUZZ(input) {
+  const auto [ok, fresh, reused] = parsed_twice(parse_cgroups, snapshot_of(input, kPaths));
+  if (!ok) return;
+  if (fresh.groups != reused.groups || fresh.groups.size() > Cgroups::kMaxGroups) {
     __builtin_trap();
   }
-  return 0;
 }

@@ -47,14 +47,9 @@ constexpr std::array<std::string_view, 36> kPatterns{
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static jetmem::Clocks reused;
-  jetmem::Clocks fresh;
-  const jetmem::Snapshot snapshot =
-      jetmem::snapshot_of({reinterpret_cast<const char*>(data), size}, kPatterns);
-  const bool ok = jetmem::parse_clocks(snapshot, fresh).has_value();
-  if (jetmem::parse_clocks(snapshot, reused).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+FUZZ(input) {
+  const auto [ok, fresh, reused] = parsed_twice(parse_clocks, snapshot_of(input, kPatterns));
+  if (!ok) return;
   if (fresh.clocks != reused.clocks || fresh.clocks.size() > 97) __builtin_trap();
   if (fresh.emc != reused.emc || fresh.power_mode != reused.power_mode) __builtin_trap();
   if (fresh.power_mode_name != reused.power_mode_name) __builtin_trap();
@@ -63,15 +58,14 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     __builtin_trap();
   }
   if (fresh.engines != reused.engines || fresh.engines.size() > 24) __builtin_trap();
-  for (const jetmem::Clocks::Engine& engine : fresh.engines) {
+  for (const Clocks::Engine& engine : fresh.engines) {
     if (engine.name.empty() || engine.name.size() > 24) __builtin_trap();
     if (engine.on != true && (engine.load || engine.clock)) __builtin_trap();
     if (engine.load && !(*engine.load >= 0 && *engine.load <= 1)) __builtin_trap();
   }
-  for (const jetmem::Clocks::Clock& clock : fresh.clocks) {
+  for (const Clocks::Clock& clock : fresh.clocks) {
     if (clock.name.empty() || clock.name.size() > 64) __builtin_trap();
     if (clock.now > 1'000'000'000'000U || clock.max == 0U) __builtin_trap();
     if (clock.load && !(*clock.load >= 0 && *clock.load <= 1)) __builtin_trap();
   }
-  return 0;
 }

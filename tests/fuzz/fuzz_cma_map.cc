@@ -23,32 +23,30 @@ constexpr std::string_view kPaths[] = {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
-  jetmem::CmaTrace trace;
-  jetmem::CmaMapper mapper;
-  jetmem::CmaMap map;
+FUZZ(input) {
+  CmaTrace trace;
+  CmaMapper mapper;
+  CmaMap map;
   // Readings are separated by two NUL bytes.
   for (std::size_t at = 0; at < input.size();) {
     const std::size_t end = std::min(input.find(std::string_view("\0\0", 2), at), input.size());
-    jetmem::Snapshot snapshot = jetmem::snapshot_of(input.substr(at, end - at), kPaths);
+    Snapshot snapshot = snapshot_of(input.substr(at, end - at), kPaths);
     at = end + 2;
     snapshot.add("/sys/kernel/tracing/instances/jetmem/options/pause-on-trace", "0\n", 0);
     snapshot.add("/sys/kernel/tracing/instances/jetmem/trace_clock", "[boot]\n", 0);
-    if (!jetmem::parse_cma_trace(snapshot, trace)) continue;
+    if (!parse_cma_trace(snapshot, trace)) continue;
     (void)mapper.take(trace, map);
-    for (const jetmem::CmaMap::Area& area : map.areas) {
+    for (const CmaMap::Area& area : map.areas) {
       std::uint64_t last = area.base_pfn.value_or(0);
-      for (const jetmem::CmaPiece& piece : area.pieces) {
+      for (const CmaPiece& piece : area.pieces) {
         if (piece.pfn < last || piece.pages == 0) __builtin_trap();
         last = piece.end();
-        if (piece.state != jetmem::CmaPiece::State::kTaken) continue;
+        if (piece.state != CmaPiece::State::kTaken) continue;
         if (piece.owner >= map.owners.size()) __builtin_trap();
       }
       if (area.pages && last > *area.base_pfn + *area.pages) __builtin_trap();
-      if (area.taken_pieces > jetmem::CmaMap::kMaxAllocations) __builtin_trap();
+      if (area.taken_pieces > CmaMap::kMaxAllocations) __builtin_trap();
       (void)area.largest_free_run();
     }
   }
-  return 0;
 }

@@ -3,9 +3,10 @@
 
 #include "config/load.h"
 #include "config/restart.h"
+#include "tests/fuzz/target.h"
 
 // Whatever the text is: no crash, and what loads is what show_settings writes.
-static void check(std::string_view text) {
+static void check_text(std::string_view text) {
   using namespace std::chrono_literals;
   constexpr std::array<jetmem::KnownSource, 2> kSources{
       {{"meminfo", 1s, 100ms}, {"pagetypeinfo", 5min, 1min}}};
@@ -22,10 +23,9 @@ static void check(std::string_view text) {
   if (!keys_that_need_restart(loaded->values, reloaded->values).empty()) __builtin_trap();
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  check(text);
+FUZZ(input) {
+  const std::string text(input);
+  check_text(text);
   // With a head start, so that values are reached without guessing the names above them.
-  check("http: {max_connections: 7}\nreader:\n  socket: " + text);
-  return 0;
+  check_text("http: {max_connections: 7}\nreader:\n  socket: " + text);
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "collectors/device/source.h"
+#include "tests/fuzz/target.h"
 
 // Device trees hold NUL bytes, so the lengths tell the files apart: which of the paths
 // below, a letter for '*', two bytes of length, the text. They are laid over the files of an Orin,
@@ -70,13 +71,10 @@ jetmem::Snapshot snapshot_of(std::string_view input) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static jetmem::Device reused;
-  const jetmem::Snapshot snapshot = snapshot_of({reinterpret_cast<const char*>(data), size});
-  jetmem::Device fresh;
-  const bool ok = jetmem::parse_device(snapshot, fresh).has_value();
-  if (jetmem::parse_device(snapshot, reused).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+FUZZ(input) {
+  const Snapshot snapshot = snapshot_of(input);
+  const auto [ok, fresh, reused] = parsed_twice(parse_device, snapshot);
+  if (!ok) return;
   if (fresh.identity != reused.identity || fresh.tree != reused.tree) __builtin_trap();
   if (fresh.iommu != reused.iommu || fresh.optee != reused.optee) __builtin_trap();
   if (fresh.iomem_state != reused.iomem_state || fresh.zones_state != reused.zones_state) {
@@ -84,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   }
   if (fresh.tree.nodes.size() > 256 || fresh.identity.model.size() > 96) __builtin_trap();
   for (const std::uint64_t page_size : {4096ULL, 65536ULL}) {
-    const jetmem::device::Budget budget = fresh.budget(page_size);
+    const device::Budget budget = fresh.budget(page_size);
     if (!budget.absence_reason.empty()) {
       if (budget.sum() != 0 || budget.module) __builtin_trap();
       continue;
@@ -98,5 +96,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       }
     }
   }
-  return 0;
 }

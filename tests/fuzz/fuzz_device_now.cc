@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/answers/history_answer.h"
 #include "report/device/device_now.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -24,16 +25,14 @@ std::string text_of(std::string_view input) {
 }  // namespace
 
 // What answers may be anybody. What is understood is written so that it is understood again.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  const std::string text = text_of({reinterpret_cast<const char*>(data), size});
+FUZZ(input) {
+  const std::string text = text_of(input);
   (void)parse_history_list(text);
   (void)parse_series_past(text);
   (void)parse_history_moment(text);
   (void)parse_events(text);
   const auto now = parse_device_now(text);
-  if (!now) return 0;
+  if (!now) return;
   const auto again = parse_device_now(device_now_json(*now));
   if (!again || again->samples.all().size() != now->samples.all().size()) __builtin_trap();
-  return 0;
 }

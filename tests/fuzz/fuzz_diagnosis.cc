@@ -9,6 +9,7 @@
 #include "collectors/kernel_log/text_log.h"
 #include "report/diagnosis/cause.h"
 #include "report/events/kernel_event_record.h"
+#include "tests/fuzz/target.h"
 
 namespace jetmem::diagnosis {
 namespace {
@@ -55,10 +56,8 @@ std::string explained(std::string_view text, std::size_t step) {
 }  // namespace
 }  // namespace jetmem::diagnosis
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (jetmem::diagnosis::explained(text, SIZE_MAX) != jetmem::diagnosis::explained(text, 5)) {
+FUZZ(text) {
+  if (diagnosis::explained(text, SIZE_MAX) != diagnosis::explained(text, 5)) {
     __builtin_trap();
   }
-  return 0;
 }

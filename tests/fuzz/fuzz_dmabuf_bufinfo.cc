@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/dmabuf/bufinfo.h"
+#include "tests/fuzz/target.h"
 
 // A NUL separates the beginning from the end of a file that was too large.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using jetmem::Bufinfo;
+FUZZ(text) {
   static Bufinfo reused;
   Bufinfo fresh;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
   std::optional<std::string_view> end;
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     end = text.substr(nul + 1);
     text = text.substr(0, nul);
   }
-  const bool ok = jetmem::parse_bufinfo(text, end, fresh).has_value();
-  if (jetmem::parse_bufinfo(text, end, reused).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+  const bool ok = parse_bufinfo(text, end, fresh).has_value();
+  if (parse_bufinfo(text, end, reused).has_value() != ok) __builtin_trap();
+  if (!ok) return;
   if (!(fresh == reused)) __builtin_trap();
   if (fresh.exporters.size() > Bufinfo::kMaxExporters + 1) __builtin_trap();
   if (fresh.devices.size() > Bufinfo::kMaxDevices) __builtin_trap();
   std::uint64_t listed = 0;
-  for (const jetmem::DmabufShare& share : fresh.exporters) listed += share.buffers;
+  for (const DmabufShare& share : fresh.exporters) listed += share.buffers;
   if (listed > fresh.rows || fresh.devices_unknown > fresh.rows) __builtin_trap();
-  return 0;
 }

@@ -5,7 +5,7 @@
 #include "tests/fuzz/snapshot_input.h"
 
 // One fdinfo, and the files of processes together (snapshot_input.h).
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(text) {
   static constexpr std::array<std::string_view, 7> kPaths{
       "/proc/*/comm",
       "/proc/*/beyond bound",
@@ -14,15 +14,11 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       "/sys/kernel/dmabuf/buffers/*/size",
       "/sys/kernel/dmabuf/buffers/*/exporter_name",
       "jetmem:buffers"};
-  static jetmem::Dmabuf reused;
-  jetmem::Dmabuf fresh;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  (void)jetmem::parse_dmabuf_fdinfo(text);
-  jetmem::Snapshot snapshot = jetmem::snapshot_of(text, kPaths);
-  snapshot.add(jetmem::kNoteProcesses, "3\n", 0);
-  const bool ok = jetmem::parse_dmabuf(snapshot, fresh).has_value();
-  if (jetmem::parse_dmabuf(snapshot, reused).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+  (void)parse_dmabuf_fdinfo(text);
+  Snapshot snapshot = snapshot_of(text, kPaths);
+  snapshot.add(kNoteProcesses, "3\n", 0);
+  const auto [ok, fresh, reused] = parsed_twice(parse_dmabuf, snapshot);
+  if (!ok) return;
   if (!(fresh == reused)) __builtin_trap();
   if (fresh.held.names.size() > fresh.holders.size() ||
       fresh.held.shared_buffers > fresh.held.buffers) {
@@ -30,7 +26,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   }
   // Sums agree whichever way they are made, but for what holders share.
   std::uint64_t buffers = 0;
-  for (const jetmem::DmabufHolder& holder : fresh.holders) buffers += holder.buffers;
+  for (const DmabufHolder& holder : fresh.holders) buffers += holder.buffers;
   if (buffers < fresh.held.buffers) __builtin_trap();
-  return 0;
 }

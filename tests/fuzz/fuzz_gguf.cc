@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/model/gguf.h"
+#include "tests/fuzz/target.h"
 
 // Whatever the bytes are: no crash, an error names its byte, and what is taken can be counted with.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  const std::string text(reinterpret_cast<const char*>(data), size);
+FUZZ(input) {
+  const std::string text(input);
   for (const std::string& bytes : {text, "GGUF\3" + std::string(3, '\0') + text}) {
     const auto read = plan::read_gguf(plan::bytes_of(bytes));
     if (!read) {
@@ -18,5 +18,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const plan::LanguageModel use = plan::language_model_of(model, {8192, nullptr, 1});
     if (use.cache && !(*use.least_cache >= 0 && *use.least_cache <= *use.cache)) __builtin_trap();
   }
-  return 0;
 }

@@ -3,12 +3,9 @@
 #include <cmath>
 
 #include "history/format/column.h"
+#include "tests/fuzz/target.h"
 
 namespace {
-
-void check(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 bool same(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {

@@ -4,16 +4,13 @@
 #include "base/text/text.h"
 #include "history/store/store.h"
 #include "metrics/series_key.h"
+#include "tests/fuzz/target.h"
 #include "tests/temp_dir.h"
 
 namespace {
 
 using namespace jetmem;
 using std::chrono::seconds;
-
-void check(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 // Everything that is ever asked.
 void ask(HistoryStore& store) {
@@ -45,9 +42,9 @@ void ask(HistoryStore& store) {
 }  // namespace
 
 // A database that a power cut or somebody else left: asked first, then written on as a daemon does.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(input) {
   static const TempDir dir;
-  const std::string file = dir.write("history.db", {reinterpret_cast<const char*>(data), size});
+  const std::string file = dir.write("history.db", input);
   if (const auto store = HistoryStore::open_to_read(file)) ask(**store);
 
   HistoryStore::Options options;
@@ -69,5 +66,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   for (const auto& left : std::filesystem::directory_iterator(dir.path())) {
     std::filesystem::remove_all(left.path());
   }
-  return 0;
 }

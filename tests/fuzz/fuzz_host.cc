@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "daemon/http/access/host_guard.h"
+#include "tests/fuzz/target.h"
 
 using namespace jetmem;
 
@@ -36,10 +37,9 @@ std::string outsiders_name(std::string_view host) {
 }  // namespace
 
 // A Host header. Whoever's name it is, no page but one of this device's own gets an answer.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(host) {
   static const HostGuard nameless({});
   static const HostGuard named({"Orin-7.example."});
-  const std::string_view host(reinterpret_cast<const char*>(data), size);
   const std::string name = outsiders_name(host);
   const bool is_local = name == "localhost" || name.ends_with(".localhost") ||
                         name == "ip6-localhost" || name == "ip6-loopback";
@@ -55,5 +55,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
           nameless.allows_host(std::string(host) + ":10743", true)) {
     __builtin_trap();
   }
-  return 0;
 }

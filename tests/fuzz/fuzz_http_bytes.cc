@@ -4,15 +4,12 @@
 
 #include "daemon/http/server/http_port.h"
 #include "daemon/http/server/pages.h"
+#include "tests/fuzz/target.h"
 #include "tests/temp_dir.h"
 
 namespace {
 
 using namespace jetmem;
-
-void check(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 // A port as the web thread has it, served by whoever calls.
 struct Server {

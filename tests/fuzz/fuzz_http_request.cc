@@ -2,14 +2,11 @@
 #include "daemon/http/server/gate.h"
 #include "daemon/http/server/pages.h"
 #include "tests/daemon/fake_history.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
 using namespace jetmem;
-
-void check(bool holds) {
-  if (!holds) __builtin_trap();
-}
 
 std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
@@ -54,10 +51,9 @@ struct Served {
 
 // A request as the HTTP library hands it over, every part of which is anybody's: a flag, then in
 // lines method, path, Accept-Encoding, If-None-Match, Authorization, parameters.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(text) {
   static Served served;
-  std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (text.empty()) return 0;
+  if (text.empty()) return;
   const auto flags = static_cast<unsigned char>(text[0]);
   text.remove_prefix(1);
   Request request;
@@ -81,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const bool right = given && given->user == "alice" && given->password == "secret";
   check(stopped || request.asker.client.is_local() || right);
   const Answer answer = stopped ? *stopped : served.pages.answer(request);
-  if (answer.later) return 0;
+  if (answer.later) return;
   const auto& codes = WebMetrics::kCodes;
   check(std::find(codes.begin(), codes.end(), answer.code) != codes.end());
   check(answer.body != nullptr && answer.body->size() <= (4U << 20));
@@ -89,5 +85,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     check(std::string_view(value).find_first_of("\r\n") == std::string_view::npos);
   }
   if (request.method != "GET" && request.method != "HEAD") check(answer.code >= 400);
-  return 0;
 }

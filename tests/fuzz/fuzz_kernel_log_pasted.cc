@@ -4,6 +4,7 @@
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/text_log.h"
+#include "tests/fuzz/target.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -29,9 +30,8 @@ TextLog::Counts read(std::string_view text, std::size_t step) {
 }  // namespace
 }  // namespace jetmem::kernel_log
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(text) {
   using namespace jetmem::kernel_log;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
   const TextLog::Counts whole = read(text, SIZE_MAX);
   const TextLog::Counts pieces = read(text, 5);
   if (whole.lines != pieces.lines || whole.events != pieces.events || whole.cut != pieces.cut ||
@@ -40,5 +40,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     __builtin_trap();
   }
   if (whole.sending + whole.foreign > whole.lines) __builtin_trap();
-  return 0;
 }

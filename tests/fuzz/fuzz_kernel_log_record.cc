@@ -2,15 +2,12 @@
 #include <cstdint>
 
 #include "collectors/kernel_log/line/record.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(text) {
   using namespace jetmem::kernel_log;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  static Record reused;
-  Record fresh;
-  const bool ok = parse_record(text, fresh).has_value();
-  if (parse_record(text, reused).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+  const auto [ok, fresh, reused] = parsed_twice(parse_record, text);
+  if (!ok) return;
   if (fresh.text != reused.text || fresh.device != reused.device ||
       fresh.subsystem != reused.subsystem || fresh.caller != reused.caller ||
       fresh.seq != reused.seq || fresh.stamp != reused.stamp || fresh.facility != reused.facility ||
@@ -22,5 +19,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   }
   if (fresh.used > fresh.bytes.size()) __builtin_trap();
   if (fresh.level > 7) __builtin_trap();
-  return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/text/text.h"
 #include "cli/decode/log_format.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -29,17 +30,15 @@ bool read(std::string_view text, std::size_t step, jetmem::kernel_log::TextLog::
 }  // namespace
 
 // A log that somebody saved, as text or in the journal's formats.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  jetmem::kernel_log::TextLog::Counts whole;
-  jetmem::kernel_log::TextLog::Counts pieces;
+FUZZ(text) {
+  kernel_log::TextLog::Counts whole;
+  kernel_log::TextLog::Counts pieces;
   std::string whole_left_out;
   std::string pieces_left_out;
   const bool ok = read(text, SIZE_MAX, whole, whole_left_out);
   if (read(text, 7, pieces, pieces_left_out) != ok) __builtin_trap();
   // What is longer is known by its beginning, of which a piece may have less.
-  if (!ok || size > 4096) return 0;
+  if (!ok || text.size() > 4096) return;
   if (whole.lines != pieces.lines || whole.events != pieces.events) __builtin_trap();
   if (whole_left_out != pieces_left_out) __builtin_trap();
-  return 0;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/model/hugging_face.h"
 #include "plan/model/ollama.h"
+#include "tests/fuzz/target.h"
 
 // The other files of models, by the first byte: no crash, and what is taken can be counted with.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem::plan;
-  if (size == 0) return 0;
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 5) {
+FUZZ(input) {
+  using namespace plan;
+  if (input.empty()) return;
+  const std::string_view text = input.substr(1);
+  switch (static_cast<unsigned char>(input[0]) % 5) {
     case 0:
       if (const auto model = parse_hugging_face_config(text)) {
         if (!model->cache && model->no_cache_reason.empty()) __builtin_trap();
@@ -42,5 +43,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         __builtin_trap();
       }
   }
-  return 0;
 }

@@ -5,6 +5,7 @@
 #include "collectors/jetson/nvmap/source.h"
 #include "tests/fuzz/snapshot_input.h"
 
+namespace jetmem {
 namespace {
 
 constexpr std::array<std::string_view, 10> kPaths{
@@ -20,11 +21,8 @@ constexpr std::array<std::string_view, 10> kPaths{
     "jetmem:nvmap folders omitted",
 };
 
-void check(const jetmem::Snapshot& snapshot) {
-  static jetmem::Nvmap reused;
-  jetmem::Nvmap fresh;
-  const bool ok = jetmem::parse_nvmap(snapshot, fresh).has_value();
-  if (jetmem::parse_nvmap(snapshot, reused).has_value() != ok) __builtin_trap();
+void check_files(const Snapshot& snapshot) {
+  const auto [ok, fresh, reused] = parsed_twice(parse_nvmap, snapshot);
   if (!ok) return;
   if (fresh.heaps != reused.heaps || fresh.heaps.size() > 16) __builtin_trap();
   if (fresh.clients != reused.clients || fresh.client_pids != reused.client_pids ||
@@ -38,27 +36,26 @@ void check(const jetmem::Snapshot& snapshot) {
   // No two series of one name, and nothing lost or doubled in the sums.
   std::set<std::pair<std::string, std::string>> names;
   std::uint64_t reported = 0;
-  for (const jetmem::Nvmap::Process& process : fresh.processes) {
+  for (const Nvmap::Process& process : fresh.processes) {
     const std::string name = process.is_rest ? "other" : process.name;
     if (!names.insert({process.heap, name}).second) __builtin_trap();
     reported += process.bytes;
   }
   std::uint64_t charged = 0;
   bool all = true;
-  for (const jetmem::Nvmap::Client& client : fresh.clients) charged += client.bytes;
-  for (const jetmem::Nvmap::Heap& heap : fresh.heaps) all &= !heap.is_partial;
+  for (const Nvmap::Client& client : fresh.clients) charged += client.bytes;
+  for (const Nvmap::Heap& heap : fresh.heaps) all &= !heap.is_partial;
   if (all && reported != charged) __builtin_trap();
 }
 
 }  // namespace
+}  // namespace jetmem
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
-  check(jetmem::snapshot_of(input, kPaths));
+FUZZ(input) {
+  check_files(snapshot_of(input, kPaths));
   // The same bytes as one table: what the fixtures' files are.
-  jetmem::Snapshot tables;
+  Snapshot tables;
   tables.add("/sys/kernel/debug/nvmap/iovmm/clients", input, 0);
   tables.add("/sys/kernel/debug/nvmap/iovmm/orphan_handles", input, 0);
-  check(tables);
-  return 0;
+  check_files(tables);
 }

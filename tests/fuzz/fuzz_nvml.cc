@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/jetson/nvml/source.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static jetmem::Nvml reused;
-  jetmem::Nvml fresh;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const bool ok = jetmem::parse_nvml(text, fresh).has_value();
-  if (jetmem::parse_nvml(text, reused).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+FUZZ(text) {
+  const auto [ok, fresh, reused] = parsed_twice(parse_nvml, text);
+  if (!ok) return;
   if (fresh.gpus != reused.gpus || fresh.processes != reused.processes) __builtin_trap();
   if (fresh.integrated != reused.integrated || fresh.driver != reused.driver) __builtin_trap();
   if (fresh.gpus.size() > 16 || fresh.processes.size() > 4096) __builtin_trap();
@@ -21,5 +18,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       __builtin_trap();
     }
   }
-  return 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/plan.h"
+#include "tests/fuzz/target.h"
 
 // Whatever the text is: no crash, each mistake has a text, and what is taken can be counted with.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  const std::string text(reinterpret_cast<const char*>(data), size);
+FUZZ(input) {
+  const std::string text(input);
   for (const char* begin :
        {"", "cameras: [{name: a, width: 1920, height: 1080}]\n", "models:\n- name: m\n  "}) {
     const plan::ReadPlan read = plan::parse_plan("fuzz.yaml", begin + text);
@@ -22,5 +22,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       if (!(model.kv_cache() >= 0)) __builtin_trap();
     }
   }
-  return 0;
 }

@@ -30,22 +30,17 @@ constexpr std::array<std::string_view, 17> kPaths{
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static jetmem::Power reused;
-  static jetmem::PowerSource source;
-  jetmem::Power fresh;
-  const jetmem::Snapshot snapshot =
-      jetmem::snapshot_of({reinterpret_cast<const char*>(data), size}, kPaths);
-  const bool ok = jetmem::parse_power(snapshot, fresh).has_value();
-  if (jetmem::parse_power(snapshot, reused).has_value() != ok) __builtin_trap();
+FUZZ(input) {
+  static PowerSource source;
+  const Snapshot snapshot = snapshot_of(input, kPaths);
+  const auto [ok, fresh, reused] = parsed_twice(parse_power, snapshot);
   if (source.parse(snapshot, {}).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+  if (!ok) return;
   if (fresh.rails != reused.rails || fresh.rails.size() > 32) __builtin_trap();
   // Whatever it was given before, no two rails have one name.
   std::set<std::pair<std::string, std::uint32_t>> names;
-  for (const jetmem::Power::Rail& rail : source.reading().rails) {
+  for (const Power::Rail& rail : source.reading().rails) {
     if (!names.insert({rail.name, rail.index}).second) __builtin_trap();
     if (rail.watts && (!std::isfinite(*rail.watts) || *rail.watts < 0)) __builtin_trap();
   }
-  return 0;
 }

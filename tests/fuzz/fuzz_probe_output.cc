@@ -3,11 +3,10 @@
 #include "collectors/probe/source.h"
 #include "probes/partial.h"
 #include "probes/request.h"
+#include "tests/fuzz/target.h"
 
 // What a probe printed until it ended, however that was.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ(text) {
   const ProbeOutput output = split_probe_output(text);
   if (printable(output.where, 1000) != output.where) __builtin_trap();
   if (output.result.find('\n') != std::string::npos) __builtin_trap();
@@ -23,5 +22,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (reported.find('\n') != std::string::npos) __builtin_trap();
     if (reported != line && !parse_probe_run(reported, run)) __builtin_trap();
   }
-  return 0;
 }

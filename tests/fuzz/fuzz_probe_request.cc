@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text/text.h"
 #include "probes/program/options.h"
+#include "tests/fuzz/target.h"
 
 // A line of text over systemd's socket is a command line without names of files.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(rest) {
   using namespace jetmem::probe;
-  std::string_view rest(reinterpret_cast<const char*>(data), size);
   std::vector<std::string> words;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   Options options;
   std::string problem;
   const Parsed parsed = parse_options(words, OptionSource::kRequest, options, problem);
-  if (jetmem::printable(problem, 1000) != problem) __builtin_trap();
+  if (printable(problem, 1000) != problem) __builtin_trap();
   if ((parsed == Parsed::kInvalid) != !problem.empty()) __builtin_trap();
   if (options.heap_directory != usual.heap_directory || options.udmabuf != usual.udmabuf ||
       options.meminfo != usual.meminfo || options.library_directory != usual.library_directory) {
@@ -26,5 +26,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     __builtin_trap();
   }
   (void)parse_options(words, OptionSource::kCommandLine, options, problem);
-  return 0;
 }

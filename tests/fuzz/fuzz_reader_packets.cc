@@ -6,6 +6,7 @@
 
 #include "base/process/poll_loop.h"
 #include "collectors/reader/client.h"
+#include "tests/fuzz/target.h"
 #include "tests/temp_dir.h"
 
 namespace {
@@ -35,7 +36,7 @@ UniqueFd listen_at(const std::string& path, sockaddr_un& address) {
 // Packets of something that answers in the reader's place: a byte of flags and two of length before
 // each. The first flag sends a descriptor along, the second puts a good header in front. Each
 // request is answered once, whatever comes.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(rest) {
   static const TempDir dir;
   static sockaddr_un address{};
   static const UniqueFd listener = listen_at(dir.file("reader.socket"), address);
@@ -54,7 +55,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   client.request("meminfo");
   UniqueFd there(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!there.valid() || answers != 0) __builtin_trap();
-  std::string_view rest(reinterpret_cast<const char*>(data), size);
   while (rest.size() >= 3 && answers == 0) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest[i]); };
     const unsigned flags = byte(0);
@@ -86,5 +86,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   there.reset();
   loop.run_once(Nanoseconds(0));
   if (answers != 1 || !client.idle()) __builtin_trap();
-  return 0;
 }

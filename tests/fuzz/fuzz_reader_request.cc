@@ -5,12 +5,12 @@
 
 #include "collectors/reader/protocol.h"
 #include "collectors/reader/server.h"
+#include "tests/fuzz/target.h"
 #include "tests/temp_dir.h"
 
 // A packet to the reader, which may read files that who sends it may not: the answer is one, and of
 // nothing but the sources that there are.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
+FUZZ(input) {
   static const TempDir tree;
   static const std::string file = tree.write("proc/meminfo", "MemTotal: 1000 kB\n");
   static constexpr std::array<std::string_view, 1> kPaths{"/proc/meminfo"};
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const UniqueFd here(ends[0]);
   const UniqueFd there(ends[1]);
   reader::Server server(there.get(), *Root::at(tree.path()), kSources);
-  std::string packet(reinterpret_cast<const char*>(data), size);
+  std::string packet(input);
   reader::Request request;
   if (packet.size() == sizeof request) {
     std::memcpy(&request, packet.data(), sizeof request);
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   char bytes[4096];
   const ssize_t n = ::recv(here.get(), bytes, sizeof bytes, 0);
   if (served != (n > 0)) __builtin_trap();
-  if (!served) return 0;
+  if (!served) return;
   reader::AnswerHeader header;
   if (packet.size() != sizeof request || n < static_cast<ssize_t>(sizeof header)) __builtin_trap();
   std::memcpy(&header, bytes, sizeof header);
@@ -46,5 +46,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const bool known = (header.flags & reader::AnswerHeader::kUnknownSource) == 0;
   if (known != (snapshot.size() == 1) || snapshot.size() > 1) __builtin_trap();
   if (known && snapshot[0].path != kPaths[0]) __builtin_trap();
-  return 0;
 }

@@ -2,11 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bundle/redact.h"
+#include "tests/fuzz/target.h"
 
 // What stays secret must stay so when it is looked at again, and JSON stays JSON.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ(text) {
   Redacted counts;
   const std::string once = redact_text(text, counts);
   redact_text(once, counts, false);
@@ -17,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   // Whatever lies around them.
   if (text.find("192.168.77.88") != std::string_view::npos ||
       text.find("48:b0:2d:12:34:56") != std::string_view::npos) {
-    return 0;
+    return;
   }
   Redacted known;
   const std::string around =
@@ -25,5 +24,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (around.find("192.168.77.88") != std::string::npos) __builtin_trap();
   if (around.find("48:b0:2d:12:34:56") != std::string::npos) __builtin_trap();
   if (known.addresses < 2) __builtin_trap();
-  return 0;
 }

@@ -6,6 +6,7 @@
 #include "rules/export/promql.h"
 #include "rules/model/texts.h"
 #include "rules/parse/check.h"
+#include "tests/fuzz/target.h"
 
 // A minute of whatever they mention: values that jump, vanish and are none.
 static void evaluate(const jetmem::RuleSet& rules) {
@@ -32,7 +33,7 @@ static void evaluate(const jetmem::RuleSet& rules) {
 }
 
 // Whatever the text is: no crash, each mistake has a text, and what is taken is whole.
-static void check(std::string_view text) {
+static void check_text(std::string_view text) {
   using namespace jetmem;
   const std::array files{
       ConfigText{"first.yaml",
@@ -58,13 +59,12 @@ static void check(std::string_view text) {
   evaluate(parsed.rules);
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  check(text);
+FUZZ(input) {
+  const std::string text(input);
+  check_text(text);
   // With a head start, so that values are reached without guessing the names above them.
-  check(
+  check_text(
       "rules:\n- alert: A\n  severity: info\n  summary: s\n  when:\n  - metric: "
       "jetmem_memory_free_ratio\n    " +
       text);
-  return 0;
 }

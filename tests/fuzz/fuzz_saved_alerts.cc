@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/engine/saved.h"
 #include "rules/model/rules.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -28,13 +29,12 @@ std::string text_of(std::string_view input) {
 
 // What is understood is written so that it is understood again as the same, and an engine may be
 // given it, whatever is in it.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
+FUZZ(input) {
   static const RuleSet rules = parse_rules(shipped_rules()).rules;
-  const auto kept = parse_saved_alerts(text_of({reinterpret_cast<const char*>(data), size}));
-  if (!kept) return 0;
+  const auto kept = parse_saved_alerts(text_of(input));
+  if (!kept) return;
   const auto text = to_text(*kept);
-  if (!text) return 0;  // longer than it was
+  if (!text) return;  // longer than it was
   const auto again = parse_saved_alerts(*text);
   if (!again || *to_text(*again) != *text) __builtin_trap();
   RuleEngine engine(rules, {});
@@ -42,5 +42,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   engine.restore(kept->saved, now);
   engine.begin(now);
   engine.evaluate();
-  return 0;
 }

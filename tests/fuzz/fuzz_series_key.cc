@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/series_key.h"
 #include "report/device/sample_set.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto name = jetmem::parse_series_key(text);
+FUZZ(text) {
+  const auto name = parse_series_key(text);
   if (!name) {
     if (name.error().message.empty()) __builtin_trap();
-    return 0;
+    return;
   }
   // What is understood is written so that it is understood as the same.
-  const auto again = jetmem::parse_series_key(name->key());
+  const auto again = parse_series_key(name->key());
   if (!again || !(*again == *name)) __builtin_trap();
-  jetmem::SampleSet samples;
+  SampleSet samples;
   samples.add(*name, 1);
   samples.add(*again, 2);
   samples.sort();
   if (samples.all().size() != 1 || samples.value(name->family) != 1.0) __builtin_trap();
-  return 0;
 }

@@ -3,12 +3,11 @@
 #include "collectors/kernel_log/state.h"
 #include "daemon/alerts/pending_notifications.h"
 #include "daemon/probe/probe_state.h"
+#include "tests/fuzz/target.h"
 
 // What jetmemd keeps for its next start, in files that a crash may have cut. What is understood is
 // written so that it is understood again as the same. (Alerts and boots have targets of their own.)
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ(text) {
   if (const auto probes = parse_probe_state(text)) {
     const auto again = parse_probe_state(to_text(*probes));
     if (!again || !(*again == *probes)) __builtin_trap();
@@ -30,5 +29,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const auto pending = parse_pending_notifications(text);
   if (pending && pending->size() > PendingNotification::kMost) __builtin_trap();
   if (const auto process = probe_process_of(text); process && process->pid < 0) __builtin_trap();
-  return 0;
 }

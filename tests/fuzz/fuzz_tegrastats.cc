@@ -4,15 +4,13 @@
 #include <vector>
 
 #include "collectors/jetson/tegrastats/source.h"
+#include "tests/fuzz/target.h"
 
+namespace jetmem {
 namespace {
 
-void check(bool holds) {
-  if (!holds) __builtin_trap();
-}
-
 // Every word is in a field that is known or stands in `unknown`, in its order.
-void check_words(std::string_view text, const jetmem::TegrastatsLine& line) {
+void check_words(std::string_view text, const TegrastatsLine& line) {
   std::vector<std::string_view> words;
   std::size_t begin = std::string_view::npos;
   for (std::size_t i = 0; i <= text.size(); ++i) {
@@ -33,15 +31,14 @@ void check_words(std::string_view text, const jetmem::TegrastatsLine& line) {
 }
 
 }  // namespace
+}  // namespace jetmem
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using jetmem::TegrastatsLine;
+FUZZ(text) {
   static TegrastatsLine reused;
-  static jetmem::TegrastatsSource source;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  static TegrastatsSource source;
   TegrastatsLine fresh;
-  jetmem::parse_tegrastats_line(text, fresh);
-  jetmem::parse_tegrastats_line(text, reused);
+  parse_tegrastats_line(text, fresh);
+  parse_tegrastats_line(text, reused);
   check(fresh == reused);
   check_words(text, fresh);
   check(fresh.cores.size() <= 256 && fresh.gr3d.mhz.size() <= 16 && fresh.gr3d2.mhz.size() <= 16);
@@ -58,11 +55,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     check(!zone.celsius || (*zone.celsius > -200 && *zone.celsius <= 1001));
   }
 
-  jetmem::Tegrastats first;
-  const bool ok = jetmem::parse_tegrastats(text, first).has_value();
-  jetmem::Snapshot snapshot;
+  Tegrastats first;
+  const bool ok = parse_tegrastats(text, first).has_value();
+  Snapshot snapshot;
   snapshot.add("/jetmem/tegrastats", text, 0);
   check(source.parse(snapshot, {}).has_value() == ok);
   check(!ok || source.reading() == first);
-  return 0;
 }

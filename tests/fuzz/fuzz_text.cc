@@ -5,19 +5,10 @@
 #include "cli/draw/since.h"
 #include "config/listen_address.h"
 #include "daemon/http/api/parameters.h"
-
-namespace {
-
-void check(bool holds) {
-  if (!holds) __builtin_trap();
-}
-
-}  // namespace
+#include "tests/fuzz/target.h"
 
 // Single words as people and programs write them, and any text made printable.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+FUZZ(text) {
   if (const auto duration = parse_duration(text)) {
     const auto again = parse_duration(format_duration(*duration));
     check(again && *again == *duration);
@@ -39,5 +30,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const std::string shown = printable(text, most);
     check(shown.size() <= most && printable(shown, most) == shown);
   }
-  return 0;
 }

@@ -23,23 +23,17 @@ constexpr std::array<std::string_view, 11> kPatterns{
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static jetmem::Throttle reused;
-  jetmem::Throttle fresh;
-  const jetmem::Snapshot snapshot =
-      jetmem::snapshot_of({reinterpret_cast<const char*>(data), size}, kPatterns);
-  const bool ok = jetmem::parse_throttle(snapshot, fresh).has_value();
-  if (jetmem::parse_throttle(snapshot, reused).has_value() != ok) __builtin_trap();
-  if (!ok) return 0;
+FUZZ(input) {
+  const auto [ok, fresh, reused] = parsed_twice(parse_throttle, snapshot_of(input, kPatterns));
+  if (!ok) return;
   if (fresh.causes != reused.causes || fresh.causes.size() > 48) __builtin_trap();
   if (fresh.events != reused.events || fresh.throttling != reused.throttling) __builtin_trap();
   std::set<std::string> types;
-  for (const jetmem::Throttle::Cause& cause : fresh.causes) {
+  for (const Throttle::Cause& cause : fresh.causes) {
     if (!types.insert(cause.type).second || cause.type.size() > 64) __builtin_trap();
-    const bool throttles = cause.kind == jetmem::Throttle::Kind::kThrottle;
+    const bool throttles = cause.kind == Throttle::Kind::kThrottle;
     // The verdict never contradicts a cause.
     if (throttles && cause.active == true && fresh.throttling != true) __builtin_trap();
     if (throttles && !cause.active && fresh.throttling == false) __builtin_trap();
   }
-  return 0;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/proc/vmstat.h"
+#include "tests/fuzz/target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(text) {
   // Kept between inputs, as the daemon keeps it: a stale reading must never show through.
-  static jetmem::Vmstat reused;
-  jetmem::Vmstat fresh;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const bool ok = jetmem::parse_vmstat(text, fresh).has_value();
+  static Vmstat reused;
+  Vmstat fresh;
+  const bool ok = parse_vmstat(text, fresh).has_value();
   // Twice: the second time, every name is the one before.
   for (int cycle = 0; cycle < 2; ++cycle) {
-    if (jetmem::parse_vmstat(text, reused).has_value() != ok) __builtin_trap();
+    if (parse_vmstat(text, reused).has_value() != ok) __builtin_trap();
     if (!ok) continue;
     if (fresh.fields.size() != reused.fields.size()) __builtin_trap();
     if (fresh.parts.size() != reused.parts.size()) __builtin_trap();
@@ -22,5 +22,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       if (fresh.parts[i].field != reused.parts[i].field) __builtin_trap();
     }
   }
-  return 0;
 }

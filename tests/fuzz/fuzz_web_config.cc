@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/web/web_config.h"
+#include "tests/fuzz/target.h"
 
 // Whatever the text is: no crash, errors with a text, and nothing accepted that protects nothing.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
+FUZZ(input) {
+  const std::string text(input);
   for (const char* begin : {"", "tls_server_config: {cert_file: a, key_file: b}\n",
                             "tls_server_config:\n  cert_file: a\n  key_file: b\n  "}) {
-    const auto config = jetmem::parse_web_config("/fuzz/web.yaml", begin + text);
+    const auto config = parse_web_config("/fuzz/web.yaml", begin + text);
     if (!config) {
       if (config.error().empty() || describe(config.error()).empty()) __builtin_trap();
       continue;
@@ -14,8 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (!config->has_tls && config->users.empty()) __builtin_trap();
     if (config->tls.verifies() && !config->tls.client_ca.given()) __builtin_trap();
     for (const auto& user : config->users) {
-      if (jetmem::bcrypt_cost(user.hash) == 0) __builtin_trap();
+      if (bcrypt_cost(user.hash) == 0) __builtin_trap();
     }
   }
-  return 0;
 }

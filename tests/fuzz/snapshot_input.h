@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/root/snapshot.h"
+#include "tests/fuzz/target.h"
 
 namespace jetmem {
 
