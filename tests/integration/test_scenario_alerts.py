@@ -25,6 +25,7 @@ sys.path.insert(0, str(SCENARIOS))
 
 import player  # noqa: E402  (beside the fixtures)
 from rules import LIVE_ONLY, OTHER_BOARDS, REFUSED, RULES, UNTIL  # noqa: E402
+from truth import TRUTH  # noqa: E402
 
 BOARD = "orin-nano-8gb"
 # Seconds of the machine by which a story may lag behind: between two steps of judgement.
@@ -152,7 +153,7 @@ class Story:
         self._player = player.Player(self.name, self._root)
         self._player.write()
         self.firing, self.seen, self.last, self.late, self.levels = set(), set(), None, 0.0, set()
-        self.truth, self.said = player.scenario(self.name).TRUTH, None
+        self.truth, self.said = TRUTH[self.name], None
 
     def _start_daemon(self):
         stderr, environment = journal_file.socket_as_stderr(self._test)
@@ -183,7 +184,7 @@ class Story:
             if len(entries) > looked or second % round(speed) == 0:
                 looked = len(entries)
                 self._look()
-            if second == self.truth["at"]:
+            if second == self.truth.at:
                 self.said = self._documents()
 
     def _documents(self):
@@ -292,19 +293,19 @@ class _Stories(unittest.TestCase):
         shown = json.dumps(status, indent=1)
         who = status.get("who") or {}
         self.assertEqual((status["level"], status.get("alert"), who.get("role"), who.get("name"), status.get("act")),
-                         tuple(truth[key] for key in ("level", "alert", "role", "who", "act")), shown)
-        self.assertIn(truth["do"], status.get("remedy", ""), shown)
+                         (truth.level, truth.alert, truth.role, truth.who, truth.act), shown)
+        self.assertIn(truth.do, status.get("remedy", ""), shown)
         # Not before it began; a condition may take minutes to be believed.
-        before = 0 if truth["alert"] is None else status["since_seconds"] - (truth["at"] - truth["since"])
+        before = 0 if truth.alert is None else status["since_seconds"] - (truth.at - truth.since)
         self.assertLess(before, STEP + 2 * MOST_LATE, "since before it began")
         for key in ("level", "alert", "step", "act", "remedy", "cause", "next_command"):
             self.assertEqual(words(status.get(key, "")), words(doctor.get(key, "")), key)
         self.assertEqual([(each.get("who") or {}).get(key) for each in (status, doctor) for key in ("name", "role")],
-                         [truth["who"], truth["role"]] * 2)
+                         [truth.who, truth.role] * 2)
         self.assertEqual(words(status["reason"]), words(doctor["reason"]))
-        if truth["alert"] is not None:
+        if truth.alert is not None:
             self.assertEqual((doctor["steps"][0]["step"], doctor["steps"][0]["verdict"]), (status["step"], status["level"]))
-            rule = next(each for each in said["alerts"]["rules"] if each["alert"] == truth["alert"])
+            rule = next(each for each in said["alerts"]["rules"] if each["alert"] == truth.alert)
             self.assertTrue(words(status["reason"]).startswith(words(rule["alerts"][0]["summary"])), (status["reason"], rule))
         firing = [each for rule in said["alerts"]["rules"] for each in rule["alerts"] if each["state"] == "firing"]
         self.assertEqual(status["alerts"]["firing"], len(firing))
@@ -313,7 +314,7 @@ class _Stories(unittest.TestCase):
         self.assertEqual(heads[0], heads[1])
         self.assertTrue(heads[0].endswith(words(status["reason"])) or ".." in heads[0], heads)
         self.assertTrue(said["brief text"].startswith(status["level"].upper() + " "), said["brief text"])
-        if truth["alert"] is not None:
+        if truth.alert is not None:
             self.assertIn(words(status["reason"])[:60], words(said["brief text"]))
 
     def check_warned(self, story, firing):

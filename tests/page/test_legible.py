@@ -17,6 +17,7 @@ from page_testing import jt
 sys.path.insert(0, str(pt.HERE.parent / "scenarios"))
 
 import player  # noqa: E402  (beside the fixtures)
+from truth import TRUTH  # noqa: E402
 
 WIDTHS = (390, 768, 1400, 2560)
 STATES = ((), ("hover",), ("focus", "focus-visible"), ("hover", "active"))
@@ -95,7 +96,7 @@ def open_watched(browser, daemon):
 
 def open_at_worst(test, browser, name):
     """The page of a story at its worst second, where it stays; and the story."""
-    at = player.scenario(name).TRUTH["at"]
+    at = TRUTH[name].at
     speed = min(FASTEST, max(1, at / WORST_AFTER))
     story = jt.Story(test, name, round(speed))
     time.sleep(max(0, story.started + at / round(speed) + 0.5 - time.monotonic()))

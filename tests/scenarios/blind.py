@@ -10,18 +10,6 @@ import json
 
 CLOSED = {"/sys/class/hwmon": "EIO", "/sys/kernel/debug/nvmap": "EACCES"}
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 115,
-    "level": "warning",
-    "alert": "JetmemKernelLogLost",
-    "since": 41,
-    "role": None,
-    "who": None,
-    "act": None,
-    "do": "dmesg",
-}
-
 
 def before(tree):
     manifest = json.loads(tree.text("/jetmem/manifest.json"))

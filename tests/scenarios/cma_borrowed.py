@@ -5,18 +5,6 @@ It has neither CONFIG_CMA_SYSFS nor CONFIG_CMA_DEBUGFS, so CmaFree is all that i
 short enough that tasks wait for reclaim now and then.
 """
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 735,
-    "level": "ok",
-    "alert": None,
-    "since": 39,
-    "role": None,
-    "who": None,
-    "act": None,
-    "do": "",
-}
-
 
 def before(tree):
     tree.remove("/sys/kernel/debug/cma")

@@ -10,18 +10,6 @@ FRAME = -(-3840 * 2160 * 3 // 2 // 4096)  # one 4K frame in NV12: 3038 pages
 PREVIEW = 2560 * 1440 * 2 // 4096         # a preview in YUYV: 1800 pages
 VI = "tegra-capture-vi"
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 112,
-    "level": "critical",
-    "alert": "JetmemDmaAllocationFailing",
-    "since": 69,
-    "role": "refused",
-    "who": "tegra-capture-vi",
-    "act": None,
-    "do": "jetmem cma",
-}
-
 
 # Who allocates for an owner, and through which function of a driver.
 PROGRAMS = {"frames": ("nvargus-daemon", "vb2_dc_alloc"), "leaked": ("gst-launch-1.0", "vb2_dc_alloc"), "display": ("gnome-shell", "tegra_bo_create")}

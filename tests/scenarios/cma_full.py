@@ -9,18 +9,6 @@ from cma_exhaustion import VI, left
 
 RING = 4096  # the frames of one camera: 16 MiB
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 110,
-    "level": "critical",
-    "alert": "JetmemDmaAllocationFailing",
-    "since": 93,
-    "role": "refused",
-    "who": "tegra-capture-vi",
-    "act": None,
-    "do": "jetmem cma",
-}
-
 
 def story(m):
     yield "the area as it was found"

@@ -9,18 +9,6 @@ import oom_report
 
 WAIT = "0x40cc0(GFP_KERNEL|__GFP_COMP)"
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 500,
-    "level": "warning",
-    "alert": "JetmemBelowWatermark",
-    "since": 421,
-    "role": None,
-    "who": None,
-    "act": None,
-    "do": "min_free_kbytes",
-}
-
 
 def story(m):
     yield "the machine as it was found"

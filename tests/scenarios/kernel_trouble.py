@@ -25,18 +25,6 @@ LINES = (
     (3, "generic-0: failed to alloc mem of size (2097152)", None),
 )
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 60,
-    "level": "critical",
-    "alert": "JetmemMemoryErrorUncorrected",
-    "since": 21,
-    "role": None,
-    "who": None,
-    "act": None,
-    "do": "DIMM",
-}
-
 
 def story(m):
     yield from m.quiet(BEGIN - 1)

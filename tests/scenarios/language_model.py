@@ -7,18 +7,6 @@ is free (MemFree) only, and the driver refuses a large buffer before the cache g
 
 PID = 1840  # of the camera's pipeline, which is stopped to make room
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 330,
-    "level": "warning",
-    "alert": "JetmemNvmapCap",
-    "since": 68,
-    "role": "refused",
-    "who": "17000000.gpu",
-    "act": None,
-    "do": "make-room",
-}
-
 
 def story(m):
     yield "the machine as it was found"

@@ -6,18 +6,6 @@ It is a detector, python3 with PID 2215.
 
 PID = 2215
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 110,
-    "level": "critical",
-    "alert": "JetmemMemoryExhausting",
-    "since": 89,
-    "role": "growing",
-    "who": "python3 (container 9c0f5e7a41d2)",
-    "act": "docker restart 9c0f5e7a41d2",
-    "do": "Restart python3",
-}
-
 
 def story(m):
     yield "the machine as it was found"

@@ -9,18 +9,6 @@ from machine import OutOfMemory
 
 PID = 2215
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 80,
-    "level": "critical",
-    "alert": "JetmemOomKill",
-    "since": 62,
-    "role": "killed",
-    "who": "python3",
-    "act": None,
-    "do": "jetmem top",
-}
-
 
 def story(m):
     yield "the machine as it was found"

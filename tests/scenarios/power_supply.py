@@ -10,18 +10,6 @@ import json
 UPTIME = 60
 REASON, LEVEL = "SYS_RESET_N", "L0"  # as the firmware tells of a supply that was gone
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 400,
-    "level": "warning",
-    "alert": "JetmemOverCurrent",
-    "since": 16,
-    "role": None,
-    "who": None,
-    "act": None,
-    "do": "supply",
-}
-
 
 def before(tree):
     manifest = json.loads(tree.text("/jetmem/manifest.json"))

@@ -12,18 +12,6 @@ from healthy import probes, write_probes
 
 PAUSE, GOOD, BAD = 300, 8, 4
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 3690,
-    "level": "critical",
-    "alert": "JetmemProbeMismatch",
-    "since": 2701,
-    "role": None,
-    "who": None,
-    "act": None,
-    "do": "out of service",
-}
-
 
 def story(m):
     found = probes(m.tree)

@@ -8,18 +8,6 @@ No process grows: each buffer lies in nvmap's table of orphans, 9 MiB more each 
 MINUTES = 80
 BUFFER_MIB, SECONDS = 3, 20
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 4500,
-    "level": "warning",
-    "alert": "JetmemNvmapOrphansGrowing",
-    "since": 61,
-    "role": "growing",
-    "who": "GPU and camera buffers without an nvmap client (orphans)",
-    "act": None,
-    "do": "top --gpu",
-}
-
 
 def story(m):
     unit = max(1, m.total_pages // 1_950_000)  # so that larger boards notice, too

@@ -7,18 +7,6 @@ It lets ten lines through in five seconds, and counts the rest.
 SMMU, MC = "12000000.iommu", "2c00000.memory-controller"
 SID = 0x804  # gpcdma, with a bit that the match ignores
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 95,
-    "level": "critical",
-    "alert": "JetmemSmmuStorm",
-    "since": 26,
-    "role": "named by the kernel",
-    "who": "gpcdma",
-    "act": None,
-    "do": "events --faults",
-}
-
 
 def story(m):
     iova = 0xFFFF0000

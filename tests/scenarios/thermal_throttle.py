@@ -8,18 +8,6 @@ LIMIT = 99.0
 BLOCKED = 150  # seconds
 ZONES = {"gpu": 1.0, "cpu": 0.6, "soc0": -1.2, "soc1": 0.4, "soc2": -2.5}  # above or below the GPU's
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 140,
-    "level": "warning",
-    "alert": "JetmemThermalNearTrip",
-    "since": 28,
-    "role": None,
-    "who": None,
-    "act": None,
-    "do": "Fan",
-}
-
 
 def story(m):
     yield "the machine as it was found"

@@ -9,18 +9,6 @@ from machine import OutOfMemory
 
 SECONDS = 420
 
-# What every screen says in second `at`: tests/integration/test_scenario_alerts.py.
-TRUTH = {
-    "at": 400,
-    "level": "critical",
-    "alert": "JetmemMemoryStall",
-    "since": 54,
-    "role": "largest holder",
-    "who": "llama-server (llm.service)",
-    "act": "sudo systemctl restart llm.service",
-    "do": "Stop the largest program",
-}
-
 
 def story(m):
     yield "the machine as it was found"
