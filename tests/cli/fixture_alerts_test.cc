@@ -11,6 +11,7 @@
 #include "rules/engine/table_feed.h"
 #include "rules/model/closed_labels.h"
 #include "rules/parse/check.h"
+#include "tests/boards.h"
 
 namespace jetmem {
 namespace {
@@ -115,11 +116,7 @@ TEST_P(FixtureAlerts, MatchTheBoard) {
   EXPECT_EQ(engine.refused_series(), 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Boards, FixtureAlerts, testing::ValuesIn(kBoards), [](const auto& board) {
-  std::string name = board.param.name;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Boards, FixtureAlerts, testing::ValuesIn(kBoards), BoardName());
 
 }  // namespace
 }  // namespace jetmem

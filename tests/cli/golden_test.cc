@@ -11,6 +11,7 @@
 #include "cli/client/local_snapshot.h"
 #include "history/query/selection.h"
 #include "report/exposition/exposition.h"
+#include "tests/boards.h"
 #include "tests/update.h"
 
 namespace jetmem {
@@ -29,14 +30,7 @@ TEST_P(Golden, Page) {
   expect_equals_file(text, std::string(JETMEM_GOLDEN) + "/" + board + ".prom");
 }
 
-INSTANTIATE_TEST_SUITE_P(Boards, Golden,
-                         testing::Values("orin-nano-8gb", "agx-orin", "nano-4gb", "xavier-nx",
-                                         "orin", "thor", "raspberry-pi-5", "x86-pc"),
-                         [](const auto& board) {
-                           std::string name = board.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Boards, Golden, testing::ValuesIn(kWholeBoards), BoardName());
 
 // A label's value that no board has would record nothing, and nobody would notice.
 TEST(Golden, TheHistoryRecordsNothingThatNoBoardHas) {

@@ -19,7 +19,7 @@ import time
 import fault_watch
 import jetmem_testing as jt
 from fault_errors import number
-from test_kernel_log import KmsgStandIn
+from test_kernel_log import KILL, KmsgStandIn
 
 FAIL_CALL = os.environ.get("JETMEM_FAIL_CALL", "")
 CONTROL_BYTES = 16 + 8 * (1 << 16)
@@ -294,9 +294,7 @@ class KmsgScenario(DaemonScenario):
 
     def events(self):
         for i in range(self.kills):
-            self.put(f"Out of memory: Killed process {4711 + i} (camera app) total-vm:100kB, "
-                     "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
-                     "oom_score_adj:0")
+            self.put(KILL.format(pid=4711 + i, comm="camera app"))
 
         def counted():
             page = self.scrape()

@@ -8,7 +8,6 @@ import os
 import pathlib
 import socket
 import ssl
-import subprocess
 
 import jetmem_testing as jt
 
@@ -17,10 +16,8 @@ ALICE = "$2y$10$DJCsSKCmH.oyxVX0WdGQPOS79nZy8q8ZgWZgYHkV03mPqvrQN5Dku"
 PASSWORD = "secret"
 
 
-def openssl(*arguments, cwd=None, **options):
-    done = subprocess.run(["openssl", *map(str, arguments)], cwd=cwd, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=jt.PATIENCE, preexec_fn=jt.die_with_parent, **options)
+def openssl(*arguments, **options):
+    done = jt.run(["openssl", *arguments], **options)
     if done.returncode != 0:
         raise AssertionError(f"openssl {arguments}: {done.stderr}")
     return done.stdout

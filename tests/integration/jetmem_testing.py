@@ -166,12 +166,13 @@ def exchange(one, other):
         raise OSError(ctypes.get_errno(), "renameat2")
 
 
-def run(arguments, seconds=PATIENCE, **options):
-    """Runs a program to its end; stdout and stderr as text."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("JETMEM")}
-    return subprocess.run([str(a) for a in arguments], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=seconds, env=environment, preexec_fn=die_with_parent, **options)
+def run(arguments, seconds=PATIENCE, environment=None, **options):
+    """Runs a program to its end; stdout and stderr as text, and what is its input if any."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("JETMEM")}
+    usual = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": die_with_parent,
+             **({} if "input" in options else {"stdin": subprocess.DEVNULL})}
+    return subprocess.run([a if isinstance(a, bytes) else str(a) for a in arguments], timeout=seconds,
+                          env={**kept, **(environment or {})}, **{**usual, **options})
 
 
 # ------------------------------------------------------------------------------- mount namespace

@@ -6,10 +6,9 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
-#include "history/store/store.h"
+#include "tests/history_maker.h"
 
 namespace {
 
@@ -20,16 +19,10 @@ using jetmem::Nanoseconds;
 constexpr Nanoseconds kBegin = 1795183200s;  // 2026-11-20 14:00:00 UTC
 constexpr double kMiB = 1 << 20;
 
-bool failed(const char* what, const std::string& why) {
-  std::fprintf(stderr, "%s: %s\n", what, why.c_str());
-  return false;
-}
-
-bool write_boot(HistoryStore& store, const char* boot_id, Nanoseconds wall, int steps) {
+void write_boot(HistoryStore& store, const char* boot_id, Nanoseconds wall, int steps) {
   const Nanoseconds boot_begin = 100s;
   const jetmem::WallSeen seen{boot_begin, wall - boot_begin, jetmem::WallTrust::kSynced};
-  const auto boot = store.begin_boot(boot_id, seen);
-  if (!boot) return failed("begin_boot", boot.error().message);
+  const auto boot = *jetmem::or_exit("begin_boot", store.begin_boot(boot_id, seen));
   for (int done = 0; done < steps; done += 60) {
     jetmem::RawChunk chunk;
     std::vector<double> available;
@@ -46,37 +39,20 @@ bool write_boot(HistoryStore& store, const char* boot_id, Nanoseconds wall, int 
                      {"jetmem_vmstat_oom_kill_total", true, kills}};
     std::vector<jetmem::EventRecord> events;
     if (done == 60) {
-      jetmem::EventRecord event;
-      event.what = jetmem::EventWhat::kKernel;
-      event.kind = "oom_kill";
-      event.severity = "error";
-      event.origin = "system";
-      event.subject = "camera_app";
-      event.summary = "camera_app (pid 4711) was killed";
-      event.boot = *boot;
-      event.at = boot_begin + 600s;
-      events.push_back(event);
+      events.push_back(jetmem::event_of(jetmem::EventWhat::kKernel, "oom_kill", "error",
+                                        boot_begin + 600s, "camera_app",
+                                        "camera_app (pid 4711) was killed"));
+      events.back().boot = boot;
     }
-    if (auto written = store.write(*boot, &chunk, events); !written) {
-      return failed("write", written.error().message);
-    }
+    jetmem::or_exit("write", store.write(boot, &chunk, events));
   }
-  return true;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
-  HistoryStore::Options options;
-  options.file = argv[1];
-  auto opened = HistoryStore::open(options);
-  if (!opened) {
-    failed("open", opened.error().message);
-    return 1;
-  }
-  const bool good =
-      write_boot(*opened->store, "11111111-1111-4111-8111-111111111111", kBegin, 360) &&
-      write_boot(*opened->store, "22222222-2222-4222-8222-222222222222", kBegin + 80min, 240);
-  return good ? 0 : 1;
+  const auto store = jetmem::open_history(argv[1]);
+  write_boot(*store, "11111111-1111-4111-8111-111111111111", kBegin, 360);
+  write_boot(*store, "22222222-2222-4222-8222-222222222222", kBegin + 80min, 240);
 }

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "history/store/store.h"
+#include "tests/history_maker.h"
 
 namespace {
 
@@ -172,65 +172,45 @@ std::vector<Series> scenario() {
   return out;
 }
 
-bool failed(const char* what, const std::string& why) {
-  std::fprintf(stderr, "%s: %s\n", what, why.c_str());
-  return false;
-}
-
-jetmem::EventRecord event(jetmem::EventWhat what, const char* kind, const char* severity,
-                          const char* subject, std::string summary) {
-  jetmem::EventRecord out;
-  out.what = what;
-  out.kind = kind;
-  out.severity = severity;
-  out.origin = what == jetmem::EventWhat::kKernel ? "system" : "";
-  out.subject = subject;
-  out.summary = std::move(summary);
-  return out;
+Nanoseconds nanoseconds(double seconds) {
+  return std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(seconds));
 }
 
 // Events within a chunk, in order of time.
 std::vector<jetmem::EventRecord> events_of(double boot_from, double boot_to) {
   using jetmem::EventWhat;
   std::vector<jetmem::EventRecord> out;
-  const auto at = [&](double when, jetmem::EventRecord record) {
+  const auto at = [&](double when, EventWhat what, const char* kind, const char* severity,
+                      const char* subject, const char* summary) {
     if (when < boot_from || when >= boot_to) return;
-    record.at = std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(when));
-    out.push_back(std::move(record));
+    out.push_back(jetmem::event_of(what, kind, severity, nanoseconds(when), subject, summary));
   };
-  at(130, event(EventWhat::kDaemon, "start", "info", "jetmemd", "jetmemd 0.1.0 started"));
+  at(130, EventWhat::kDaemon, "start", "info", "jetmemd", "jetmemd 0.1.0 started");
   for (int i = 0; i < 300; ++i) {
-    at(2.4 * kDay + i * 3000.0,
-       event(EventWhat::kKernel, "cma_alloc_failure", "warning", "linux,cma",
-             "4050 pages of linux,cma could not be had: it is fragmented"));
-    at(2.6 * kDay + i * 40000.0,
-       event(EventWhat::kAlert, i % 2 == 0 ? "firing" : "resolved",
-             i % 2 == 0 ? "critical" : "info", "JetmemCmaFragmented",
-             i % 2 == 0 ? "JetmemCmaFragmented fires: the largest piece is 5% of what is wanted"
-                        : "JetmemCmaFragmented is over"));
+    at(2.4 * kDay + i * 3000.0, EventWhat::kKernel, "cma_alloc_failure", "warning", "linux,cma",
+       "4050 pages of linux,cma could not be had: it is fragmented");
+    at(2.6 * kDay + i * 40000.0, EventWhat::kAlert, i % 2 == 0 ? "firing" : "resolved",
+       i % 2 == 0 ? "critical" : "info", "JetmemCmaFragmented",
+       i % 2 == 0 ? "JetmemCmaFragmented fires: the largest piece is 5% of what is wanted"
+                  : "JetmemCmaFragmented is over");
   }
   for (int i = 0; i < 60; ++i) {
-    at(1.5 * kDay + i * 90000.0,
-       event(EventWhat::kKernel, "oom_kill", "error", "python3", "python3 (pid 4711) was killed"));
+    at(1.5 * kDay + i * 90000.0, EventWhat::kKernel, "oom_kill", "error", "python3",
+       "python3 (pid 4711) was killed");
   }
-  at(kDay,
-     event(EventWhat::kMark, "mark", "info", "root", "a lorry came <script>alert(1)</script>"));
+  at(kDay, EventWhat::kMark, "mark", "info", "root", "a lorry came <script>alert(1)</script>");
   return out;
 }
 
 // One boot from `wall` on for `seconds`.
-bool write_boot(HistoryStore& store, int number, double wall, double seconds, double begin,
+void write_boot(HistoryStore& store, int number, double wall, double seconds, double begin,
                 double end) {
   char boot_id[40];
   std::snprintf(boot_id, sizeof boot_id, "%08d-1111-4111-8111-111111111111", number);
-  const auto nanoseconds = [](double value) {
-    return std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(value));
-  };
   constexpr double kFirst = 100;
   const jetmem::WallSeen seen{nanoseconds(kFirst), nanoseconds(wall - kFirst),
                               jetmem::WallTrust::kSynced};
-  const auto boot = store.begin_boot(boot_id, seen);
-  if (!boot) return failed("begin_boot", boot.error().message);
+  const auto boot = *jetmem::or_exit("begin_boot", store.begin_boot(boot_id, seen));
   const std::vector<Series> series = scenario();
   double at = kFirst;
   const auto wall_of = [&](double boot_time) { return wall + boot_time - kFirst; };
@@ -254,19 +234,12 @@ bool write_boot(HistoryStore& store, int number, double wall, double seconds, do
       chunk.columns.push_back({series[i].key, series[i].is_counter, values[i]});
     }
     auto events = events_of(chunk_from, at);
-    for (auto& each : events) each.boot = *boot;
+    for (auto& each : events) each.boot = boot;
     const bool has_steps = !chunk.steps.empty();
     if (!has_steps && events.empty()) continue;
-    if (auto done = store.write(*boot, has_steps ? &chunk : nullptr, events); !done) {
-      return failed("write", done.error().message);
-    }
-    for (bool more = true; more;) {
-      const auto tidied = store.tidy(*boot, nanoseconds(at));
-      if (!tidied) return failed("tidy", tidied.error().message);
-      more = *tidied;
-    }
+    jetmem::or_exit("write", store.write(boot, has_steps ? &chunk : nullptr, events));
+    jetmem::tidy_all(store, boot, nanoseconds(at));
   }
-  return true;
 }
 
 }  // namespace
@@ -276,13 +249,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "Usage: make_long_history FILE DAYS [END]\n");
     return 2;
   }
-  HistoryStore::Options options;
-  options.file = argv[1];
-  auto opened = HistoryStore::open(options);
-  if (!opened) {
-    failed("open", opened.error().message);
-    return 1;
-  }
+  const auto store = jetmem::open_history(argv[1]);
   const double length = std::atof(argv[2]) * kDay;
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -292,15 +259,13 @@ int main(int argc, char** argv) {
   // the one before it has a clock that is half an hour ahead.
   constexpr double kLast = 6000;
   int number = 0;
-  bool good = true;
   double at = begin;
-  while (good && at < end - kLast) {
+  while (at < end - kLast) {
     const double left = end - kLast - at;
     const bool is_last = left < 6.5 * kDay;
     const double seconds = is_last ? left - 300 : 6 * kDay;
-    good = write_boot(*opened->store, ++number, at + (is_last ? 1800 : 0), seconds, begin, end);
+    write_boot(*store, ++number, at + (is_last ? 1800 : 0), seconds, begin, end);
     at += is_last ? left : (number % 3 == 0 ? 7 * kDay : seconds + 600);
   }
-  good = good && write_boot(*opened->store, ++number, end - kLast, kLast, begin, end);
-  return good ? 0 : 1;
+  write_boot(*store, ++number, end - kLast, kLast, begin, end);
 }

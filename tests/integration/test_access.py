@@ -26,12 +26,8 @@ tls_server_config:
 """
 
 
-def run(arguments, text="", seconds=jt.PATIENCE, **options):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("JETMEM")}
-    environment.update(options.pop("environment", {}))
-    return subprocess.run([str(a) for a in arguments], input=text, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=seconds, env=environment,
-                          preexec_fn=jt.die_with_parent, **options)
+def run(arguments, text="", **options):
+    return jt.run(arguments, input=text, stderr=subprocess.STDOUT, **options)
 
 
 def handshake(daemon, **options):

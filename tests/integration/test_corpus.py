@@ -105,10 +105,8 @@ def lines_of(entry):
 
 
 def decode(lines, *arguments, end="\n"):
-    shown = jt.subprocess.run([jt.JETMEM, "decode", "kernel-log", "--json", *arguments],
-                              input=end.join(lines).encode() + end.encode(), check=True,
-                              stdout=jt.subprocess.PIPE, stderr=jt.subprocess.PIPE,
-                              timeout=jt.PATIENCE)
+    shown = jt.run([jt.JETMEM, "decode", "kernel-log", "--json", *arguments], text=False, check=True,
+                   input=(end.join(lines) + end).encode())
     return [json.loads(line) for line in shown.stdout.splitlines()]
 
 
@@ -289,10 +287,8 @@ class Tegrastats(unittest.TestCase):
             raise AssertionError(f"{CORPUS} holds no line of tegrastats")
 
     def decode(self, lines, *arguments):
-        shown = jt.subprocess.run([jt.JETMEM, "decode", "tegrastats", *arguments],
-                                  input="".join(line + "\n" for line in lines).encode(),
-                                  check=True, stdout=jt.subprocess.PIPE,
-                                  stderr=jt.subprocess.PIPE, timeout=jt.PATIENCE)
+        shown = jt.run([jt.JETMEM, "decode", "tegrastats", *arguments], text=False, check=True,
+                       input="".join(line + "\n" for line in lines).encode())
         self.assertEqual(shown.stderr, b"")
         return shown.stdout.decode()
 

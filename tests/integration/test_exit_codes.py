@@ -179,14 +179,12 @@ class Alike(unittest.TestCase):
                     continue
                 root = [] if " ".join(command) in WITHOUT_ROOT else ["--root", BOARD]
                 with open("/dev/full", "wb") as full:
-                    done = jt.subprocess.run([jt.JETMEM, *root, *command, *arguments], stdout=full, check=False,
-                                             stdin=jt.subprocess.DEVNULL, stderr=jt.subprocess.PIPE,
-                                             timeout=jt.PATIENCE)
+                    done = jt.run([jt.JETMEM, *root, *command, *arguments], stdout=full)
                 if command == ["history"] and arguments != ["--help"]:
                     self.assertEqual(done.returncode, UNKNOWN, done.stderr)  # the board has none: nothing to write
                     continue
                 self.assertEqual(done.returncode, IO, (arguments, done.stderr))
-                self.assertIn(b"No space left on device", done.stderr)
+                self.assertIn("No space left on device", done.stderr)
         self.each(check)
 
 

@@ -35,7 +35,7 @@ class Recipe(unittest.TestCase):
                    f'exec "{jt.JETMEM}" --root "{jt.FIXTURES / board}" "$@"')
         program.write_text(f"#!/bin/sh\n{command}\n")
         program.chmod(0o755)
-        return {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+        return {"PATH": f"{program.parent}:{os.environ['PATH']}"}
 
     def script(self, name, **replaced):
         text = RECIPES[name]
@@ -49,9 +49,8 @@ class Recipe(unittest.TestCase):
 
     def run_alert(self, path):
         variables = {f"JETMEM_{key.upper()}": ALERT[key] for key in ("alert", "severity", "state", "summary")}
-        done = subprocess.run([path], input=json.dumps(ALERT).encode(), env={**os.environ, **variables, "JETMEM_RUNBOOK": "/r.md"},
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=jt.PATIENCE, check=False)
-        self.assertEqual((done.returncode, done.stdout), (0, b""))
+        done = jt.run([path], input=json.dumps(ALERT), environment={**variables, "JETMEM_RUNBOOK": "/r.md"})
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
 
 class Pages(Recipe):
@@ -61,7 +60,7 @@ class Pages(Recipe):
         servers.need("promtool")
         path = self.folder / "prometheus.yml"
         path.write_text(jobs)
-        done = subprocess.run(["promtool", "check", "config", path], capture_output=True, text=True, check=False)
+        done = jt.run(["promtool", "check", "config", path])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_opentelemetry(self):
@@ -89,7 +88,7 @@ class Checks(Recipe):
 
     def test_nagios(self):
         for board, status in STATES.items():
-            done = subprocess.run(["jetmem", "status", "--brief"], env=self.jetmem(board), capture_output=True, text=True, check=False)
+            done = jt.run(["jetmem", "status", "--brief"], environment=self.jetmem(board))
             self.assertEqual(done.returncode, status, board)
             if status < 4:
                 self.assertRegex(done.stdout, r"^(OK|WARNING|CRITICAL|UNKNOWN) [^\n|]+\n$")
@@ -97,7 +96,7 @@ class Checks(Recipe):
     def test_node_problem_detector(self):
         path = self.script("npd-jetmem.sh")
         for board, status in STATES.items():
-            done = subprocess.run([path], env=self.jetmem(board), capture_output=True, text=True, check=False)
+            done = jt.run([path], environment=self.jetmem(board))
             self.assertEqual(done.returncode, {0: 0, 1: 1}.get(status, 2), board)
             self.assertRegex(done.stdout, r"^[^\n]{1,200}\n$")
         settings = json.loads(RECIPES["npd-jetmem.json"])
@@ -112,7 +111,7 @@ class Checks(Recipe):
         conf.write_text(f"LogFile={self.folder}/log\nServer=127.0.0.1\nHostname=x\nAllowRoot=1\nTimeout=20\n" + RECIPES["zabbix-jetmem.conf"])
 
         def value(key, board):
-            done = subprocess.run(["zabbix_agentd", "-c", conf, "-t", key], env=self.jetmem(board), capture_output=True, text=True, check=False)
+            done = jt.run(["zabbix_agentd", "-c", conf, "-t", key], environment=self.jetmem(board))
             return re.search(r"\[t\|(.*)\]$", done.stdout, re.DOTALL)[1]
         for board, status in STATES.items():
             self.assertEqual(value("jetmem.level", board), str(status))
@@ -173,7 +172,7 @@ class Mqtt(Recipe):
         path = self.script("jetmem-mqtt")
         environment = self.jetmem("orin-nano-8gb")
         self.publisher()
-        done = subprocess.run([path], env=environment, capture_output=True, text=True, check=False)
+        done = jt.run([path], environment=environment)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = self.receive(5, "#").communicate()[0].splitlines()
         messages = {line.split(" ", 1)[0]: json.loads(line.split(" ", 1)[1]) for line in lines}
@@ -189,7 +188,7 @@ class Mqtt(Recipe):
             for step in re.search(r"value_json\.([\w.]+)", sensor["value_template"])[1].split("."):
                 found = found[step]
         # A jetmem that cannot answer publishes nothing.
-        done = subprocess.run([path], env=self.jetmem("nowhere"), capture_output=True, text=True, check=False)
+        done = jt.run([path], environment=self.jetmem("nowhere"))
         self.assertEqual(done.returncode, 66)
 
     def test_alert(self):

@@ -325,8 +325,7 @@ class FoldersWithOtherThings(Heaps):
         self.folder.chmod(0)
         if os.geteuid() != 0:
             return self.assertEqual(self.heaps()[""]["state"], "denied")
-        done = subprocess.run([PROBE, "--kinds", "dmabuf", "--heaps", str(self.folder)],
-                              stdout=subprocess.PIPE, timeout=jt.PATIENCE, user=jt.NOBODY)
+        done = jt.run([PROBE, "--kinds", "dmabuf", "--heaps", self.folder], user=jt.NOBODY)
         found = json.loads(done.stdout)["probes"][0]
         self.assertEqual(found["state"], "denied")
         self.assertIn("allowed", found["reason"])
@@ -359,9 +358,8 @@ class FoldersWithOtherThings(Heaps):
         self.make("system", mode=0o600)
         self.make("system-uncached", mode=0o660)
         os.chown(self.folder / "system-uncached", 0, 44)
-        done = subprocess.run([PROBE, "--kinds", "dmabuf", "--heaps", str(self.folder)],
-                              stdout=subprocess.PIPE, timeout=jt.PATIENCE, user=jt.NOBODY,
-                              group=jt.NOBODY, extra_groups=[])
+        done = jt.run([PROBE, "--kinds", "dmabuf", "--heaps", self.folder], user=jt.NOBODY,
+                      group=jt.NOBODY, extra_groups=[])
         found = {p["target"]: p for p in json.loads(done.stdout)["probes"]}
         self.assertEqual(found["system"]["state"], "denied")
         self.assertIn("udev rule", found["system"]["reason"])

@@ -19,6 +19,8 @@ KMSG = pathlib.Path("/dev/kmsg")
 ACCEPT = "kernel_log: {accept_user_records: true}\n"
 FAULT = ("arm-smmu {dev}.iommu: Unhandled context fault: fsr=0x402, iova=0x{iova:x}, "
          "fsynr=0x2f0011, cbfrsynra=0x836, cb=3")
+KILL = ("Out of memory: Killed process {pid} ({comm}) total-vm:100kB, anon-rss:50kB, file-rss:0kB, "
+        "shmem-rss:0kB, UID:0 pgtables:10kB oom_score_adj:0")
 
 
 def uptime_us():
@@ -114,9 +116,7 @@ class Live(Feeding):
         daemon = self.daemon()
         self.assertEqual(self.events(daemon.scrape(), "oom_kill"), 0)
         begin = time.monotonic()
-        self.kmsg.put("Out of memory: Killed process 4711 (camera app) total-vm:100kB, "
-                      "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
-                      "oom_score_adj:0")
+        self.kmsg.put(KILL.format(pid=4711, comm="camera app"))
         page = daemon.wait_for_page("the kill", lambda page: self.events(page, "oom_kill") == 1)
         daemon.wait_for_log("camera app")
         self.assertLess(jt.measured("record to page and log", time.monotonic() - begin),
@@ -160,9 +160,7 @@ class Live(Feeding):
             self.kmsg.connection.send(data)
         self.kmsg.put("\\x1b[31mOut of memory: Killed process 1 (\\x1b]0;x\\x07\\x00) total-vm:1kB, "
                       "anon-rss:1kB, file-rss:0kB, shmem-rss:0kB")
-        self.kmsg.put("Out of memory: Killed process 2 (e\\xff\\x1b[2Jvil) total-vm:1kB, "
-                      "anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB "
-                      "oom_score_adj:0")
+        self.kmsg.put(KILL.format(pid=2, comm="e\\xff\\x1b[2Jvil"))
         page = daemon.wait_for_page("the kill", lambda page: self.events(page, "oom_kill") >= 1)
         self.assertGreater(page.value("jetmem_kernel_log_malformed_records_total"), 200)
         self.assertNotIn("\x1b", page.text)
@@ -318,8 +316,6 @@ class JournalStandIn(StandIn):
 
 
 LINE, CAUGHT_UP = 1, 3
-KILL = ("Out of memory: Killed process {pid} ({comm}) total-vm:1kB, anon-rss:1kB, file-rss:0kB, "
-        "shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0")
 
 
 class Journal(Feeding):
@@ -417,9 +413,7 @@ class RealDevice(unittest.TestCase):
                              lambda page: page.state("kernel_log") == "ok")
         name = f"jm{os.getpid()}"
         begin = time.monotonic()
-        KMSG.write_text(f"<3>Out of memory: Killed process 4711 ({name}) total-vm:100kB, "
-                        "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
-                        "oom_score_adj:0\n")
+        KMSG.write_text(f"<3>{KILL.format(pid=4711, comm=name)}\n")
         page = daemon.wait_for_page("the kill", lambda page: page.value(
             "jetmem_oom_kills_total", scope="machine", comm=name, origin="system") == 1)
         daemon.wait_for_log(name)
@@ -435,9 +429,7 @@ class RealDevice(unittest.TestCase):
             lambda page: page.state("kernel_log") == "ok" and
             page.value("jetmem_kernel_log_records_total") > 0)
         foreign = before.value("jetmem_kernel_log_user_records_total")
-        KMSG.write_text("<3>Out of memory: Killed process 4712 (forged) total-vm:100kB, "
-                        "anon-rss:50kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:10kB "
-                        "oom_score_adj:0\n")
+        KMSG.write_text(f"<3>{KILL.format(pid=4712, comm='forged')}\n")
         page = daemon.wait_for_page("a foreign record", lambda page: page.value(
             "jetmem_kernel_log_user_records_total") > foreign)
         self.assertFalse(page.series("jetmem_oom_kills_total", comm="forged"))
@@ -471,10 +463,8 @@ class Captured(unittest.TestCase):
                                           kind="oom_kill"), 1758612345 + 508840.790044, places=3)
         self.assertEqual(page.value("jetmem_kernel_log_user_records_total"), 1)
         file = root / "dev/kmsg"
-        more = file.read_bytes() + (b"3,9000,533300000000,-;Out of memory: Killed process 9 (b) "
-                                    b"total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, "
-                                    b"UID:0 pgtables:1kB oom_score_adj:0\n")
-        jt.replace_file(file, more)
+        more = f"3,9000,533300000000,-;{KILL.format(pid=9, comm='b')}\n"
+        jt.replace_file(file, file.read_bytes() + more.encode())
         daemon.wait_for_page("one more", lambda page: page.value(
             "jetmem_kernel_events_total", kind="oom_kill", origin="system") == 2)
         self.assertEqual(daemon.wait_for_cycles(3).value("jetmem_kernel_events_total", kind="oom_kill",

@@ -2,24 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The man pages and completions, as the build made them: read by the programs that read them.
 
-JETMEM_MANUAL is the folder, JETMEM_CLI the program.
+JETMEM_MANUAL is the folder.
 """
 
 import os
 import pathlib
 import re
 import shutil
-import subprocess
 import unittest
 
 import jetmem_testing as jt
 
 MANUAL = pathlib.Path(os.environ["JETMEM_MANUAL"])
-CLI = os.environ["JETMEM_CLI"]
 
 
 def commands_of_help():
-    return jt.commands_in(subprocess.run([CLI, "--help"], capture_output=True, text=True, check=True).stdout)
+    return jt.commands_in(jt.run([jt.JETMEM, "--help"], check=True).stdout)
+
+
+def wrong(page):
+    lines = jt.run(["mandoc", "-T", "lint", "-W", "warning", page]).stdout.splitlines()
+    return [line for line in lines if "missing date" not in line]
 
 
 def completed(words):
@@ -27,9 +30,7 @@ def completed(words):
     script = (f"source {MANUAL}/completion/jetmem.bash; COMP_WORDS=({' '.join(words[:-1])} "
               f"'{words[-1]}'); COMP_CWORD={len(words) - 1}; _jetmem; printf '%s\\n' "
               "\"${COMPREPLY[@]}\"")
-    done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, check=True,
-                          cwd="/")
-    return done.stdout.split()
+    return jt.run(["bash", "-euc", script], check=True, cwd="/").stdout.split()
 
 
 class ManPages(unittest.TestCase):
@@ -44,16 +45,12 @@ class ManPages(unittest.TestCase):
     @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
     def test_mandoc_finds_nothing_wrong(self):
         for page in sorted((MANUAL / "man").iterdir()):
-            done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page],
-                                  capture_output=True, text=True, check=False)
-            wrong = [line for line in done.stdout.splitlines() if "missing date" not in line]
-            self.assertEqual(wrong, [], page.name)
+            self.assertEqual(wrong(page), [], page.name)
 
     @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
     def test_is_readable(self):
-        text = subprocess.run(["mandoc", "-T", "ascii", MANUAL / "man/jetmem-plan.1"],
-                              capture_output=True, text=True, check=True).stdout
-        plain = __import__("re").sub(".\b", "", text)
+        text = jt.run(["mandoc", "-T", "ascii", MANUAL / "man/jetmem-plan.1"], check=True).stdout
+        plain = re.sub(".\b", "", text)
         for part in ("jetmem-plan - Whether cameras", "--on-top", "EXIT STATUS", "SEE ALSO"):
             self.assertIn(part, plain)
 
@@ -62,8 +59,7 @@ class ManPageOfTheDaemon(unittest.TestCase):
     PAGE = pathlib.Path(__file__).parent.parent.parent / "daemon/jetmemd.8"
 
     def test_it_has_the_options_of_help(self):
-        text = subprocess.run([os.environ["JETMEM_JETMEMD"], "--help"], capture_output=True,
-                              text=True, check=True).stdout
+        text = jt.run([jt.JETMEMD, "--help"], check=True).stdout
         options = set(re.findall(r"--[a-z]+", text))
         self.assertGreater(len(options), 4)
         written = set(re.findall(r"--[a-z]+", self.PAGE.read_text().replace("\\-", "-")))
@@ -71,9 +67,7 @@ class ManPageOfTheDaemon(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
     def test_mandoc_finds_nothing_wrong(self):
-        done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", self.PAGE],
-                              capture_output=True, text=True, check=False)
-        self.assertEqual([line for line in done.stdout.splitlines() if "missing date" not in line], [])
+        self.assertEqual(wrong(self.PAGE), [])
 
 
 class Completions(unittest.TestCase):
@@ -100,18 +94,17 @@ class Completions(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
     def test_zsh_can_read_it(self):
-        subprocess.run(["zsh", "-n", MANUAL / "completion/_jetmem"], check=True)
+        jt.run(["zsh", "-n", MANUAL / "completion/_jetmem"], check=True)
 
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish_can_read_it(self):
-        subprocess.run(["fish", "-n", MANUAL / "completion/jetmem.fish"], check=True)
+        jt.run(["fish", "-n", MANUAL / "completion/jetmem.fish"], check=True)
 
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish_offers_commands_options_and_files(self):
         def offered(line):
             script = f"source {MANUAL}/completion/jetmem.fish; complete -C '{line}'"
-            done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True,
-                                  text=True, check=True, cwd="/")
+            done = jt.run(["fish", "--no-config", "-c", script], check=True, cwd="/")
             self.assertEqual(done.stderr, "")
             return [each.split("\t")[0] for each in done.stdout.splitlines()]
 

@@ -6,7 +6,6 @@ import concurrent.futures
 import os
 import pathlib
 import re
-import subprocess
 import unittest
 
 import jetmem_testing as jt
@@ -37,8 +36,7 @@ class Printed(unittest.TestCase):
         (self.tree / "proc/meminfo").write_text("MemTotal: 1000 kB\n")
 
     def run_one(self, *arguments):
-        done = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, cwd=self.folder,
-                              preexec_fn=jt.die_with_parent)
+        done = jt.run(arguments, cwd=self.folder, text=False)
         self.assertGreaterEqual(done.returncode, 0, arguments)
         return arguments, done.stdout + b"\n" + done.stderr
 
@@ -57,7 +55,7 @@ class Printed(unittest.TestCase):
 
     def test_every_command(self):
         def help_of(*command):
-            return subprocess.run([jt.JETMEM, *command, "--help"], capture_output=True, text=True, check=True).stdout
+            return jt.run([jt.JETMEM, *command, "--help"], check=True).stdout
 
         runs = [[jt.JETMEM, POISON], [jt.JETMEM, b"--" + POISON], [jt.JETMEM, b"--json=" + POISON],
                 [jt.JETMEM, "--root", POISON, "status"]]

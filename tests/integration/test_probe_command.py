@@ -101,16 +101,8 @@ class ThisMachine(Probe):
     def test_as_nobody(self):
         if os.geteuid() != 0:
             self.skipTest("needs root, to become somebody else")
-
-        def drop():
-            jt.die_with_parent()
-            os.setgroups([])
-            os.setgid(jt.NOBODY)
-            os.setuid(jt.NOBODY)
-
-        shown = subprocess.run([jt.JETMEM, "probe", "--force", "--json", "--kind", "host,dmabuf"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               timeout=jt.PATIENCE, check=False, preexec_fn=drop)
+        shown = jt.run([jt.JETMEM, "probe", "--force", "--json", "--kind", "host,dmabuf"],
+                       user=jt.NOBODY, group=jt.NOBODY, extra_groups=[])
         if "Permission denied" in shown.stderr:
             self.skipTest("the build is where nobody may not go")
         out = json.loads(shown.stdout)

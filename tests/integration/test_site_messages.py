@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import subprocess
 import tarfile
 
 import jetmem_testing as jt
@@ -146,21 +145,18 @@ class SiteMessages(Feeding):
         self.put_messages(MESSAGES)
         settings = jt.temp_directory(self) / "jetmem.yaml"
         settings.write_text(self.settings)
-        found = subprocess.run([jt.JETMEM, "decode", "kernel-log", "--json", "--config", settings],
-                               input="[   12.5] " + LINE.format(1) + "\n", text=True, capture_output=True, check=True)
+        found = jt.run([jt.JETMEM, "decode", "kernel-log", "--json", "--config", settings],
+                       input="[   12.5] " + LINE.format(1) + "\n", check=True)
         event = json.loads(found.stdout)
         self.assertEqual((event["kind"], event["message"], event["timeout_ms"]), ("custom", "acme-frame-timeout", 2500))
-        found = subprocess.run([jt.JETMEM, "messages", "explain", "acme-frame-timeout", "--config", settings],
-                               text=True, capture_output=True, check=True)
+        found = jt.run([jt.JETMEM, "messages", "explain", "acme-frame-timeout", "--config", settings], check=True)
         self.assertIn("Cause: the sensor's cable is loose\nRemedy: check the connector\n", found.stdout)
         tree = jt.temp_directory(self)
         (tree / "dev").mkdir()
         (tree / "dev/kmsg").write_text("3,1,12500000,-;" + LINE.format(1) + "\n")
-        found = subprocess.run([jt.JETMEM, "--root", tree, "events", "--json", "--config", settings],
-                               text=True, capture_output=True, check=True)
+        found = jt.run([jt.JETMEM, "--root", tree, "events", "--json", "--config", settings], check=True)
         self.assertEqual(json.loads(found.stdout)["message"], "acme-frame-timeout")
-        found = subprocess.run([jt.JETMEM, "--root", tree, "doctor", "--config", settings],
-                               text=True, capture_output=True, check=False)
+        found = jt.run([jt.JETMEM, "--root", tree, "doctor", "--config", settings])
         self.assertIn("The sensor's cable is loose", found.stdout)
 
     def test_a_bundle_has_them(self):
@@ -172,8 +168,7 @@ class SiteMessages(Feeding):
         folder = jt.temp_directory(self)
         (folder / "jetmem.yaml").write_text(self.settings)
         out = folder / "b.tar"
-        subprocess.run([jt.JETMEM, "capture", "--no-history", "--config", folder / "jetmem.yaml", "-o", out],
-                       check=True, capture_output=True)
+        jt.run([jt.JETMEM, "capture", "--no-history", "--config", folder / "jetmem.yaml", "-o", out], check=True)
         with tarfile.open(out) as tar:
             names = [name.split("/", 1)[1] for name in tar.getnames()]
             tar.extractall(folder)
@@ -188,20 +183,20 @@ class SiteMessages(Feeding):
         now = float(pathlib.Path("/proc/uptime").read_text().split()[0])
         (tree / "dev/kmsg").write_text(f"3,1,{int((now - 5) * 1e6)},-;" + LINE.format(1) + "\n")
         for command in (["events", "--json"], ["decode", "kernel-log", "--json"]):
-            found = subprocess.run([jt.JETMEM, "--root", tree, *command], text=True, capture_output=True, check=True)
+            found = jt.run([jt.JETMEM, "--root", tree, *command], check=True)
             self.assertIn('"acme-frame-timeout"', found.stdout, command)
-        found = subprocess.run([jt.JETMEM, "--root", tree, "doctor"], text=True, capture_output=True, check=False)
+        found = jt.run([jt.JETMEM, "--root", tree, "doctor"])
         self.assertIn("The sensor's cable is loose", found.stdout)
         # Not a file elsewhere, to which a bundle of somebody else's may point.
         own = tree / "jetmem/config/messages/50-acme.yaml"
         own.unlink()
         own.symlink_to(self.messages / "50-acme.yaml")
-        found = subprocess.run([jt.JETMEM, "--root", tree, "events", "--json"], text=True, capture_output=True, check=True)
+        found = jt.run([jt.JETMEM, "--root", tree, "events", "--json"], check=True)
         self.assertEqual(found.stdout, "")
         # And a bundle of a bundle.
         own.unlink()
         own.write_text(MESSAGES)
-        subprocess.run([jt.JETMEM, "--root", tree, "capture", "--no-history", "-o", folder / "c.tar"], check=True, capture_output=True)
+        jt.run([jt.JETMEM, "--root", tree, "capture", "--no-history", "-o", folder / "c.tar"], check=True)
         with tarfile.open(folder / "c.tar") as tar:
             self.assertTrue(any(name.endswith("config/messages/50-acme.yaml") for name in tar.getnames()))
 

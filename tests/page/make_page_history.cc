@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "history/store/store.h"
+#include "tests/history_maker.h"
 
 namespace {
 
@@ -150,16 +150,11 @@ Nanoseconds step_at(Nanoseconds before_now) {
   return before_now <= 72h ? 60s : 300s;
 }
 
-bool failed(const char* what, const jetmem::Error& why) {
-  std::fprintf(stderr, "%s: %s\n", what, why.message.c_str());
-  return false;
-}
-
 // One boot, from so long before now to so long before now.
-bool write_boot(HistoryStore& store, const char* boot_id, Nanoseconds from, Nanoseconds to) {
+void write_boot(HistoryStore& store, const char* boot_id, Nanoseconds from, Nanoseconds to) {
   const Nanoseconds offset = now() - from;  // the boot's clock begins at 0
-  const auto boot = store.begin_boot(boot_id, {0s, offset, jetmem::WallTrust::kSynced});
-  if (!boot) return failed("begin_boot", boot.error());
+  const auto boot = *jetmem::or_exit(
+      "begin_boot", store.begin_boot(boot_id, {0s, offset, jetmem::WallTrust::kSynced}));
   const auto& series = all_series();
   Nanoseconds before = from;
   while (before > to) {
@@ -175,37 +170,16 @@ bool write_boot(HistoryStore& store, const char* boot_id, Nanoseconds from, Nano
     for (std::size_t i = 0; i < series.size(); ++i) {
       chunk.columns.push_back({series[i].key, series[i].is_counter, values[i]});
     }
-    if (auto written = store.write(*boot, &chunk, {}); !written)
-      return failed("write", written.error());
-    for (bool more = true; more;) {
-      const auto tidied = store.tidy(*boot, chunk.steps.back());
-      if (!tidied) return failed("tidy", tidied.error());
-      more = *tidied;
-    }
+    jetmem::or_exit("write", store.write(boot, &chunk, {}));
+    jetmem::tidy_all(store, boot, chunk.steps.back());
   }
-  return true;
 }
 
-jetmem::EventRecord event_of(jetmem::EventWhat what, const char* kind, const char* severity,
-                             Nanoseconds boot_time, const char* subject, std::string summary) {
-  jetmem::EventRecord event;
-  event.what = what;
-  event.kind = kind;
-  event.severity = severity;
-  if (what == jetmem::EventWhat::kKernel) event.origin = "system";
-  event.subject = subject;
-  event.summary = std::move(summary);
-  event.at = boot_time;
-  return event;
-}
-
-bool write_events(HistoryStore& store, const char* boot_id,
+void write_events(HistoryStore& store, const char* boot_id,
                   std::vector<jetmem::EventRecord> events) {
-  const auto boot = store.boot_state(boot_id);
-  if (!boot || !*boot) return false;
-  for (jetmem::EventRecord& event : events) event.boot = (*boot)->number;
-  auto written = store.write((*boot)->number, nullptr, events);
-  return written ? true : failed("write", written.error());
+  const auto boot = jetmem::or_exit("boot_state", store.boot_state(boot_id)).value().value().number;
+  for (jetmem::EventRecord& event : events) event.boot = boot;
+  jetmem::or_exit("write", store.write(boot, nullptr, events));
 }
 
 // So many faults within an hour of the night, and an alert that fired meanwhile.
@@ -229,27 +203,20 @@ std::vector<jetmem::EventRecord> storm(std::size_t count) {
 int main(int argc, char** argv) {
   if (argc != 2 && argc != 3) return 2;
   const std::size_t events = argc == 3 ? std::strtoul(argv[2], nullptr, 10) : 0;
-  HistoryStore::Options options;
-  options.file = argv[1];
-  auto opened = HistoryStore::open(options);
-  if (!opened) {
-    failed("open", opened.error());
-    return 1;
-  }
+  const auto opened = jetmem::open_history(argv[1]);
   constexpr const char* kFirst = "11111111-1111-4111-8111-111111111111";
   constexpr const char* kSecond = "22222222-2222-4222-8222-222222222222";
-  HistoryStore& store = *opened->store;
+  HistoryStore& store = *opened;
   const auto kernel = jetmem::EventWhat::kKernel;
-  const bool good = write_boot(store, kFirst, kPast - 1h, kRestart + kOutage) &&
-                    write_events(store, kFirst,
-                                 {event_of(kernel, "oom_kill", "critical", kPast - 24h * 30, "",
-                                           "camera_app (pid 4711) was killed")}) &&
-                    write_boot(store, kSecond, kRestart, 20s) &&
-                    write_events(store, kSecond,
-                                 {event_of(kernel, "cma_alloc_failure", "error", kRestart - 1h, "",
-                                           "cma: 3038 pages were refused")}) &&
-                    (events == 0 || write_events(store, kSecond, storm(events)));
-  if (!good) return 1;
+  write_boot(store, kFirst, kPast - 1h, kRestart + kOutage);
+  write_events(store, kFirst,
+               {event_of(kernel, "oom_kill", "critical", kPast - 24h * 30, "",
+                         "camera_app (pid 4711) was killed")});
+  write_boot(store, kSecond, kRestart, 20s);
+  write_events(store, kSecond,
+               {event_of(kernel, "cma_alloc_failure", "error", kRestart - 1h, "",
+                         "cma: 3038 pages were refused")});
+  if (events != 0) write_events(store, kSecond, storm(events));
   const Nanoseconds two = now() - night() - 30min;
   std::printf("%lld\n",
               static_cast<long long>(std::chrono::round<std::chrono::seconds>(two).count()));

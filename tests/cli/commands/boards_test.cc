@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small trees of tests/fixtures: which board it is, how large its module is, and what a plan
 // takes it for.
+#include "tests/boards.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,11 +73,7 @@ TEST_P(SmallBoards, AreKnown) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Boards, SmallBoards, testing::ValuesIn(kBoards), [](const auto& board) {
-  std::string name = board.param.name;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Boards, SmallBoards, testing::ValuesIn(kBoards), BoardName());
 
 }  // namespace
 }  // namespace jetmem

@@ -11,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/text/doctor_text.h"
 #include "cli/text/judgement_text.h"
+#include "tests/boards.h"
 #include "tests/cli/command_run.h"
 #include "tests/time_zone.h"
 
@@ -106,12 +107,7 @@ TEST_P(DoctorOfBoards, MatchTheBoard) {
   EXPECT_THAT(text.out, Not(HasSubstr("unknown B")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Boards, DoctorOfBoards, testing::ValuesIn(kJudgedBoards),
-                         [](const auto& board) {
-                           std::string name = board.param.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Boards, DoctorOfBoards, testing::ValuesIn(kJudgedBoards), BoardName());
 
 TEST(DoctorCommand, OneStepHasItsOwnStatus) {
   const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";

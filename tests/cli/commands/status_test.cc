@@ -12,11 +12,12 @@
 #include "cli/draw/number_text.h"
 #include "cli/draw/table.h"
 #include "cli/exit_codes.h"
+#include "cli/text/judgement_text.h"
 #include "cli/text/status_follow.h"
 #include "cli/text/status_screen.h"
-#include "cli/text/judgement_text.h"
 #include "cli/text/status_text.h"
 #include "report/doctor/next_command.h"
+#include "tests/boards.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
 
@@ -145,14 +146,7 @@ TEST_P(StatusOfFixtures, FitsAScreen) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StatusOfFixtures,
-                         testing::Values("agx-orin", "nano-4gb", "orin", "orin-nano-8gb",
-                                         "raspberry-pi-5", "thor", "x86-pc", "xavier-nx"),
-                         [](const auto& board) {
-                           std::string name = board.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, StatusOfFixtures, testing::ValuesIn(kWholeBoards), BoardName());
 
 TEST(StatusCommand, BriefOfAFixture) {
   const std::string root = std::string(JETMEM_FIXTURES) + "/orin-nano-8gb";

@@ -9,6 +9,7 @@
 
 #include "base/root/root.h"
 #include "base/root/snapshot.h"
+#include "tests/boards.h"
 #include "tests/collectors/source_fixture.h"
 #include "tests/temp_dir.h"
 
@@ -201,11 +202,7 @@ TEST_P(TegrastatsOfBoards, EveryLineIsKnownToItsLastWord) {
 INSTANTIATE_TEST_SUITE_P(All, TegrastatsOfBoards,
                          testing::Values("nano-4gb", "xavier-nx", "orin-nano-8gb", "agx-orin",
                                          "orin", "thor"),
-                         [](const auto& param) {
-                           std::string name = param.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         BoardName());
 
 }  // namespace
 }  // namespace jetmem
