@@ -13,6 +13,7 @@ import time
 import unittest
 
 import jetmem_testing as jt
+import promtool_rules as pr
 import servers
 
 FOLDER = pathlib.Path(__file__).parents[2] / "dashboards/prometheus"
@@ -21,109 +22,44 @@ TEXTFILE = FOLDER / "textfile.rules.yml"
 FLEET = FOLDER.parents[1] / "packaging/fleet/centre/fleet.rules.yml"
 ALERTMANAGER = FOLDER / "alertmanager.yml"
 
-DEAD_MAN_TEST = """
-rule_files: [%s]
-evaluation_interval: 15s
-tests:
-  - name: a device that answers and judges is quiet
-    interval: 15s
-    input_series:
-      - {series: 'up{job="jetmem",instance="a"}', values: 1x80}
-      - {series: 'jetmem_sampling_stalled{job="jetmem",instance="a"}', values: 0x80}
-      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="a"}', values: 5+1x80}
-      - {series: 'jetmem_rule_config_errors{job="jetmem",instance="a"}', values: 0x80}
-      - {series: 'jetmem_rules{job="jetmem",instance="a"}', values: 32x80}
-      - {series: 'jetmem_rules_series_refused{job="jetmem",instance="a"}', values: 0x80}
-      # Blind for less than a quarter of an hour.
-      - {series: 'jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}', values: 0x10 1x50 0x20}
-      - {series: 'jetmem_alerts_dropped_total{job="jetmem",instance="a"}', values: 7x80}
-      - {series: 'jetmem_state_file_failures_total{job="jetmem",instance="a",file="alerts.json"}', values: 2x80}
-    promql_expr_test:
-      - {expr: 'ALERTS{alertname!="JetmemWatchdog",alertstate="firing"}', eval_time: 15m, exp_samples: []}
-      - {expr: 'count(ALERTS{alertname="JetmemWatchdog",alertstate="firing"})', eval_time: 15m, exp_samples: [{value: 1}]}
-  - name: gone, and of two only that one
-    interval: 15s
-    input_series:
-      - {series: 'up{job="jetmem",instance="a"}', values: 1x20 0x60}
-      - {series: 'up{job="jetmem",instance="b"}', values: 1x80}
-      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="b"}', values: 5+1x80}
-    promql_expr_test:
-      - {expr: 'count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})', eval_time: 5m45s, exp_samples: []}
-      - {expr: 'count(ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"})', eval_time: 6m30s, exp_samples: [{value: 1}]}
-      - expr: ALERTS{alertname!="JetmemWatchdog",alertstate="firing"}
-        eval_time: 15m
-        exp_samples:
-          - labels: ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a",job="jetmem",severity="critical"}
-            value: 1
-  - name: answers, but has stopped sampling
-    interval: 15s
-    input_series:
-      - {series: 'up{job="jetmem",instance="a"}', values: 1x80}
-      - {series: 'jetmem_sampling_stalled{job="jetmem",instance="a"}', values: 0x20 1x60}
-      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="a"}', values: 5+1x20 stale}
-    promql_expr_test:
-      - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
-        eval_time: 12m
-        exp_samples:
-          - {labels: '{alertname="JetmemSamplingStalled"}', value: 1}
-          - {labels: '{alertname="JetmemNoSamples"}', value: 1}
-  - name: samples, and no longer judges
-    interval: 15s
-    input_series:
-      - {series: 'up{job="jetmem",instance="a"}', values: 1x80}
-      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="a"}', values: 5+1x20 25x60}
-    promql_expr_test:
-      - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
-        eval_time: 15m
-        exp_samples:
-          - {labels: '{alertname="JetmemRuleEvaluationStalled"}', value: 1}
-  - name: judges, but not all that it should
-    interval: 15s
-    input_series:
-      - {series: 'up{job="jetmem",instance="a"}', values: 1x120}
-      - {series: 'jetmem_rule_evaluations_total{job="jetmem",instance="a"}', values: 5+1x120}
-      - {series: 'jetmem_rule_config_errors{job="jetmem",instance="a"}', values: 0x20 2x100}
-      - {series: 'jetmem_rules{job="jetmem",instance="a"}', values: 32x20 0x100}
-      - {series: 'jetmem_rules_series_refused{job="jetmem",instance="a"}', values: 0x20 3x100}
-      - {series: 'jetmem_alert_unknown{job="jetmem",instance="a",alert="A",severity="critical"}', values: 0x20 1x100}
-      - {series: 'jetmem_alert_unknown{job="jetmem",instance="a",alert="B",severity="info"}', values: 0x120}
-      - {series: 'jetmem_alerts_dropped_total{job="jetmem",instance="a"}', values: 7x20 8x100}
-      - {series: 'jetmem_state_file_failures_total{job="jetmem",instance="a",file="alerts.json"}', values: 0x20 1x100}
-    promql_expr_test:
-      - expr: count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
-        eval_time: 8m
-        exp_samples:
-          - {labels: '{alertname="JetmemRuleConfigErrors",severity="warning"}', value: 1}
-          - {labels: '{alertname="JetmemNoRules",severity="critical"}', value: 1}
-          - {labels: '{alertname="JetmemRulesSeriesRefused",severity="warning"}', value: 1}
-          - {labels: '{alertname="JetmemAlertsDropped",severity="warning"}', value: 1}
-          - {labels: '{alertname="JetmemStateNotSaved",severity="warning"}', value: 1}
-      - expr: count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
-        eval_time: 28m
-        exp_samples:
-          - {labels: '{alertname="JetmemRuleConfigErrors",severity="warning"}', value: 1}
-          - {labels: '{alertname="JetmemNoRules",severity="critical"}', value: 1}
-          - {labels: '{alertname="JetmemRulesSeriesRefused",severity="warning"}', value: 1}
-          - {labels: '{alertname="JetmemAlertUnknown",alert="A",severity="warning"}', value: 1}
-  - name: nothing is scraped at all
-    interval: 15s
-    input_series:
-      - {series: 'up{job="another"}', values: 1x80}
-    promql_expr_test:
-      - expr: count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})
-        eval_time: 15m
-        exp_samples:
-          - {labels: '{alertname="JetmemNoScrapeTargets"}', value: 1}
-  - name: a certificate that ends in 29 days, and one in 31
-    interval: 1m
-    input_series:
-      - {series: 'jetmem_http_certificate_expiry_timestamp_seconds{job="jetmem",instance="a"}', values: 2505600x20}
-      - {series: 'jetmem_http_certificate_expiry_timestamp_seconds{job="jetmem",instance="b"}', values: 2678400x20}
-    promql_expr_test:
-      - expr: count by (alertname, instance) (ALERTS{alertname="JetmemCertificateExpiring",alertstate="firing"})
-        eval_time: 15m
-        exp_samples: [{labels: '{alertname="JetmemCertificateExpiring",instance="a"}', value: 1}]
-"""
+ALL = 'count by (alertname, alert, severity) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})'
+BY_NAME = 'count by (alertname) (ALERTS{alertname!="JetmemWatchdog",alertstate="firing"})'
+DOWN = 'ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a"}'
+EVALUATIONS = 'jetmem_rule_evaluations_total{job="jetmem",instance="%s"}'
+OF_A = 'jetmem_%s{job="jetmem",instance="a"}'
+UNKNOWN = 'jetmem_alert_unknown{job="jetmem",instance="a",alert="%s",severity="%s"}'
+NOT_SAVED = 'jetmem_state_file_failures_total{job="jetmem",instance="a",file="alerts.json"}'
+ENDS = 'jetmem_http_certificate_expiry_timestamp_seconds{job="jetmem",instance="%s"}'
+UNSURE = {'{alertname="JetmemRuleConfigErrors",severity="warning"}': 1, '{alertname="JetmemNoRules",severity="critical"}': 1,
+          '{alertname="JetmemRulesSeriesRefused",severity="warning"}': 1}
+DEAD_MAN_TEST = [
+    pr.case("a device that answers and judges is quiet",
+            {**pr.up("1x80", "a"), OF_A % "sampling_stalled": "0x80", EVALUATIONS % "a": "5+1x80", OF_A % "rule_config_errors": "0x80",
+             OF_A % "rules": "32x80", OF_A % "rules_series_refused": "0x80",
+             # Blind for less than a quarter of an hour.
+             UNKNOWN % ("A", "critical"): "0x10 1x50 0x20", OF_A % "alerts_dropped_total": "7x80", NOT_SAVED: "2x80"},
+            ("15m", 'ALERTS{alertname!="JetmemWatchdog",alertstate="firing"}', {}),
+            ("15m", 'count(ALERTS{alertname="JetmemWatchdog",alertstate="firing"})', {"": 1})),
+    pr.case("gone, and of two only that one", {**pr.up("1x20 0x60", "a"), **pr.up("1x80", "b"), EVALUATIONS % "b": "5+1x80"},
+            ("5m45s", f"count({DOWN})", {}), ("6m30s", f"count({DOWN})", {"": 1}),
+            ("15m", 'ALERTS{alertname!="JetmemWatchdog",alertstate="firing"}',
+             {'ALERTS{alertname="JetmemDeviceDown",alertstate="firing",instance="a",job="jetmem",severity="critical"}': 1})),
+    pr.case("answers, but has stopped sampling",
+            {**pr.up("1x80", "a"), OF_A % "sampling_stalled": "0x20 1x60", EVALUATIONS % "a": "5+1x20 stale"},
+            ("12m", BY_NAME, {'{alertname="JetmemSamplingStalled"}': 1, '{alertname="JetmemNoSamples"}': 1})),
+    pr.case("samples, and no longer judges", {**pr.up("1x80", "a"), EVALUATIONS % "a": "5+1x20 25x60"},
+            ("15m", BY_NAME, {'{alertname="JetmemRuleEvaluationStalled"}': 1})),
+    pr.case("judges, but not all that it should",
+            {**pr.up("1x120", "a"), EVALUATIONS % "a": "5+1x120", OF_A % "rule_config_errors": "0x20 2x100",
+             OF_A % "rules": "32x20 0x100", OF_A % "rules_series_refused": "0x20 3x100", UNKNOWN % ("A", "critical"): "0x20 1x100",
+             UNKNOWN % ("B", "info"): "0x120", OF_A % "alerts_dropped_total": "7x20 8x100", NOT_SAVED: "0x20 1x100"},
+            ("8m", ALL, {**UNSURE, **pr.each('{alertname="%s",severity="warning"}', 1, "JetmemAlertsDropped", "JetmemStateNotSaved")}),
+            ("28m", ALL, {**UNSURE, '{alertname="JetmemAlertUnknown",alert="A",severity="warning"}': 1})),
+    pr.case("nothing is scraped at all", {'up{job="another"}': "1x80"}, ("15m", BY_NAME, {'{alertname="JetmemNoScrapeTargets"}': 1})),
+    pr.case("a certificate that ends in 29 days, and one in 31", {ENDS % "a": "2505600x20", ENDS % "b": "2678400x20"},
+            ("15m", 'count by (alertname, instance) (ALERTS{alertname="JetmemCertificateExpiring",alertstate="firing"})',
+             {'{alertname="JetmemCertificateExpiring",instance="a"}': 1}), interval="1m"),
+]
 
 
 class RuleFiles(unittest.TestCase):
@@ -146,10 +82,7 @@ class RuleFiles(unittest.TestCase):
         self.assertEqual(shown.stdout, (FOLDER / "jetmem.rules.yml").read_text())
 
     def test_dead_man(self):
-        test = jt.temp_directory(self) / "dead-man-test.yml"
-        test.write_text(DEAD_MAN_TEST % DEAD_MAN)
-        shown = jt.run(["promtool", "test", "rules", test])
-        self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+        pr.judge(self, DEAD_MAN, DEAD_MAN_TEST)
 
     def test_a_device_that_hangs_is_reported_before_its_alerts_are_resolved(self):
         """They end with its series; the message of it waits for group_interval."""

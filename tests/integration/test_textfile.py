@@ -11,6 +11,7 @@ import stat
 import unittest
 
 import jetmem_testing as jt
+import promtool_rules as pr
 import servers
 
 RULES = pathlib.Path(__file__).parents[2] / "dashboards/prometheus"
@@ -136,59 +137,25 @@ class Units(unittest.TestCase):
         self.assertIn("disable jetmem-textfile.timer\n", presets)
 
 
-TEXTFILE_RULES_TEST = """
-rule_files: [%s]
-evaluation_interval: 15s
-tests:
-  - name: a file that is written is quiet, as is a node without one
-    interval: 15s
-    input_series:
-      - {series: 'up{job="node",instance="a"}', values: 1x80}
-      - {series: 'up{job="node",instance="b"}', values: 1x80}
-      - {series: 'node_textfile_mtime_seconds{job="node",instance="a",file="/x/jetmem.prom"}', values: 1000+15x80}
-      - {series: 'node_textfile_mtime_seconds{job="node",instance="b",file="/x/apt.prom"}', values: 1000x80}
-    alert_rule_test:
-      - {eval_time: 2m, alertname: JetmemTextfileStale}
-      - {eval_time: 15m, alertname: JetmemTextfileStale}
-      - {eval_time: 15m, alertname: JetmemTextfileMissing}
-  - name: the timer was stopped, on a device whose clock was never set
-    interval: 15s
-    input_series:
-      - {series: 'up{job="node",instance="a"}', values: 1x80}
-      - {series: 'node_textfile_mtime_seconds{job="node",instance="a",file="/x/jetmem.prom"}', values: 1000+15x20 1300x60}
-    promql_expr_test:
-      - {expr: 'count by (alertname, instance) (ALERTS{alertstate="firing"})', eval_time: 8m, exp_samples: []}
-      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
-        eval_time: 10m
-        exp_samples:
-          - {labels: '{alertname="JetmemTextfileStale",instance="a"}', value: 1}
-  - name: jetmemd was stopped; another node is down altogether
-    interval: 15s
-    input_series:
-      - {series: 'up{job="node",instance="a"}', values: 1x80}
-      - {series: 'up{job="node",instance="b"}', values: 1x20 0x60}
-      - {series: 'node_textfile_mtime_seconds{job="node",instance="a",file="/x/jetmem.prom"}', values: 1000+15x20 stale}
-      - {series: 'node_textfile_mtime_seconds{job="node",instance="b",file="/x/jetmem.prom"}', values: 1000+15x20 stale}
-    promql_expr_test:
-      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
-        eval_time: 15m
-        exp_samples:
-          - {labels: '{alertname="JetmemTextfileMissing",instance="a"}', value: 1}
-  - name: two days later it is still missing
-    interval: 1m
-    input_series:
-      - {series: 'up{job="node",instance="a"}', values: 1x3000}
-      # One that gets a label, and another directory.
-      - {series: 'up{job="node",instance="b"}', values: 1x3000}
-      - {series: 'node_textfile_mtime_seconds{job="node",instance="b",file="/x/jetmem.prom"}', values: 1000+60x20 stale}
-      - {series: 'node_textfile_mtime_seconds{job="node",instance="b",site="hall-2",file="/y/jetmem.prom"}', values: '_x20 2200+60x3000'}
-      - {series: 'node_textfile_mtime_seconds{job="node",instance="a",file="/x/jetmem.prom"}', values: 1000+60x20 stale}
-    promql_expr_test:
-      - expr: count by (alertname, instance) (ALERTS{alertstate="firing"})
-        eval_time: 48h
-        exp_samples:
-          - {labels: '{alertname="JetmemTextfileMissing",instance="a"}', value: 1}
-"""
+UP, WRITTEN = 'up{job="node",instance="%s"}', 'node_textfile_mtime_seconds{job="node",instance="%s",file="/x/jetmem.prom"}'
+BY_NODE = 'count by (alertname, instance) (ALERTS{alertstate="firing"})'
+MISSING = {'{alertname="JetmemTextfileMissing",instance="a"}': 1}
+TEXTFILE_RULES_TEST = [
+    pr.case("a file that is written is quiet, as is a node without one",
+            {**pr.each(UP, "1x80", "a", "b"), WRITTEN % "a": "1000+15x80",
+             'node_textfile_mtime_seconds{job="node",instance="b",file="/x/apt.prom"}': "1000x80"},
+            ("2m", BY_NODE, {}), ("15m", BY_NODE, {})),
+    pr.case("the timer was stopped, on a device whose clock was never set",
+            {UP % "a": "1x80", WRITTEN % "a": "1000+15x20 1300x60"},
+            ("8m", BY_NODE, {}), ("10m", BY_NODE, {'{alertname="JetmemTextfileStale",instance="a"}': 1})),
+    pr.case("jetmemd was stopped; another node is down altogether",
+            {UP % "a": "1x80", UP % "b": "1x20 0x60", **pr.each(WRITTEN, "1000+15x20 stale", "a", "b")}, ("15m", BY_NODE, MISSING)),
+    pr.case("two days later it is still missing",
+            {# One that gets a label, and another directory.
+             **pr.each(UP, "1x3000", "a", "b"), **pr.each(WRITTEN, "1000+60x20 stale", "a", "b"),
+             'node_textfile_mtime_seconds{job="node",instance="b",site="hall-2",file="/y/jetmem.prom"}': "_x20 2200+60x3000"},
+            ("48h", BY_NODE, MISSING), interval="1m"),
+]
 
 PROMETHEUS = """
 global: {scrape_interval: 1s, evaluation_interval: 1s}
@@ -205,11 +172,7 @@ class Rules(unittest.TestCase):
         servers.need("prometheus", "promtool")
 
     def test_shipped_rules_of_the_text_file(self):
-        path = RULES / "textfile.rules.yml"
-        test = jt.temp_directory(self) / "test.yml"
-        test.write_text(TEXTFILE_RULES_TEST % path)
-        shown = jt.run(["promtool", "test", "rules", test])
-        self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+        pr.judge(self, RULES / "textfile.rules.yml", TEXTFILE_RULES_TEST)
 
     def test_the_exported_ones_fire_for_the_node_exporters_job(self):
         """Of a made-up device in trouble, whose file lies in the directory."""
