@@ -152,10 +152,12 @@ def fill(directory):
     return file
 
 
-def replace_file(path, content):
+def replace_file(path, content, mode=None):
     """By atomic rename, as a scenario does it."""
     temporary = path.with_name(path.name + ".new")
     temporary.write_bytes(content)
+    if mode:
+        temporary.chmod(mode)
     os.rename(temporary, path)
 
 

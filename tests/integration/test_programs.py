@@ -7,12 +7,12 @@ import pathlib
 import shutil
 import signal
 import socket
-import sys
 import threading
 import time
 import unittest
 
 import jetmem_testing as jt
+import stand_in
 
 LINE = ("11-21-2026 12:00:00 RAM 2448/7620MB (lfb 12x4MB) SWAP 0/3810MB (cached 0MB) "
         "CPU [2%@729,1%@729,0%@729,3%@729,off,off] EMC_FREQ 1%@2133 GR3D_FREQ 0%@[305] "
@@ -21,30 +21,14 @@ LINE = ("11-21-2026 12:00:00 RAM 2448/7620MB (lfb 12x4MB) SWAP 0/3810MB (cached 
 # Silent for so long, at an interval of 1 s, and it is ended: three intervals and five seconds.
 SILENCE = 8
 
-PROLOGUE = f"""#!{sys.executable} -IS
-import os, signal, sys, time
-with open(os.path.dirname(os.path.abspath(__file__)) + "/starts", "a") as f:
-    f.write(f"{{time.monotonic()}} {{os.getpid()}} {{' '.join(sys.argv[1:])}}\\n")
-interval = int(sys.argv[sys.argv.index("--interval") + 1]) / 1000
-line = {LINE!r}
-def say(text):
-    sys.stdout.write(text)
-    sys.stdout.flush()
-"""
 PRINTS = "while True:\n    say(line + '\\n')\n    time.sleep(interval)\n"
 
 
-class Running(unittest.TestCase):
-    def setUp(self):
-        self.directory = jt.temp_directory(self)
-        self.program = self.directory / "tegrastats"
-        os.chmod(self.directory, 0o777)
-
-    def write(self, body, mode=0o755):
-        new = self.directory / "new"
-        new.write_text(PROLOGUE + body)
-        new.chmod(mode)
-        os.rename(new, self.program)
+class Running(stand_in.Running):
+    NAME = "tegrastats"
+    BEGINS = f"""interval = int(sys.argv[sys.argv.index("--interval") + 1]) / 1000
+line = {LINE!r}
+"""
 
     def settings(self, interval="1s", enabled="true"):
         return (f'tegrastats: {{program: "{self.program}"}}\n'
@@ -54,28 +38,6 @@ class Running(unittest.TestCase):
         if body is not None:
             self.write(body)
         return jt.Daemon(self, self.settings(interval), **options)
-
-    def starts(self):
-        """(when, process, arguments) of each start."""
-        path = self.directory / "starts"
-        if not path.exists():
-            return []
-        rows = [line.split(" ", 2) for line in path.read_text().splitlines()]
-        return [(float(when), int(pid), arguments) for when, pid, arguments in rows]
-
-    def of(self, page, figure, **labels):
-        return page.value(f"jetmem_program_{figure}", program="tegrastats", **labels)
-
-    def failures(self, page, reason):
-        return self.of(page, "failures_total", reason=reason)
-
-    def wait_for_failure(self, daemon, reason, seconds=jt.PATIENCE, count=1):
-        return daemon.wait_for_page(f"a failure: {reason}",
-                                    lambda page: self.failures(page, reason) >= count, seconds)
-
-    def no_failures(self, page):
-        for labels, value in page.series("jetmem_program_failures_total", program="tegrastats"):
-            self.assertEqual(value, 0, labels)
 
     def assert_clean(self, daemon):
         jt.wait_for("no zombie", lambda: not jt.children(daemon.pid, zombies=True))
@@ -207,7 +169,7 @@ class Failing(Running):
 
 class NotThere(Running):
     def test_what_cannot_be_started_has_its_reason(self):
-        for content, mode, state, failures in ((None, 0, "absent", 0), (PROLOGUE + PRINTS, 0o644, "denied", 1),
+        for content, mode, state, failures in ((None, 0, "absent", 0), (stand_in.PROLOGUE + PRINTS, 0o644, "denied", 1),
                                                ("RAM 1/2MB\n", 0o755, "failed", 1)):
             with self.subTest(state=state):
                 if content is not None:
