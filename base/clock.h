@@ -39,6 +39,7 @@ class SystemClock final : public Clock {
   Nanoseconds boot() const override;
   Nanoseconds wall() const override;
 };
+inline const SystemClock kSystemClock;
 
 // Runs fast from now on, for a machine whose files are played just as fast: then hours of it pass
 // in seconds. mono() stays the kernel's, as what jetmem itself does takes its own time: reads,

@@ -31,7 +31,7 @@ std::optional<int> error_named(std::string_view name) {
   return error == 0 ? std::nullopt : std::optional(error);
 }
 
-std::string_view take_word(std::string_view& line) {
+std::string_view take_field(std::string_view& line) {
   const std::size_t end = std::min(line.find(' '), line.size());
   const std::string_view word = line.substr(0, end);
   line.remove_prefix(std::min(end + 1, line.size()));
@@ -72,8 +72,8 @@ bool take_record(const Root& root, std::string_view& rest, Snapshot& out,
   if (end == std::string_view::npos) return false;
   std::string_view line = rest.substr(0, end);
   rest.remove_prefix(end + 1);
-  const auto path_size = size_of(take_word(line));
-  const std::string_view text_word = take_word(line);
+  const auto path_size = size_of(take_field(line));
+  const std::string_view text_word = take_field(line);
   const auto error = error_named(line);
   if (!path_size || !error) return false;
   const auto path = take_bytes(rest, *path_size);

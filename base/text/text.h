@@ -48,6 +48,7 @@ class Lines {
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 
 inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;

@@ -58,8 +58,6 @@ consteval const Descriptor& cgroup_metric(std::string_view name) {
   return find_metric(kCgroupMetrics, name);
 }
 
-const SystemClock kCgroupClock;
-
 // How close a group must be to its limit to come before all others.
 constexpr double kClose = 0.9;
 
@@ -255,7 +253,7 @@ const SourceInfo CgroupsSource::kInfo{
     .gather = gather_cgroups,
 };
 
-CgroupsSource::CgroupsSource() : CgroupsSource(kCgroupClock) {}
+CgroupsSource::CgroupsSource() : CgroupsSource(kSystemClock) {}
 
 Result<void> parse_cgroups(const Snapshot& snapshot, Cgroups& out) {
   out.left_out = 0;

@@ -50,8 +50,6 @@ consteval const Descriptor& map_metric(std::string_view name) {
   return find_metric(kCmaMapMetrics, name);
 }
 
-const SystemClock kSystemClock;
-
 }  // namespace
 
 const SourceInfo CmaMapSource::kInfo{

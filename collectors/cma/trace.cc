@@ -55,8 +55,8 @@ bool is_no_page(std::string_view page) {
 
 // The line that begins at `at`, which may have a newline within the thread's name. False: it is no
 // event. `end`: where its text ends.
-bool take_line(std::string_view text, std::size_t at, CmaEvent& event, std::string_view& rest,
-               std::size_t& end) {
+bool take_event(std::string_view text, std::size_t at, CmaEvent& event, std::string_view& rest,
+                std::size_t& end) {
   if (at + kCommColumns + 1 >= text.size()) return false;
   if (text[at] == '#' || text[at + kCommColumns] != '-') return false;
   if (!is_digit(text[at + kCommColumns + 1])) return false;
@@ -136,7 +136,7 @@ void parse_text(std::string_view text, bool has_boot_clock, CmaTrace& out) {
     CmaEvent event;
     std::string_view rest;
     std::size_t end = 0;
-    if (take_line(text, at, event, rest, end)) {
+    if (take_event(text, at, event, rest, end)) {
       const std::string_view line = text.substr(at + kCommColumns, end - at - kCommColumns);
       at = end + 1;
       in_stack = SIZE_MAX;
@@ -323,7 +323,7 @@ std::vector<std::uint32_t> allocating_threads(std::string_view trace, std::size_
     CmaEvent event;
     std::string_view rest;
     std::size_t end = 0;
-    if (!take_line(trace, at, event, rest, end)) {
+    if (!take_event(trace, at, event, rest, end)) {
       at = std::min(trace.find('\n', at), trace.size()) + 1;
       continue;
     }

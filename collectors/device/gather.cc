@@ -19,9 +19,9 @@ bool has(const Names& names, std::string_view name) {
   return std::binary_search(names.begin(), names.end(), name);
 }
 
-class Gather {
+class DeviceGather {
  public:
-  explicit Gather(Gatherer& gatherer) : gatherer_(gatherer) {}
+  explicit DeviceGather(Gatherer& gatherer) : gatherer_(gatherer) {}
 
   void run() {
     // The update of L4T puts another file in its place, so it is opened anew each time.
@@ -172,6 +172,6 @@ class Gather {
 
 }  // namespace
 
-void gather_device(Gatherer& gatherer) { Gather(gatherer).run(); }
+void gather_device(Gatherer& gatherer) { DeviceGather(gatherer).run(); }
 
 }  // namespace jetmem::device

@@ -19,7 +19,7 @@ constexpr std::string_view kZoneinfoPath = "/proc/zoneinfo";
 constexpr std::string_view kIomemPath = "/proc/iomem";
 constexpr std::string_view kMemblockPath = "/sys/kernel/debug/memblock/memory";
 constexpr std::string_view kCmdlinePath = "/proc/cmdline";
-constexpr std::array<std::string_view, 7> kPaths{
+constexpr std::array<std::string_view, 7> kDevicePaths{
     kMeminfoPath,  kZoneinfoPath,
     kIomemPath,    "/proc/sys/kernel/osrelease",
     kMemblockPath, "/proc/sys/kernel/version",
@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 7> kPaths{
 constexpr std::size_t kMaxSharedGroups = 64;
 constexpr std::size_t kMaxSharedDevices = 128;
 
-constexpr std::array kMetrics{
+constexpr std::array kDeviceMetrics{
     gauge("jetmem_device_info",
           "Always 1. Which device this is: its model, SoC, L4T release and kernel. A label is "
           "empty where the device does not report it.",
@@ -67,7 +67,9 @@ constexpr std::array kMetrics{
           "Always 1. A device that shares its IOMMU group, and the group's number.",
           {"device", "group"}, kMaxSharedDevices),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& device_metric(std::string_view name) {
+  return find_metric(kDeviceMetrics, name);
+}
 
 template <class Map>
 MapState parse_map(const Snapshot& snapshot, std::string_view path,
@@ -80,7 +82,7 @@ MapState parse_map(const Snapshot& snapshot, std::string_view path,
 }
 
 // Why one of the better sources of physical memory was not used; empty where it does not exist.
-std::string_view reason(MapState state, bool is_iomem) {
+std::string_view why_no_map(MapState state, bool is_iomem) {
   switch (state) {
     case MapState::kHidden:
       return is_iomem ? "iomem_addresses_hidden" : "memblock_denied";
@@ -133,14 +135,14 @@ void take_optee(const Snapshot& snapshot, Device& out) {
 const SourceInfo DeviceSource::kInfo{
     .name = "device",
     .what = "which device this is, and where its memory went before Linux",
-    .paths = kPaths,
+    .paths = kDevicePaths,
     .access = Access::kReader,
     .interval = std::chrono::minutes(10),
     .shortest_interval = std::chrono::seconds(10),
     .grant =
         "read access to /proc/device-tree and /sys/firmware/devicetree for jetmem-reader; "
         "addresses of memory take CAP_DAC_READ_SEARCH (debugfs), or jetmem-iomem.service",
-    .metrics = kMetrics,
+    .metrics = kDeviceMetrics,
     .limits = {.file_bytes = 512U << 10, .total_bytes = 2U << 20, .files = 4096},
     .gather = device::gather_device,
 };
@@ -202,7 +204,7 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
   if (identity.model.empty()) context.absent.add("model_unknown");
   if (!identity.model.empty() || !identity.soc.empty() || !identity.l4t.empty() ||
       !identity.kernel.empty()) {
-    out.put(metric("jetmem_device_info"), 1, identity.model, identity.soc, identity.l4t,
+    out.put(device_metric("jetmem_device_info"), 1, identity.model, identity.soc, identity.l4t,
             identity.kernel);
   }
 
@@ -211,32 +213,33 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
   if (budget.from == Budget::From::kZoneinfo || budget.from == Budget::From::kNowhere) {
     // The parts are known less well, or not at all.
     for (const bool is_iomem : {true, false}) {
-      const auto why = reason(is_iomem ? device.iomem_state : device.memblock_state, is_iomem);
+      const auto why = why_no_map(is_iomem ? device.iomem_state : device.memblock_state, is_iomem);
       if (!why.empty()) context.absent.add(why);
     }
     if (device.zones_state != MapState::kKnown) context.absent.add("zoneinfo_unreadable");
   }
   if (budget.unnamed > 0) context.absent.add("carveout_not_named", budget.unnamed);
   if (budget.module) {
-    out.put(metric("jetmem_memory_module_bytes"), *budget.module);
+    out.put(device_metric("jetmem_memory_module_bytes"), *budget.module);
   } else if (budget.absence_reason.empty()) {
     context.absent.add("module_size_unknown");
   }
-  out.put(metric("jetmem_memory_physical_bytes"), budget.physical, from_name(budget.from));
+  out.put(device_metric("jetmem_memory_physical_bytes"), budget.physical, from_name(budget.from));
   for (const Budget::Part& part : budget.parts) {
-    out.put(metric("jetmem_memory_budget_bytes"), part.bytes, kind_name(part.kind), part.name);
+    out.put(device_metric("jetmem_memory_budget_bytes"), part.bytes, kind_name(part.kind),
+            part.name);
   }
 
-  out.put(metric("jetmem_cma_requested_bytes"), device.cma_requested);
-  out.put(metric("jetmem_optee_present"), device.optee);
+  out.put(device_metric("jetmem_cma_requested_bytes"), device.cma_requested);
+  out.put(device_metric("jetmem_optee_present"), device.optee);
 
   const device::Iommu& iommu = device.iommu;
   if (!iommu.known) {
     context.absent.add(iommu.why);
     return;
   }
-  out.put(metric("jetmem_iommu_groups"), iommu.groups.size());
-  out.put(metric("jetmem_iommu_devices"), iommu.devices.size());
+  out.put(device_metric("jetmem_iommu_groups"), iommu.groups.size());
+  out.put(device_metric("jetmem_iommu_devices"), iommu.devices.size());
   std::size_t groups = 0;
   std::size_t devices = 0;
   std::size_t beyond = 0;
@@ -247,7 +250,7 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
       continue;
     }
     ++groups;
-    out.put(metric("jetmem_iommu_group_devices"), group.devices, group.number);
+    out.put(device_metric("jetmem_iommu_group_devices"), group.devices, group.number);
     for (const device::Iommu::Device& one : iommu.devices) {
       if (one.group != group.number) continue;
       if (devices == kMaxSharedDevices) {
@@ -255,7 +258,7 @@ void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
         continue;
       }
       ++devices;
-      out.put(metric("jetmem_iommu_shared_group_info"), 1, one.name, group.number);
+      out.put(device_metric("jetmem_iommu_shared_group_info"), 1, one.name, group.number);
     }
   }
   if (beyond > 0) context.absent.add("iommu_beyond_bound", beyond);

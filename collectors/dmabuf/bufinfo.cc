@@ -10,7 +10,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::size_t kMaxName = 64;
+constexpr std::size_t kMaxBufinfoName = 64;
 constexpr std::string_view kAttached = "\tAttached Devices:";
 constexpr std::string_view kUnlocked = "\tERROR locking buffer object: skipping";
 
@@ -35,7 +35,6 @@ std::optional<std::string_view> take_column(std::string_view& rest, IsDigit is_d
   return column;
 }
 
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 bool is_count(char c) { return is_digit(c) || c == '-'; }
 
 struct Row {
@@ -47,7 +46,8 @@ struct Row {
 
 std::optional<Row> row_of(std::string_view line, bool has_inode) {
   auto size = take_column(line, is_digit);
-  if (!size || !take_column(line, is_hex) || !take_column(line, is_hex)) return std::nullopt;
+  if (!size || !take_column(line, is_lower_hex) || !take_column(line, is_lower_hex))
+    return std::nullopt;
   const auto count = take_column(line, is_count);
   const auto bytes = take_u64(*size);
   if (!count || !bytes) return std::nullopt;
@@ -65,9 +65,9 @@ std::optional<Row> row_of(std::string_view line, bool has_inode) {
   return row;
 }
 
-class Parser {
+class BufinfoParser {
  public:
-  Parser(std::string_view text, Bufinfo& out)
+  BufinfoParser(std::string_view text, Bufinfo& out)
       : lines_(text), out_(out), exporters_(out.exporters), devices_(out.devices) {}
 
   Result<void> run(std::string_view more) {
@@ -193,7 +193,7 @@ Result<void> parse_totals(std::string_view text, Bufinfo& out) {
 }  // namespace
 
 bool DmabufShares::add(std::string_view name, std::uint64_t bytes, std::size_t most) {
-  name = name.substr(0, kMaxName);
+  name = name.substr(0, kMaxBufinfoName);
   DmabufShare* share = shares_.find(&DmabufShare::name, name);
   if (share == nullptr) {
     if (shares_.size() >= most) return false;
@@ -215,7 +215,7 @@ Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view
   out.buffers = out.bytes = out.rows = out.row_bytes = out.largest = 0;
   out.devices_unknown = out.unlocked = out.beyond_bound = 0;
   out.of_nvmap.clear();
-  if (auto ok = Parser(text, out).run(more); !ok) return ok;
+  if (auto ok = BufinfoParser(text, out).run(more); !ok) return ok;
   std::sort(out.of_nvmap.begin(), out.of_nvmap.end(),
             [](const NvmapBuffer& a, const NvmapBuffer& b) { return a.inode < b.inode; });
   return parse_totals(end.value_or(text), out);

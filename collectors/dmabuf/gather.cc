@@ -15,13 +15,13 @@
 namespace jetmem {
 namespace {
 
-constexpr std::size_t kHead = 1U << 20;
-constexpr std::size_t kTail = 4096;
+constexpr std::size_t kBufinfoHead = 1U << 20;
+constexpr std::size_t kBufinfoTail = 4096;
 // Behind the head, of nvmap's buffers only: some 30 000.
 constexpr std::size_t kMaxNvmapRows = 2U << 20;
 constexpr std::string_view kNvmapColumn = "\tnvmap";
 constexpr std::size_t kMaxSysfsBuffers = 8192;
-constexpr std::size_t kMaxProcesses = 32768;
+constexpr std::size_t kMaxHolders = 32768;
 constexpr std::size_t kMaxDescriptors = 200'000;
 // Of one process, so that one alone does not take all the room. Beyond it they are only counted.
 constexpr std::size_t kMaxBuffersOfProcess = 4096;
@@ -93,7 +93,7 @@ class HolderWalk {
     keep_pids(names_);
     const bool hidden = hides_processes(files_.root(), names_);
     for (const std::string& pid : names_) {
-      if (processes_ + denied_ >= kMaxProcesses || seen_ >= kMaxDescriptors || is_late()) {
+      if (processes_ + denied_ >= kMaxHolders || seen_ >= kMaxDescriptors || is_late()) {
         ++left_out;
       } else {
         take("/proc/" + pid);
@@ -103,11 +103,11 @@ class HolderWalk {
       files_.add(path, std::to_string(number) + "\n");
     };
     note(kNoteProcesses, processes_);
-    note(kNoteDenied, denied_);
+    note(kNoteProcessesDenied, denied_);
     note(kNoteProcessesLeftOut, left_out);
     note(kNoteDescriptorsLeftOut, descriptors_left_out_);
     if (unreadable_ > 0) note(kNoteUnreadable, unreadable_);
-    note(kNoteHidden, hidden ? 1 : 0);
+    note(kNoteProcessesHidden, hidden ? 1 : 0);
     if (!looks_at_mappings_) return;
     note(kNoteMappings, mappings_);
     note(kNoteMappingsMissed, mappings_missed_);
@@ -312,7 +312,7 @@ void gather_dmabuf_within(Gatherer& files, std::chrono::nanoseconds most_time) {
     files.add(kBufinfoPath, {}, fd.valid() ? ETIMEDOUT : error);
   } else {
     const FileText bufinfo =
-        files.read_ends(kBufinfoPath, kHead, kTail, kNvmapColumn, kMaxNvmapRows);
+        files.read_ends(kBufinfoPath, kBufinfoHead, kBufinfoTail, kNvmapColumn, kMaxNvmapRows);
     looks_at_mappings = has_nvmap_buffers(bufinfo);
     if (!bufinfo.ok()) gather_sysfs(files, end());
   }

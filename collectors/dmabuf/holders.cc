@@ -16,7 +16,7 @@ namespace jetmem {
 namespace {
 
 using Piece = DmabufHolders::Piece;
-constexpr std::string_view kProc = "/proc/";
+constexpr std::string_view kProcFolder = "/proc/";
 
 // "key:<T>value"
 bool take_key(std::string_view& line, std::string_view key) {
@@ -34,9 +34,10 @@ std::optional<std::uint64_t> hex_of(std::string_view digits) {
   return value;
 }
 
-class Collector {
+class HolderCollector {
  public:
-  Collector(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap, DmabufHolders& out)
+  HolderCollector(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
+                  DmabufHolders& out)
       : snapshot_(snapshot), of_nvmap_(of_nvmap), out_(out), openers_(out.nvmap_openers) {}
 
   void run() {
@@ -118,11 +119,11 @@ class Collector {
     if (!file.path.starts_with("jetmem:")) return false;
     const std::uint64_t number = one_u64(file.text).value_or(0);
     if (file.path == kNoteProcesses) out_.processes = number;
-    if (file.path == kNoteDenied) out_.processes_denied = number;
+    if (file.path == kNoteProcessesDenied) out_.processes_denied = number;
     if (file.path == kNoteProcessesLeftOut) out_.processes_omitted = number;
     if (file.path == kNoteDescriptorsLeftOut) out_.descriptors_left_out = number;
     if (file.path == kNoteUnreadable) out_.unreadable = number;
-    if (file.path == kNoteHidden) out_.hidden = number != 0;
+    if (file.path == kNoteProcessesHidden) out_.hidden = number != 0;
     if (file.path == kNoteMappings) out_.mappings = number;
     if (file.path == kNoteMappingsMissed) out_.mappings_missed = number;
     return true;
@@ -383,7 +384,7 @@ bool DmabufHolders::operator==(const DmabufHolders& other) const {
 }
 
 std::optional<HolderLocation> holder_location(std::string_view path) {
-  if (!take_prefix(path, kProc)) return std::nullopt;
+  if (!take_prefix(path, kProcFolder)) return std::nullopt;
   const std::string_view digits = path.substr(0, path.find('/'));
   const auto pid = digits.size() > 10 ? std::nullopt : parse_u64(digits);
   if (!pid || *pid > UINT32_MAX || digits.size() == path.size()) return std::nullopt;
@@ -443,7 +444,7 @@ void parse_dmabuf_holders(const Snapshot& snapshot, std::span<const NvmapBuffer>
   out.buffers = out.bytes = out.shared_buffers = out.shared_bytes = out.unsized = 0;
   out.processes = out.processes_denied = out.processes_omitted = out.descriptors_left_out = 0;
   out.malformed = out.beyond = out.unreadable = 0;
-  Collector(snapshot, of_nvmap, out).run();
+  HolderCollector(snapshot, of_nvmap, out).run();
 }
 
 }  // namespace jetmem

@@ -181,11 +181,8 @@ inline constexpr std::string_view kLeafBeyond = "beyond bound";
 
 // What gather says about itself, beside the files.
 inline constexpr std::string_view kNoteProcesses = "jetmem:processes";
-inline constexpr std::string_view kNoteDenied = "jetmem:processes denied";
-inline constexpr std::string_view kNoteProcessesLeftOut = "jetmem:processes omitted";
 inline constexpr std::string_view kNoteDescriptorsLeftOut = "jetmem:descriptors left out";
 inline constexpr std::string_view kNoteUnreadable = "jetmem:unreadable";  // where there are any
-inline constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
 inline constexpr std::string_view kNoteMappings = "jetmem:mappings";
 inline constexpr std::string_view kNoteMappingsMissed = "jetmem:mappings missed";
 // What gather makes of a descriptor of nvmap's device; a second line "file:<T>3" where it knows

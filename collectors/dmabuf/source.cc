@@ -14,9 +14,9 @@
 namespace jetmem {
 namespace {
 
-constexpr std::uint16_t kNames = ShownGroups::kMost + 1;
+constexpr std::uint16_t kHolderNames = ShownGroups::kMost + 1;
 
-constexpr std::array kMetrics{
+constexpr std::array kDmabufMetrics{
     gauge("jetmem_dmabuf_buffers",
           "DMA-BUFs of the whole machine, those held only by a driver included. Growth while the "
           "work stays the same is a leak of frames.",
@@ -48,18 +48,18 @@ constexpr std::array kMetrics{
     gauge("jetmem_dmabuf_holder_buffers",
           "DMA-BUFs that processes of this name have open, each once. A process that keeps "
           "opening them without closing is the leak.",
-          {"command"}, kNames),
+          {"command"}, kHolderNames),
     gauge("jetmem_dmabuf_holder_bytes",
           "Memory in DMA-BUFs that processes of this name have open, each buffer once per name: "
           "one that two programs share counts for both. Of nvmap's buffers, those that are only "
           "mapped count too.",
-          {"command"}, kNames),
+          {"command"}, kHolderNames),
     gauge("jetmem_dmabuf_holder_clientless_bytes",
           "Memory in buffers without an nvmap client that processes of this name hold by a "
           "descriptor or mapping: nvmap charges it to nobody and lists it as orphaned. Growth "
           "means that this program leaks. At least this much where not all processes or buffers "
           "could be examined.",
-          {"command"}, kNames),
+          {"command"}, kHolderNames),
     gauge("jetmem_dmabuf_holder_descriptors",
           "Descriptors of DMA-BUFs that processes of this name have open: several may refer to "
           "one buffer. Steady growth is the leak. Where a process has more than 4096, its "
@@ -67,7 +67,7 @@ constexpr std::array kMetrics{
           "where not all processes or descriptors could be examined (reasons walk_cut, "
           "process_denied "
           "and processes_hidden of jetmem_source_absent_values).",
-          {"command"}, kNames),
+          {"command"}, kHolderNames),
     gauge("jetmem_dmabuf_holders_suppressed",
           "Names that are among the largest holders and have no series of their own, because 100 "
           "new names had already got one that day."),
@@ -107,12 +107,12 @@ constexpr std::array kMetrics{
         "are the command \"other\". Steady growth is a leak of graphics buffers.",
         {"driver", "region", "command"}, Drm::kMaxRegions*(Drm::kMaxNames + 1)),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& dmabuf_metric(std::string_view name) {
+  return find_metric(kDmabufMetrics, name);
+}
 
 // A buffer without a size is at least a page: enough to tell who has many.
 constexpr std::uint64_t kLeastBuffer = 4096;
-
-const SystemClock kSystemClock;
 
 constexpr std::string_view kNoteBuffers = "jetmem:buffers";
 
@@ -280,7 +280,7 @@ const SourceInfo DmabufSource::kInfo{
     .shortest_interval = std::chrono::seconds(60),
     .grant = "CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE for jetmem-reader, or run as root",
     .throttled = true,
-    .metrics = kMetrics,
+    .metrics = kDmabufMetrics,
     .limits = kDmabufLimits,
     .gather = gather_dmabuf,
     .can_spare = true,
@@ -386,16 +386,16 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
   // What was seen to be clientless is so. That nothing was says something only where all is known.
   const bool knows_clients = reading_.held.clientless_known();
   const auto put = [&](const Sums& sums, std::string_view name) {
-    out.put(metric("jetmem_dmabuf_holder_descriptors"), sums.descriptors, name);
+    out.put(dmabuf_metric("jetmem_dmabuf_holder_descriptors"), sums.descriptors, name);
     if (reading_.held.is_cut() || sums.beyond > 0 || sums.mappings_missed > 0) {
       absent.add("holder_cut");
       return;
     }
     if (sums.unsized > 0 && sums.buffers == 0) return;
-    out.put(metric("jetmem_dmabuf_holder_buffers"), sums.buffers, name);
-    out.put(metric("jetmem_dmabuf_holder_bytes"), sums.bytes, name);
+    out.put(dmabuf_metric("jetmem_dmabuf_holder_buffers"), sums.buffers, name);
+    out.put(dmabuf_metric("jetmem_dmabuf_holder_bytes"), sums.bytes, name);
     if (knows_clients || sums.clientless > 0) {
-      out.put(metric("jetmem_dmabuf_holder_clientless_bytes"), sums.clientless, name);
+      out.put(dmabuf_metric("jetmem_dmabuf_holder_clientless_bytes"), sums.clientless, name);
     }
   };
   Sums rest;
@@ -423,14 +423,14 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     rest.mappings_missed -= name.mappings_missed ? 1 : 0;
   }
   if (!reading_.held.is_cut()) put(rest, ShownGroups::kOther);
-  out.put(metric("jetmem_dmabuf_holders_suppressed"), shown_.suppressed_count());
+  out.put(dmabuf_metric("jetmem_dmabuf_holders_suppressed"), shown_.suppressed_count());
 }
 
 static void write_drm(SampleWriter& out, const Drm& drm) {
-  out.put(metric("jetmem_drm_clients"), drm.clients);
+  out.put(dmabuf_metric("jetmem_drm_clients"), drm.clients);
   for (const Drm::Region& region : drm.regions) {
     const auto put = [&](const std::optional<std::uint64_t>& bytes, std::string_view kind) {
-      out.put(metric("jetmem_drm_bytes"), bytes, region.driver, region.region, kind);
+      out.put(dmabuf_metric("jetmem_drm_bytes"), bytes, region.driver, region.region, kind);
     };
     put(region.figures.total, "total");
     put(region.figures.resident, "resident");
@@ -439,32 +439,33 @@ static void write_drm(SampleWriter& out, const Drm& drm) {
   for (const Drm::Use& use : drm.uses) {
     const Drm::Region& region = drm.regions[use.region];
     const std::string_view name = use.is_rest ? ShownGroups::kOther : std::string_view(use.name);
-    out.put(metric("jetmem_drm_process_bytes"), use.bytes, region.driver, region.region, name);
+    out.put(dmabuf_metric("jetmem_drm_process_bytes"), use.bytes, region.driver, region.region,
+            name);
   }
 }
 
 void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   const Dmabuf& r = reading_;
-  out.put(metric("jetmem_dmabuf_buffers"), r.buffers, r.origin);
-  out.put(metric("jetmem_dmabuf_bytes"), r.bytes, r.origin);
-  out.put(metric("jetmem_dmabuf_largest_bytes"), r.largest);
+  out.put(dmabuf_metric("jetmem_dmabuf_buffers"), r.buffers, r.origin);
+  out.put(dmabuf_metric("jetmem_dmabuf_bytes"), r.bytes, r.origin);
+  out.put(dmabuf_metric("jetmem_dmabuf_largest_bytes"), r.largest);
   if (r.buffers) {
     for (const DmabufShare& exporter : r.bufinfo.exporters) {
-      out.put(metric("jetmem_dmabuf_exporter_buffers"), exporter.buffers, exporter.name);
-      out.put(metric("jetmem_dmabuf_exporter_bytes"), exporter.bytes, exporter.name);
+      out.put(dmabuf_metric("jetmem_dmabuf_exporter_buffers"), exporter.buffers, exporter.name);
+      out.put(dmabuf_metric("jetmem_dmabuf_exporter_bytes"), exporter.bytes, exporter.name);
     }
     for (const DmabufShare& device : r.bufinfo.devices) {
-      out.put(metric("jetmem_dmabuf_device_buffers"), device.buffers, device.name);
-      out.put(metric("jetmem_dmabuf_device_bytes"), device.bytes, device.name);
+      out.put(dmabuf_metric("jetmem_dmabuf_device_buffers"), device.buffers, device.name);
+      out.put(dmabuf_metric("jetmem_dmabuf_device_bytes"), device.bytes, device.name);
     }
-    out.put(metric("jetmem_dmabuf_unlisted_buffers"), r.unlisted_buffers);
+    out.put(dmabuf_metric("jetmem_dmabuf_unlisted_buffers"), r.unlisted_buffers);
     // In sysfs the size of each buffer is a file of its own: those not read are of unknown size.
-    if (r.bytes) out.put(metric("jetmem_dmabuf_unlisted_bytes"), r.unlisted_bytes);
+    if (r.bytes) out.put(dmabuf_metric("jetmem_dmabuf_unlisted_bytes"), r.unlisted_bytes);
   }
-  out.put(metric("jetmem_dmabuf_processes_denied"), r.held.processes_denied);
+  out.put(dmabuf_metric("jetmem_dmabuf_processes_denied"), r.held.processes_denied);
   if (!r.holders_known) return;
-  out.put(metric("jetmem_dmabuf_unsized_descriptors"), r.unsized);
+  out.put(dmabuf_metric("jetmem_dmabuf_unsized_descriptors"), r.unsized);
   write_names(out, context.absent);
   // Parts of sums are no sums.
   if (r.held.is_cut()) context.absent.add("walk_cut");
@@ -474,13 +475,13 @@ void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   if (r.held.is_cut() || r.held.beyond > 0 || !knows_mapped) return;
   // A kernel that tells no size tells nothing to add up.
   if (r.unsized > 0 && r.held.buffers == 0) return;
-  out.put(metric("jetmem_dmabuf_held_buffers"), r.held.buffers);
-  out.put(metric("jetmem_dmabuf_held_bytes"), r.held.bytes);
+  out.put(dmabuf_metric("jetmem_dmabuf_held_buffers"), r.held.buffers);
+  out.put(dmabuf_metric("jetmem_dmabuf_held_bytes"), r.held.bytes);
   if (r.held.clientless_known()) {
-    out.put(metric("jetmem_dmabuf_clientless_bytes"), r.held.clientless_bytes);
+    out.put(dmabuf_metric("jetmem_dmabuf_clientless_bytes"), r.held.clientless_bytes);
   }
-  out.put(metric("jetmem_dmabuf_shared_buffers"), r.held.shared_buffers);
-  out.put(metric("jetmem_dmabuf_shared_bytes"), r.held.shared_bytes);
+  out.put(dmabuf_metric("jetmem_dmabuf_shared_buffers"), r.held.shared_buffers);
+  out.put(dmabuf_metric("jetmem_dmabuf_shared_bytes"), r.held.shared_bytes);
 }
 
 }  // namespace jetmem

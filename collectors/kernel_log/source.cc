@@ -14,32 +14,32 @@ using kernel_log::Tally;
 namespace {
 
 constexpr std::string_view kPath = "/dev/kmsg";
-constexpr std::array kPaths{kPath};
-constexpr std::uint16_t kKinds = kernel_log::kKindCount;
+constexpr std::array kKernelLogPaths{kPath};
+constexpr std::uint16_t kEventKinds = kernel_log::kKindCount;
 // Entries of a kind, and its "other", for each origin.
 constexpr std::uint16_t kPerKind = Tally::kMaxKeysPerKind + kernel_log::kOrigins;
 
-constexpr std::array kMetrics{
+constexpr std::array kKernelLogMetrics{
     counter("jetmem_kernel_events_total",
             "Events in the kernel log since boot, by kind, as far back as the log reached when "
             "jetmem first read it; messages suppressed by the kernel's rate limit are included "
             "where it reports their kind. origin=probe: while jetmem's own probe ran, of a kind "
             "that it can cause and without another process's name: probably caused by it.",
-            {"kind", "origin"}, 2 * kKinds),
+            {"kind", "origin"}, 2 * kEventKinds),
     counter("jetmem_kernel_events_suppressed_total",
             "Of jetmem_kernel_events_total with origin=system, those that the kernel did not print "
             "and only counted (N callbacks suppressed).",
-            {"kind"}, kKinds),
+            {"kind"}, kEventKinds),
     gauge("jetmem_kernel_events_before_start",
           "Of jetmem_kernel_events_total, those that were in the log before jetmem first read "
           "it: at boot, or while it was not running.",
-          {"kind"}, kKinds),
+          {"kind"}, kEventKinds),
     gauge("jetmem_kernel_event_last_seen_timestamp_seconds",
           "When an event of this kind with origin=system was last printed, in seconds since "
           "1970. Accurate to about "
           "a second; less so for those from before jetmem started, by the drift of the log's own "
           "clock and the time spent in suspend.",
-          {"kind"}, kKinds),
+          {"kind"}, kEventKinds),
     counter("jetmem_kernel_incidents_total",
             "Incidents since boot: events of one group (dma: SMMU and memory controller) within "
             "a second of each other are one incident, however many lines they took.",
@@ -93,7 +93,9 @@ constexpr std::array kMetrics{
     counter("jetmem_kernel_log_other_events_total",
             "Events counted under \"other\" because there were too many distinct causes."),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& kernel_log_metric(std::string_view name) {
+  return find_metric(kKernelLogMetrics, name);
+}
 
 constexpr std::string_view kLogNotRead = "log_not_read_yet";
 constexpr std::string_view kJournalNotRead = "journal_not_read";
@@ -112,8 +114,8 @@ void write_kinds(SampleWriter& out, const KernelLogReading& reading, AbsentValue
       absent.add(reading.log->is_caught_up() ? kJournalNotRead : kLogNotRead);
       continue;
     }
-    out.put(metric("jetmem_kernel_events_total"), tally.events(info.kind, Origin::kSystem),
-            info.name, origin_name(Origin::kSystem));
+    out.put(kernel_log_metric("jetmem_kernel_events_total"),
+            tally.events(info.kind, Origin::kSystem), info.name, origin_name(Origin::kSystem));
   }
   const auto put_any = [&](const Descriptor& descriptor, std::uint64_t count,
                            const auto&... labels) {
@@ -121,13 +123,14 @@ void write_kinds(SampleWriter& out, const KernelLogReading& reading, AbsentValue
   };
   for (const KindInfo& info : kernel_log::all_kinds()) {
     if (!reading.is_counted(info.kind)) continue;
-    put_any(metric("jetmem_kernel_events_total"), tally.events(info.kind, Origin::kProbe),
-            info.name, origin_name(Origin::kProbe));
-    put_any(metric("jetmem_kernel_events_suppressed_total"),
+    put_any(kernel_log_metric("jetmem_kernel_events_total"),
+            tally.events(info.kind, Origin::kProbe), info.name, origin_name(Origin::kProbe));
+    put_any(kernel_log_metric("jetmem_kernel_events_suppressed_total"),
             tally.suppressed(info.kind, Origin::kSystem), info.name);
-    put_any(metric("jetmem_kernel_events_before_start"), tally.before_start(info.kind), info.name);
+    put_any(kernel_log_metric("jetmem_kernel_events_before_start"), tally.before_start(info.kind),
+            info.name);
     if (const auto last = tally.last_seen(info.kind); last && wall_offset) {
-      out.put(metric("jetmem_kernel_event_last_seen_timestamp_seconds"),
+      out.put(kernel_log_metric("jetmem_kernel_event_last_seen_timestamp_seconds"),
               to_seconds(*last + *wall_offset), info.name);
     }
   }
@@ -145,7 +148,7 @@ void write_messages(SampleWriter& out, const KernelLogReading& reading) {
       const std::uint64_t events =
           count == nullptr ? 0 : count->count[static_cast<std::size_t>(origin)];
       if (origin == Origin::kProbe && events == 0) continue;
-      out.put(metric("jetmem_kernel_message_events_total"), events, message.id, kind,
+      out.put(kernel_log_metric("jetmem_kernel_message_events_total"), events, message.id, kind,
               origin_name(origin));
     }
   }
@@ -153,7 +156,7 @@ void write_messages(SampleWriter& out, const KernelLogReading& reading) {
 
 void write_guesses(SampleWriter& out, const Tally& tally) {
   for (const Entry& guess : tally.guesses()) {
-    out.put(metric("jetmem_kernel_guesses_total"), guess.count,
+    out.put(kernel_log_metric("jetmem_kernel_guesses_total"), guess.count,
             guess.other ? guess.parts[0].view() : info_of(guess.kind).name, guess.parts[0].view());
   }
 }
@@ -169,17 +172,17 @@ void write_entries(SampleWriter& out, const Tally& tally) {
         const bool global = entry.kind == EventKind::kSmmuGlobalFault;
         const std::string_view fault =
             entry.other ? info_of(entry.kind).name : entry.parts[2].view();
-        out.put(metric("jetmem_smmu_faults_total"), entry.count, entry.parts[0].view(),
+        out.put(kernel_log_metric("jetmem_smmu_faults_total"), entry.count, entry.parts[0].view(),
                 entry.parts[1].view(), fault, global ? "global" : entry.parts[3].view(), origin);
         break;
       }
       case EventKind::kOomKill:
-        out.put(metric("jetmem_oom_kills_total"), entry.count, "machine", entry.parts[0].view(),
-                origin);
+        out.put(kernel_log_metric("jetmem_oom_kills_total"), entry.count, "machine",
+                entry.parts[0].view(), origin);
         break;
       case EventKind::kOomKillMemcg:
-        out.put(metric("jetmem_oom_kills_total"), entry.count, "memcg", entry.parts[0].view(),
-                origin);
+        out.put(kernel_log_metric("jetmem_oom_kills_total"), entry.count, "memcg",
+                entry.parts[0].view(), origin);
         break;
       default:
         break;
@@ -192,8 +195,8 @@ void write_entries(SampleWriter& out, const Tally& tally) {
       suppressed += tally.suppressed(kind, origin);
     }
     if (suppressed == 0) continue;
-    out.put(metric("jetmem_smmu_faults_total"), suppressed, "unknown", "unknown", "suppressed",
-            "unknown", origin_name(origin));
+    out.put(kernel_log_metric("jetmem_smmu_faults_total"), suppressed, "unknown", "unknown",
+            "suppressed", "unknown", origin_name(origin));
   }
 }
 
@@ -210,14 +213,14 @@ bool KernelLogReading::is_counted(kernel_log::Group group) const {
 const SourceInfo KernelLogSource::kInfo{
     .name = "kernel_log",
     .what = "SMMU faults, OOM kills, failed allocations and other events of the kernel log",
-    .paths = kPaths,
+    .paths = kKernelLogPaths,
     .access = Access::kStream,
     .interval = std::chrono::seconds(1),
     .shortest_interval = std::chrono::milliseconds(100),
     .grant =
         "run jetmem-reader under systemd (it has CAP_SYSLOG), or let the daemon's user read "
         "the journal (group systemd-journal)",
-    .metrics = kMetrics,
+    .metrics = kKernelLogMetrics,
 };
 
 Result<void> KernelLogSource::parse(const Snapshot&, Nanoseconds) {
@@ -235,7 +238,8 @@ void KernelLogSource::write(SampleWriter& out, WriteContext& context) const {
       context.absent.add(reading_.log->is_caught_up() ? kJournalNotRead : kLogNotRead);
       continue;
     }
-    out.put(metric("jetmem_kernel_incidents_total"), tally.incidents(group), group_name(group));
+    out.put(kernel_log_metric("jetmem_kernel_incidents_total"), tally.incidents(group),
+            group_name(group));
   }
   if (reading_.log->is_caught_up()) {
     write_entries(out, tally);
@@ -243,21 +247,21 @@ void KernelLogSource::write(SampleWriter& out, WriteContext& context) const {
     write_guesses(out, tally);
   }
   const auto put_input = [&](KernelLogInput input, std::string_view name) {
-    out.put(metric("jetmem_kernel_log_input"), reading_.input == input ? 1 : 0, name);
+    out.put(kernel_log_metric("jetmem_kernel_log_input"), reading_.input == input ? 1 : 0, name);
   };
   put_input(KernelLogInput::kKmsg, "kmsg");
   put_input(KernelLogInput::kJournal, "journal");
   put_input(KernelLogInput::kFile, "file");
-  out.put(metric("jetmem_kernel_log_records_total"), counters.records);
-  out.put(metric("jetmem_kernel_log_lost_records_total"), counters.lost_before_start,
+  out.put(kernel_log_metric("jetmem_kernel_log_records_total"), counters.records);
+  out.put(kernel_log_metric("jetmem_kernel_log_lost_records_total"), counters.lost_before_start,
           "before_start");
-  out.put(metric("jetmem_kernel_log_lost_records_total"), counters.lost, "overrun");
-  out.put(metric("jetmem_kernel_log_library_errors_followed"), reading_.library_errors);
-  out.put(metric("jetmem_kernel_log_journal_losses_total"), counters.journal_losses);
-  out.put(metric("jetmem_kernel_log_user_records_total"), counters.foreign);
-  out.put(metric("jetmem_kernel_log_malformed_records_total"), counters.malformed);
-  out.put(metric("jetmem_kernel_log_event_keys"), tally.entries().size());
-  out.put(metric("jetmem_kernel_log_other_events_total"), tally.others());
+  out.put(kernel_log_metric("jetmem_kernel_log_lost_records_total"), counters.lost, "overrun");
+  out.put(kernel_log_metric("jetmem_kernel_log_library_errors_followed"), reading_.library_errors);
+  out.put(kernel_log_metric("jetmem_kernel_log_journal_losses_total"), counters.journal_losses);
+  out.put(kernel_log_metric("jetmem_kernel_log_user_records_total"), counters.foreign);
+  out.put(kernel_log_metric("jetmem_kernel_log_malformed_records_total"), counters.malformed);
+  out.put(kernel_log_metric("jetmem_kernel_log_event_keys"), tally.entries().size());
+  out.put(kernel_log_metric("jetmem_kernel_log_other_events_total"), tally.others());
 }
 
 }  // namespace jetmem

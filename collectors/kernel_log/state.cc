@@ -52,7 +52,7 @@ std::uint64_t count_of(const Json& json) {
   return json.get<std::uint64_t>();
 }
 
-EventKind kind_of(const Json& json) {
+EventKind kind_in(const Json& json) {
   const auto kind = kind_named(json.get_ref<const std::string&>());
   if (!kind) throw Json::other_error::create(501, "unknown kind", &json);
   return *kind;
@@ -66,7 +66,7 @@ Origin origin_of(const Json& json) {
 
 Entry entry_of(const Json& json) {
   Entry entry;
-  entry.kind = kind_of(json.at("kind"));
+  entry.kind = kind_in(json.at("kind"));
   entry.origin = origin_of(json.at("origin"));
   entry.other = json.at("other").get<bool>();
   std::size_t i = 0;
@@ -97,7 +97,7 @@ Json message_json(const MessageCount& message) {
 MessageCount message_of(const Json& json) {
   MessageCount message;
   message.id.set(json.at("id").get_ref<const std::string&>());
-  message.kind = kind_of(json.at("kind"));
+  message.kind = kind_in(json.at("kind"));
   for (std::size_t o = 0; o < kOrigins; ++o) message.count[o] = count_of(json.at("count").at(o));
   message.quiet = count_of(json.at("quiet"));
   message.first = time_of(json.at("first"));
@@ -115,7 +115,7 @@ Json guess_json(const Entry& guess) {
 Entry guess_of(const Json& json) {
   Entry guess;
   guess.other = json.at("kind").is_null();
-  if (!guess.other) guess.kind = kind_of(json.at("kind"));
+  if (!guess.other) guess.kind = kind_in(json.at("kind"));
   guess.parts[0].set(json.at("driver").get_ref<const std::string&>());
   guess.count = count_of(json.at("count"));
   guess.reported = count_of(json.at("reported"));
@@ -141,7 +141,7 @@ SavedLog from_json(const Json& json) {
     saved.tally.incidents[group++] = count_of(count);
   }
   for (const Json& each : json.at("kinds")) {
-    auto& counts = saved.tally.kinds[static_cast<std::size_t>(kind_of(each.at("kind")))];
+    auto& counts = saved.tally.kinds[static_cast<std::size_t>(kind_in(each.at("kind")))];
     for (std::size_t o = 0; o < kOrigins; ++o) {
       counts.count[o] = count_of(each.at("count").at(o));
     }

@@ -8,7 +8,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPaths{"/jetmem/probe"};
+constexpr std::array<std::string_view, 1> kProbePaths{"/jetmem/probe"};
 
 // host, the kinds with CUDA, udmabuf, and up to 16 heaps, tried by two kinds.
 constexpr std::uint16_t kTargets = 48;
@@ -18,7 +18,7 @@ constexpr std::uint16_t kGroups = 2;
 constexpr std::uint16_t kRatios = 32;
 constexpr std::uint16_t kMoments = 3;
 
-constexpr std::array kMetrics{
+constexpr std::array kProbeMetrics{
     gauge("jetmem_probe_success",
           "1 when the last probe of this kind could allocate, use and free memory, up to "
           "jetmem_probe_frame_bytes; 0 when not: a camera or model that asks for it now fails "
@@ -122,7 +122,9 @@ constexpr std::array kMetrics{
           "Number of the power mode (nvpmodel) when the run ended. Absent where there are none.",
           {"group"}, kGroups),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& probe_metric(std::string_view name) {
+  return find_metric(kProbeMetrics, name);
+}
 
 using Probe = ProbeRun::Probe;
 using SizeStep = ProbeRun::SizeStep;
@@ -145,8 +147,9 @@ bool has_failed(const Probe& probe, const SizeStep& size_step, const Step& step)
 void write_frame(SampleWriter& out, const Probe& probe, const SizeStep& frame) {
   for (const Step& step : frame.steps) {
     if (has_failed(probe, frame, step)) continue;
-    out.put(metric("jetmem_probe_step_seconds"), step.seconds, probe.kind, probe.target, step.step);
-    out.put(metric("jetmem_probe_step_bytes_per_second"), step.bytes_per_second, probe.kind,
+    out.put(probe_metric("jetmem_probe_step_seconds"), step.seconds, probe.kind, probe.target,
+            step.step);
+    out.put(probe_metric("jetmem_probe_step_bytes_per_second"), step.bytes_per_second, probe.kind,
             probe.target, step.step);
   }
 }
@@ -155,7 +158,7 @@ void write_ladder(SampleWriter& out, const Probe& probe) {
   for (const SizeStep& size_step : probe.size_steps) {
     for (const Step& step : size_step.steps) {
       if (step.step != "allocate" || has_failed(probe, size_step, step)) continue;
-      out.put(metric("jetmem_probe_allocate_seconds"), step.seconds, probe.kind, probe.target,
+      out.put(probe_metric("jetmem_probe_allocate_seconds"), step.seconds, probe.kind, probe.target,
               size_step.bytes);
     }
   }
@@ -163,12 +166,12 @@ void write_ladder(SampleWriter& out, const Probe& probe) {
   if (!probe.warm_up || probe.size_steps.empty()) return;
   double seconds = 0;
   for (const Step& step : probe.warm_up->steps) seconds += step.seconds;
-  out.put(metric("jetmem_probe_warm_up_seconds"), seconds, probe.kind, probe.target);
+  out.put(probe_metric("jetmem_probe_warm_up_seconds"), seconds, probe.kind, probe.target);
 }
 
 void write_mismatches(SampleWriter& out, const Probe& probe) {
   const auto words = probe.mismatches();
-  out.put(metric("jetmem_probe_last_mismatched_words"), words, probe.kind, probe.target);
+  out.put(probe_metric("jetmem_probe_last_mismatched_words"), words, probe.kind, probe.target);
 }
 
 void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
@@ -177,10 +180,11 @@ void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
       absent.add("ratio_without_value");
       continue;
     }
-    out.put(metric("jetmem_probe_ratio"), *ratio.value, probe.kind, probe.target, ratio.ratio);
+    out.put(probe_metric("jetmem_probe_ratio"), *ratio.value, probe.kind, probe.target,
+            ratio.ratio);
     const bool is_worse = ratio.judgement == "worse_than_expected";
     if (is_worse || ratio.judgement == "as_expected") {
-      out.put(metric("jetmem_probe_worse_than_expected"), is_worse ? 1 : 0, probe.kind,
+      out.put(probe_metric("jetmem_probe_worse_than_expected"), is_worse ? 1 : 0, probe.kind,
               probe.target, ratio.ratio);
     } else {
       absent.add("ratio_not_judged");
@@ -190,14 +194,14 @@ void write_ratios(SampleWriter& out, AbsentValues& absent, const Probe& probe) {
 
 void write_kernels(SampleWriter& out, AbsentValues& absent, const ProbeRun::Kernels& kernels) {
   const bool is_loaded = kernels.state == ProbeState::kOk;
-  out.put(metric("jetmem_probe_kernels_loaded"), is_loaded ? 1 : 0);
+  out.put(probe_metric("jetmem_probe_kernels_loaded"), is_loaded ? 1 : 0);
   if (!is_loaded) {
     absent.add("kernels_not_loaded");
     return;
   }
-  out.put(metric("jetmem_probe_kernels_seconds"), kernels.seconds);
+  out.put(probe_metric("jetmem_probe_kernels_seconds"), kernels.seconds);
   const auto put = [&](const std::optional<std::uint64_t>& bytes, std::string_view memory) {
-    out.put(metric("jetmem_probe_kernels_memory_bytes"), bytes, memory);
+    out.put(probe_metric("jetmem_probe_kernels_memory_bytes"), bytes, memory);
     if (!bytes) absent.add("kernel_memory_unknown");
   };
   put(kernels.resident_bytes, "resident");
@@ -211,8 +215,8 @@ void write_pool(SampleWriter& out, AbsentValues& absent, const ProbeRun::Pool& p
       absent.add("pool_use_unknown");
       return;
     }
-    out.put(metric("jetmem_probe_pool_reserved_bytes"), use->reserved_bytes, moment);
-    out.put(metric("jetmem_probe_pool_used_bytes"), use->used_bytes, moment);
+    out.put(probe_metric("jetmem_probe_pool_reserved_bytes"), use->reserved_bytes, moment);
+    out.put(probe_metric("jetmem_probe_pool_used_bytes"), use->used_bytes, moment);
   };
   put(pool.allocated, "allocated");
   put(pool.freed, "freed");
@@ -222,12 +226,13 @@ void write_pool(SampleWriter& out, AbsentValues& absent, const ProbeRun::Pool& p
 void write_probe(SampleWriter& out, AbsentValues& absent, const Probe& probe,
                  std::uint64_t frame_bytes) {
   if (probe.state == ProbeState::kOk || is_broken(probe)) {
-    out.put(metric("jetmem_probe_success"), probe.state == ProbeState::kOk ? 1 : 0, probe.kind,
-            probe.target);
+    out.put(probe_metric("jetmem_probe_success"), probe.state == ProbeState::kOk ? 1 : 0,
+            probe.kind, probe.target);
   }
-  out.put(metric("jetmem_probe_state"), 1, probe.kind, probe.target, probe_state_name(probe.state));
+  out.put(probe_metric("jetmem_probe_state"), 1, probe.kind, probe.target,
+          probe_state_name(probe.state));
   if (is_broken(probe) && probe.failed_bytes > 0) {
-    out.put(metric("jetmem_probe_failed_bytes"), probe.failed_bytes, probe.kind, probe.target,
+    out.put(probe_metric("jetmem_probe_failed_bytes"), probe.failed_bytes, probe.kind, probe.target,
             probe.failed_step, probe.error);
   } else if (is_broken(probe)) {
     absent.add("failed_before_any_size");
@@ -251,7 +256,8 @@ void write_run(SampleWriter& out, AbsentValues& absent, const ProbeRun& run) {
   if (run.gpu) {
     const ProbeRun::Gpu& gpu = *run.gpu;
     if (!gpu.name.empty()) {
-      out.put(metric("jetmem_probe_gpu_info"), 1, gpu.name, gpu.compute_capability, gpu.driver);
+      out.put(probe_metric("jetmem_probe_gpu_info"), 1, gpu.name, gpu.compute_capability,
+              gpu.driver);
     }
     if (gpu.kernels) write_kernels(out, absent, *gpu.kernels);
     const bool has_kernels = !gpu.kernels || gpu.kernels->state == ProbeState::kOk;
@@ -259,25 +265,27 @@ void write_run(SampleWriter& out, AbsentValues& absent, const ProbeRun& run) {
     for (std::size_t i = 0; i < gpu.start.size(); ++i) {
       if (gpu.state != ProbeState::kOk && i + 1 == gpu.start.size()) break;
       if (!has_kernels && gpu.start[i].step == "kernels") continue;
-      out.put(metric("jetmem_probe_gpu_start_seconds"), gpu.start[i].seconds, gpu.start[i].step);
+      out.put(probe_metric("jetmem_probe_gpu_start_seconds"), gpu.start[i].seconds,
+              gpu.start[i].step);
     }
   }
   const std::string_view group = run.group();
-  out.put(metric("jetmem_probe_frame_bytes"), run.frame_bytes, group);
-  out.put(metric("jetmem_probe_run_seconds"), run.seconds, group);
+  out.put(probe_metric("jetmem_probe_frame_bytes"), run.frame_bytes, group);
+  out.put(probe_metric("jetmem_probe_run_seconds"), run.seconds, group);
   const auto put = [&](const Descriptor& descriptor, const auto& value, std::string_view reason) {
     out.put(descriptor, value, group);
     if (!value) absent.add(reason);
   };
-  put(metric("jetmem_probe_conditions_cpu_min_hertz"), run.after.cpu_min_hertz,
+  put(probe_metric("jetmem_probe_conditions_cpu_min_hertz"), run.after.cpu_min_hertz,
       "cpu_clock_unknown");
-  put(metric("jetmem_probe_conditions_cpu_max_hertz"), run.after.cpu_max_hertz,
+  put(probe_metric("jetmem_probe_conditions_cpu_max_hertz"), run.after.cpu_max_hertz,
       "cpu_clock_unknown");
-  put(metric("jetmem_probe_conditions_gpu_hertz"), run.after.gpu_hertz, "gpu_clock_unknown");
-  put(metric("jetmem_probe_conditions_emc_hertz"), run.after.emc_hertz, "emc_clock_unknown");
-  put(metric("jetmem_probe_conditions_temperature_celsius"), run.after.temperature_celsius,
+  put(probe_metric("jetmem_probe_conditions_gpu_hertz"), run.after.gpu_hertz, "gpu_clock_unknown");
+  put(probe_metric("jetmem_probe_conditions_emc_hertz"), run.after.emc_hertz, "emc_clock_unknown");
+  put(probe_metric("jetmem_probe_conditions_temperature_celsius"), run.after.temperature_celsius,
       "temperature_unknown");
-  put(metric("jetmem_probe_conditions_power_mode"), run.after.power_mode, "power_mode_unknown");
+  put(probe_metric("jetmem_probe_conditions_power_mode"), run.after.power_mode,
+      "power_mode_unknown");
 }
 
 // Calls are for people, who look at the line itself; here they would be half of what stays in
@@ -331,20 +339,20 @@ std::string_view probe_state_name(ProbeState state) {
 const SourceInfo ProbeSource::kInfo{
     .name = "probe",
     .what = "what jetmem-probe found when it last took memory of each kind",
-    .paths = kPaths,
+    .paths = kProbePaths,
     .access = Access::kProgram,
     .interval = std::chrono::minutes(5),
     .shortest_interval = std::chrono::minutes(1),
     .grant = "enable the unit jetmem-probe.socket, whose program may open the GPU's devices",
-    .metrics = kMetrics,
+    .metrics = kProbeMetrics,
     .limits = {.file_bytes = 1U << 20},
 };
 
 Result<void> ProbeSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  const auto text = snapshot.text_of(kPaths[0]);
+  const auto text = snapshot.text_of(kProbePaths[0]);
   if (!text && text.error().code == Errc::kAbsent) {
-    return fail(Errc::kAbsent,
-                "nothing was probed when this was captured (no " + std::string(kPaths[0]) + ")");
+    return fail(Errc::kAbsent, "nothing was probed when this was captured (no " +
+                                   std::string(kProbePaths[0]) + ")");
   }
   if (!text) return tl::unexpected(text.error());
   reading_.runs.clear();

@@ -47,7 +47,7 @@ bool take_counts(std::string_view rest, Fields& fields, Buddyinfo::Zone& zone) {
 }
 
 // "Node N, zone NAME" and its counts.
-bool take_line(std::string_view line, Fields& fields, Refill<Buddyinfo::Zone>& zones) {
+bool take_blocks(std::string_view line, Fields& fields, Refill<Buddyinfo::Zone>& zones) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   const auto id = take_zone(line);
   const bool is_new = id && zones.find(&Buddyinfo::Zone::id, *id) == nullptr;
@@ -110,7 +110,7 @@ Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out) {
     Refill<Buddyinfo::Zone> zones(out.zones);
     Lines lines(text);
     for (std::string_view line; lines.next(line);) {
-      if (!trim(line).empty()) out.whole &= take_line(line, fields, zones);
+      if (!trim(line).empty()) out.whole &= take_blocks(line, fields, zones);
     }
   }
   const auto odd = std::erase_if(out.zones, [orders = orders_of(out.zones)](const auto& zone) {

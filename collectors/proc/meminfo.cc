@@ -70,7 +70,7 @@ struct Part {
   std::string_view whole;
 };
 constexpr std::string_view kTotal = "MemTotal";
-constexpr std::array kParts{
+constexpr std::array kMeminfoParts{
     Part{"MemFree", kTotal},
     Part{"MemAvailable", kTotal},
     Part{"Buffers", kTotal},
@@ -93,7 +93,7 @@ constexpr std::array kParts{
 void find_wholes(std::vector<Meminfo::Field>& fields) {
   for (Meminfo::Field& field : fields) {
     field.whole.reset();
-    for (const Part& part : kParts) {
+    for (const Part& part : kMeminfoParts) {
       if (field.name != part.name) continue;
       for (std::size_t i = 0; i < fields.size(); ++i) {
         if (fields[i].name == part.whole) field.whole = i;
@@ -102,7 +102,7 @@ void find_wholes(std::vector<Meminfo::Field>& fields) {
   }
 }
 
-Result<void> parse_lines(std::string_view text, Meminfo& out) {
+Result<void> parse_meminfo_lines(std::string_view text, Meminfo& out) {
   std::vector<Meminfo::Field>& all = out.fields;
   Fields fields(out.absent);
   Lines lines(text);
@@ -169,7 +169,7 @@ std::optional<std::uint64_t> Meminfo::find(std::string_view name) const {
 
 Result<void> parse_meminfo(std::string_view text, Meminfo& out) {
   out.absent.reset();
-  auto ok = parse_lines(text, out);
+  auto ok = parse_meminfo_lines(text, out);
   // What a refused text left behind must not be taken for checked names next time.
   if (!ok) out.fields.clear();
   return ok;

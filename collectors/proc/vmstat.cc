@@ -188,12 +188,12 @@ void find_parts(Vmstat& out) {
 }
 
 // A name as the kernel prints them: no blanks, no control characters, no bytes beyond ASCII.
-bool is_name(std::string_view name) {
+bool is_counter_name(std::string_view name) {
   return !name.empty() &&
          std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
-Result<void> parse_lines(std::string_view text, Vmstat& out) {
+Result<void> parse_vmstat_lines(std::string_view text, Vmstat& out) {
   Fields fields(out.absent);
   Lines lines(text);
   std::size_t count = 0;
@@ -201,7 +201,7 @@ Result<void> parse_lines(std::string_view text, Vmstat& out) {
   for (std::string_view line; lines.next(line);) {
     if (trim(line).empty()) continue;
     const std::string_view name = line.substr(0, line.find(' '));
-    if (!is_name(name) || name.size() == line.size()) {
+    if (!is_counter_name(name) || name.size() == line.size()) {
       fields.lost();
       continue;
     }
@@ -246,7 +246,7 @@ std::optional<std::uint64_t> Vmstat::find(std::string_view name) const {
 
 Result<void> parse_vmstat(std::string_view text, Vmstat& out) {
   out.absent.reset();
-  auto ok = parse_lines(text, out);
+  auto ok = parse_vmstat_lines(text, out);
   // What a refused text left behind must not be taken for checked names next time.
   if (!ok) out.fields.clear();
   return ok;

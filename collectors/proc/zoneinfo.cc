@@ -44,7 +44,7 @@ constexpr std::array kZoneinfoMetrics{
           "Reserves that the zone keeps from requests for higher zones are not subtracted.",
           {"node", "zone", "watermark", "request"}, 6 * kMaxZoneSeries, Worst::kMin),
 };
-consteval const Descriptor& metric(std::string_view name) {
+consteval const Descriptor& zoneinfo_metric(std::string_view name) {
   return find_metric(kZoneinfoMetrics, name);
 }
 
@@ -68,7 +68,7 @@ constexpr std::array kZoneFields{
 };
 
 // Pages that CPUs have freed or taken and not yet handed in: 125 each.
-constexpr std::uint64_t kUncounted = 1U << 15;
+constexpr std::uint64_t kUncountedOfZone = 1U << 15;
 
 // The field that a line begins with and a blank ends.
 const ZoneField* field_of(std::string_view line) {
@@ -144,7 +144,7 @@ class ZoneinfoParser {
     fields_.bound(zone_->present, zone_->spanned);
     for (auto* part : {&zone_->managed, &zone_->cma}) fields_.bound(*part, zone_->present);
     for (auto* part : {&zone_->free, &zone_->free_cma}) {
-      fields_.bound(*part, zone_->present, kUncounted);
+      fields_.bound(*part, zone_->present, kUncountedOfZone);
     }
     zone_ = nullptr;
   }
@@ -176,24 +176,24 @@ void write_zone(SampleWriter& out, const Zoneinfo::Zone& zone, WriteContext& con
   const std::array<Watermark, 3> watermarks{
       {{"min", zone.min}, {"low", zone.low}, {"high", zone.high}}};
 
-  put(metric("jetmem_zone_free_bytes"), zone.free);
-  put(metric("jetmem_zone_managed_bytes"), zone.managed);
-  put(metric("jetmem_zone_present_bytes"), zone.present);
-  put(metric("jetmem_zone_cma_bytes"), zone.cma);
-  put(metric("jetmem_zone_free_cma_bytes"), zone.free_cma);
+  put(zoneinfo_metric("jetmem_zone_free_bytes"), zone.free);
+  put(zoneinfo_metric("jetmem_zone_managed_bytes"), zone.managed);
+  put(zoneinfo_metric("jetmem_zone_present_bytes"), zone.present);
+  put(zoneinfo_metric("jetmem_zone_cma_bytes"), zone.cma);
+  put(zoneinfo_metric("jetmem_zone_free_cma_bytes"), zone.free_cma);
   for (const Watermark& mark : watermarks) {
-    put(metric("jetmem_zone_watermark_bytes"), mark.pages, mark.name);
+    put(zoneinfo_metric("jetmem_zone_watermark_bytes"), mark.pages, mark.name);
   }
-  put(metric("jetmem_zone_watermark_boost_bytes"), zone.boost);
+  put(zoneinfo_metric("jetmem_zone_watermark_boost_bytes"), zone.boost);
   for (const Watermark& mark : watermarks) {
-    put(metric("jetmem_zone_watermark_distance_bytes"), difference(zone.free, mark.pages),
+    put(zoneinfo_metric("jetmem_zone_watermark_distance_bytes"), difference(zone.free, mark.pages),
         mark.name, "movable");
   }
   for (const Watermark& mark : watermarks) {
     auto distance = difference(zone.free, mark.pages);
     if (!zone.free_cma || !distance) continue;
     *distance -= static_cast<double>(*zone.free_cma);
-    put(metric("jetmem_zone_watermark_distance_bytes"), distance, mark.name, "unmovable");
+    put(zoneinfo_metric("jetmem_zone_watermark_distance_bytes"), distance, mark.name, "unmovable");
   }
 }
 

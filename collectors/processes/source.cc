@@ -20,7 +20,7 @@ constexpr std::uint16_t kSeries = ShownGroups::kMost + 1;
 constexpr std::array<std::string_view, kMaxLabels> kLabels{"command", "unit", "container"};
 constexpr std::uint16_t kMaxEnded = 32;
 
-constexpr std::array kMetrics{
+constexpr std::array kProcessMetrics{
     gauge("jetmem_process_group_resident_bytes",
           "Resident memory of the processes of this name, unit and container. Pages that several "
           "of them share are counted in each. The 20 largest groups; the rest together is "
@@ -80,9 +80,9 @@ constexpr std::array kMetrics{
           "are omitted, and so are the totals), or not understood.",
           {"reason"}, 4),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
-
-const SystemClock kSystemClock;
+consteval const Descriptor& process_metric(std::string_view name) {
+  return find_metric(kProcessMetrics, name);
+}
 
 }  // namespace
 
@@ -97,7 +97,7 @@ const SourceInfo ProcessesSource::kInfo{
         "in a container the host's PID namespace (--pid=host)",
     .throttled = true,
     .write_at_once = true,  // which groups are shown: their trends are derived
-    .metrics = kMetrics,
+    .metrics = kProcessMetrics,
     .limits = kProcessesLimits,
     .gather = gather_processes,
 };
@@ -205,8 +205,8 @@ void ProcessesSource::write_ended(SampleWriter& out, WriteContext& context) cons
     }
   }
   for (const Ended& one : ended) {
-    out.put(metric("jetmem_nvmap_ended_client_bytes"), one.bytes, one.name, extras_.heir_name,
-            at_table_.heirs_certain ? "certain" : "possible");
+    out.put(process_metric("jetmem_nvmap_ended_client_bytes"), one.bytes, one.name,
+            extras_.heir_name, at_table_.heirs_certain ? "certain" : "possible");
   }
 }
 
@@ -377,12 +377,13 @@ void ProcessesSource::find_newcomers(std::uint64_t page) const {
 }
 
 void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
-  out.put(metric("jetmem_processes"), reading_.processes.size());
-  out.put(metric("jetmem_process_groups"), reading_.groups.size());
-  out.put(metric("jetmem_processes_omitted"), reading_.denied, "denied");
-  out.put(metric("jetmem_processes_omitted"), reading_.left_out, "bound");
-  out.put(metric("jetmem_processes_omitted"), reading_.malformed, "malformed");
-  out.put(metric("jetmem_processes_omitted"), reading_.hidden ? reading_.unseen : 0, "hidden");
+  out.put(process_metric("jetmem_processes"), reading_.processes.size());
+  out.put(process_metric("jetmem_process_groups"), reading_.groups.size());
+  out.put(process_metric("jetmem_processes_omitted"), reading_.denied, "denied");
+  out.put(process_metric("jetmem_processes_omitted"), reading_.left_out, "bound");
+  out.put(process_metric("jetmem_processes_omitted"), reading_.malformed, "malformed");
+  out.put(process_metric("jetmem_processes_omitted"), reading_.hidden ? reading_.unseen : 0,
+          "hidden");
   context.absent.add(reading_.absent);
   if (reading_.hidden) context.absent.add("processes_hidden");
   if (reading_.in_namespace) context.absent.add("other_pid_namespace");
@@ -396,11 +397,11 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   if (is_cut) {
     context.absent.add("walk_cut");
   } else if (!reading_.hidden) {
-    out.put(metric("jetmem_processes_resident_bytes"), reading_.resident_pages * page);
+    out.put(process_metric("jetmem_processes_resident_bytes"), reading_.resident_pages * page);
   }
   join(context);
   find_newcomers(page);
-  out.put(metric("jetmem_process_groups_suppressed"), shown_.suppressed_count());
+  out.put(process_metric("jetmem_process_groups_suppressed"), shown_.suppressed_count());
 
   struct Sums {
     std::uint64_t processes = 0;
@@ -428,23 +429,26 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   const auto put_group = [&](const Sums& sums, const std::optional<double>& growth,
                              std::string_view command, std::string_view unit,
                              std::string_view container) {
-    out.put(metric("jetmem_process_group_processes"), sums.processes, command, unit, container);
-    out.put(metric("jetmem_process_group_resident_bytes"), sums.resident * page, command, unit,
+    out.put(process_metric("jetmem_process_group_processes"), sums.processes, command, unit,
             container);
+    out.put(process_metric("jetmem_process_group_resident_bytes"), sums.resident * page, command,
+            unit, container);
     if (sums.shared_unknown == 0) {
-      out.put(metric("jetmem_process_group_shared_bytes"), sums.shared * page, command, unit,
-              container);
+      out.put(process_metric("jetmem_process_group_shared_bytes"), sums.shared * page, command,
+              unit, container);
     }
     if (extras_.has_gpu && sums.gpu_unknown == 0) {
-      out.put(metric("jetmem_process_group_gpu_bytes"), sums.gpu, command, unit, container);
+      out.put(process_metric("jetmem_process_group_gpu_bytes"), sums.gpu, command, unit, container);
     }
     if (extras_.has_dmabuf && sums.dmabuf_unknown == 0) {
-      out.put(metric("jetmem_process_group_dmabuf_bytes"), sums.dmabuf, command, unit, container);
+      out.put(process_metric("jetmem_process_group_dmabuf_bytes"), sums.dmabuf, command, unit,
+              container);
     }
     if (extras_.has_mapped && sums.dmabuf_unknown == 0) {
-      out.put(metric("jetmem_process_group_mapped_bytes"), sums.mapped, command, unit, container);
+      out.put(process_metric("jetmem_process_group_mapped_bytes"), sums.mapped, command, unit,
+              container);
     }
-    out.put(metric("jetmem_process_group_growth_bytes_per_second"), growth, command, unit,
+    out.put(process_metric("jetmem_process_group_growth_bytes_per_second"), growth, command, unit,
             container);
   };
   Sums rest;
@@ -466,8 +470,8 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     rest.dmabuf_unknown -= sums.dmabuf_unknown;
     const auto growth = is_cut ? std::nullopt : one.growth.rate();
     if (!growth && !is_cut) context.absent.add("growth_needs_readings");
-    out.put(metric("jetmem_process_group_pid"), extras_.largest[one.group].pid, one.key.command,
-            one.key.unit, one.key.container);
+    out.put(process_metric("jetmem_process_group_pid"), extras_.largest[one.group].pid,
+            one.key.command, one.key.unit, one.key.container);
     put_group(sums, growth, one.key.command, one.key.unit, one.key.container);
   }
   if (!is_cut) put_group(rest, std::nullopt, ShownGroups::kOther, "", "");

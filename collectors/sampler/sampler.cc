@@ -17,7 +17,7 @@ constexpr int kStaleAfterIntervals = 3;
 constexpr int kRestPerRead = 1000;
 constexpr int kMostIntervals = 10;
 
-constexpr std::array kMetrics{
+constexpr std::array kSourceMetrics{
     gauge("jetmem_source_state",
           "1 for the state a source is in, 0 for the others. pending: not read yet, or skipped "
           "so far to protect the device; absent: this kernel or board has none; denied: it needs "
@@ -64,7 +64,9 @@ constexpr std::array kMetrics{
           "Age of a source's last good reading, time in suspend included.", {"source"},
           kMaxSources),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& source_metric(std::string_view name) {
+  return find_metric(kSourceMetrics, name);
+}
 
 constexpr std::array kShownStates{SourceState::kPending, SourceState::kOk,
                                   SourceState::kAbsent,  SourceState::kDenied,
@@ -149,7 +151,7 @@ std::string_view state_name(SourceState state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
-std::span<const Descriptor> sampler_metrics() { return kMetrics; }
+std::span<const Descriptor> sampler_metrics() { return kSourceMetrics; }
 
 Sampler::Sampler(const Root& root, const Clock& clock, SampleTable& table,
                  std::vector<std::unique_ptr<Source>> sources,
@@ -441,7 +443,7 @@ void Sampler::write_own_series(Nanoseconds now) {
   SampleWriter out(table_, own_section_, now);
   const auto put_absent = [&](std::string_view name, const AbsentValues& values) {
     for (const AbsentValues::Count& absent : values.counts()) {
-      out.put(metric("jetmem_source_absent_values"), absent.count, name, absent.reason);
+      out.put(source_metric("jetmem_source_absent_values"), absent.count, name, absent.reason);
     }
   };
   for (const Derived& derived : derived_)
@@ -450,29 +452,31 @@ void Sampler::write_own_series(Nanoseconds now) {
     const std::string_view name = entry.source->info().name;
     const SourceStatus& status = entry.status;
     for (const SourceState state : kShownStates) {
-      out.put(metric("jetmem_source_state"), status.state == state ? 1 : 0, name,
+      out.put(source_metric("jetmem_source_state"), status.state == state ? 1 : 0, name,
               state_name(state));
     }
     if (status.state == SourceState::kDisabled) continue;
-    out.put(metric("jetmem_source_stale"), status.stale ? 1 : 0, name);
-    out.put(metric("jetmem_source_failing"), is_blind(status), name);
+    out.put(source_metric("jetmem_source_stale"), status.stale ? 1 : 0, name);
+    out.put(source_metric("jetmem_source_failing"), is_blind(status), name);
     put_absent(name, entry.absent);
     const SampleTable::Section& section = table_.sections()[entry.section];
-    out.put(metric("jetmem_source_dropped_samples"), section.dropped + section.duplicates, name);
+    out.put(source_metric("jetmem_source_dropped_samples"), section.dropped + section.duplicates,
+            name);
     for (std::size_t e = 0; e < status.errors.size(); ++e) {
       if (status.errors[e] == 0) continue;
-      out.put(metric("jetmem_source_errors_total"), status.errors[e], name,
+      out.put(source_metric("jetmem_source_errors_total"), status.errors[e], name,
               errc_name(static_cast<Errc>(e)));
     }
     if (!options_.with_timing) continue;
-    out.put(metric("jetmem_source_reads_total"), status.reads, name);
-    out.put(metric("jetmem_source_skipped_total"), status.skips, name);
-    out.put(metric("jetmem_source_series_changes_total"), section.shape_changes, name);
-    out.put(metric("jetmem_source_interval_seconds"),
+    out.put(source_metric("jetmem_source_reads_total"), status.reads, name);
+    out.put(source_metric("jetmem_source_skipped_total"), status.skips, name);
+    out.put(source_metric("jetmem_source_series_changes_total"), section.shape_changes, name);
+    out.put(source_metric("jetmem_source_interval_seconds"),
             std::chrono::duration<double>(status.real_interval()).count(), name);
     if (status.last_success < Nanoseconds(0)) continue;
-    out.put(metric("jetmem_source_duration_seconds"), to_seconds(status.work_time), name);
-    out.put(metric("jetmem_source_age_seconds"), to_seconds(now - status.last_success), name);
+    out.put(source_metric("jetmem_source_duration_seconds"), to_seconds(status.work_time), name);
+    out.put(source_metric("jetmem_source_age_seconds"), to_seconds(now - status.last_success),
+            name);
   }
 }
 

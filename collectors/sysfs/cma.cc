@@ -11,11 +11,11 @@
 namespace jetmem {
 namespace {
 
-constexpr std::string_view kMeminfoPath = "/proc/meminfo";
+constexpr std::string_view kCmaMeminfoPath = "/proc/meminfo";
 constexpr std::string_view kSysfs = "/sys/kernel/mm/cma";
 constexpr std::string_view kDebugfs = "/sys/kernel/debug/cma";
 constexpr std::array<std::string_view, 9> kCmaPaths{
-    kMeminfoPath,
+    kCmaMeminfoPath,
     "/sys/kernel/mm/cma/*/alloc_pages_success",
     "/sys/kernel/mm/cma/*/alloc_pages_fail",
     "/sys/kernel/mm/cma/*/release_pages_success",
@@ -74,7 +74,7 @@ Why reason_for(const FileText& file) {
   }
 }
 
-std::string_view reason(Why why, bool is_debugfs) {
+std::string_view reason_for_gap(Why why, bool is_debugfs) {
   switch (why) {
     case Why::kAbsent:
       return is_debugfs ? "debugfs_absent" : "sysfs_absent";
@@ -147,8 +147,8 @@ class CmaFiles {
       return;
     }
     // How many areas there are is unknown, so each place that would tell counts once.
-    out_.absent.add(reason(sysfs_.why, false));
-    out_.absent.add(reason(debugfs_.why, true));
+    out_.absent.add(reason_for_gap(sysfs_.why, false));
+    out_.absent.add(reason_for_gap(debugfs_.why, true));
   }
 
   bool any_denied() const {
@@ -228,7 +228,7 @@ class CmaFiles {
   void missing(const RawArea& raw, AreaFile first, std::optional<AreaFile> second = {}) {
     AreaFile leaf = first;
     if (second && why(raw, *second) > why(raw, first)) leaf = *second;
-    out_.absent.add(reason(why(raw, leaf), in_debugfs(leaf)));
+    out_.absent.add(reason_for_gap(why(raw, leaf), in_debugfs(leaf)));
   }
 
   Why why(const RawArea& raw, AreaFile leaf) const {
@@ -306,7 +306,7 @@ Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
   out.absent.reset();
 
   std::optional<Error> meminfo_error;
-  const auto text = snapshot.text_of(kMeminfoPath);
+  const auto text = snapshot.text_of(kCmaMeminfoPath);
   Result<void> meminfo =
       text ? parse_meminfo(*text, out.meminfo) : Result<void>(tl::unexpected(text.error()));
   if (meminfo) {

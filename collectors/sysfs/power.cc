@@ -136,7 +136,7 @@ void gather_hwmon(Gatherer& gatherer) {
   }
 }
 
-void gather(Gatherer& gatherer) {
+void gather_power(Gatherer& gatherer) {
   gather_hwmon(gatherer);
   gather_old_drivers(gatherer);
 }
@@ -153,7 +153,7 @@ const SourceInfo PowerSource::kInfo{
     .grant = "read rights on /sys/class/hwmon and /sys/bus/i2c: usually as root",
     .metrics = kPowerMetrics,
     .limits = {.file_bytes = 4U << 10, .total_bytes = 64U << 10, .files = 512, .names = 1024},
-    .gather = gather,
+    .gather = gather_power,
 };
 
 Result<void> PowerSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {

@@ -33,7 +33,7 @@ constexpr double kMostMicrovolts = 163'800;
 constexpr std::string_view kNotConnected = "not_connected";
 constexpr std::string_view kDisabled = "disabled";
 
-enum class Kind : std::uint8_t { kIna3221, kOther, kOldDriver };
+enum class ChipKind : std::uint8_t { kIna3221, kOther, kOldDriver };
 
 struct RawChannel {
   Record label = kNoRecord;
@@ -50,7 +50,7 @@ struct RawChannel {
 
 struct RawChip {
   std::string_view folder;
-  Kind kind = Kind::kOther;
+  ChipKind kind = ChipKind::kOther;
   std::uint32_t number = 0;  // hwmon<N> or iio:device<N>
   std::string_view name;
   std::array<RawChannel, kChannels> channels{};
@@ -102,8 +102,8 @@ Record* record_of(RawChip& chip, std::string_view leaf) {
     }
     return nullptr;
   };
-  if (chip.kind == Kind::kOldDriver) return find(kIioLeaves, 0, kChannels);
-  if (chip.kind == Kind::kIna3221) return find(kHwmonLeaves, 1, kChannels);
+  if (chip.kind == ChipKind::kOldDriver) return find(kIioLeaves, 0, kChannels);
+  if (chip.kind == ChipKind::kIna3221) return find(kHwmonLeaves, 1, kChannels);
   if (leaf == "power1_input") return &chip.channels[0].watts;
   if (leaf == "power1_label" || leaf == "label") return &chip.channels[0].label;
   return find(kHwmonLeaves, 1, 1);
@@ -123,8 +123,8 @@ class PowerFiles {
     // A chip's name decides what its files are, and comes before them.
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
     std::sort(chips_.begin(), chips_.end(), [](const RawChip& a, const RawChip& b) {
-      const bool is_old_a = a.kind == Kind::kOldDriver;
-      const bool is_old_b = b.kind == Kind::kOldDriver;
+      const bool is_old_a = a.kind == ChipKind::kOldDriver;
+      const bool is_old_b = b.kind == ChipKind::kOldDriver;
       return is_old_a != is_old_b ? is_old_b : a.number < b.number;
     });
     {
@@ -171,7 +171,7 @@ class PowerFiles {
     RawChip* chip = find(folder);
     if (chip == nullptr && is_iio) chip = add_iio(folder);
     if (chip == nullptr) return;
-    if (leaf == "in7_label" && chip->kind == Kind::kIna3221) out_.absent.add("sum_not_a_rail");
+    if (leaf == "in7_label" && chip->kind == ChipKind::kIna3221) out_.absent.add("sum_not_a_rail");
     if (Record* const into = record_of(*chip, leaf); into != nullptr && *into == kNoRecord) {
       *into = record;
     }
@@ -184,7 +184,7 @@ class PowerFiles {
     return nullptr;
   }
 
-  RawChip* add(std::string_view folder, Kind kind, std::uint32_t number) {
+  RawChip* add(std::string_view folder, ChipKind kind, std::uint32_t number) {
     if (find(folder) != nullptr) return nullptr;
     if (chips_.full()) {
       ++beyond_bound_;
@@ -200,13 +200,14 @@ class PowerFiles {
     const auto number = number_after(folder.substr(kHwmon.size() + 1), "hwmon");
     const std::string_view name = one_value(file.text).value_or("");
     if (!number || !(is_ina3221(name) || is_other_monitor(name))) return;
-    RawChip* const chip = add(folder, is_ina3221(name) ? Kind::kIna3221 : Kind::kOther, *number);
+    RawChip* const chip =
+        add(folder, is_ina3221(name) ? ChipKind::kIna3221 : ChipKind::kOther, *number);
     if (chip != nullptr) chip->name = name;
   }
 
   RawChip* add_iio(std::string_view folder) {
     const auto number = number_after(folder.substr(folder.rfind('/') + 1), "iio:device");
-    return number ? add(folder, Kind::kOldDriver, *number) : nullptr;
+    return number ? add(folder, ChipKind::kOldDriver, *number) : nullptr;
   }
 
   void bad(Record record) { out_.absent.add(reason_of_power(file(record))); }
@@ -216,7 +217,8 @@ class PowerFiles {
     static constexpr std::array<std::string_view, kChannels> kUnnamed{"channel 1", "channel 2",
                                                                       "channel 3"};
     // Nobody named it in the device tree.
-    if (raw.label == kNoRecord) return chip.kind == Kind::kOther ? chip.name : kUnnamed[channel];
+    if (raw.label == kNoRecord)
+      return chip.kind == ChipKind::kOther ? chip.name : kUnnamed[channel];
     const FileText file = this->file(raw.label);
     const auto name = file.ok() ? one_value(file.text) : std::nullopt;
     if (!name || !is_name(*name)) {
@@ -242,7 +244,7 @@ class PowerFiles {
     }
     Power::Rail& rail = rails.add();
     rail.name = name;
-    const std::uint32_t family = chip.kind == Kind::kOldDriver ? 1U << 24 : 0;
+    const std::uint32_t family = chip.kind == ChipKind::kOldDriver ? 1U << 24 : 0;
     rail.number = family + chip.number * 4 + static_cast<std::uint32_t>(channel);
     if (raw.enable != kNoRecord && one_u64(file(raw.enable).text) == 0U) {
       out_.absent.add(kDisabled);
@@ -251,7 +253,7 @@ class PowerFiles {
     take(raw.volts, 1e-3, rail.volts);
     take(raw.amperes, 1e-3, rail.amperes);
     if (raw.watts != kNoRecord) {
-      take(raw.watts, chip.kind == Kind::kOldDriver ? 1e-3 : 1e-6, rail.watts);
+      take(raw.watts, chip.kind == ChipKind::kOldDriver ? 1e-3 : 1e-6, rail.watts);
     } else if (rail.volts && rail.amperes) {
       rail.watts = *rail.volts * *rail.amperes;
     }
@@ -260,7 +262,7 @@ class PowerFiles {
       out_.absent.add("negative_power");
     }
     const auto take_limit = [&](Record record, std::optional<double>& into) {
-      if (chip.kind == Kind::kOldDriver) {
+      if (chip.kind == ChipKind::kOldDriver) {
         take_old_limit(record, into);
       } else {
         this->take_limit(record, raw.shunt, into);

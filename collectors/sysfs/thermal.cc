@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 10> kThermalPaths{
     "/sys/class/thermal/cooling_device*/cur_state",
     "/sys/class/thermal/cooling_device*/max_state",
 };
-constexpr std::size_t kMaxZones = 64;
+constexpr std::size_t kMaxThermalZones = 64;
 constexpr std::size_t kMaxTrips = 16;
 constexpr std::size_t kMaxBindings = 64;
 constexpr std::size_t kMaxCooling = 256;
@@ -35,26 +35,26 @@ constexpr std::size_t kMaxCooling = 256;
 constexpr std::array kThermalMetrics{
     gauge("jetmem_thermal_zone_celsius",
           "Temperature of the zone. Several zones of one type differ by index.", {"zone", "index"},
-          kMaxZones, Worst::kMax),
+          kMaxThermalZones, Worst::kMax),
     gauge("jetmem_thermal_zone_enabled",
           "1 while the kernel monitors the zone; 0: its limits neither cool nor stop anything.",
-          {"zone", "index"}, kMaxZones),
+          {"zone", "index"}, kMaxThermalZones),
     gauge("jetmem_thermal_margin_celsius",
           "Degrees from the zone's temperature up to its next limit of this kind; once all are "
           "exceeded, from the highest, as zero or less. At its limit active starts a fan, "
           "passive slows the chip down, hot warns, critical shuts the machine off. Passive and "
           "active limits count only where jetmem_thermal_trip_bound is 1.",
-          {"zone", "index", "kind"}, kMaxZones * 4, Worst::kMin),
+          {"zone", "index", "kind"}, kMaxThermalZones * 4, Worst::kMin),
     gauge("jetmem_thermal_trip_celsius",
           "A limit set for the zone: active starts a fan, passive slows the chip down, hot "
           "warns, critical shuts the machine off.",
-          {"zone", "index", "trip", "kind"}, kMaxZones* kMaxTrips),
+          {"zone", "index", "trip", "kind"}, kMaxThermalZones* kMaxTrips),
     gauge("jetmem_thermal_trip_bound",
           "1 if a cooling device is bound to this trip that does what its kind means: for passive "
           "one that slows the chip, for active any. 0: none is, as at 70 C on an Orin, where only "
           "hot-surface-alert is bound. Absent for hot and critical trips, which need none, and "
           "where cdev*_trip_point cannot be read.",
-          {"zone", "index", "trip", "kind"}, kMaxZones* kMaxTrips),
+          {"zone", "index", "trip", "kind"}, kMaxThermalZones* kMaxTrips),
     gauge("jetmem_cooling_device_state",
           "How hard the cooling device works; 0 is off. Above 0 on a *-throttle-alert the chip "
           "is being slowed down now; on a fan it is normal.",
@@ -64,8 +64,8 @@ constexpr std::array kThermalMetrics{
 };
 enum ThermalMetric : std::size_t { kZone, kEnabled, kMargin, kTrip, kBound, kState, kMaxState };
 
-constexpr std::array kKinds{Thermal::Kind::kActive, Thermal::Kind::kPassive, Thermal::Kind::kHot,
-                            Thermal::Kind::kCritical};
+constexpr std::array kTripKinds{Thermal::Kind::kActive, Thermal::Kind::kPassive,
+                                Thermal::Kind::kHot, Thermal::Kind::kCritical};
 
 constexpr std::string_view kUnreadable = "unreadable";
 constexpr std::string_view kPlaceholder = "placeholder";
@@ -116,7 +116,7 @@ std::string_view fault_of_name(std::string_view text) {
 std::optional<Thermal::Kind> kind_of(std::string_view text) {
   const auto value = one_value(text);
   if (!value) return std::nullopt;
-  for (const Thermal::Kind kind : kKinds) {
+  for (const Thermal::Kind kind : kTripKinds) {
     std::string_view rest = *value;
     if (!take_prefix(rest, kind_name(kind))) continue;
     if (rest.find_first_not_of("[]0123456789") == std::string_view::npos) return kind;
@@ -391,7 +391,7 @@ class ThermalFiles {
 
   const Snapshot& snapshot_;
   Thermal& out_;
-  BoundedList<RawZone, kMaxZones> zones_;
+  BoundedList<RawZone, kMaxThermalZones> zones_;
   BoundedList<RawCooling, kMaxCooling> cooling_;
   Record list_error_ = kNoRecord;
   Record first_bad_type_ = kNoRecord;
@@ -471,7 +471,7 @@ void ThermalSource::write(SampleWriter& out, WriteContext& context) const {
   for (const Thermal::Zone& zone : reading_.zones) {
     out.put(kThermalMetrics[kZone], zone.celsius, zone.type, zone.index);
     out.put(kThermalMetrics[kEnabled], zone.enabled, zone.type, zone.index);
-    for (const Thermal::Kind kind : kKinds) {
+    for (const Thermal::Kind kind : kTripKinds) {
       out.put(kThermalMetrics[kMargin], zone.margin(kind), zone.type, zone.index, kind_name(kind));
     }
     for (const Thermal::Trip& trip : zone.trips) {

@@ -92,7 +92,7 @@ constexpr std::string_view kBlock = "/sys/block/";
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::uint64_t kMostKib = kMostNumber >> 10;
 
-struct RawDevice {
+struct RawZram {
   std::string_view name;
   std::uint32_t number = 0;
   Record disksize = kNoRecord;
@@ -132,10 +132,10 @@ class ZramFiles {
 
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
-    devices_.sort_by(&RawDevice::number);
+    devices_.sort_by(&RawZram::number);
     {
       Refill<Zram::Device> devices(out_.devices);
-      for (const RawDevice& raw : devices_) finish_device(raw, devices.add());
+      for (const RawZram& raw : devices_) finish_device(raw, devices.add());
     }
     Result<void> swaps = finish_areas();
     if (beyond_bound_ > 0) out_.absent.add(kBeyondBound, beyond_bound_);
@@ -167,7 +167,7 @@ class ZramFiles {
     const std::string_view leaf = rest.substr(slash + 1);
     const auto number = device_number(name);
     if (!number) return;
-    RawDevice* const at = devices_.find_or_add(&RawDevice::name, name);
+    RawZram* const at = devices_.find_or_add(&RawZram::name, name);
     if (at == nullptr) {
       ++beyond_bound_;
       return;
@@ -185,7 +185,7 @@ class ZramFiles {
     if (bad_ == kNoRecord) bad_ = record;
   }
 
-  void finish_device(const RawDevice& raw, Zram::Device& device) {
+  void finish_device(const RawZram& raw, Zram::Device& device) {
     device.name = raw.name;
     if (raw.disksize != kNoRecord) {
       device.disksize = one_u64(file(raw.disksize).text);
@@ -313,7 +313,7 @@ class ZramFiles {
 
   const Snapshot& snapshot_;
   Zram& out_;
-  BoundedList<RawDevice, kMaxDevices> devices_;
+  BoundedList<RawZram, kMaxDevices> devices_;
   Record swaps_ = kNoRecord;
   Record bad_ = kNoRecord;
   std::uint64_t beyond_bound_ = 0;

@@ -33,8 +33,6 @@ consteval const Descriptor& task_metric(std::string_view name) {
   return find_metric(kTaskMetrics, name);
 }
 
-const SystemClock kTaskClock;
-
 // Loads in hundredths, pauses in seconds. One task more that is stuck makes 25 of load in 17 s.
 constexpr std::uint64_t kLeastLoad = 20;
 constexpr std::uint64_t kRise = 25;
@@ -331,7 +329,7 @@ const SourceInfo TasksSource::kInfo{
     .gather = gather_tasks,
 };
 
-TasksSource::TasksSource() : TasksSource(kTaskClock) {}
+TasksSource::TasksSource() : TasksSource(kSystemClock) {}
 
 void gather_tasks(Gatherer& files) { TaskWalk(files).run(); }
 

@@ -19,9 +19,7 @@ constexpr std::size_t kDigestDigits = 64;
 // A digest becomes a file's name, so it is nothing but a digest.
 std::optional<std::string> blob_name(std::string_view digest) {
   if (!take_prefix(digest, "sha256:") || digest.size() != kDigestDigits) return std::nullopt;
-  const bool is_hex = std::all_of(digest.begin(), digest.end(),
-                                  [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
-  if (!is_hex) return std::nullopt;
+  if (!std::all_of(digest.begin(), digest.end(), is_lower_hex)) return std::nullopt;
   return "sha256-" + std::string(digest);
 }
 

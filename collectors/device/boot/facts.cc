@@ -16,7 +16,6 @@ namespace {
 
 using boot::What;
 
-constexpr auto& kPaths = kBootPaths;
 enum Path : std::size_t {
   kOsrelease,
   kCommandLine,
@@ -38,13 +37,13 @@ bool is_word(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-class Parser {
+class BootFactsParser {
  public:
-  Parser(const Snapshot& snapshot, BootFacts& out) : snapshot_(snapshot), out_(out) {}
+  BootFactsParser(const Snapshot& snapshot, BootFacts& out) : snapshot_(snapshot), out_(out) {}
 
   void values() {
-    take_word_of(kPaths[kOsrelease], value(What::kKernel));
-    if (const auto text = text_of(kPaths[kCommandLine])) {
+    take_word_of(kBootPaths[kOsrelease], value(What::kKernel));
+    if (const auto text = text_of(kBootPaths[kCommandLine])) {
       const auto line = one_value(*text);
       if (line) {
         short_digest(*line, value(What::kCommandLine));
@@ -52,11 +51,11 @@ class Parser {
         out_.absent.add("malformed");
       }
     }
-    if (const auto text = text_of(kPaths[kL4t])) {
+    if (const auto text = text_of(kBootPaths[kL4t])) {
       device::take_l4t_release(*text, value(What::kL4t));
       if (value(What::kL4t).empty()) out_.absent.add("malformed");
     }
-    if (const auto text = text_of(kPaths[kPowerMode])) {
+    if (const auto text = text_of(kBootPaths[kPowerMode])) {
       if (const auto mode = clocks::power_mode_of(*text)) {
         value(What::kPowerMode).assign(std::to_string(*mode));
       } else {
@@ -88,7 +87,7 @@ class Parser {
   }
 
   void pstore() {
-    take_word_of(kPaths[kBackend], out_.backend);
+    take_word_of(kBootPaths[kBackend], out_.backend);
     if (out_.backend == "(null)") out_.backend = "none";
     Refill<PstoreRecord> records(out_.records);
     for (std::size_t i = 0; i < snapshot_.size(); ++i) {
@@ -125,7 +124,7 @@ class Parser {
   }
 
   void uptime() {
-    const auto text = text_of(kPaths[kUptime]);
+    const auto text = text_of(kBootPaths[kUptime]);
     if (!text) return;
     std::string_view rest = *text;
     const auto seconds = take_u64(rest);
@@ -140,7 +139,7 @@ class Parser {
   }
 
   void starts() {
-    const auto text = text_of(kPaths[kStarts]);
+    const auto text = text_of(kBootPaths[kStarts]);
     if (!text) return;
     if (boot::parse_starts(*text, out_.starts)) return;
     out_.starts = {};
@@ -149,7 +148,7 @@ class Parser {
 
   // Its JSON is read only where it is another than before.
   void history() {
-    const FileText file = snapshot_.find(kPaths[kHistory]);
+    const FileText file = snapshot_.find(kBootPaths[kHistory]);
     if (!file.ok()) {
       // Its words are made once: a machine without a history has none at each reading.
       if (!out_.history_error || out_.history_errno != file.error) {
@@ -167,7 +166,7 @@ class Parser {
       }
     }
     out_.history_errno = file.error;
-    const std::string_view marks_text = snapshot_.find(kPaths[kMarks]).text;
+    const std::string_view marks_text = snapshot_.find(kBootPaths[kMarks]).text;
     if (marks_text != out_.marks_text) {
       out_.marks_text.assign(marks_text);
       boot::parse_marks(marks_text, out_.marks);
@@ -279,7 +278,7 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   out.starts.count = 0;
   out.starts.is_total = false;
   out.starts.at.clear();
-  Parser parser(snapshot, out);
+  BootFactsParser parser(snapshot, out);
   parser.values();
   parser.reset();
   parser.pstore();

@@ -12,8 +12,8 @@ namespace jetmem {
 namespace {
 
 // The header and the first lines; of the end what a panic prints: its line, registers, two stacks.
-constexpr std::size_t kHead = 1024;
-constexpr std::size_t kTail = 16384;
+constexpr std::size_t kRecordHead = 1024;
+constexpr std::size_t kRecordTail = 16384;
 constexpr std::size_t kMostRecords = 24;
 constexpr std::size_t kMostArchived = 12;
 
@@ -46,7 +46,8 @@ void take(Gatherer& gatherer, const std::string& path, std::size_t& room, std::s
     return;
   }
   --room;
-  if (gatherer.read_ends(path, kHead, kTail).error == ENOENT) gatherer.forget();  // just removed
+  if (gatherer.read_ends(path, kRecordHead, kRecordTail).error == ENOENT)
+    gatherer.forget();  // just removed
 }
 
 void note(Gatherer& gatherer, std::string_view record, std::size_t number) {

@@ -29,7 +29,7 @@ struct Name {
   ResetCause cause;
 };
 // Whole names, without "TEGRA_" in front.
-constexpr std::array kNames{
+constexpr std::array kResetNames{
     Name{"SYS_RESET", ResetCause::kPower},
     Name{"SYS_RESET_N", ResetCause::kPower},
     Name{"POWER_ON_RESET", ResetCause::kPower},
@@ -51,7 +51,7 @@ constexpr std::array kNames{
     Name{"NVJTAG_SEL_MONITOR", ResetCause::kDebugger},
 };
 // Parts of names, between '_'; the first that fits decides.
-constexpr std::array kParts{
+constexpr std::array kResetParts{
     Name{"WATCHDOG", ResetCause::kWatchdog}, Name{"WDT", ResetCause::kWatchdog},
     Name{"THERM", ResetCause::kHeat},        Name{"TSENSE", ResetCause::kHeat},
     Name{"VMON", ResetCause::kVoltage},      Name{"FMON", ResetCause::kVoltage},
@@ -84,12 +84,12 @@ std::string_view reset_cause_meaning(ResetCause cause) {
 
 ResetCause cause_of_reset(std::string_view reason) {
   take_prefix(reason, "TEGRA_");
-  for (const Name& known : kNames) {
+  for (const Name& known : kResetNames) {
     if (reason == known.name) return known.cause;
   }
   // "BCCPLEXWDT", "FSI_R52C1WDT"
   if (reason.size() > 3 && reason.substr(reason.size() - 3) == "WDT") return ResetCause::kWatchdog;
-  for (const Name& known : kParts) {
+  for (const Name& known : kResetParts) {
     if (has_part(reason, known.name)) return known.cause;
   }
   return ResetCause::kUnknown;

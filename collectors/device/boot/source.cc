@@ -10,7 +10,7 @@ namespace {
 using boot::DeviceEnd;
 using boot::What;
 
-constexpr std::array kMetrics{
+constexpr std::array kBootMetrics{
     gauge("jetmem_boot_time_seconds",
           "When the machine booted, in seconds since 1970 by its present clock: absent while "
           "that clock was never set. A step of minutes or more is a reboot."),
@@ -86,43 +86,46 @@ constexpr std::array kMetrics{
           "stands for that many or more. Above 1 somebody restarts it, or it is killed or "
           "crashes: journalctl -u jetmemd has the reason."),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& boot_metric(std::string_view name) {
+  return find_metric(kBootMetrics, name);
+}
 
 // `looked`: whether records of a crash could be seen.
 void write_history(SampleWriter& out, WriteContext& context, const boot::History& history,
                    bool checked) {
   const boot::Boot* before = history.before();
   const DeviceEnd end = before == nullptr ? DeviceEnd::kUnknown : before->end;
-  out.put(metric("jetmem_boot_last_shutdown"), end == DeviceEnd::kClean ? 1 : 0, "yes");
-  out.put(metric("jetmem_boot_last_shutdown"), end == DeviceEnd::kUnclean ? 1 : 0, "no");
-  out.put(metric("jetmem_boot_last_shutdown"),
+  out.put(boot_metric("jetmem_boot_last_shutdown"), end == DeviceEnd::kClean ? 1 : 0, "yes");
+  out.put(boot_metric("jetmem_boot_last_shutdown"), end == DeviceEnd::kUnclean ? 1 : 0, "no");
+  out.put(boot_metric("jetmem_boot_last_shutdown"),
           end != DeviceEnd::kClean && end != DeviceEnd::kUnclean ? 1 : 0, "unknown");
-  out.put(metric("jetmem_boot_downtime_seconds"), seconds_down(history));
+  out.put(boot_metric("jetmem_boot_downtime_seconds"), seconds_down(history));
   if (!history.boots.empty()) {
     const bool crashed = !history.boots.back().crash.empty();
     if (crashed || checked) {
-      out.put(metric("jetmem_boot_crash_recorded"), crashed ? 1 : 0);
+      out.put(boot_metric("jetmem_boot_crash_recorded"), crashed ? 1 : 0);
     } else {
       context.absent.add("crash_not_known");
     }
   }
-  out.put(metric("jetmem_boots_total"), history.boots_seen);
-  out.put(metric("jetmem_daemon_starts_total"), history.starts);
-  out.put(metric("jetmem_unclean_shutdowns_total"), history.unclean_boots, "device");
-  out.put(metric("jetmem_unclean_shutdowns_total"), history.unclean_runs, "jetmem");
+  out.put(boot_metric("jetmem_boots_total"), history.boots_seen);
+  out.put(boot_metric("jetmem_daemon_starts_total"), history.starts);
+  out.put(boot_metric("jetmem_unclean_shutdowns_total"), history.unclean_boots, "device");
+  out.put(boot_metric("jetmem_unclean_shutdowns_total"), history.unclean_runs, "jetmem");
   for (std::size_t i = 0; i < boot::kWhats; ++i) {
     const std::string_view name = what_name(static_cast<What>(i));
-    out.put(metric("jetmem_changes_total"), history.changes_seen[i], name);
+    out.put(boot_metric("jetmem_changes_total"), history.changes_seen[i], name);
   }
   for (std::size_t i = 0; i < boot::kWhats; ++i) {
     const boot::Change* last = history.last_change(static_cast<What>(i));
     if (last == nullptr || !last->at.plausible()) continue;
-    out.put(metric("jetmem_last_change_timestamp_seconds"), last->at.wall, what_name(last->what));
+    out.put(boot_metric("jetmem_last_change_timestamp_seconds"), last->at.wall,
+            what_name(last->what));
   }
   if (history.mark_at && history.mark_at->plausible()) {
-    out.put(metric("jetmem_last_change_timestamp_seconds"), history.mark_at->wall, "mark");
+    out.put(boot_metric("jetmem_last_change_timestamp_seconds"), history.mark_at->wall, "mark");
   }
-  out.put(metric("jetmem_marks_total"), history.marks_seen);
+  out.put(boot_metric("jetmem_marks_total"), history.marks_seen);
 }
 
 }  // namespace
@@ -135,7 +138,7 @@ const SourceInfo BootSource::kInfo{
     .interval = std::chrono::minutes(5),
     .shortest_interval = std::chrono::seconds(10),
     .grant = "run jetmem-reader under systemd, or as root: what a panic left behind is root's",
-    .metrics = kMetrics,
+    .metrics = kBootMetrics,
     .gather = gather_boot,
 };
 
@@ -154,7 +157,7 @@ void BootSource::write_starts(SampleWriter& out, WriteContext& context) const {
     context.absent.add("uptime_unknown");
     return;
   }
-  out.put(metric("jetmem_boot_uptime_seconds"), to_seconds(*uptime));
+  out.put(boot_metric("jetmem_boot_uptime_seconds"), to_seconds(*uptime));
   const boot::Starts* starts = view_ ? view_->starts : &reading_.starts;
   const auto& boot_id = context.facts.boot_id;
   // A file of another boot says nothing of this one.
@@ -162,7 +165,7 @@ void BootSource::write_starts(SampleWriter& out, WriteContext& context) const {
       starts != nullptr && !starts->boot.empty() && (!boot_id || *boot_id == starts->boot);
   const auto recent = is_known ? starts->recent(*uptime) : std::nullopt;
   if (recent) {
-    out.put(metric("jetmem_daemon_recent_starts"), *recent);
+    out.put(boot_metric("jetmem_daemon_recent_starts"), *recent);
   } else {
     context.absent.add("starts_unknown");
   }
@@ -173,19 +176,19 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
   std::optional<std::int64_t> boot_time = context.facts.boot_time;
   if (view_) boot_time = view_->boot_time;
   if (boot_time && *boot_time >= kFirstPlausibleSecond) {
-    out.put(metric("jetmem_boot_time_seconds"), *boot_time);
+    out.put(boot_metric("jetmem_boot_time_seconds"), *boot_time);
   } else {
     context.absent.add(boot_time ? "clock_not_set" : "boot_time_unknown");
   }
   if (!reading_.reset_reason.empty()) {
     const std::string_view level = reading_.reset_level;
-    out.put(metric("jetmem_boot_reset_reason_info"), 1, reading_.reset_reason,
+    out.put(boot_metric("jetmem_boot_reset_reason_info"), 1, reading_.reset_reason,
             level.empty() ? "unknown" : level,
             reset_cause_name(cause_of_reset(reading_.reset_reason)));
   }
   write_starts(out, context);
   if (reading_.clock_synchronized) {
-    out.put(metric("jetmem_clock_synchronized"), *reading_.clock_synchronized);
+    out.put(boot_metric("jetmem_clock_synchronized"), *reading_.clock_synchronized);
   } else if (context.facts.live) {
     context.absent.add("clock_not_asked");
   }
@@ -200,15 +203,16 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
     context.absent.add("no_history");
   }
   if (view_) {
-    out.put(metric("jetmem_boot_history_errors_total"), view_->failed_writes, "write");
-    out.put(metric("jetmem_boot_history_errors_total"), view_->bad_files, "bad_file");
-    out.put(metric("jetmem_boot_history_errors_total"), view_->bad_marks, "bad_mark");
+    out.put(boot_metric("jetmem_boot_history_errors_total"), view_->failed_writes, "write");
+    out.put(boot_metric("jetmem_boot_history_errors_total"), view_->bad_files, "bad_file");
+    out.put(boot_metric("jetmem_boot_history_errors_total"), view_->bad_marks, "bad_mark");
     for (const boot::Mark& mark : view_->acknowledged) {
-      out.put(metric("jetmem_acknowledged_timestamp_seconds"), static_cast<double>(mark.at.wall),
-              mark.finding, mark.by, mark.text);
+      out.put(boot_metric("jetmem_acknowledged_timestamp_seconds"),
+              static_cast<double>(mark.at.wall), mark.finding, mark.by, mark.text);
     }
   }
-  if (!reading_.backend.empty()) out.put(metric("jetmem_pstore_backend_info"), 1, reading_.backend);
+  if (!reading_.backend.empty())
+    out.put(boot_metric("jetmem_pstore_backend_info"), 1, reading_.backend);
   for (const bool archived : {false, true}) {
     if (!(archived ? reading_.archive_listed : reading_.pstore_listed)) continue;
     // A part is not the sum; parse counts those omitted.
@@ -223,7 +227,7 @@ void BootSource::write(SampleWriter& out, WriteContext& context) const {
     }
     for (std::size_t kind = 0; kind < kPstoreKinds; ++kind) {
       if (is_any_unknown && kind <= static_cast<std::size_t>(PstoreKind::kDmesg)) continue;
-      out.put(metric("jetmem_pstore_records"), counts[kind], archived ? "archive" : "pstore",
+      out.put(boot_metric("jetmem_pstore_records"), counts[kind], archived ? "archive" : "pstore",
               pstore_kind_name(static_cast<PstoreKind>(kind)));
     }
   }

@@ -19,9 +19,8 @@ constexpr std::string_view kMore = "more ";
 constexpr std::string_view kStopped = "stopped ";
 
 bool is_boot_id(std::string_view text) {
-  return std::equal(text.begin(), text.end(), kForm.begin(), kForm.end(), [](char c, char form) {
-    return form == '-' ? c == '-' : is_digit(c) || (c >= 'a' && c <= 'f');
-  });
+  return std::equal(text.begin(), text.end(), kForm.begin(), kForm.end(),
+                    [](char c, char form) { return form == '-' ? c == '-' : is_lower_hex(c); });
 }
 
 std::uint64_t seconds_of(Nanoseconds boot_now) {

@@ -130,9 +130,9 @@ void sum_processes(Nvmap& out) {
   }
 }
 
-class Collector {
+class NvmapCollector {
  public:
-  Collector(const Snapshot& snapshot, Nvmap& out) : snapshot_(snapshot), out_(out) {}
+  NvmapCollector(const Snapshot& snapshot, Nvmap& out) : snapshot_(snapshot), out_(out) {}
 
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
@@ -425,7 +425,7 @@ Result<void> parse_nvmap(const Snapshot& snapshot, Nvmap& out) {
   out.clients_whole = true;
   out.client_pids.clear();
   out.absent.reset();
-  return Collector(snapshot, out).run();
+  return NvmapCollector(snapshot, out).run();
 }
 
 }  // namespace jetmem

@@ -13,7 +13,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPaths{
+constexpr std::array<std::string_view, 4> kNvmapPaths{
     "/sys/kernel/debug/nvmap/*/size",
     "/sys/kernel/debug/nvmap/*/free_size",
     "/sys/kernel/debug/nvmap/pagepool/page_pool_available_pages",
@@ -22,9 +22,9 @@ constexpr std::array<std::string_view, 4> kPaths{
 
 constexpr std::size_t kClientsHead = 64U << 10;
 constexpr std::size_t kOrphansHead = 512U << 10;
-constexpr std::size_t kEnd = 4U << 10;
+constexpr std::size_t kTableEnd = 4U << 10;
 
-constexpr std::array kMetrics{
+constexpr std::array kNvmapMetrics{
     gauge("jetmem_nvmap_heap_bytes",
           "Memory allocated from the heap for GPU, cameras, codecs and display. iovmm uses the "
           "same DRAM as everything else, cannot be swapped, and no cgroup limit contains it.",
@@ -84,7 +84,9 @@ constexpr std::array kMetrics{
         "Pages that nvmap keeps in stock for its next allocations: up to an eighth of all memory, "
         "not in MemAvailable, and free to others only when memory runs short."),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& nvmap_metric(std::string_view name) {
+  return find_metric(kNvmapMetrics, name);
+}
 
 std::optional<double> free_ratio(const Nvmap::Heap& heap) {
   if (heap.size.value_or(0) == 0) return std::nullopt;
@@ -111,13 +113,13 @@ std::optional<bool> has_name(Gatherer& gatherer, const std::string& folder, std:
 // A folder is a heap when it has a table.
 bool gather_table(Gatherer& gatherer, const std::string& path, std::size_t head) {
   if (!gatherer.has_room()) return false;
-  const FileText file = gatherer.read_ends(path, head, kEnd);
+  const FileText file = gatherer.read_ends(path, head, kTableEnd);
   if (file.error != ENOENT && file.error != ENOTDIR) return true;
   gatherer.forget();
   return false;
 }
 
-void gather(Gatherer& gatherer) {
+void gather_nvmap(Gatherer& gatherer) {
   std::vector<std::string> names;
   const std::string root(nvmap::kRoot);
   const int error = gatherer.list(root, names);
@@ -155,42 +157,42 @@ void gather(Gatherer& gatherer) {
 const SourceInfo NvmapSource::kInfo{
     .name = "nvmap",
     .what = "GPU and camera memory by process, and buffers without a client (nvmap)",
-    .paths = kPaths,
+    .paths = kNvmapPaths,
     .access = Access::kReader,
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(30),
     .grant = "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root (sudo): debugfs is root's",
     .throttled = true,
-    .metrics = kMetrics,
+    .metrics = kNvmapMetrics,
     .limits = {.file_bytes = 4U << 10, .total_bytes = 2U << 20, .files = 128, .names = 256},
-    .gather = gather,
+    .gather = gather_nvmap,
 };
 
 void NvmapSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   for (const Nvmap::Heap& heap : reading_.heaps) {
-    out.put(metric("jetmem_nvmap_heap_bytes"), heap.bytes, heap.name);
-    out.put(metric("jetmem_nvmap_heap_clients"), heap.clients, heap.name);
+    out.put(nvmap_metric("jetmem_nvmap_heap_bytes"), heap.bytes, heap.name);
+    out.put(nvmap_metric("jetmem_nvmap_heap_clients"), heap.clients, heap.name);
     if (heap.bytes && heap.charged_bytes) {
       const auto charged = static_cast<double>(*heap.charged_bytes);
-      out.put(metric("jetmem_nvmap_heap_unattributed_bytes"),
+      out.put(nvmap_metric("jetmem_nvmap_heap_unattributed_bytes"),
               static_cast<double>(*heap.bytes) - charged, heap.name);
     }
-    out.put(metric("jetmem_nvmap_orphan_bytes"), heap.orphan_bytes, heap.name);
-    out.put(metric("jetmem_nvmap_orphan_handles"), heap.orphan_handles, heap.name);
-    out.put(metric("jetmem_nvmap_carveout_bytes"), heap.size, heap.name);
-    out.put(metric("jetmem_nvmap_carveout_free_bytes"), heap.free, heap.name);
-    out.put(metric("jetmem_nvmap_carveout_free_ratio"), free_ratio(heap), heap.name);
+    out.put(nvmap_metric("jetmem_nvmap_orphan_bytes"), heap.orphan_bytes, heap.name);
+    out.put(nvmap_metric("jetmem_nvmap_orphan_handles"), heap.orphan_handles, heap.name);
+    out.put(nvmap_metric("jetmem_nvmap_carveout_bytes"), heap.size, heap.name);
+    out.put(nvmap_metric("jetmem_nvmap_carveout_free_bytes"), heap.free, heap.name);
+    out.put(nvmap_metric("jetmem_nvmap_carveout_free_ratio"), free_ratio(heap), heap.name);
   }
   for (const Nvmap::Process& process : reading_.processes) {
     const std::string_view name = process.is_rest ? "other" : std::string_view(process.name);
-    out.put(metric("jetmem_nvmap_process_bytes"), process.bytes, process.heap, name);
+    out.put(nvmap_metric("jetmem_nvmap_process_bytes"), process.bytes, process.heap, name);
   }
-  out.put(metric("jetmem_nvmap_total_bytes"), reading_.total_bytes);
-  out.put(metric("jetmem_nvmap_allocatable_bytes"), reading_.allocatable_bytes);
+  out.put(nvmap_metric("jetmem_nvmap_total_bytes"), reading_.total_bytes);
+  out.put(nvmap_metric("jetmem_nvmap_allocatable_bytes"), reading_.allocatable_bytes);
   if (reading_.pool_pages && context.facts.page_size) {
     out.put(
-        metric("jetmem_nvmap_page_pool_bytes"),
+        nvmap_metric("jetmem_nvmap_page_pool_bytes"),
         static_cast<double>(*reading_.pool_pages) * static_cast<double>(*context.facts.page_size));
   } else if (reading_.pool_pages) {
     context.absent.add("page_size_unknown");

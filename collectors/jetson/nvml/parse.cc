@@ -33,8 +33,8 @@ Status status_of(std::string_view code) {
   return {Status::Kind::kFailed};
 }
 
-std::string_view reason(Status status, std::string_view not_supported, std::string_view denied,
-                        std::string_view failed) {
+std::string_view reason_for_status(Status status, std::string_view not_supported,
+                                   std::string_view denied, std::string_view failed) {
   if (status.none()) return not_supported;
   return status.kind == Status::Kind::kDenied ? denied : failed;
 }
@@ -61,9 +61,9 @@ std::optional<std::uint64_t> known(std::uint64_t bytes) {
   return bytes == kNotAvailable ? std::nullopt : std::optional(bytes);
 }
 
-class Parser {
+class NvmlParser {
  public:
-  explicit Parser(Nvml& out) : out_(out), gpus_(out.gpus) {
+  explicit NvmlParser(Nvml& out) : out_(out), gpus_(out.gpus) {
     out_.absent.reset();
     out_.processes.clear();
     out_.driver.clear();
@@ -280,12 +280,12 @@ class Parser {
 
   void put_together(Gpu& gpu, const QueryResult& requested) {
     if (!requested.memory.ok()) {
-      out_.absent.add(
-          reason(requested.memory, "memory_not_supported", "memory_denied", "memory_failed"));
+      out_.absent.add(reason_for_status(requested.memory, "memory_not_supported", "memory_denied",
+                                        "memory_failed"));
     }
     if (!requested.utilization.ok()) {
-      out_.absent.add(reason(requested.utilization, "utilization_not_supported",
-                             "utilization_denied", "utilization_failed"));
+      out_.absent.add(reason_for_status(requested.utilization, "utilization_not_supported",
+                                        "utilization_denied", "utilization_failed"));
     }
     // The bars of a card lead into memory of its own. Without them, a GPU of which NVML tells
     // memory may be either (GH200 has its own).
@@ -304,8 +304,8 @@ class Parser {
     if (!any || !worst.none()) {
       gpu.processes.reset();
       gpu.process_bytes.reset();
-      out_.absent.add(
-          reason(worst, "processes_not_supported", "processes_denied", "processes_failed"));
+      out_.absent.add(reason_for_status(worst, "processes_not_supported", "processes_denied",
+                                        "processes_failed"));
     } else if (requested.announced > requested.listed) {
       gpu.processes.reset();
       gpu.process_bytes.reset();
@@ -377,6 +377,6 @@ class Parser {
 
 }  // namespace
 
-Result<void> parse_nvml(std::string_view text, Nvml& out) { return Parser(out).parse(text); }
+Result<void> parse_nvml(std::string_view text, Nvml& out) { return NvmlParser(out).parse(text); }
 
 }  // namespace jetmem

@@ -8,10 +8,10 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPaths{"/jetmem/nvml"};
+constexpr std::array<std::string_view, 1> kNvmlPaths{"/jetmem/nvml"};
 constexpr std::uint16_t kMaxGpus = nvml::kMaxGpus;
 
-constexpr std::array kMetrics{
+constexpr std::array kNvmlMetrics{
     gauge("jetmem_nvml_gpu_info",
           "Always 1; a GPU that NVML lists, its name and its driver's version.",
           {"gpu", "name", "driver"}, kMaxGpus),
@@ -41,26 +41,28 @@ constexpr std::array kMetrics{
           "same is a leak in one of them.",
           {"gpu"}, kMaxGpus),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& nvml_metric(std::string_view name) {
+  return find_metric(kNvmlMetrics, name);
+}
 
 }  // namespace
 
 const SourceInfo NvmlSource::kInfo{
     .name = "nvml",
     .what = "GPU memory by process where the GPU's driver is nvidia.ko (Thor, PCs)",
-    .paths = kPaths,
+    .paths = kNvmlPaths,
     .access = Access::kProgram,
     .interval = std::chrono::seconds(60),
     .shortest_interval = std::chrono::seconds(10),
     .grant = "enable the unit jetmem-nvml.socket, whose program may open the GPU's devices",
-    .metrics = kMetrics,
+    .metrics = kNvmlMetrics,
 };
 
 Result<void> NvmlSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  const auto text = snapshot.text_of(kPaths[0]);
+  const auto text = snapshot.text_of(kNvmlPaths[0]);
   if (!text && text.error().code == Errc::kAbsent) {
     std::string reason = "nothing was asked of NVML when this was captured (no ";
-    reason.append(kPaths[0]).append("): no driver nvidia.ko, or no jetmemd");
+    reason.append(kNvmlPaths[0]).append("): no driver nvidia.ko, or no jetmemd");
     return fail(Errc::kAbsent, std::move(reason));
   }
   if (!text) return tl::unexpected(text.error());
@@ -70,16 +72,17 @@ Result<void> NvmlSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time
 void NvmlSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   for (const Nvml::Gpu& gpu : reading_.gpus) {
-    out.put(metric("jetmem_nvml_gpu_info"), 1, gpu.index, gpu.name, reading_.driver);
-    out.put(metric("jetmem_nvml_gpu_integrated"), gpu.integrated, gpu.index);
-    out.put(metric("jetmem_nvml_memory_bytes"), gpu.total, gpu.index);
-    out.put(metric("jetmem_nvml_memory_used_bytes"), gpu.used, gpu.index);
-    out.put(metric("jetmem_nvml_memory_free_bytes"), gpu.free, gpu.index);
+    out.put(nvml_metric("jetmem_nvml_gpu_info"), 1, gpu.index, gpu.name, reading_.driver);
+    out.put(nvml_metric("jetmem_nvml_gpu_integrated"), gpu.integrated, gpu.index);
+    out.put(nvml_metric("jetmem_nvml_memory_bytes"), gpu.total, gpu.index);
+    out.put(nvml_metric("jetmem_nvml_memory_used_bytes"), gpu.used, gpu.index);
+    out.put(nvml_metric("jetmem_nvml_memory_free_bytes"), gpu.free, gpu.index);
     if (gpu.utilization_percent) {
-      out.put(metric("jetmem_nvml_utilization_ratio"), *gpu.utilization_percent / 100.0, gpu.index);
+      out.put(nvml_metric("jetmem_nvml_utilization_ratio"), *gpu.utilization_percent / 100.0,
+              gpu.index);
     }
-    out.put(metric("jetmem_nvml_processes"), gpu.processes, gpu.index);
-    out.put(metric("jetmem_nvml_process_memory_bytes"), gpu.process_bytes, gpu.index);
+    out.put(nvml_metric("jetmem_nvml_processes"), gpu.processes, gpu.index);
+    out.put(nvml_metric("jetmem_nvml_process_memory_bytes"), gpu.process_bytes, gpu.index);
   }
 }
 

@@ -16,7 +16,7 @@ using tegrastats::Cursor;
 using tegrastats::is_letter;
 using tegrastats::is_space;
 
-constexpr std::size_t kMaxName = 64;
+constexpr std::size_t kMaxTegrastatsName = 64;
 constexpr double kNoPower = -200;  // degrees; -256 is printed
 constexpr std::string_view kFreq = "_FREQ";
 
@@ -82,7 +82,7 @@ std::string_view take_journal_prefix(std::string_view& line) {
   const std::size_t host = line.substr(0, at).find_last_of(' ');
   const std::string_view time = host == std::string_view::npos ? "" : line.substr(0, host);
   line = rest;
-  return time.substr(0, kMaxName);
+  return time.substr(0, kMaxTegrastatsName);
 }
 
 std::uint64_t words_in(std::string_view text) {
@@ -95,9 +95,9 @@ std::uint64_t words_in(std::string_view text) {
   return words;
 }
 
-class Parser {
+class TegrastatsParser {
  public:
-  Parser(std::string_view line, TegrastatsLine& out)
+  TegrastatsParser(std::string_view line, TegrastatsLine& out)
       : at_(line),
         out_(out),
         engines_(out.engines),
@@ -138,7 +138,7 @@ class Parser {
     // Names of zones have dashes ("thermal-fan-est") and dots; those of carrier boards' rails may.
     std::size_t end = 0;
     while (end < line.size() && is_name_char(line[end])) ++end;
-    if (end == 0 || end > kMaxName) return false;
+    if (end == 0 || end > kMaxTegrastatsName) return false;
     const std::string_view name = line.substr(0, end);
     Cursor behind = at_;
     behind.skip(end);
@@ -360,7 +360,7 @@ void parse_tegrastats_line(std::string_view line, TegrastatsLine& out) {
   out.fields = 0;
   out.known_words = 0;
   out.time = take_journal_prefix(line);
-  Parser(line, out).run();
+  TegrastatsParser(line, out).run();
 }
 
 std::string_view take_tegrastats_sample(std::string_view& line) {

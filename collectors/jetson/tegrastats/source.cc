@@ -10,13 +10,13 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPaths{"/jetmem/tegrastats"};
+constexpr std::array<std::string_view, 1> kTegrastatsPaths{"/jetmem/tegrastats"};
 
 constexpr std::uint16_t kMaxGpcs = TegrastatsLine::kMaxGpcs + 1;  // and the one of GR3D2_FREQ
 constexpr std::uint16_t kMaxEngines = TegrastatsLine::kMaxEngines;
-constexpr std::uint16_t kMaxRails = TegrastatsLine::kMaxRails;
+constexpr std::uint16_t kTegrastatsRails = TegrastatsLine::kMaxRails;
 
-constexpr std::array kMetrics{
+constexpr std::array kTegrastatsMetrics{
     gauge("jetmem_tegrastats_ram_used_bytes",
           "RAM in use as tegrastats counts it: without buffers and cache. In whole MiB."),
     gauge("jetmem_tegrastats_ram_total_bytes",
@@ -53,19 +53,21 @@ constexpr std::array kMetrics{
     gauge("jetmem_tegrastats_rail_watts",
           "Power on the supply rail at the moment. Rails overlap: VDD_IN and VIN feed others, so "
           "never add them all up.",
-          {"rail"}, kMaxRails),
+          {"rail"}, kTegrastatsRails),
     gauge("jetmem_tegrastats_rail_average_watts",
-          "Average power on the rail since tegrastats was started.", {"rail"}, kMaxRails),
+          "Average power on the rail since tegrastats was started.", {"rail"}, kTegrastatsRails),
     gauge("jetmem_tegrastats_rail_max_watts",
           "Highest power on the rail since tegrastats was started (L4T 39 on).", {"rail"},
-          kMaxRails),
+          kTegrastatsRails),
     gauge("jetmem_tegrastats_cores_off",
           "CPU cores that are switched off, usually by the power mode (nvpmodel)."),
     gauge("jetmem_tegrastats_unknown_tokens",
           "Words of the last line that jetmem does not know. Above 0 tegrastats reports "
           "something that is not shown here: see jetmem decode tegrastats."),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& tegrastats_metric(std::string_view name) {
+  return find_metric(kTegrastatsMetrics, name);
+}
 
 constexpr std::string_view kUnknownQuality = "unknown_quality";
 constexpr double kMib = 1024.0 * 1024;
@@ -86,17 +88,19 @@ class Writer {
   void write(const TegrastatsLine& line) {
     if (line.ram) write_ram(*line.ram);
     if (line.iram) {
-      out_.put(metric("jetmem_tegrastats_iram_used_bytes"), line.iram->used_kb * 1024.0);
-      out_.put(metric("jetmem_tegrastats_iram_total_bytes"), line.iram->total_kb * 1024.0);
+      out_.put(tegrastats_metric("jetmem_tegrastats_iram_used_bytes"), line.iram->used_kb * 1024.0);
+      out_.put(tegrastats_metric("jetmem_tegrastats_iram_total_bytes"),
+               line.iram->total_kb * 1024.0);
     }
     if (line.emc) {
       if (line.emc->percent && !line.emc_percent_is_known()) {
         absent_.add(kUnknownQuality);
       } else if (line.emc->percent) {
-        put_percent(metric("jetmem_tegrastats_emc_utilization_ratio"), *line.emc->percent);
+        put_percent(tegrastats_metric("jetmem_tegrastats_emc_utilization_ratio"),
+                    *line.emc->percent);
       }
       if (line.emc->mhz) {
-        out_.put(metric("jetmem_tegrastats_emc_clock_hertz"), *line.emc->mhz * 1e6);
+        out_.put(tegrastats_metric("jetmem_tegrastats_emc_clock_hertz"), *line.emc->mhz * 1e6);
       }
     }
     write_gpu(line);
@@ -112,9 +116,10 @@ class Writer {
       }
     }
     if (!line.cores.empty()) {
-      out_.put(metric("jetmem_tegrastats_cores_off"), line.cores_off());
+      out_.put(tegrastats_metric("jetmem_tegrastats_cores_off"), line.cores_off());
     }
-    out_.put(metric("jetmem_tegrastats_unknown_tokens"), line.unknown.size() + line.unknown_more);
+    out_.put(tegrastats_metric("jetmem_tegrastats_unknown_tokens"),
+             line.unknown.size() + line.unknown_more);
     if (line.beyond_bound > 0) absent_.add("beyond_bound", line.beyond_bound);
   }
 
@@ -129,11 +134,12 @@ class Writer {
   }
 
   void write_ram(const TegrastatsLine::Ram& ram) {
-    out_.put(metric("jetmem_tegrastats_ram_used_bytes"), ram.used_mb * kMib);
-    out_.put(metric("jetmem_tegrastats_ram_total_bytes"), ram.total_mb * kMib);
+    out_.put(tegrastats_metric("jetmem_tegrastats_ram_used_bytes"), ram.used_mb * kMib);
+    out_.put(tegrastats_metric("jetmem_tegrastats_ram_total_bytes"), ram.total_mb * kMib);
     if (!ram.lfb_blocks || !ram.lfb_block_kb) return;
-    out_.put(metric("jetmem_tegrastats_largest_free_block_bytes"), *ram.lfb_block_kb * 1024.0);
-    out_.put(metric("jetmem_tegrastats_largest_free_blocks"), *ram.lfb_blocks);
+    out_.put(tegrastats_metric("jetmem_tegrastats_largest_free_block_bytes"),
+             *ram.lfb_block_kb * 1024.0);
+    out_.put(tegrastats_metric("jetmem_tegrastats_largest_free_blocks"), *ram.lfb_blocks);
   }
 
   // GR3D2_FREQ is the clock of the second GPC; both print the load of the whole GPU.
@@ -141,13 +147,13 @@ class Writer {
     if (line.gr3d.percent && line.gr3d.quality_unknown() && *line.gr3d.percent == 0) {
       absent_.add(kUnknownQuality);
     } else if (line.gr3d.percent) {
-      put_percent(metric("jetmem_tegrastats_gpu_utilization_ratio"), *line.gr3d.percent);
+      put_percent(tegrastats_metric("jetmem_tegrastats_gpu_utilization_ratio"), *line.gr3d.percent);
     }
     std::uint32_t gpc = 0;
     for (const TegrastatsLine::Gpu* gpu : {&line.gr3d, &line.gr3d2}) {
       for (const std::uint32_t mhz : gpu->mhz) {
         if (gpc == kMaxGpcs) return absent_.add("beyond_bound");
-        out_.put(metric("jetmem_tegrastats_gpu_clock_hertz"), mhz * 1e6, gpc++);
+        out_.put(tegrastats_metric("jetmem_tegrastats_gpu_clock_hertz"), mhz * 1e6, gpc++);
       }
     }
   }
@@ -155,18 +161,21 @@ class Writer {
   void write_engine(const TegrastatsLine::Engine& engine) {
     const TegrastatsLine::Load& load = engine.load;
     if (load.off) {
-      out_.put(metric("jetmem_tegrastats_engine_on"), 0, engine.name);
+      out_.put(tegrastats_metric("jetmem_tegrastats_engine_on"), 0, engine.name);
       return;
     }
     if (load.mhz) {
-      out_.put(metric("jetmem_tegrastats_engine_on"), *load.mhz > 0 ? 1 : 0, engine.name);
-      out_.put(metric("jetmem_tegrastats_engine_clock_hertz"), *load.mhz * 1e6, engine.name);
+      out_.put(tegrastats_metric("jetmem_tegrastats_engine_on"), *load.mhz > 0 ? 1 : 0,
+               engine.name);
+      out_.put(tegrastats_metric("jetmem_tegrastats_engine_clock_hertz"), *load.mhz * 1e6,
+               engine.name);
     }
     if (!load.percent) return;
     if (load.quality_unknown() && *load.percent == 0) {
       absent_.add(kUnknownQuality);
     } else {
-      put_percent(metric("jetmem_tegrastats_engine_utilization_ratio"), *load.percent, engine.name);
+      put_percent(tegrastats_metric("jetmem_tegrastats_engine_utilization_ratio"), *load.percent,
+                  engine.name);
     }
   }
 
@@ -180,18 +189,20 @@ class Writer {
     }
   }
   void write_rail(const TegrastatsLine::Rail& rail) {
-    put_power(metric("jetmem_tegrastats_rail_watts"), rail.now_mw, rail.name);
-    put_power(metric("jetmem_tegrastats_rail_average_watts"), rail.average_mw, rail.name);
-    put_power(metric("jetmem_tegrastats_rail_max_watts"), rail.max_mw, rail.name);
+    put_power(tegrastats_metric("jetmem_tegrastats_rail_watts"), rail.now_mw, rail.name);
+    put_power(tegrastats_metric("jetmem_tegrastats_rail_average_watts"), rail.average_mw,
+              rail.name);
+    put_power(tegrastats_metric("jetmem_tegrastats_rail_max_watts"), rail.max_mw, rail.name);
   }
 
   SampleWriter& out_;
   AbsentValues& absent_;
 };
 
-// A recorded log may be of any length, and only its last line counts. Gatherer::end_of(kPaths[0]):
-constexpr std::string_view kEnd = "jetmem:end of /jetmem/tegrastats";
-void gather_end(Gatherer& files) { files.read_ends(kPaths[0], 0, 64U << 10); }
+// A recorded log may be of any length, and only its last line counts.
+// Gatherer::end_of(kTegrastatsPaths[0]):
+constexpr std::string_view kTegrastatsEnd = "jetmem:end of /jetmem/tegrastats";
+void gather_end(Gatherer& files) { files.read_ends(kTegrastatsPaths[0], 0, 64U << 10); }
 
 }  // namespace
 
@@ -199,12 +210,12 @@ const SourceInfo TegrastatsSource::kInfo{
     .name = "tegrastats",
     .what =
         "what NVIDIA's tegrastats prints: largest free blocks, GPU and EMC load, engines, rails",
-    .paths = kPaths,
+    .paths = kTegrastatsPaths,
     .access = Access::kProgram,
     .interval = std::chrono::seconds(10),
     .shortest_interval = std::chrono::seconds(1),
     .grant = "the right to run tegrastats; as root it also prints EMC and engines",
-    .metrics = kMetrics,
+    .metrics = kTegrastatsMetrics,
     .gather = gather_end,
 };
 
@@ -228,8 +239,8 @@ Result<void> parse_tegrastats(std::string_view text, Tegrastats& out) {
 }
 
 Result<void> TegrastatsSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
-  const FileText end = snapshot.find(kEnd);
-  const FileText file = end.ok() ? end : snapshot.find(kPaths[0]);
+  const FileText end = snapshot.find(kTegrastatsEnd);
+  const FileText file = end.ok() ? end : snapshot.find(kTegrastatsPaths[0]);
   if (file.error == ENOENT) return fail(Errc::kAbsent, "no tegrastats on this machine");
   if (!file.ok()) return tl::unexpected(file.as_error());
   return parse_tegrastats(file.text, reading_);

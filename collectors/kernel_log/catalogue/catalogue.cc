@@ -49,8 +49,8 @@ inline std::uint32_t gram_at(const char* p) {
 }
 
 constexpr unsigned kBits = 13;
-inline std::uint32_t hash_of(std::uint32_t gram) { return (gram * 0x9e3779b1U) >> 16U; }
-inline std::uint32_t bucket_of(std::uint32_t gram) { return hash_of(gram) >> (16 - kBits); }
+inline std::uint32_t hash_of_gram(std::uint32_t gram) { return (gram * 0x9e3779b1U) >> 16U; }
+inline std::uint32_t bucket_of(std::uint32_t gram) { return hash_of_gram(gram) >> (16 - kBits); }
 
 std::string_view without_end_blanks(std::string_view text) {
   while (!text.empty() && (is_blank(text.back()) || text.back() == '\r')) text.remove_suffix(1);
@@ -122,7 +122,7 @@ void Catalogue::fill_heads() {
       Anchor entry = anchors_[a];
       entry.gram = gram_at(text.data() + offset);
       entry.offset = static_cast<std::uint8_t>(offset);
-      known_.set(hash_of(entry.gram));
+      known_.set(hash_of_gram(entry.gram));
       std::uint16_t& head = heads_[bucket_of(entry.gram)];
       entry.next = head;
       if (offset == best) {
@@ -141,7 +141,7 @@ std::size_t Catalogue::candidates(std::string_view text, std::span<std::uint16_t
   const std::uint16_t* const heads = heads_.data();
   for (std::size_t at = 0; at + 4 <= text.size(); at += 2) {
     const std::uint32_t gram = gram_at(text.data() + at);
-    if (!known_[hash_of(gram)]) continue;
+    if (!known_[hash_of_gram(gram)]) continue;
     std::uint16_t next = heads[bucket_of(gram)];
     while (next != 0) {
       const Anchor& anchor = anchors_[next - 1U];

@@ -11,7 +11,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-std::string unescaped(std::string_view text) {
+std::string without_backslashes(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\' && i + 1 < text.size()) ++i;
@@ -68,8 +68,8 @@ std::vector<Word> words_of(std::string_view words) {
     words.remove_prefix(std::min(end + 1, words.size()));
     std::size_t equals = 0;
     while (equals < word.size() && word[equals] != '=') equals += word[equals] == '\\' ? 2U : 1U;
-    Word each{unescaped(word.substr(0, equals)), {}, equals < word.size()};
-    if (each.has_value) each.value = unescaped(word.substr(equals + 1));
+    Word each{without_backslashes(word.substr(0, equals)), {}, equals < word.size()};
+    if (each.has_value) each.value = without_backslashes(word.substr(equals + 1));
     out.push_back(std::move(each));
   }
   return out;

@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 15> kUpperLevels{
     "WARNING", "NOTICE", "INFO",  "DEBUG", "FATAL",    "KERN", "LOG"};
 
 template <class List>
-bool contains(const List& list, std::string_view word) {
+bool is_in(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
@@ -246,7 +246,7 @@ bool Prefix::take_facility() {
   if (second == std::string_view::npos) return false;
   const std::string_view facility = trim_blanks(rest_.substr(0, first));
   const auto level = level_named(trim_blanks(rest_.substr(first + 1, second - first - 1)));
-  if (!contains(kFacilities, facility) || !level) return false;
+  if (!is_in(kFacilities, facility) || !level) return false;
   received(facility == "kern" ? Voice::kKernel : Voice::kForeign);
   if (facility == "kern") level_ = level;
   rest_.remove_prefix(second + 1);
@@ -459,7 +459,7 @@ bool Prefix::take_bare_ident() {
 bool Prefix::take_level() {
   if (rest_.front() < 'A' || rest_.front() > 'Z') return false;
   const std::string_view word = word_at(rest_);
-  if (word.size() < 3 || word.size() > 8 || !contains(kUpperLevels, word)) return false;
+  if (word.size() < 3 || word.size() > 8 || !is_in(kUpperLevels, word)) return false;
   std::string_view rest = rest_.substr(word.size());
   skip_blanks(rest);
   if (!take_prefix(rest, "kernel: ")) return false;
@@ -584,7 +584,7 @@ bool Prefix::take_host_and_ident(bool host_needed, bool pid_needed) {
     word = word_at(rest);
     // BusyBox puts "kern.warn" between host and ident.
     const std::size_t dot = std::min(word.find('.'), word.size());
-    if (contains(kFacilities, word.substr(0, dot)) && word.back() != ':') {
+    if (is_in(kFacilities, word.substr(0, dot)) && word.back() != ':') {
       const std::string_view facility = word.substr(0, dot);
       rest.remove_prefix(word.size());
       skip_blanks(rest);

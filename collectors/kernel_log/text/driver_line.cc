@@ -130,7 +130,7 @@ bool take_first_head(Scan& scan, DriverLine& line) {
   return true;
 }
 
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> names) {
+bool is_any_of(std::string_view text, std::initializer_list<std::string_view> names) {
   return std::any_of(names.begin(), names.end(),
                      [&](std::string_view name) { return same_letters(text, name); });
 }
@@ -140,7 +140,7 @@ bool is_module_mark(std::string_view text) {
   const auto in_mark = [](char c) { return (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; };
   return text.size() > 1 && !is_digit(text.front()) && !is_common_word(text) &&
          std::all_of(text.begin(), text.end(), in_mark) && !reports_failure(Words(text)) &&
-         !is_one_of(text, {"oom", "timeout"});
+         !is_any_of(text, {"oom", "timeout"});
 }
 
 // What drivers put behind their head: "FUNCTION: ", "FUNCTION:123 ", "FUNCTION() ",
@@ -165,7 +165,7 @@ bool take_next_head(Scan& scan, DriverLine& line) {
       return false;
     }
   } else if (!name.empty() && name.size() <= 20 && ahead.literal(": ") &&
-             (is_one_of(name, {"error", "err", "warning", "warn"}) ||
+             (is_any_of(name, {"error", "err", "warning", "warn"}) ||
               (!line.driver.empty() && same_letters(name, line.driver)) || is_module_mark(name) ||
               (name.find('-') != std::string_view::npos && is_module(name)) || name == "endpoint" ||
               name == "submit" || (line.dev.empty() && is_device(name)))) {

@@ -17,16 +17,14 @@ constexpr std::size_t kNumberDigits = 4;
 
 enum Kind : std::size_t { kVersion2, kSystemd, kMemory, kKinds };
 
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
-
 // 8-4-4-4-12 hexadecimal digits, at the beginning.
 bool begins_with_uuid(std::string_view text) {
   constexpr std::string_view kForm = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
   if (text.size() < kForm.size()) return false;
   for (std::size_t i = 0; i < kForm.size(); ++i) {
-    if (kForm[i] == 'h' ? !is_hex(text[i]) : text[i] != kForm[i]) return false;
+    if (kForm[i] == 'h' ? !is_lower_hex(text[i]) : text[i] != kForm[i]) return false;
   }
-  return text.size() == kForm.size() || !is_hex(text[kForm.size()]);
+  return text.size() == kForm.size() || !is_lower_hex(text[kForm.size()]);
 }
 
 bool has_controller(std::string_view list, std::string_view name) {
@@ -39,7 +37,7 @@ bool has_controller(std::string_view list, std::string_view name) {
 }
 
 // What kind of line it is, and its path.
-Kind take_line(std::string_view line, std::string_view& path) {
+Kind take_cgroup_line(std::string_view line, std::string_view& path) {
   const std::size_t first = line.find(':');
   if (first == std::string_view::npos) return kKinds;
   const std::size_t second = line.find(':', first + 1);
@@ -84,12 +82,12 @@ std::string_view unit_in(std::string_view path) {
 std::string_view container_in(std::string_view path) {
   std::size_t end = path.size();
   while (end > 0) {
-    if (!is_hex(path[end - 1])) {
+    if (!is_lower_hex(path[end - 1])) {
       --end;
       continue;
     }
     std::size_t begin = end;
-    while (begin > 0 && is_hex(path[begin - 1])) --begin;
+    while (begin > 0 && is_lower_hex(path[begin - 1])) --begin;
     if (end - begin == kIdDigits) return path.substr(begin, kShownDigits);
     end = begin;
   }
@@ -106,7 +104,7 @@ Cgroup parse_cgroup(std::string_view text) {
   std::string_view line;
   while (lines.next(line)) {
     std::string_view path;
-    const Kind kind = take_line(line, path);
+    const Kind kind = take_cgroup_line(line, path);
     if (kind != kKinds && paths[kind].empty()) paths[kind] = path;
   }
   for (const std::string_view path : paths) {
@@ -128,7 +126,7 @@ void append_cgroup_lines(std::string& out, std::string_view text) {
   std::string_view line;
   std::string_view path;
   while (lines.next(line)) {
-    if (take_line(line, path) != kKinds) out.append(line).append("\n");
+    if (take_cgroup_line(line, path) != kKinds) out.append(line).append("\n");
   }
 }
 
@@ -146,7 +144,7 @@ void assign_unit_kind(std::string& out, std::string_view unit) {
       continue;
     }
     std::size_t hex = 0;
-    while (hex < stem.size() && is_hex(stem[hex])) ++hex;
+    while (hex < stem.size() && is_lower_hex(stem[hex])) ++hex;
     if (hex >= 32) {
       out += '*';
     } else {

@@ -19,20 +19,17 @@ namespace jetmem {
 namespace {
 
 constexpr std::string_view kProc = "/proc";
-constexpr std::string_view kNoteDenied = "jetmem:processes denied";
-constexpr std::string_view kNoteLeftOut = "jetmem:processes omitted";
-constexpr std::string_view kNoteHidden = "jetmem:processes hidden";
 constexpr std::uint64_t kHiddenByNamespace = 2;  // 1: hidepid
 constexpr std::string_view kNoteUnseen = "jetmem:processes unseen";
 constexpr std::size_t kMaxProcesses = 16384;
 // Resident pages that CPUs have not yet handed in: 32 and more each.
-constexpr std::uint64_t kUncounted = 1U << 14;
+constexpr std::uint64_t kUncountedPages = 1U << 14;
 // Longer files of cgroups are cut down to the lines that are of use.
 constexpr std::size_t kShortCgroup = 192;
 
-class Collector {
+class GroupCollector {
  public:
-  Collector(const Snapshot& snapshot, Processes& out) : snapshot_(snapshot), out_(out) {}
+  GroupCollector(const Snapshot& snapshot, Processes& out) : snapshot_(snapshot), out_(out) {}
 
   Result<void> run() {
     out_.rows.clear();
@@ -61,9 +58,9 @@ class Collector {
 
  private:
   void take(const FileText& file) {
-    if (file.path == kNoteDenied) out_.denied = one_u64(file.text).value_or(0);
-    if (file.path == kNoteLeftOut) out_.left_out = one_u64(file.text).value_or(0);
-    if (file.path == kNoteHidden) {
+    if (file.path == kNoteProcessesDenied) out_.denied = one_u64(file.text).value_or(0);
+    if (file.path == kNoteProcessesLeftOut) out_.left_out = one_u64(file.text).value_or(0);
+    if (file.path == kNoteProcessesHidden) {
       const std::uint64_t how = one_u64(file.text).value_or(0);
       out_.hidden = how != 0;
       out_.in_namespace = how == kHiddenByNamespace;
@@ -176,7 +173,7 @@ bool parse_statm(std::string_view text, Statm& out, AbsentValues& absent) {
   for (auto* const number : {&out.size, &out.resident, &out.shared}) {
     *number = fields.number(take_word(line), kMaxPages);
   }
-  fields.bound(out.resident, out.size, kUncounted);
+  fields.bound(out.resident, out.size, kUncountedPages);
   fields.bound(out.shared, out.resident);
   return fields.finish(text, "size resident shared").has_value();
 }
@@ -187,7 +184,7 @@ Result<void> parse_processes(const Snapshot& snapshot, Processes& out) {
   out.absent.reset();
   out.hidden = out.in_namespace = false;
   out.unseen.reset();
-  return Collector(snapshot, out).run();
+  return GroupCollector(snapshot, out).run();
 }
 
 void gather_processes(Gatherer& files) { gather_processes_within(files, kProcessesMostTime); }
@@ -248,9 +245,9 @@ void gather_processes_within(Gatherer& files, std::chrono::nanoseconds most_time
   const auto note = [&](std::string_view what, std::uint64_t number) {
     files.add(what, std::to_string(number) + "\n");
   };
-  note(kNoteDenied, denied);
-  note(kNoteLeftOut, left_out);
-  note(kNoteHidden, !hidden ? 0 : in_pid_namespace(files.root()) ? kHiddenByNamespace : 1);
+  note(kNoteProcessesDenied, denied);
+  note(kNoteProcessesLeftOut, left_out);
+  note(kNoteProcessesHidden, !hidden ? 0 : in_pid_namespace(files.root()) ? kHiddenByNamespace : 1);
   if (unseen) note(kNoteUnseen, *unseen);
 }
 

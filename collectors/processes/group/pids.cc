@@ -9,11 +9,11 @@
 namespace jetmem {
 namespace {
 
-constexpr std::size_t kMaxName = 64;  // a kernel thread's; a program's has 15 bytes at most
+constexpr std::size_t kMaxProcessName = 64;  // a kernel thread's; a program's has 15 bytes at most
 constexpr std::size_t kPidDigits = 4;
 
 bool is_plain(std::string_view name) {
-  return name.size() <= kMaxName &&
+  return name.size() <= kMaxProcessName &&
          std::all_of(name.begin(), name.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
@@ -90,7 +90,7 @@ void assign_kind(std::string& out, std::string_view name) {
   if (is_plain(name)) {
     out.assign(name);
   } else {
-    out = printable(name, kMaxName);
+    out = printable(name, kMaxProcessName);
   }
   std::size_t digits = 0;
   while (digits < out.size() && is_digit(out[out.size() - digits - 1])) ++digits;

@@ -14,6 +14,12 @@
 
 namespace jetmem {
 
+// What a gatherer says of its walk, beside the files: how many processes it could not examine, how
+// many are beyond its bounds, and whether there are others.
+inline constexpr std::string_view kNoteProcessesDenied = "jetmem:processes denied";
+inline constexpr std::string_view kNoteProcessesLeftOut = "jetmem:processes omitted";
+inline constexpr std::string_view kNoteProcessesHidden = "jetmem:processes hidden";
+
 // Keeps the numbers only, the smallest first: a walk that must end early has then seen what has run
 // since boot, and loses what came last. In the order of their digits "9" would always come last.
 void keep_pids(std::vector<std::string>& names);

@@ -37,9 +37,8 @@ std::string_view EngineName::write(std::array<char, 24>& into, bool upper) const
 std::string_view engine_kind(std::string_view device) {
   const std::size_t dot = device.find('.');
   if (dot == 0 || dot == std::string_view::npos) return {};
-  const auto is_hex = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
   const std::string_view address = device.substr(0, dot);
-  if (!std::all_of(address.begin(), address.end(), is_hex)) return {};
+  if (!std::all_of(address.begin(), address.end(), is_lower_hex)) return {};
   const std::string_view kind = device.substr(dot + 1);
   const std::string_view plain = without_number(kind);
   if (kind.size() > plain.size() + kMostDigits) return {};

@@ -25,7 +25,7 @@ struct RawPolicy {
   std::array<Record, kLeaves> records = kNoRecords;
 };
 
-struct RawDevice {
+struct RawClock {
   std::string_view name;
   std::array<Record, kLeaves> records = kNoRecords;
 };
@@ -145,9 +145,9 @@ void EmcParser::finish_activity(std::uint64_t kilohertz, const std::optional<std
   }
 }
 
-class Collector {
+class ClockCollector {
  public:
-  Collector(const Snapshot& snapshot, Clocks& out)
+  ClockCollector(const Snapshot& snapshot, Clocks& out)
       : snapshot_(snapshot), out_(out), values_(snapshot, out.absent), emc_(values_, out.emc) {}
 
   Result<void> run() {
@@ -222,7 +222,7 @@ class Collector {
       if (is_first) values_.missing("malformed", record);
       return;
     }
-    RawDevice* const device = devices_.find_or_add(&RawDevice::name, name);
+    RawClock* const device = devices_.find_or_add(&RawClock::name, name);
     if (device == nullptr) {
       if (is_first) values_.missing("beyond_bound");
       return;
@@ -319,7 +319,7 @@ class Collector {
 
   std::optional<std::uint64_t> clock_of_engine(const RawEngine& raw) {
     // What is wrong with devfreq's was counted with the clock itself.
-    for (const RawDevice& device : devices_) {
+    for (const RawClock& device : devices_) {
       if (device.name != raw.device || device.records[kNow] == kNoRecord) continue;
       const FileText file = values_.file(device.records[kNow]);
       const auto hertz = file.ok() ? one_u64(file.text) : std::nullopt;
@@ -349,11 +349,11 @@ class Collector {
   }
 
   void finish_devices(Refill<Clocks::Clock>& clocks) {
-    devices_.sort_by(&RawDevice::name);
+    devices_.sort_by(&RawClock::name);
     std::optional<std::size_t> without_load;
     std::size_t gpus = 0;
     auto index = static_cast<std::size_t>(policies_.end() - policies_.begin());
-    for (const RawDevice& raw : devices_) {
+    for (const RawClock& raw : devices_) {
       Clocks::Clock& clock = clocks.add();
       const std::size_t at = index++;
       clock.name = raw.name;
@@ -379,7 +379,7 @@ class Collector {
     }
   }
 
-  Clocks::Domain domain(const RawDevice& raw) const {
+  Clocks::Domain domain(const RawClock& raw) const {
     const Record node = raw.records[kOfName];
     return domain_of(raw.name, node == kNoRecord ? std::string_view() : values_.file(node).text);
   }
@@ -435,7 +435,7 @@ class Collector {
   const Snapshot& snapshot_;
   Clocks& out_;
   BoundedList<RawPolicy, kMaxPolicies> policies_;
-  BoundedList<RawDevice, kMaxDevices> devices_;
+  BoundedList<RawClock, kMaxDevices> devices_;
   BoundedList<RawEngine, kMaxEngines> engines_;
   Values values_;
   EmcParser emc_;
@@ -453,7 +453,7 @@ Result<void> parse_clocks(const Snapshot& snapshot, Clocks& out) {
   out.power_mode.reset();
   out.power_mode_name.clear();
   out.absent.reset();
-  return Collector(snapshot, out).run();
+  return ClockCollector(snapshot, out).run();
 }
 
 }  // namespace jetmem

@@ -9,10 +9,10 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 2> kPaths{clocks::kOnline, clocks::kPresent};
+constexpr std::array<std::string_view, 2> kClockPaths{clocks::kOnline, clocks::kPresent};
 constexpr std::uint16_t kMaxClocks = clocks::kMaxPolicies + clocks::kMaxDevices + 1;
 
-constexpr std::array kMetrics{
+constexpr std::array kClockMetrics{
     gauge("jetmem_clock_hertz",
           "The clock now. Low while idle is normal; low under load means a power mode, a limit "
           "(jetmem_clock_max_hertz) or throttling (jetmem_throttle_active). domain memory is the "
@@ -76,21 +76,23 @@ constexpr std::array kMetrics{
     gauge("jetmem_power_mode_info",
           "The power mode set, with its name from nvpmodel.conf: always 1.", {"mode", "name"}),
 };
-consteval const Descriptor& metric(std::string_view name) { return find_metric(kMetrics, name); }
+consteval const Descriptor& clock_metric(std::string_view name) {
+  return find_metric(kClockMetrics, name);
+}
 
 }  // namespace
 
 const SourceInfo ClocksSource::kInfo{
     .name = "clocks",
     .what = "clocks of CPU, GPU and memory (EMC), load of GPU and engines, and the power mode",
-    .paths = kPaths,
+    .paths = kClockPaths,
     .access = Access::kReader,
     .interval = std::chrono::seconds(10),
     .shortest_interval = std::chrono::seconds(1),
     .grant =
         "CAP_DAC_READ_SEARCH for jetmem-reader, or run as root: the memory's clock is in "
         "debugfs, which is root's; so are the engines' loads from L4T 36 on",
-    .metrics = kMetrics,
+    .metrics = kClockMetrics,
     // 64 policies of 5 files, 32 devices of 7, 24 engines of 4, the memory's; and nvpmodel.conf,
     // the largest.
     .limits = {.file_bytes = 256U << 10, .total_bytes = 512U << 10, .files = 1024},
@@ -106,32 +108,34 @@ void ClocksSource::write(SampleWriter& out, WriteContext& context) const {
   context.absent.add(reading_.absent);
   for (const Clocks::Clock& clock : reading_.clocks) {
     const std::string_view domain = domain_name(clock.domain);
-    out.put(metric("jetmem_clock_hertz"), clock.now, domain, clock.name);
-    out.put(metric("jetmem_clock_min_hertz"), clock.min, domain, clock.name);
-    out.put(metric("jetmem_clock_max_hertz"), clock.max, domain, clock.name);
-    out.put(metric("jetmem_clock_hardware_max_hertz"), clock.hardware_max, domain, clock.name);
-    out.put(metric("jetmem_gpu_load_ratio"), clock.load, clock.name);
+    out.put(clock_metric("jetmem_clock_hertz"), clock.now, domain, clock.name);
+    out.put(clock_metric("jetmem_clock_min_hertz"), clock.min, domain, clock.name);
+    out.put(clock_metric("jetmem_clock_max_hertz"), clock.max, domain, clock.name);
+    out.put(clock_metric("jetmem_clock_hardware_max_hertz"), clock.hardware_max, domain,
+            clock.name);
+    out.put(clock_metric("jetmem_gpu_load_ratio"), clock.load, clock.name);
     if (!clock.governor.empty()) {
-      out.put(metric("jetmem_clock_governor_info"), 1, domain, clock.name, clock.governor);
+      out.put(clock_metric("jetmem_clock_governor_info"), 1, domain, clock.name, clock.governor);
     }
   }
   for (const Clocks::Engine& engine : reading_.engines) {
-    out.put(metric("jetmem_engine_on"), engine.on, engine.name);
-    out.put(metric("jetmem_engine_load_ratio"), engine.load, engine.name);
-    out.put(metric("jetmem_engine_clock_hertz"), engine.clock, engine.name);
+    out.put(clock_metric("jetmem_engine_on"), engine.on, engine.name);
+    out.put(clock_metric("jetmem_engine_load_ratio"), engine.load, engine.name);
+    out.put(clock_metric("jetmem_engine_clock_hertz"), engine.clock, engine.name);
   }
-  out.put(metric("jetmem_emc_cap_hertz"), reading_.emc.cap);
-  out.put(metric("jetmem_emc_locked"), reading_.emc.locked);
-  out.put(metric("jetmem_emc_activity_hertz"), reading_.emc.activity);
-  out.put(metric("jetmem_emc_utilization_ratio"), reading_.emc.utilization);
+  out.put(clock_metric("jetmem_emc_cap_hertz"), reading_.emc.cap);
+  out.put(clock_metric("jetmem_emc_locked"), reading_.emc.locked);
+  out.put(clock_metric("jetmem_emc_activity_hertz"), reading_.emc.activity);
+  out.put(clock_metric("jetmem_emc_utilization_ratio"), reading_.emc.utilization);
   for (std::size_t i = 0; i < Clocks::kRawCounters.size(); ++i) {
-    out.put(metric("jetmem_emc_activity_raw"), reading_.emc.raw[i], Clocks::kRawCounters[i]);
+    out.put(clock_metric("jetmem_emc_activity_raw"), reading_.emc.raw[i], Clocks::kRawCounters[i]);
   }
-  out.put(metric("jetmem_cpus_online"), reading_.cpus_online);
-  out.put(metric("jetmem_cpus_present"), reading_.cpus_present);
-  out.put(metric("jetmem_power_mode"), reading_.power_mode);
+  out.put(clock_metric("jetmem_cpus_online"), reading_.cpus_online);
+  out.put(clock_metric("jetmem_cpus_present"), reading_.cpus_present);
+  out.put(clock_metric("jetmem_power_mode"), reading_.power_mode);
   if (reading_.power_mode && !reading_.power_mode_name.empty()) {
-    out.put(metric("jetmem_power_mode_info"), 1, *reading_.power_mode, reading_.power_mode_name);
+    out.put(clock_metric("jetmem_power_mode_info"), 1, *reading_.power_mode,
+            reading_.power_mode_name);
   }
 }
 

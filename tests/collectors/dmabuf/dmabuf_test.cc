@@ -7,6 +7,7 @@
 #include "base/root/root.h"
 #include "collectors/dmabuf/gather.h"
 #include "collectors/dmabuf/source.h"
+#include "collectors/processes/group/pids.h"
 #include "tests/collectors/source_fixture.h"
 #include "tests/temp_dir.h"
 
@@ -57,7 +58,7 @@ class DmabufTest : public SourceTest<DmabufSource> {
   }
   void scanned(std::uint64_t processes, std::uint64_t denied = 0) {
     note(kNoteProcesses, processes);
-    note(kNoteDenied, denied);
+    note(kNoteProcessesDenied, denied);
   }
   void note(std::string_view what, std::uint64_t number) {
     fixture.file(what, std::to_string(number) + "\n");
@@ -332,7 +333,7 @@ TEST_F(DmabufTest, NothingReadableIsDeniedOrAbsent) {
   fixture.clear();
   fixture.error(kBufinfoPath, ENOENT);
   scanned(203);
-  note(kNoteHidden, 1);
+  note(kNoteProcessesHidden, 1);
   EXPECT_EQ(fixture.run().error().code, Errc::kDenied) << "hidepid";
 }
 

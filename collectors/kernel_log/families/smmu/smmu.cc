@@ -68,7 +68,7 @@ const EventType* event_type(const Event& event) {
 }
 
 // The four words, when all are there.
-bool words_of(const Event& event, std::array<std::uint64_t, 4>& words) {
+bool smmu_words(const Event& event, std::array<std::uint64_t, 4>& words) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < event.size() && n < words.size(); ++i) {
     if (event[i].name == "words") words[n++] = parse_hex(event.text_of(event[i])).value_or(0);
@@ -164,7 +164,7 @@ void smmu_v3_event(Event& event, Soc soc) {
   const EventType* const type = event_type(event);
   // Words of another number than the header's belong to something else.
   std::array<std::uint64_t, 4> words{};
-  if (words_of(event, words) && (words[0] & 0xffU) == event.hex("event")) {
+  if (smmu_words(event, words) && (words[0] & 0xffU) == event.hex("event")) {
     add_words(event, type == nullptr ? 0 : type->has, words);
   }
   if (type != nullptr) {
