@@ -16,7 +16,7 @@ double peak_at(const device::KnownDevice& device, double hertz) {
   return hertz * 2 * device.bus_bits / 8;
 }
 
-std::optional<double> highest_memory_clock(const SampleSet& samples) {
+std::optional<double> memory_clock_in(const SampleSet& samples) {
   std::optional<double> highest;
   for (const char* name : {"jetmem_clock_hardware_max_hertz", "jetmem_clock_max_hertz"}) {
     for (const Sample& sample : samples.family(name)) {
@@ -89,7 +89,7 @@ plan::DeviceMemory memory_of(const DeviceNow& now) {
     }
   }
   if (out.known != nullptr && out.known->bus_bits > 0) {
-    if (const auto hertz = highest_memory_clock(samples)) {
+    if (const auto hertz = memory_clock_in(samples)) {
       out.peak_bytes_per_second = peak_at(*out.known, *hertz);
       out.peak_from = "the highest allowed memory clock and its bus of " +
                       std::to_string(out.known->bus_bits) + " bits";

@@ -14,7 +14,7 @@
 namespace jetmem::plan {
 namespace {
 
-using Kind = YamlNode::Kind;
+using NodeKind = YamlNode::Kind;
 
 constexpr std::size_t kMostItems = 64;
 constexpr double kMostBytes = 1e13;
@@ -74,7 +74,7 @@ class PlanReader {
   void each(const YamlMap& map, const std::string& key, Read read) {
     const YamlNode* const list = map.get(key);
     if (list == nullptr) return;
-    if (list->kind != Kind::kList) {
+    if (list->kind != NodeKind::kList) {
       errors_.add(list->at, key, key + " must be a list: one '- name: ...' for each");
       return;
     }
@@ -114,7 +114,7 @@ class PlanReader {
       return std::nullopt;
     }
     std::optional<RuleNumber> read;
-    if (node->kind == Kind::kScalar) read = parse_rule_number(node->text);
+    if (node->kind == NodeKind::kScalar) read = parse_rule_number(node->text);
     if (!read || read->value < 0 || read->value > kMostBytes) {
       errors_.add(node->at, join(key, name),
                   name + " must be a number such as " + std::string(example) + ", found '" +
@@ -182,7 +182,7 @@ class PlanReader {
       camera.stages = {{"capture", pixel_format_named("raw10"), 0, 0, 4, {}, 1},
                        {"isp", pixel_format_named("nv12"), 0, 0, 4, {}, 1},
                        {"inference", pixel_format_named("nv12"), 0, 0, 4, {}, 1}};
-    } else if (stages->kind != Kind::kMap) {
+    } else if (stages->kind != NodeKind::kMap) {
       errors_.add(stages->at, join(key, "stages"),
                   "stages must be a map: capture: {format: raw10, buffers: 4}");
     } else {
@@ -318,7 +318,7 @@ ReadPlan parse_plan(const std::string& file, std::string_view text) {
   const YamlDocument document = parse_yaml(text);
   ConfigErrors(file, out.errors).add(document.problems);
   if (!document.readable) return out;
-  if (document.root.kind == Kind::kNull) {
+  if (document.root.kind == NodeKind::kNull) {
     out.errors.push_back({file, 0, 0, "", "the plan is empty; docs/plan.md has an example"});
     return out;
   }

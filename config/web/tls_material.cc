@@ -21,9 +21,9 @@ gnutls_datum_t datum(const std::string& text) {
           static_cast<unsigned>(text.size())};
 }
 
-class Loader {
+class TlsLoader {
  public:
-  explicit Loader(const WebConfig& config) : config_(config), tls_(config.tls) {}
+  explicit TlsLoader(const WebConfig& config) : config_(config), tls_(config.tls) {}
 
   Loaded<TlsMaterial> load() && {
     const std::string certificate = text_of(tls_.certificate);
@@ -152,6 +152,6 @@ std::string validity_error(const TlsMaterial& material, std::int64_t now) {
          " only, and this device's clock shows " + certificate_time(now);
 }
 
-Loaded<TlsMaterial> load_tls_material(const WebConfig& config) { return Loader(config).load(); }
+Loaded<TlsMaterial> load_tls_material(const WebConfig& config) { return TlsLoader(config).load(); }
 
 }  // namespace jetmem

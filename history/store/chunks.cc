@@ -16,7 +16,7 @@ namespace {
 // Half an hour each for 60 days, a hundred times over.
 constexpr std::size_t kMaxChunks = 300'000;
 
-tl::unexpected<Error> damaged(const ChunkHead& chunk, std::string_view what) {
+tl::unexpected<Error> damaged_chunk(const ChunkHead& chunk, std::string_view what) {
   return fail(Errc::kMalformed, "chunk " + std::to_string(chunk.number) + ": " + std::string(what));
 }
 
@@ -64,11 +64,12 @@ Result<std::vector<ChunkHead>> list_chunks(sqlite3* db, std::optional<Resolution
     chunk.last = Nanoseconds(query.number(4));
     const std::int64_t kind = query.number(1);
     const std::int64_t steps = query.number(5);
-    if (kind < 0 || kind > 2) return damaged(chunk, "unknown resolution");
+    if (kind < 0 || kind > 2) return damaged_chunk(chunk, "unknown resolution");
     if (steps < 1 || steps > static_cast<std::int64_t>(HistoryStore::kMaxSteps)) {
-      return damaged(chunk, "no number of steps");
+      return damaged_chunk(chunk, "no number of steps");
     }
-    if (chunk.first.count() < 0 || chunk.last < chunk.first) return damaged(chunk, "its times");
+    if (chunk.first.count() < 0 || chunk.last < chunk.first)
+      return damaged_chunk(chunk, "its times");
     if (chunks.size() == kMaxChunks) return fail(Errc::kIo, "history: too many chunks");
     chunk.resolution = static_cast<Resolution>(kind);
     chunk.steps = static_cast<std::size_t>(steps);
@@ -87,12 +88,12 @@ Result<std::vector<Nanoseconds>> chunk_times(sqlite3* db, const ChunkHead& chunk
     std::uint64_t more = 0;
     if (!take_varint(bytes, more) || __builtin_add_overflow(at, more, &at) ||
         at > static_cast<std::uint64_t>(chunk.last.count())) {
-      return damaged(chunk, "its times");
+      return damaged_chunk(chunk, "its times");
     }
     times.emplace_back(static_cast<std::int64_t>(at));
   }
   if (!bytes.empty() || times.front() != chunk.first || times.back() != chunk.last) {
-    return damaged(chunk, "its times");
+    return damaged_chunk(chunk, "its times");
   }
   return times;
 }
@@ -107,7 +108,7 @@ Result<std::vector<std::int64_t>> chunk_members(sqlite3* db, const ChunkHead& ch
     std::uint64_t more = 0;
     if (!take_varint(bytes, more) || more > kMaxSeriesNumber ||
         (number += more) > kMaxSeriesNumber || members.size() == HistoryStore::kMaxColumns) {
-      return damaged(chunk, "its series");
+      return damaged_chunk(chunk, "its series");
     }
     members.push_back(static_cast<std::int64_t>(number));
   }

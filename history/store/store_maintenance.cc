@@ -23,7 +23,7 @@ Nanoseconds floor_to(Nanoseconds time, Nanoseconds step) { return time - time % 
 
 constexpr std::uint32_t kOutside = UINT32_MAX;
 
-struct Source {
+struct RollUpSource {
   ChunkHead chunk;
   std::vector<std::int64_t> members;
   std::vector<std::uint32_t> slots;  // which step of the roll-up each of its steps falls into
@@ -65,7 +65,7 @@ Result<void> HistoryStore::Connection::roll_up_window(const BootTime& of, Resolu
   const Nanoseconds step = resolution_step(to, options.raw_step);
   JETMEM_ASSIGN(const auto chunks,
                 list_chunks(db.get(), minutes ? Resolution::kRaw : Resolution::kMinute));
-  std::vector<Source> sources;
+  std::vector<RollUpSource> sources;
   std::vector<std::vector<Nanoseconds>> times;
   std::vector<Nanoseconds> steps;
   std::vector<std::int64_t> members;
@@ -112,7 +112,7 @@ Result<void> HistoryStore::Connection::roll_up_window(const BootTime& of, Resolu
   for (const std::int64_t series : members) {
     RollUp sums{std::vector<double>(steps.size(), none), std::vector<double>(steps.size(), none),
                 std::vector<double>(steps.size(), none), std::vector<std::uint32_t>(steps.size())};
-    for (const Source& source : sources) {
+    for (const RollUpSource& source : sources) {
       if (!std::binary_search(source.members.begin(), source.members.end(), series)) continue;
       JETMEM_ASSIGN(const auto column, chunk_column(db.get(), source.chunk, series));
       const auto values = decode_steps(column, source.chunk);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Nanoseconds kLookback = std::chrono::milliseconds(SeriesStore::kLookback);
 
-std::int64_t milliseconds(Nanoseconds t) { return t.count() / 1'000'000; }
+std::int64_t milliseconds_of(Nanoseconds t) { return t.count() / 1'000'000; }
 
 std::chrono::milliseconds longest_window(const RuleSet& rules) {
   std::chrono::milliseconds longest{SeriesStore::kLookback};
@@ -71,7 +71,7 @@ bool RuleEngine::mentions(std::string_view metric) const {
 void RuleEngine::begin(Nanoseconds now, bool provisional) {
   step_ = now;
   provisional_ = provisional;
-  store_.begin(milliseconds(now), provisional);
+  store_.begin(milliseconds_of(now), provisional);
 }
 
 std::optional<double> RuleEngine::value(const Condition& condition, SeriesId id) {

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxSources = 256;
 constexpr std::size_t kMaxTimes = 100'000;
 // A gap takes five bytes in the text and eight in memory.
 constexpr std::size_t kMaxSamples = SavedAlerts::kMaxBytes / 2;
-constexpr std::size_t kMaxLabelBytes = 512;
+constexpr std::size_t kMaxSavedLabelBytes = 512;
 constexpr std::uint64_t kMaxTime = INT64_MAX / 4;
 
 [[noreturn]] void refuse(const char* what, const Json& json) {
@@ -31,13 +31,13 @@ constexpr std::uint64_t kMaxTime = INT64_MAX / 4;
 }
 
 std::string text_of(const Json& json) {
-  if (!json.is_string() || json.get_ref<const std::string&>().size() > kMaxLabelBytes) {
+  if (!json.is_string() || json.get_ref<const std::string&>().size() > kMaxSavedLabelBytes) {
     refuse("not a short text", json);
   }
   return json.get<std::string>();
 }
 
-Labels labels_of(const Json& json) {
+Labels labels_in(const Json& json) {
   if (!json.is_object() || json.size() > 16) refuse("not labels", json);
   Labels labels;  // sorted: nlohmann's objects are
   for (const auto& [name, value] : json.items()) labels.emplace_back(name, text_of(value));
@@ -82,7 +82,7 @@ Severity severity_of(const Json& json) {
 RuleEngine::SavedAlert alert_of(const Json& json) {
   RuleEngine::SavedAlert alert;
   alert.rule = text_of(json.at("rule"));
-  alert.labels = labels_of(json.at("labels"));
+  alert.labels = labels_in(json.at("labels"));
   alert.severity = severity_of(json.at("severity"));
   if (!json.at("unknown").is_boolean()) refuse("not a yes or no", json);
   alert.is_unknown = json.at("unknown").get<bool>();
@@ -99,7 +99,7 @@ RuleEngine::SavedAlert alert_of(const Json& json) {
 RuleEngine::SavedSeries series_of(const Json& json, std::size_t times) {
   RuleEngine::SavedSeries series;
   series.metric = text_of(json.at("metric"));
-  series.labels = labels_of(json.at("labels"));
+  series.labels = labels_in(json.at("labels"));
   const Json& values = json.at("values");
   if (!values.is_array() || values.size() > times) refuse("not samples", json);
   series.values.reserve(values.size());

@@ -17,7 +17,7 @@ namespace {
 using Names = std::vector<std::string_view>;
 
 template <class Enum, std::size_t N, std::string_view (*kName)(Enum)>
-Names names_of() {
+Names enum_names() {
   Names out;
   for (std::size_t i = 0; i < N; ++i) out.push_back(kName(static_cast<Enum>(i)));
   return out;
@@ -30,7 +30,7 @@ Names event_kinds() {
 }
 
 Names origins() {
-  return names_of<kernel_log::Origin, kernel_log::kOrigins, kernel_log::origin_name>();
+  return enum_names<kernel_log::Origin, kernel_log::kOrigins, kernel_log::origin_name>();
 }
 
 Names source_names() {
@@ -41,7 +41,7 @@ Names source_names() {
 
 Names source_states() { return {"pending", "ok", "absent", "denied", "failed", "disabled"}; }
 
-Names changes() { return names_of<boot::What, boot::kWhats, boot::what_name>(); }
+Names changes() { return enum_names<boot::What, boot::kWhats, boot::what_name>(); }
 
 Names changes_and_marks() {
   Names out = changes();
@@ -88,8 +88,8 @@ constexpr std::array kClosedLabels{
     ClosedLabel{"jetmem_kernel_recent_message_events", "kind", event_kinds},
     ClosedLabel{"jetmem_kernel_recent_memory_errors", "kind", event_kinds},
     ClosedLabel{"jetmem_kernel_recent_memory_errors", "error",
-                names_of<kernel_log::ErrorSeverity, kernel_log::kErrorSeverities,
-                         kernel_log::error_severity_name>},
+                enum_names<kernel_log::ErrorSeverity, kernel_log::kErrorSeverities,
+                           kernel_log::error_severity_name>},
     ClosedLabel{"jetmem_smmu_faults_total", "origin", origins},
     ClosedLabel{"jetmem_oom_kills_total", "origin", origins},
     ClosedLabel{"jetmem_oom_kills_total", "scope", scopes},
@@ -105,7 +105,7 @@ constexpr std::array kClosedLabels{
     ClosedLabel{"jetmem_source_age_seconds", "source", source_names},
     ClosedLabel{"jetmem_source_duration_seconds", "source", source_names},
     ClosedLabel{"jetmem_probe_state", "state",
-                names_of<ProbeState, kProbeStates, probe_state_name>},
+                enum_names<ProbeState, kProbeStates, probe_state_name>},
     ClosedLabel{"jetmem_boot_last_shutdown", "clean", cleanness},
     ClosedLabel{"jetmem_unclean_shutdowns_total", "of", restarted},
     ClosedLabel{"jetmem_changes_total", "what", changes},

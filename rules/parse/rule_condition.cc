@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 14> kNames{
     "below",  "at_least", "at_most",    "equal_to", "not_equal_to", "clear", "on"};
 constexpr milliseconds kLeastWindow{2000};
 constexpr milliseconds kMostAhead{std::chrono::hours(24 * 30)};
-constexpr std::size_t kMaxLabelBytes = 200;
+constexpr std::size_t kMaxRuleLabelBytes = 200;
 
 // A number, or $NAME, whose value is looked up when every file was read.
 std::optional<Threshold> take_threshold(YamlFields& fields, ConfigErrors& errors,
@@ -114,10 +114,10 @@ class ConditionParser {
     const std::string full = key + "." + name.text;
     const std::size_t before = errors_.count();
     for (auto& [value, at] : fields_.words(node, full)) {
-      if (value.size() > kMaxLabelBytes || printable(value, kMaxLabelBytes) != value) {
+      if (value.size() > kMaxRuleLabelBytes || printable(value, kMaxRuleLabelBytes) != value) {
         errors_.add(at, full,
                     "the value of a label must be printable and of at most " +
-                        std::to_string(kMaxLabelBytes) + " bytes");
+                        std::to_string(kMaxRuleLabelBytes) + " bytes");
       }
       matcher.values.push_back(std::move(value));
     }
