@@ -14,7 +14,6 @@
 namespace jetmem {
 namespace {
 
-using Answer = AlertsAnswer;
 using json::Fields;
 
 // The rest is for errors of the configuration and, in /api/v1/now, for samples and events.
@@ -22,7 +21,7 @@ constexpr std::size_t kMaxRulesJson = kMaxAlertsJson / 2;
 
 constexpr std::array<std::string_view, 4> kRuleStates{"firing", "pending", "unknown", "inactive"};
 constexpr std::span kAlertStates = std::span(kRuleStates).first(3);
-constexpr std::array<std::string_view, 3> kSeverities{"info", "warning", "critical"};
+constexpr std::array<std::string_view, 3> kSeverityNames{"info", "warning", "critical"};
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -43,7 +42,7 @@ std::string word_or(Fields& v, const char* key, std::string& word,
   return std::exchange(word, otherwise);
 }
 
-std::string time_of(const Answer& answer, double seconds_ago) {
+std::string time_of(const AlertsAnswer& answer, double seconds_ago) {
   const auto wall = wall_of(answer.evaluated_wall.value_or(NAN) - seconds_ago);
   return wall ? utc_time(std::chrono::round<std::chrono::milliseconds>(*wall)) : std::string();
 }
@@ -56,16 +55,16 @@ void value_with_text(Fields& v, std::optional<double>& value, std::string& text)
 }
 
 // A rule's state must be at least as bad as its alerts'.
-bool contradicts(const Answer::Rule& rule) {
+bool contradicts(const AlertsAnswer::Rule& rule) {
   const auto has = [&](std::string_view state) {
     return std::any_of(rule.alerts.begin(), rule.alerts.end(),
-                       [&](const Answer::Alert& alert) { return alert.state == state; });
+                       [&](const AlertsAnswer::Alert& alert) { return alert.state == state; });
   };
   if (has("firing")) return rule.state != "firing";
   return rule.state == "inactive" && !rule.alerts.empty();
 }
 
-void describe(Fields& v, Answer::Alert& alert, const Answer& answer) {
+void describe(Fields& v, AlertsAnswer::Alert& alert, const AlertsAnswer& answer) {
   const bool is_unknown = alert.state == "unknown";
   required_word(v, "state", alert.state, kAlertStates);
   v("labels", alert.labels);
@@ -87,7 +86,7 @@ void describe(Fields& v, Answer::Alert& alert, const Answer& answer) {
 
 }  // namespace
 
-void describe(Fields& v, Answer::Condition& condition) {
+void describe(Fields& v, AlertsAnswer::Condition& condition) {
   v("text", condition.text);
   v("expression", condition.expression);
   v.unless_empty("comparison", condition.comparison);
@@ -106,7 +105,7 @@ void describe(Fields& v, Answer::Condition& condition) {
   }
 }
 
-void describe(Fields& v, Answer::RuleConfigError& error) {
+void describe(Fields& v, AlertsAnswer::RuleConfigError& error) {
   v("file", error.file);
   v("line", error.line);
   v("column", error.column);
@@ -115,10 +114,10 @@ void describe(Fields& v, Answer::RuleConfigError& error) {
 
 namespace {
 
-void describe(Fields& v, Answer::Rule& rule, const Answer& answer) {
+void describe(Fields& v, AlertsAnswer::Rule& rule, const AlertsAnswer& answer) {
   v.required_text("alert", rule.name);
   // A person paged by severity must not miss it.
-  word_or(v, "severity", rule.severity, kSeverities, "critical");
+  word_or(v, "severity", rule.severity, kSeverityNames, "critical");
   const std::string unknown_state = word_or(v, "state", rule.state, kRuleStates, "unknown");
   v("inhibited", rule.inhibited);
   v("unless", rule.unless);
@@ -135,8 +134,9 @@ void describe(Fields& v, Answer::Rule& rule, const Answer& answer) {
   v("remedy", rule.remedy);
   v.null_if_empty("runbook", rule.runbook);
   v.required("conditions", rule.conditions);
-  const bool has_alerts = v.list(
-      "alerts", rule.alerts, [&](Fields& w, Answer::Alert& alert) { describe(w, alert, answer); });
+  const bool has_alerts = v.list("alerts", rule.alerts, [&](Fields& w, AlertsAnswer::Alert& alert) {
+    describe(w, alert, answer);
+  });
   if (!has_alerts) v.fail("alerts", "is missing");
   if (contradicts(rule)) v.fail("state", "'" + rule.state + "' beside worse alerts");
   v("dropped_alerts", rule.dropped);
@@ -144,8 +144,8 @@ void describe(Fields& v, Answer::Rule& rule, const Answer& answer) {
 
 }  // namespace
 
-void describe(Fields& v, Answer& answer) {
-  v.schema(Answer::kSchema);
+void describe(Fields& v, AlertsAnswer& answer) {
+  v.schema(AlertsAnswer::kSchema);
   v.object("evaluated", [&](Fields& w) {
     constexpr std::array<std::string_view, 2> kEvaluators{"jetmemd", "local"};
     std::string by = v.reading() ? "" : answer.local_snapshot ? "local" : "jetmemd";
@@ -171,7 +171,7 @@ void describe(Fields& v, Answer& answer) {
   std::uint64_t rules_omitted =
       answer.rules_omitted +
       v.list_within("rules", answer.rules, kMaxRulesJson,
-                    [&](Fields& w, Answer::Rule& rule) { describe(w, rule, answer); });
+                    [&](Fields& w, AlertsAnswer::Rule& rule) { describe(w, rule, answer); });
   v.object("omitted", [&](Fields& w) {
     w.required("rules", rules_omitted);
     w.required("alerts", answer.alerts_omitted);

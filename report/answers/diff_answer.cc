@@ -13,7 +13,7 @@
 namespace jetmem {
 namespace {
 
-using Change = DiffAnswer::Change;
+using DiffChange = DiffAnswer::Change;
 using How = DiffAnswer::How;
 
 constexpr double kMiB = 1 << 20;
@@ -38,7 +38,7 @@ bool is_noise(std::string_view family) {
 }
 
 // How much a change matters; from 1 on it is listed.
-double weight_of(const Change& change) {
+double weight_of(const DiffChange& change) {
   const double before = change.before.value_or(0);
   const double after = change.after.value_or(0);
   const double moved = std::fabs(after - before);
@@ -90,7 +90,7 @@ class Comparing {
     std::map<std::string, std::pair<const Sample*, const Sample*>> pairs;
     for (const Sample& sample : before_.samples.all()) pairs[sample.name.key()].first = &sample;
     for (const Sample& sample : after_.samples.all()) pairs[sample.name.key()].second = &sample;
-    std::map<std::string, std::vector<Change>> families;
+    std::map<std::string, std::vector<DiffChange>> families;
     std::map<std::string, std::pair<std::string, std::string>> infos;
     std::uint64_t kept = 0;
     for (const auto& [key, pair] : pairs) {
@@ -113,7 +113,7 @@ class Comparing {
           continue;
         }
       }
-      Change change = change_of(key, family, before, after);
+      DiffChange change = change_of(key, family, before, after);
       if (change.weight == 0) continue;
       if (change.weight < 1 && !all_) {
         ++out_.small;
@@ -129,7 +129,9 @@ class Comparing {
     for (auto& [name, fact] : infos) {
       named(name, std::string(trim(fact.first)), std::string(trim(fact.second)), out_.facts);
     }
-    const auto heavier = [](const Change& a, const Change& b) { return a.weight > b.weight; };
+    const auto heavier = [](const DiffChange& a, const DiffChange& b) {
+      return a.weight > b.weight;
+    };
     for (auto& [family, changes] : families) {
       std::stable_sort(changes.begin(), changes.end(), heavier);
       out_.sections.push_back({family, std::move(changes)});
@@ -156,9 +158,9 @@ class Comparing {
     return {};
   }
 
-  Change change_of(const std::string& key, const std::string& family, const Sample* before,
-                   const Sample* after) const {
-    Change change;
+  DiffChange change_of(const std::string& key, const std::string& family, const Sample* before,
+                       const Sample* after) const {
+    DiffChange change;
     change.key = key;
     change.family = family;
     change.is_counter = is_counter(family);
@@ -168,7 +170,7 @@ class Comparing {
       change.how = before == nullptr ? How::kAppeared : How::kVanished;
       // A value that was absent before or after is not known to have changed.
       const double value = change.before.value_or(change.after.value_or(0));
-      Change whole = change;
+      DiffChange whole = change;
       whole.is_counter = false;
       change.weight = value == 0 ? 0.3 : std::max(0.5, weight_of(whole) * 0.8);
       return change;
@@ -301,7 +303,7 @@ static void describe(json::Fields& v, DiffAnswer::Named& each) {
   v.unless_empty("after", each.after);
 }
 
-static void describe(json::Fields& v, Change& change) {
+static void describe(json::Fields& v, DiffChange& change) {
   v("series", change.key);
   v.output("change", std::string(move_kind_name(change.how)));
   v("counter", change.is_counter);
@@ -316,7 +318,7 @@ static void describe(json::Fields& v, DiffAnswer& answer) {
   v("before", answer.before);
   v("same_boot", answer.same_boot);
   v("elapsed_seconds", answer.seconds);
-  std::vector<Change> changes;
+  std::vector<DiffChange> changes;
   for (const DiffAnswer::Section& section : answer.sections) {
     changes.insert(changes.end(), section.changes.begin(), section.changes.end());
   }

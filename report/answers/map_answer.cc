@@ -93,7 +93,7 @@ void take_zones(const SampleSet& samples, MapAnswer& out) {
   }
 }
 
-void append_absences(const DeviceNow& now, MapAnswer& out) {
+void append_map_absences(const DeviceNow& now, MapAnswer& out) {
   const auto add = [&](const char* key, bool there, const char* source,
                        const std::string& otherwise) {
     if (!there) out.absent.emplace_back(key, now.absence_reason(source, otherwise));
@@ -141,7 +141,7 @@ MapAnswer map_answer(const DeviceNow& now) {
                     samples.value("jetmem_meminfo_HugePages_Free"),
                     samples.meminfo("Hugepagesize")};
   out.memory = linux_budget(now);
-  append_absences(now, out);
+  append_map_absences(now, out);
   return out;
 }
 

@@ -20,14 +20,14 @@ std::string reason(const DeviceNow& now, std::string_view source) {
   return now.absence_reason(source, "source " + std::string(source) + " does not report it");
 }
 
-Part named(const char* name, const char* what) {
+Part part_named(const char* name, const char* what) {
   Part part;
   part.name = name;
   part.what = what;
   return part;
 }
 
-void add(Part& part, const char* name, double bytes, const char* what) {
+void add_component(Part& part, const char* name, double bytes, const char* what) {
   part.bytes = part.bytes.value_or(0) + bytes;
   part.components.push_back({name, bytes, what});
 }
@@ -40,7 +40,7 @@ struct Field {
 // Older kernels lack some; their memory is in the unaccounted rest.
 void add_fields(Part& part, const SampleSet& samples, std::initializer_list<Field> fields) {
   for (const auto& [field, name, what] : fields) {
-    if (const auto bytes = samples.meminfo(field)) add(part, name, *bytes, what);
+    if (const auto bytes = samples.meminfo(field)) add_component(part, name, *bytes, what);
   }
 }
 
@@ -51,7 +51,7 @@ bool is_absent(const DeviceNow& now, std::string_view source) {
 
 // Taken before Linux ran.
 Part firmware(const DeviceNow& now) {
-  Part part = named("firmware", "firmware");
+  Part part = part_named("firmware", "firmware");
   for (const Sample& sample : now.samples.family("jetmem_memory_budget_bytes")) {
     if (sample.label("kind") != "linux") part.bytes = part.bytes.value_or(0) + sample.value;
   }
@@ -64,7 +64,7 @@ Part firmware(const DeviceNow& now) {
 
 // Image, page structures and unreclaimable memory.
 Part kernel(const DeviceNow& now, bool whole) {
-  Part part = named("kernel", "kernel");
+  Part part = part_named("kernel", "kernel");
   const SampleSet& samples = now.samples;
   const auto slab = samples.meminfo("SUnreclaim");
   if (!slab) {
@@ -74,8 +74,9 @@ Part kernel(const DeviceNow& now, bool whole) {
   // Early reservations are not part of MemTotal.
   const auto reserved =
       samples.value("jetmem_memory_budget_bytes", {{"kind", "linux"}, {"part", "kernel_reserved"}});
-  if (whole && reserved) add(part, "kernel_reserved", *reserved, "its image and page structures");
-  add(part, "slab", *slab, "unreclaimable slab");
+  if (whole && reserved)
+    add_component(part, "kernel_reserved", *reserved, "its image and page structures");
+  add_component(part, "slab", *slab, "unreclaimable slab");
   add_fields(part, samples,
              {{"PageTables", "page_tables", "page tables"},
               {"SecPageTables", "iommu_page_tables", "page tables of IOMMU and KVM"},
@@ -86,14 +87,14 @@ Part kernel(const DeviceNow& now, bool whole) {
   } else if (vmalloc) {
     // Stacks are part of vmalloc (CONFIG_VMAP_STACK).
     const double stacks = samples.meminfo("KernelStack").value_or(0);
-    add(part, "vmalloc", *vmalloc >= stacks ? *vmalloc - stacks : *vmalloc,
-        "vmalloc without the stacks: modules, drivers");
+    add_component(part, "vmalloc", *vmalloc >= stacks ? *vmalloc - stacks : *vmalloc,
+                  "vmalloc without the stacks: modules, drivers");
   }
   return part;
 }
 
 Part applications(const DeviceNow& now) {
-  Part part = named("applications", "applications");
+  Part part = part_named("applications", "applications");
   if (!now.samples.meminfo("AnonPages") || !now.samples.meminfo("Shmem")) {
     part.why = reason(now, "meminfo");
     return part;
@@ -107,21 +108,22 @@ Part applications(const DeviceNow& now) {
   const auto pages = now.samples.value("jetmem_meminfo_HugePages_Total");
   const auto size = now.samples.meminfo("Hugepagesize");
   if (!now.samples.meminfo("Hugetlb") && pages && size && *pages > 0)
-    add(part, "huge_pages", *pages * *size, "reserved huge pages, used or not");
+    add_component(part, "huge_pages", *pages * *size, "reserved huge pages, used or not");
   return part;
 }
 
 // Memory outside of any process's pages. Heaps with their own memory are carve-outs.
 Part gpu(const DeviceNow& now) {
-  Part part = named("gpu", "GPU");
+  Part part = part_named("gpu", "GPU");
   auto heap = now.samples.value("jetmem_nvmap_heap_bytes", {{"heap", "iovmm"}});
   if (!heap) heap = now.samples.meminfo("NvMapMemUsed");
   if (heap) {
-    add(part, "nvmap", *heap, "nvmap: GPU, cameras, codecs");
+    add_component(part, "nvmap", *heap, "nvmap: GPU, cameras, codecs");
     auto pool = now.samples.value("jetmem_nvmap_page_pool_bytes");
     if (!pool) pool = now.samples.meminfo("NvMapMemFree");
     if (pool)
-      add(part, "nvmap_stock", *pool, "nvmap's page pool: reclaimable, not in MemAvailable");
+      add_component(part, "nvmap_stock", *pool,
+                    "nvmap's page pool: reclaimable, not in MemAvailable");
     return part;
   }
   // NVML counts a process's CUDA memory including managed memory, which overlaps with the process's
@@ -160,7 +162,7 @@ Part gpu(const DeviceNow& now) {
 
 // Used by drivers; CMA pages lent to programs are in the programs' parts.
 Part cma(const DeviceNow& now) {
-  Part part = named("cma", "CMA");
+  Part part = part_named("cma", "CMA");
   const auto areas = now.samples.value("jetmem_cma_areas");
   const auto used = now.samples.family("jetmem_cma_used_bytes");
   const auto total = now.samples.meminfo("CmaTotal");
@@ -179,7 +181,7 @@ Part cma(const DeviceNow& now) {
 // Of the DMA-BUF heap "system" alone: what nvmap exports is nvmap's, what graphics drivers export
 // is usually shared memory, CMA's is CMA's.
 Part dmabuf(const DeviceNow& now) {
-  Part part = named("dmabuf", "DMA-BUF heap");
+  Part part = part_named("dmabuf", "DMA-BUF heap");
   const auto exporters = now.samples.family("jetmem_dmabuf_exporter_bytes");
   double sum = 0;
   bool other = false;
@@ -199,7 +201,7 @@ Part dmabuf(const DeviceNow& now) {
 
 // Compressed swap.
 Part swap(const DeviceNow& now) {
-  Part part = named("swap", "zram");
+  Part part = part_named("swap", "zram");
   const auto zram = now.samples.sum("jetmem_zram_used_bytes");
   const auto zswap = now.samples.meminfo("Zswap");
   const SourceNow* source = now.source("zram");
@@ -210,9 +212,9 @@ Part swap(const DeviceNow& now) {
     part.why = reason(now, "zram");
     return part;
   }
-  if (zram) add(part, "zram", *zram, "compressed swap (zram)");
+  if (zram) add_component(part, "zram", *zram, "compressed swap (zram)");
   if (zswap && *zswap > 0) {
-    add(part, "zswap", *zswap, "compressed swap (zswap)");
+    add_component(part, "zswap", *zswap, "compressed swap (zswap)");
     part.what = zram ? "zram, zswap" : "zswap";
   }
   part.none = !part.bytes;
@@ -221,7 +223,7 @@ Part swap(const DeviceNow& now) {
 }
 
 Part cache(const DeviceNow& now) {
-  Part part = named("cache", "page cache");
+  Part part = part_named("cache", "page cache");
   const auto cached = now.samples.meminfo("Cached");
   const auto shared = now.samples.meminfo("Shmem");
   if (!cached || !shared) {
@@ -229,7 +231,7 @@ Part cache(const DeviceNow& now) {
     return part;
   }
   // The kernel counts shared memory as cached, although it is not reclaimable.
-  add(part, "files", std::max(*cached - *shared, 0.0), "files, reclaimable");
+  add_component(part, "files", std::max(*cached - *shared, 0.0), "files, reclaimable");
   add_fields(part, now.samples,
              {{"Buffers", "buffers", "file systems' own blocks"},
               {"SReclaimable", "reclaimable_slab", "reclaimable slab"}});
@@ -237,7 +239,7 @@ Part cache(const DeviceNow& now) {
 }
 
 Part free_part(const DeviceNow& now) {
-  Part part = named("free", "free");
+  Part part = part_named("free", "free");
   part.bytes = now.samples.meminfo("MemFree");
   if (!part.bytes) part.why = reason(now, "meminfo");
   return part;

@@ -10,7 +10,7 @@
 namespace jetmem {
 namespace {
 
-std::string label_of(const Sample& sample, std::string_view name) {
+std::string shown_label(const Sample& sample, std::string_view name) {
   return printable(sample.label(name), 64);
 }
 
@@ -70,7 +70,7 @@ void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
   for (const Sample& sample : samples.family("jetmem_thermal_trip_celsius")) {
     ThermalAnswer::Zone* zone = of(sample);
     if (zone != nullptr && zone->trips.size() < 16) {
-      ThermalAnswer::Trip trip{label_of(sample, "kind"), sample.value, std::nullopt};
+      ThermalAnswer::Trip trip{shown_label(sample, "kind"), sample.value, std::nullopt};
       if (const auto bound =
               samples.value("jetmem_thermal_trip_bound", {{"zone", sample.label("zone")},
                                                           {"index", sample.label("index")},
@@ -83,7 +83,7 @@ void add_zones(ThermalAnswer& answer, const SampleSet& samples) {
   for (const Sample& sample : samples.family("jetmem_thermal_margin_celsius")) {
     ThermalAnswer::Zone* zone = of(sample);
     if (zone != nullptr && zone->margins.size() < 16) {
-      zone->margins.emplace_back(label_of(sample, "kind"), sample.value);
+      zone->margins.emplace_back(shown_label(sample, "kind"), sample.value);
     }
   }
   const std::string no_temperature = why_no_temperature(samples);
@@ -113,8 +113,8 @@ void add_clocks(ThermalAnswer& answer, const SampleSet& samples) {
     const SampleSet::Match match{{"domain", sample.label("domain")},
                                  {"clock", sample.label("clock")}};
     ThermalAnswer::Clock clock;
-    clock.domain = label_of(sample, "domain");
-    clock.clock = label_of(sample, "clock");
+    clock.domain = shown_label(sample, "domain");
+    clock.clock = shown_label(sample, "clock");
     clock.hertz = sample.value;
     clock.max_hertz = samples.value("jetmem_clock_max_hertz", match);
     clock.hardware_max_hertz = samples.value("jetmem_clock_hardware_max_hertz", match);
@@ -122,7 +122,7 @@ void add_clocks(ThermalAnswer& answer, const SampleSet& samples) {
       clock.max_hertz = samples.value("jetmem_emc_cap_hertz");
     }
     if (const Sample* governor = samples.find("jetmem_clock_governor_info", match)) {
-      clock.governor = label_of(*governor, "governor");
+      clock.governor = shown_label(*governor, "governor");
     }
     answer.clocks.push_back(std::move(clock));
   }
@@ -178,7 +178,7 @@ void add_engines(ThermalAnswer& answer, const SampleSet& samples) {
   const auto add = [&](const Sample& sample, std::string_view source, const char* clock) {
     const SampleSet::Match match{{"engine", sample.label("engine")}};
     ThermalAnswer::Engine engine;
-    engine.engine = label_of(sample, "engine");
+    engine.engine = shown_label(sample, "engine");
     for (const ThermalAnswer::Engine& each : answer.engines) {
       if (is_same_engine(each.engine, engine.engine)) return;
     }
@@ -212,8 +212,8 @@ void add_rails(ThermalAnswer& answer, const SampleSet& samples) {
   for (const Sample& sample : some_of(answer, samples, "jetmem_rail_watts")) {
     const SampleSet::Match match{{"rail", sample.label("rail")}, {"index", sample.label("index")}};
     ThermalAnswer::Rail rail;
-    rail.rail = label_of(sample, "rail");
-    rail.index = label_of(sample, "index");
+    rail.rail = shown_label(sample, "rail");
+    rail.index = shown_label(sample, "index");
     rail.watts = sample.value;
     rail.volts = samples.value("jetmem_rail_volts", match);
     rail.amperes = samples.value("jetmem_rail_amperes", match);
@@ -222,7 +222,7 @@ void add_rails(ThermalAnswer& answer, const SampleSet& samples) {
   }
   for (const Sample& sample : some_of(answer, samples, "jetmem_overcurrent_events_total")) {
     answer.over_current.push_back(
-        {label_of(sample, "event"), sample.value,
+        {shown_label(sample, "event"), sample.value,
          samples.value("jetmem_overcurrent_throttle_enabled", {{"event", sample.label("event")}})});
   }
 }
@@ -273,21 +273,21 @@ ThermalAnswer thermal_answer(const DeviceNow& now) {
   answer.level = samples.value("jetmem_throttling_level");
   answer.throttling = samples.value("jetmem_throttling");
   for (const Sample& sample : some_of(answer, samples, "jetmem_throttle_active")) {
-    if (sample.value > 0) answer.causes.push_back(label_of(sample, "cause"));
+    if (sample.value > 0) answer.causes.push_back(shown_label(sample, "cause"));
   }
   for (const Sample& sample : some_of(answer, samples, "jetmem_thermal_alert_active")) {
-    if (sample.value > 0) answer.alerts.push_back(label_of(sample, "alert"));
+    if (sample.value > 0) answer.alerts.push_back(shown_label(sample, "alert"));
   }
   if (const Sample* mode = samples.find("jetmem_power_mode_info")) {
-    answer.power_mode = label_of(*mode, "name");
-    if (answer.power_mode.empty()) answer.power_mode = "mode " + label_of(*mode, "mode");
+    answer.power_mode = shown_label(*mode, "name");
+    if (answer.power_mode.empty()) answer.power_mode = "mode " + shown_label(*mode, "mode");
   }
   answer.cpus_online = samples.value("jetmem_cpus_online");
   answer.cpus_present = samples.value("jetmem_cpus_present");
   add_zones(answer, samples);
   for (const Sample& sample : some_of(answer, samples, "jetmem_cooling_device_state")) {
     answer.cooling.push_back(
-        {label_of(sample, "type"), label_of(sample, "index"), sample.value,
+        {shown_label(sample, "type"), shown_label(sample, "index"), sample.value,
          samples.value("jetmem_cooling_device_max_state",
                        {{"type", sample.label("type")}, {"index", sample.label("index")}})});
   }

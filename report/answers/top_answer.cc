@@ -244,7 +244,7 @@ std::string incomplete_of(const DeviceNow& now) {
                       "them, or CAP_SYS_PTRACE for jetmem-reader");
 }
 
-void append_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
+void append_top_absences(const DeviceNow& now, bool gpu_only, TopAnswer& out) {
   const auto add = [&](const char* key, bool there, const char* source, const char* otherwise) {
     if (!there) out.absent.emplace_back(key, now.absence_reason(source, otherwise));
   };
@@ -342,7 +342,7 @@ TopAnswer top_answer(const DeviceNow& now, const TopQuery& needed) {
   out.dmabuf = dmabuf_of(samples, needed.limit);
   out.zram = {samples.sum("jetmem_zram_used_bytes"), samples.sum("jetmem_zram_original_bytes")};
   out.memory = linux_budget(now);
-  append_absences(now, needed.gpu_only, out);
+  append_top_absences(now, needed.gpu_only, out);
   return out;
 }
 

@@ -12,7 +12,7 @@ constexpr double kLeastAround = 600;
 constexpr double kMostAround = 3600;
 constexpr double kTail = 300;
 // A move that ended this many steps before the last value is over.
-constexpr double kSteps = 2.5;
+constexpr double kStepsToEnd = 2.5;
 constexpr double kRawStep = 10;
 constexpr double kSilent = 120;
 constexpr std::size_t kMostFine = 4000;
@@ -91,7 +91,7 @@ std::optional<Move> move_of(const Values& values, bool rises, double least) {
   out.before = rises ? bottom : -bottom;
   out.after = rises ? high(furthest) : -high(furthest);
   out.step = values[tenth].step;
-  const double pause = kSteps * std::max(out.step, kRawStep);
+  const double pause = kStepsToEnd * std::max(out.step, kRawStep);
   out.is_ongoing = end - out.to <= pause;
   // The end is where a straight line leads: what wavers may have gone on since, about as fast.
   const double since = end - out.to;

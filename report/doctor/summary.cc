@@ -263,16 +263,16 @@ bool belongs(const Sentence& sentence, const DoctorAnswer& answer) {
   });
 }
 
-bool is_one_of(std::string_view name, const std::vector<std::string_view>& names) {
+bool is_listed(std::string_view name, const std::vector<std::string_view>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // Whether the sentence says what the step has to say. An alert of its own is more than that.
 bool covers(const Sentence& sentence, const DoctorAnswer::Step& step) {
-  if (!is_one_of(step.name, sentence.steps)) return false;
+  if (!is_listed(step.name, sentence.steps)) return false;
   const DoctorAnswer::Alert* const alert = leading(step);
   return alert == nullptr || step.name == sentence.steps.front() ||
-         is_one_of(alert->alert, sentence.conveys);
+         is_listed(alert->alert, sentence.conveys);
 }
 
 std::string clause(const std::string& sentence) {
@@ -301,7 +301,7 @@ void take_urgency(Sentence& sentence, const DoctorAnswer& answer) {
     // The verdict says it.
     if (step->name == answer.found_by) continue;
     if (alert == nullptr || alert->state != "firing" || alert->kept) continue;
-    if (!is_one_of(alert->alert, sentence.conveys)) sentence.text += "; " + clause(step->summary);
+    if (!is_listed(alert->alert, sentence.conveys)) sentence.text += "; " + clause(step->summary);
   }
 }
 

@@ -7,7 +7,6 @@
 
 namespace jetmem {
 
-using kernel_log::Field;
 using kernel_log::FieldType;
 
 nlohmann::ordered_json event_json(const kernel_log::Event& event) {
@@ -16,7 +15,7 @@ nlohmann::ordered_json event_json(const kernel_log::Event& event) {
   if (const std::string_view id = message_id(event); !id.empty()) json["message"] = id;
   if (event.is_guess()) json["known"] = false;
   for (std::size_t i = 0; i < event.size(); ++i) {
-    const Field& field = event[i];
+    const kernel_log::Field& field = event[i];
     auto& value = json[std::string(field.name)];
     switch (field.type) {
       case FieldType::kText:

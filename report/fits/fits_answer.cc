@@ -87,7 +87,7 @@ bool on_card(const DeviceNow& now, FitsAnswer& out) {
   return out.now_bytes.has_value();
 }
 
-void device(const DeviceNow& now, FitsAnswer& out) {
+void fit_device(const DeviceNow& now, FitsAnswer& out) {
   const SampleSet& samples = now.samples;
   if (on_card(now, out)) {
     out.notes.emplace_back("A process that begins needs some hundred MiB for its context first.");
@@ -118,7 +118,7 @@ std::optional<double> largest_request(const CmaAnswer::Area& area, double page) 
   return page * static_cast<double>(cma_request_in(1, 1 + pages));
 }
 
-void cma(const DeviceNow& now, FitsAnswer& out) {
+void fit_cma(const DeviceNow& now, FitsAnswer& out) {
   const CmaAnswer areas = cma_answer(now);
   const double page = page_of(now);
   double largest_run = 0;
@@ -217,7 +217,7 @@ void contiguous(const DeviceNow& now, FitsAnswer& out) {
   }
 }
 
-void judge(const DeviceNow& now, FitsAnswer& out) {
+void judge_fit(const DeviceNow& now, FitsAnswer& out) {
   if (out.fit != Fit::kUnknown || !out.why.empty()) return;
   const auto most = [](const std::optional<double>& bytes) { return doctor::bytes(*bytes); };
   if (!out.now_bytes && !out.room_bytes) {
@@ -262,9 +262,9 @@ FitsAnswer fits_answer(const DeviceNow& now, MemoryKind kind, double bytes) {
   out.from = answer_from(now);
   out.kind = kind;
   out.bytes = bytes;
-  constexpr std::array kFind{device, unmovable, unmovable, cma, contiguous};
+  constexpr std::array kFind{fit_device, unmovable, unmovable, fit_cma, contiguous};
   kFind[static_cast<std::size_t>(kind)](now, out);
-  judge(now, out);
+  judge_fit(now, out);
   look_ahead(now, out);
   return out;
 }

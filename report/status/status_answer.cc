@@ -59,7 +59,7 @@ void add_memory(Answer& answer, const DeviceNow& now) {
 }
 
 // By name from nvmap; without nvmap from the processes source.
-void add_gpu(Answer& answer, const DeviceNow& now) {
+void add_gpu_memory(Answer& answer, const DeviceNow& now) {
   std::map<std::string, double> by_name;
   for (const Sample& sample : now.samples.family("jetmem_nvmap_process_bytes")) {
     if (sample.label("heap") == "iovmm")
@@ -105,10 +105,10 @@ bool is_of_this_boot(const EventRecord& event, const DeviceNow& now) {
 }
 
 // Nobody set an earlier clock.
-bool is_plausible(double wall) { return wall >= to_seconds(kFirstPlausibleTime); }
+bool is_plausible_wall(double wall) { return wall >= to_seconds(kFirstPlausibleTime); }
 
-std::optional<double> wall_of(const EventRecord& event) {
-  if (!event.wall || !is_plausible(to_seconds(*event.wall))) return std::nullopt;
+std::optional<double> wall_seconds_of(const EventRecord& event) {
+  if (!event.wall || !is_plausible_wall(to_seconds(*event.wall))) return std::nullopt;
   return to_seconds(*event.last_wall());
 }
 
@@ -193,7 +193,7 @@ void add_faults(Answer& answer, const DeviceNow& now) {
       fault.severity = event.severity;
       fault.before_this_boot = !this_boot;
       fault.last_age_seconds = age;
-      if (!this_boot || !fault.last_wall) fault.last_wall = wall_of(event);
+      if (!this_boot || !fault.last_wall) fault.last_wall = wall_seconds_of(event);
     }
     if (counted_today && fault.since_boot && this_boot) continue;
     if (!age && !is_old) ageless[event.kind] = true;
@@ -215,7 +215,7 @@ void add_faults(Answer& answer, const DeviceNow& now) {
         now.wall ? credible_age(*now.wall - *fault.last_wall, true, now) : std::nullopt;
     if (!fault.last_age_seconds) fault.last_age_seconds = age;
     // A moment that this boot cannot have seen is of a clock that was set meanwhile, or never.
-    if ((now.wall && !age) || !is_plausible(*fault.last_wall)) fault.last_wall.reset();
+    if ((now.wall && !age) || !is_plausible_wall(*fault.last_wall)) fault.last_wall.reset();
   }
   const bool full = now.events.size() >= DeviceNow::kMaxEvents && !some_old;
   for (auto& [kind, fault] : kinds) {
@@ -270,7 +270,7 @@ void add_last_event(Answer& answer, const DeviceNow& now) {
     last.age_seconds = age_of(event, now);
     last.before_this_boot = !is_of_this_boot(event, now);
     // Its moment is right only where its age is.
-    const auto wall = wall_of(event);
+    const auto wall = wall_seconds_of(event);
     if (last.before_this_boot || last.age_seconds) last.wall = wall;
     return;
   }
@@ -402,7 +402,7 @@ StatusAnswer status_answer(const DeviceNow& now, History* history) {
   for (CmaAnswer::Area& area : answer.cma.areas) area.blocks.clear();
   answer.fragmentation = fragmentation_answer(now);
   answer.thermal = thermal_answer(now);
-  add_gpu(answer, now);
+  add_gpu_memory(answer, now);
   add_faults(answer, now);
   add_last_event(answer, now);
   add_alerts(answer, now);

@@ -12,7 +12,7 @@ namespace {
 // A kill this recent counts as ongoing.
 constexpr double kJustNow = 3600;
 const std::initializer_list<std::string_view> kMachine{"oom_kill", "oom_no_victim"};
-const std::initializer_list<std::string_view> kGroup{"oom_kill_memcg"};
+const std::initializer_list<std::string_view> kCgroupKill{"oom_kill_memcg"};
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void examine_oom(const DeviceView& view, Step& step) {
     }
   }
   const Counted group = examine_failures(
-      view, step, kGroup, "OOM kills at a cgroup limit", "A cgroup reached its memory limit",
+      view, step, kCgroupKill, "OOM kills at a cgroup limit", "A cgroup reached its memory limit",
       {"The limit is lower than the service needs, or the service leaks.",
        "Raise the unit's MemoryMax= or the container's limit; the machine itself had memory.",
        "oom-kill"});
