@@ -18,7 +18,7 @@ constexpr std::size_t kMaxText = 4096;
 // journalctl -x leaves a longer field out of the text and shows its name there.
 constexpr std::size_t kMaxCatalogValue = 200;
 
-LogLevel level_of(const Transition& transition) {
+LogLevel alert_level(const Transition& transition) {
   switch (transition.change) {
     case Change::kFiring:
       break;
@@ -41,7 +41,7 @@ LogLevel level_of(const Transition& transition) {
 // Of an alert that does not fire.
 bool is_minor(Change change) { return change == Change::kPending || change == Change::kCleared; }
 
-std::string whole_seconds(Nanoseconds t) {
+std::string in_words(Nanoseconds t) {
   return format_duration(std::chrono::duration_cast<std::chrono::seconds>(t));
 }
 
@@ -56,7 +56,7 @@ std::string what_happens(const Transition& transition) {
     case Change::kResolved:
       // When an unknown one ended is unknown.
       if (transition.at == transition.active_since) return " is resolved; it was: ";
-      return " is resolved, " + whole_seconds(transition.at - transition.active_since) +
+      return " is resolved, " + in_words(transition.at - transition.active_since) +
              " after it began; it was: ";
     case Change::kCleared:
       return " cleared before firing: ";
@@ -87,7 +87,7 @@ LogEntry alert_entry(const Transition& transition, const std::string& runbooks) 
     return one_line(fill_text(text, transition.value, unit, transition.labels), kMaxText);
   };
   LogEntry entry;
-  entry.level = level_of(transition);
+  entry.level = alert_level(transition);
   // Whatever log.level says: this is what jetmem is there for.
   entry.always = true;
   entry.message = rule.name + what_happens(transition) + fill(rule.texts.summary);

@@ -10,7 +10,7 @@ namespace jetmem {
 namespace {
 
 // Another one when any alert is another, its value aside.
-std::uint64_t digest_of(const RuleEngine& engine, std::size_t sources) {
+std::uint64_t alerts_digest(const RuleEngine& engine, std::size_t sources) {
   std::uint64_t digest = 0xcbf2'9ce4'8422'2325;
   const auto add = [&](std::uint64_t number) { digest = (digest ^ number) * 0x100'0000'01b3; };
   add(sources);
@@ -107,7 +107,7 @@ void AlertStateStore::keep(const RuleEngine& engine, const std::vector<std::stri
   }
   // Once more when the last one has ended.
   if (has_alerts || file_has_alerts_) {
-    const std::uint64_t digest = digest_of(engine, sources.size());
+    const std::uint64_t digest = alerts_digest(engine, sources.size());
     // Of one that is pending, each step counts.
     if (written_ != digest || has_pending || !engine.transitions().empty() ||
         alerts_.last_store_failed() || now - last_alerts_ >= kAlertsInterval) {

@@ -17,7 +17,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::string_view kName = "notifier";
+constexpr std::string_view kNotifierName = "notifier";
 constexpr std::size_t kFirstLine = 200;
 // Between checks whether a hanging program is gone.
 constexpr Nanoseconds kWedgedPollInterval = std::chrono::seconds(5);
@@ -73,7 +73,7 @@ std::string title_of(const AlertNotification& notification) {
 Notifier::Notifier(const Clock& clock, Spawner& spawner, Log& log, NotifierOptions options)
     : clock_(clock),
       options_(std::move(options)),
-      log_(log, clock, kName),
+      log_(log, clock, kNotifierName),
       child_(clock, spawner,
              {[this](std::string_view bytes) { on_output(bytes); },
               [this](const ChildEnd& child) {

@@ -13,15 +13,13 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kDigits = 16;
 
-bool is_name(std::string_view text) {
+bool is_alert_name(std::string_view text) {
   return !text.empty() && text.size() <= AlertNotification::kMaxName &&
          printable(text, AlertNotification::kMaxName) == text;
 }
 
 bool is_digest(std::string_view text) {
-  return text.size() == kDigits && std::all_of(text.begin(), text.end(), [](char c) {
-           return is_digit(c) || (c >= 'a' && c <= 'f');
-         });
+  return text.size() == kDigits && std::all_of(text.begin(), text.end(), is_lower_hex);
 }
 
 }  // namespace
@@ -50,7 +48,7 @@ Result<std::vector<PendingNotification>> parse_pending_notifications(std::string
     std::vector<PendingNotification> alerts;
     for (const Json& one : pending) {
       alerts.push_back({one.at("alert").get<std::string>(), one.at("labels").get<std::string>()});
-      if (!is_name(alerts.back().alert) || !is_digest(alerts.back().labels)) {
+      if (!is_alert_name(alerts.back().alert) || !is_digest(alerts.back().labels)) {
         return fail(Errc::kMalformed, "not an alert");
       }
     }

@@ -57,7 +57,7 @@ enum RuleMetric {
   kRules,
   kMistakes,
   kSeries,
-  kRefused,
+  kRefusedSeries,
   kMemory,
   kSteps,
   kStepSeconds,
@@ -354,7 +354,7 @@ void RuleEvaluator::write(SampleWriter& out) const {
   put(kRules, rules.size());
   put(kMistakes, config_error_count_);
   put(kSeries, engine_->series_count());
-  put(kRefused, engine_->refused_series());
+  put(kRefusedSeries, engine_->refused_series());
   put(kMemory, engine_->bytes());
   put(kSteps, steps());
   durations_.write(out, kRuleMetrics[kStepSeconds]);

@@ -15,7 +15,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::string_view kName = "capture";
+constexpr std::string_view kCaptureName = "capture";
 constexpr std::uint32_t kMostTries = 3;
 // Of several boots within capture.interval.
 constexpr std::uint64_t kMostOfInterval = 3;
@@ -30,7 +30,7 @@ constexpr Nanoseconds kRecount = std::chrono::minutes(10);
 constexpr Nanoseconds kDiskWait = std::chrono::milliseconds(250);
 constexpr std::uint32_t kMostDiskWaits = 20;
 
-constexpr std::array kMetrics{
+constexpr std::array kCaptureMetrics{
     counter("jetmem_captures_total",
             "Bundles that jetmem wanted to write because a critical alert fired, by outcome: ok; "
             "failed, the journal has the reason (usually a full disk); timeout, killed at "
@@ -51,7 +51,7 @@ constexpr std::array kMetrics{
           "When the newest bundle of an alert was written. Absent before the first since jetmemd "
           "started."),
 };
-enum Metric : std::size_t { kTotal, kRunning, kBundles, kBytes, kLast };
+enum CaptureMetric : std::size_t { kTotal, kCaptureRunning, kBundles, kBytes, kLast };
 
 struct LastCapture {
   Nanoseconds at{0};  // boot clock
@@ -82,7 +82,7 @@ IncidentCapture::IncidentCapture(const Clock& clock, Spawner& spawner, Log& log,
                                  IncidentCaptureOptions options)
     : clock_(clock),
       options_(std::move(options)),
-      log_(log, clock, kName),
+      log_(log, clock, kCaptureName),
       state_file_({.directory = options_.runtime_directory,
                    .name = "capture-last",
                    .boot_id = options_.boot_id,
@@ -347,17 +347,17 @@ void IncidentCapture::write(SampleWriter& out) {
   if (!on()) return;
   take_count();
   for (std::size_t i = 0; i < kOutcomes; ++i) {
-    out.put(kMetrics[kTotal], static_cast<double>(outcomes_[i]), kOutcomeNames[i]);
+    out.put(kCaptureMetrics[kTotal], static_cast<double>(outcomes_[i]), kOutcomeNames[i]);
   }
-  out.put(kMetrics[kRunning], alert_.empty() ? 0 : 1);
+  out.put(kCaptureMetrics[kCaptureRunning], alert_.empty() ? 0 : 1);
   if (seen_) {
-    out.put(kMetrics[kBundles], static_cast<double>(seen_->bundles));
-    out.put(kMetrics[kBytes], static_cast<double>(seen_->bytes));
+    out.put(kCaptureMetrics[kBundles], static_cast<double>(seen_->bundles));
+    out.put(kCaptureMetrics[kBytes], static_cast<double>(seen_->bytes));
   }
-  if (last_wall_) out.put(kMetrics[kLast], to_seconds(*last_wall_));
+  if (last_wall_) out.put(kCaptureMetrics[kLast], to_seconds(*last_wall_));
   write_state_file_failures(out, state_file_);
 }
 
-std::span<const Descriptor> incident_capture_metrics() { return kMetrics; }
+std::span<const Descriptor> incident_capture_metrics() { return kCaptureMetrics; }
 
 }  // namespace jetmem

@@ -10,7 +10,7 @@ constexpr std::uint16_t kMaxPrograms = 4;
 constexpr std::array<std::string_view, kChildProcessFailures> kFailureNames{
     "not_started", "exited", "timeout", "flood", "wedged", "invalid_output"};
 
-constexpr std::array kMetrics{
+constexpr std::array kChildMetrics{
     counter("jetmem_program_starts_total",
             "Times that the daemon started a program whose output it reads. tegrastats runs "
             "permanently, so growth means that it keeps exiting; jetmem-nvml is started for each "
@@ -35,25 +35,25 @@ constexpr std::array kMetrics{
           "ended by itself: a driver is stuck. No other is started until it is gone.",
           {"program"}, kMaxPrograms),
 };
-enum Metric : std::size_t { kStarts, kFailures, kLines, kLostLines, kWedged };
+enum ChildMetric : std::size_t { kStarts, kChildFailures, kLines, kLostLines, kChildWedged };
 
 }  // namespace
 
 void write_child_process_stats(SampleWriter& out, std::string_view program,
                                const ChildProcessStats& stats) {
-  const auto put = [&](Metric metric, std::uint64_t value, auto... labels) {
-    out.put(kMetrics[metric], static_cast<double>(value), program, labels...);
+  const auto put = [&](ChildMetric metric, std::uint64_t value, auto... labels) {
+    out.put(kChildMetrics[metric], static_cast<double>(value), program, labels...);
   };
   put(kStarts, stats.starts);
   for (std::size_t i = 0; i < kChildProcessFailures; ++i) {
-    put(kFailures, stats.failures[i], kFailureNames[i]);
+    put(kChildFailures, stats.failures[i], kFailureNames[i]);
   }
   put(kLines, stats.lines);
   put(kLostLines, stats.superseded, std::string_view("superseded"));
   put(kLostLines, stats.too_long, std::string_view("too_long"));
-  put(kWedged, stats.wedged ? 1 : 0);
+  put(kChildWedged, stats.wedged ? 1 : 0);
 }
 
-std::span<const Descriptor> child_process_metrics() { return kMetrics; }
+std::span<const Descriptor> child_process_metrics() { return kChildMetrics; }
 
 }  // namespace jetmem

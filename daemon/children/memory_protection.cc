@@ -19,7 +19,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::string_view kCgroupV1 = "cgroup_v1";
+constexpr std::string_view kFirstCgroupVersion = "cgroup_v1";
 constexpr std::string_view kNoController = "no_memory_controller";
 constexpr std::string_view kHidden = "hidden";
 constexpr std::string_view kUnreadable = "unreadable";
@@ -101,7 +101,7 @@ MemoryProtection read_memory_protection(const std::string& root) {
   const std::string_view own = read_once(paths.join({root, "/proc/self/cgroup"}), text);
   if (own.empty() || own.size() == sizeof text) return absent(kUnreadable);
   const OwnCgroup cgroup = parse_own_cgroup(own);
-  if (cgroup.first_version) return absent(kCgroupV1);
+  if (cgroup.first_version) return absent(kFirstCgroupVersion);
   if (cgroup.path.empty()) return absent(kNoController);
   // "/../.." is what a process outside its cgroup namespace sees.
   if (cgroup.path[0] != '/' || cgroup.path.find("/..") != std::string_view::npos) {

@@ -26,7 +26,7 @@ constexpr int kSilentIntervals = 3;
 constexpr Nanoseconds kSilenceSlack = std::chrono::seconds(5);
 constexpr Nanoseconds kFloodLimit = std::chrono::seconds(10);
 // The one before is killed: it takes a moment, or for ever.
-constexpr Nanoseconds kSoon = std::chrono::milliseconds(100);
+constexpr Nanoseconds kRetrySoon = std::chrono::milliseconds(100);
 constexpr Nanoseconds kWedgedPause = std::chrono::seconds(30);
 constexpr Nanoseconds kLossPause = std::chrono::minutes(10);
 
@@ -77,7 +77,7 @@ void TegrastatsProgram::apply(const Settings& settings) {
   if (!child_.running()) return;
   // It takes its interval only when it starts.
   child_.kill();
-  wait(Waits::kToStart, kSoon);
+  wait(Waits::kToStart, kRetrySoon);
 }
 
 void TegrastatsProgram::due() {
@@ -102,7 +102,7 @@ void TegrastatsProgram::run() {
   wait(Waits::kForNothing, Nanoseconds(0));
   if (child_.is_terminating()) {
     if (!child_.wedged()) {
-      wait(Waits::kToStart, kSoon);
+      wait(Waits::kToStart, kRetrySoon);
       return;
     }
     if (!std::exchange(logged_wedged_, true)) {

@@ -11,7 +11,7 @@ namespace jetmem {
 namespace {
 
 // A timer may fire late by a twentieth of its time, so that the kernel can join wake-ups.
-constexpr int kSlackShare = 20;
+constexpr int kTimerSlackShare = 20;
 constexpr Nanoseconds kLeastSlack = std::chrono::milliseconds(2);
 constexpr Nanoseconds kMostSlack = std::chrono::milliseconds(50);
 
@@ -31,7 +31,7 @@ class SdSource final : public EventLoop::Source {
   }
   void set(Nanoseconds from_now) override {
     sd_event_source_set_time_accuracy(
-        source, microseconds(std::clamp(from_now / kSlackShare, kLeastSlack, kMostSlack)));
+        source, microseconds(std::clamp(from_now / kTimerSlackShare, kLeastSlack, kMostSlack)));
     // sd_event_source_set_time_relative() does the same, as of systemd 247.
     clockid_t clock = CLOCK_MONOTONIC;
     std::uint64_t now = 0;

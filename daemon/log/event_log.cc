@@ -24,8 +24,8 @@ using kernel_log::Origin;
 
 namespace {
 
-constexpr Nanoseconds kFirstPause = std::chrono::minutes(1);
-constexpr Nanoseconds kLongestPause = std::chrono::hours(1);
+constexpr Nanoseconds kFirstReportPause = std::chrono::minutes(1);
+constexpr Nanoseconds kLongestReportPause = std::chrono::hours(1);
 
 std::string upper(std::string_view text) {
   std::string out(text);
@@ -95,8 +95,8 @@ void EventLog::event(const Event& event, const Occurrence& occurrence) {
   // Not the first of its source of trouble: the digest reports it.
   if (about.reported > 0 || about.report_at > Nanoseconds(0)) return;
   const Nanoseconds now = clock_.boot();
-  about.report_pause = kFirstPause;
-  about.report_at = now + kFirstPause;
+  about.report_pause = kFirstReportPause;
+  about.report_at = now + kFirstReportPause;
   const KindInfo& info = info_of(event.kind());
   if (occurrence.before_start) {
     earlier_.push_back({occurrence.entry_index, log_entry_of(event, occurrence),
@@ -185,7 +185,7 @@ void EventLog::caught_up(kernel_log::Tally& tally) {
       if (name == "JETMEM_EVENT_COUNT") value = std::to_string(about.count);
     }
     about.reported = about.count;
-    about.report_at = now + kFirstPause;
+    about.report_at = now + kFirstReportPause;
     log_.write(std::move(earlier.words));
   }
   earlier_.clear();
@@ -233,7 +233,8 @@ void EventLog::digest(Entry& about, Nanoseconds now) {
   about.reported = about.count;
   // What was quiet for long is news again.
   const bool was_quiet = now - about.report_at > about.report_pause;
-  about.report_pause = was_quiet ? kFirstPause : std::min(about.report_pause * 2, kLongestPause);
+  about.report_pause =
+      was_quiet ? kFirstReportPause : std::min(about.report_pause * 2, kLongestReportPause);
   about.report_at = now + about.report_pause;
 }
 

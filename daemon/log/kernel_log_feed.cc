@@ -13,7 +13,7 @@ namespace {
 // The lines of one event come within milliseconds, on a slow serial console within some tens.
 constexpr Nanoseconds kHold = std::chrono::milliseconds(40);
 // In a storm a page is made at most this often.
-constexpr Nanoseconds kPublishInterval = std::chrono::milliseconds(250);
+constexpr Nanoseconds kTallyInterval = std::chrono::milliseconds(250);
 // A log that grows faster than it is read has no end; its events must be shown nevertheless.
 constexpr Nanoseconds kLongestBacklog = std::chrono::seconds(30);
 // For a thread to take a descriptor and to look at it, on a busy machine.
@@ -23,7 +23,7 @@ constexpr Nanoseconds kFirstPing = std::chrono::seconds(1);
 constexpr Nanoseconds kPingPause = std::chrono::seconds(30);
 constexpr Nanoseconds kKeepPause = std::chrono::minutes(1);
 // A wall clock that is slewed must not move every timestamp at each scrape.
-constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
+constexpr Nanoseconds kLogWallSlew = std::chrono::seconds(1);
 
 bool is_long_ago(const std::optional<std::chrono::steady_clock::time_point>& since) {
   return since && std::chrono::steady_clock::now() - *since > kHangTime;
@@ -204,7 +204,7 @@ void KernelLogFeed::after_lines() {
     former_messages_.reset();
   }
   if (new_events_ == log_.tally().changes() || !log_.is_caught_up()) return;
-  const Nanoseconds wait = last_publish_ + kPublishInterval - clock_.mono();
+  const Nanoseconds wait = last_publish_ + kTallyInterval - clock_.mono();
   if (wait <= Nanoseconds(0)) {
     publish_events();
     return;
@@ -290,7 +290,7 @@ KernelLogReading KernelLogFeed::reading() {
   if (root_.is_live()) {
     const Nanoseconds offset = clock_.wall() - clock_.boot();
     const Nanoseconds moved = offset - wall_offset_;
-    if (moved > kWallSlew || moved < -kWallSlew) wall_offset_ = offset;
+    if (moved > kLogWallSlew || moved < -kLogWallSlew) wall_offset_ = offset;
     reading.wall_offset = wall_offset_;
   } else if (root_.facts().boot_time) {
     reading.wall_offset = std::chrono::seconds(*root_.facts().boot_time);

@@ -7,7 +7,7 @@
 namespace jetmem {
 namespace {
 
-LogLevel level_of(const SourceStatus& status) {
+LogLevel source_level(const SourceStatus& status) {
   if (status.stale || status.state == SourceState::kFailed) return LogLevel::kWarning;
   if (status.state == SourceState::kDenied) return LogLevel::kWarning;
   return LogLevel::kInfo;
@@ -52,7 +52,7 @@ void SourceLog::changed(const SourceInfo& info, const SourceStatus& status) {
   const bool first = seen_.insert(info.name).second;
   const bool no_update = first && status.state == SourceState::kOk;
   log_.write(clock_.boot(),
-             make_entry(info, status, no_update ? LogLevel::kDebug : level_of(status)), {},
+             make_entry(info, status, no_update ? LogLevel::kDebug : source_level(status)), {},
              info.name);
 }
 

@@ -28,14 +28,14 @@ constexpr Nanoseconds kRetryInterval = std::chrono::minutes(1);
 constexpr int kStallCycles = 5;
 constexpr Nanoseconds kStallLimit = std::chrono::seconds(10);
 // By then all is read that is read once. Later it is what queries, writes and alerts used.
-constexpr Nanoseconds kStartTime = std::chrono::seconds(30);
+constexpr Nanoseconds kTimeToStart = std::chrono::seconds(30);
 constexpr Nanoseconds kReleaseInterval = std::chrono::hours(1);
 constexpr Nanoseconds kHastenedInterval = std::chrono::seconds(10);
 // How long a stop may wait for systemd to say whether the system is being shut down.
 constexpr std::chrono::milliseconds kSystemStateTimeout{1000};
 
 // Differs when any setting does.
-std::string digest_of(const Settings& settings) {
+std::string settings_digest(const Settings& settings) {
   std::string all;
   const Schema schema = Schema::of(settings);
   for (const Setting& setting : schema.settings()) {
@@ -80,7 +80,7 @@ std::unique_ptr<BootHistory> make_boot_history(const DaemonContext& context,
   options.directory = context.state_directory;
   options.runtime_directory = context.runtime_directory;
   options.boot_id = context.own_facts.boot_id;
-  options.settings = digest_of(settings);
+  options.settings = settings_digest(settings);
   options.version = kVersion;
   if (history != nullptr) {
     options.on_mark = [history, boot_id = context.own_facts.boot_id.value_or("")](
@@ -206,7 +206,7 @@ int Daemon::run() {
   if (history_) history_->start();
   if (boot_history_) boot_history_->start();
   publisher_.start(settings_, history_.get());
-  release_memory_in(kStartTime);
+  release_memory_in(kTimeToStart);
   cycle(context_.clock.boot());
   update_status_text();
   context_.log.info(service_manager_.status_text());
@@ -453,7 +453,7 @@ void Daemon::update_status_text() {
 }
 
 void Daemon::reload() {
-  release_memory_in(kStartTime);
+  release_memory_in(kTimeToStart);
   service_manager_.reloading(context_.clock.mono());
   publisher_.reload_access();
   run_missed_cycle();
@@ -473,7 +473,7 @@ void Daemon::reload() {
     }
     const bool rules_taken = apply(applicable_without_restart(settings_, loaded->values));
     ++(rules_taken ? counters_.reloads_ok : counters_.reloads_refused);
-    if (boot_history_) boot_history_->set_settings(digest_of(settings_));
+    if (boot_history_) boot_history_->set_settings(settings_digest(settings_));
     // New rules are evaluated before somebody asks what they say.
     alerts_.set_early();
     publish(context_.clock.boot());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint16_t kMaxProcesses = 8;
 
-constexpr std::array kMetrics{
+constexpr std::array kDaemonMetrics{
     gauge("jetmem_build_info", "Always 1; the version of jetmem is a label.", {"version"}),
     counter("jetmem_process_cpu_seconds_total",
             "CPU time that a process of jetmem has used. Restarts at 0 with the process.",
@@ -77,7 +77,7 @@ constexpr std::array kMetrics{
     counter("jetmem_config_reloads_total", "Reloads of the settings, by result (taken, refused).",
             {"result"}, 2),
 };
-enum Metric {
+enum DaemonMetric {
   kBuildInfo,
   kCpu,
   kRss,
@@ -94,56 +94,56 @@ enum Metric {
   kReaderStarts,
   kReaderTimeouts,
   kReaderFailures,
-  kWedged,
+  kReaderWedged,
   kLogWritten,
   kLogDropped,
   kLogFailed,
   kLogSuppressed,
-  kHidden,
+  kHiddenSeries,
   kReloads,
 };
 
 }  // namespace
 
-std::span<const Descriptor> daemon_metrics() { return kMetrics; }
+std::span<const Descriptor> daemon_metrics() { return kDaemonMetrics; }
 
 void write_process_usage(SampleWriter& out, const Facts& facts, pid_t pid, std::string_view name) {
   const auto usage = read_process_usage(facts, pid);
   if (!usage) return;
-  out.put(kMetrics[kCpu], usage->cpu_seconds, name);
-  out.put(kMetrics[kStartTime], usage->start_time, name);
-  out.put(kMetrics[kRss], usage->resident_bytes, name);
-  out.put(kMetrics[kThreads], usage->threads, name);
-  out.put(kMetrics[kOomScoreAdj], usage->oom_score_adj, name);
-  out.put(kMetrics[kFds], usage->open_fds, name);
+  out.put(kDaemonMetrics[kCpu], usage->cpu_seconds, name);
+  out.put(kDaemonMetrics[kStartTime], usage->start_time, name);
+  out.put(kDaemonMetrics[kRss], usage->resident_bytes, name);
+  out.put(kDaemonMetrics[kThreads], usage->threads, name);
+  out.put(kDaemonMetrics[kOomScoreAdj], usage->oom_score_adj, name);
+  out.put(kDaemonMetrics[kFds], usage->open_fds, name);
 }
 
 void write_cycle_metrics(SampleWriter& out, const DaemonCounters& c) {
-  out.put(kMetrics[kCycles], c.cycles);
-  out.put(kMetrics[kCycleTime], to_seconds(c.last_cycle_time));
-  out.put(kMetrics[kCycleLag], to_seconds(c.last_lag));
-  out.put(kMetrics[kMissed], c.missed_cycles);
+  out.put(kDaemonMetrics[kCycles], c.cycles);
+  out.put(kDaemonMetrics[kCycleTime], to_seconds(c.last_cycle_time));
+  out.put(kDaemonMetrics[kCycleLag], to_seconds(c.last_lag));
+  out.put(kDaemonMetrics[kMissed], c.missed_cycles);
 }
 
 void write_daemon_metrics(SampleWriter& out, const DaemonCounters& c) {
-  const auto put = [&](Metric metric, std::uint64_t value) {
-    out.put(kMetrics[metric], static_cast<double>(value));
+  const auto put = [&](DaemonMetric metric, std::uint64_t value) {
+    out.put(kDaemonMetrics[metric], static_cast<double>(value));
   };
-  out.put(kMetrics[kBuildInfo], 1, kVersion);
-  out.put(kMetrics[kMaxFds], static_cast<double>(descriptor_limit().soft), "jetmemd");
-  out.put(kMetrics[kReaderKind], c.reader_from_socket ? 1 : 0, "socket");
-  out.put(kMetrics[kReaderKind], c.reader_spawned ? 1 : 0, "spawned");
+  out.put(kDaemonMetrics[kBuildInfo], 1, kVersion);
+  out.put(kDaemonMetrics[kMaxFds], static_cast<double>(descriptor_limit().soft), "jetmemd");
+  out.put(kDaemonMetrics[kReaderKind], c.reader_from_socket ? 1 : 0, "socket");
+  out.put(kDaemonMetrics[kReaderKind], c.reader_spawned ? 1 : 0, "spawned");
   put(kReaderStarts, c.reader_starts);
   put(kReaderTimeouts, c.reader_timeouts);
   put(kReaderFailures, c.reader_failures);
-  put(kWedged, c.readers_wedged);
+  put(kReaderWedged, c.readers_wedged);
   put(kLogWritten, c.log_written);
   put(kLogDropped, c.log_dropped);
   put(kLogFailed, c.log_failed);
   put(kLogSuppressed, c.suppressed_log_entries);
-  put(kHidden, c.hidden_series);
-  out.put(kMetrics[kReloads], static_cast<double>(c.reloads_ok), "taken");
-  out.put(kMetrics[kReloads], static_cast<double>(c.reloads_refused), "refused");
+  put(kHiddenSeries, c.hidden_series);
+  out.put(kDaemonMetrics[kReloads], static_cast<double>(c.reloads_ok), "taken");
+  out.put(kDaemonMetrics[kReloads], static_cast<double>(c.reloads_refused), "refused");
 }
 
 }  // namespace jetmem

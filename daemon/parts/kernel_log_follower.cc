@@ -11,8 +11,8 @@ namespace jetmem {
 namespace {
 
 // /dev/kmsg is asked for again sooner at first, in case it was only its reader that failed.
-constexpr Nanoseconds kFirstPause = std::chrono::milliseconds(500);
-constexpr Nanoseconds kLongestPause = std::chrono::minutes(1);
+constexpr Nanoseconds kFirstRetryPause = std::chrono::milliseconds(500);
+constexpr Nanoseconds kLongestRetryPause = std::chrono::minutes(1);
 // Else a broken file could drown the rest of the log.
 constexpr std::size_t kMaxErrorsShown = 20;
 
@@ -111,9 +111,9 @@ void KernelLogFollower::read(reader::Client& reader) {
   if (feed_->is_attaching()) return;
   const Nanoseconds now = context_.clock.boot();
   if (context_.is_live()) {
-    if (now - last_try_ >= kLongestPause) pause_ = kFirstPause;
+    if (now - last_try_ >= kLongestRetryPause) pause_ = kFirstRetryPause;
     if (feed_->attached() || now - last_try_ < pause_) return;
-    pause_ = std::min(pause_ * 2, kLongestPause);
+    pause_ = std::min(pause_ * 2, kLongestRetryPause);
     last_try_ = now;
   }
   // A captured file may have grown, or another may stand in its place: it is asked for each time.

@@ -6,7 +6,7 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array kMetrics{
+constexpr std::array kFitMetrics{
     counter("jetmem_fits_predictions_total",
             "Probes, by what jetmem fits would have answered just before without the map of CMA "
             "(predicted: now, after_making_room, no, unknown) and by what happened: allocated, or "
@@ -49,11 +49,11 @@ void FitPredictions::happened(const ProbeRun::Probe& probe) {
 void FitPredictions::write(SampleWriter& out) const {
   for (std::size_t i = 0; i < kFits; ++i) {
     const std::string_view predicted = fit_name(static_cast<Fit>(i));
-    out.put(kMetrics[0], static_cast<double>(allocated_[i]), predicted, "allocated");
-    out.put(kMetrics[0], static_cast<double>(refused_[i]), predicted, "refused");
+    out.put(kFitMetrics[0], static_cast<double>(allocated_[i]), predicted, "allocated");
+    out.put(kFitMetrics[0], static_cast<double>(refused_[i]), predicted, "refused");
   }
 }
 
-std::span<const Descriptor> fit_prediction_metrics() { return kMetrics; }
+std::span<const Descriptor> fit_prediction_metrics() { return kFitMetrics; }
 
 }  // namespace jetmem

@@ -26,7 +26,7 @@ bool is_new_event(const ProbeStats::Change& change) {
   return change.before && (change.settled ? change.settled : change.before) != change.now;
 }
 
-LogLevel level_of(ProbeState state) {
+LogLevel probe_level(ProbeState state) {
   if (is_fault(state)) return LogLevel::kError;
   const bool worse = state == ProbeState::kUnsupported || state == ProbeState::kDenied;
   return worse ? LogLevel::kWarning : LogLevel::kInfo;
@@ -111,7 +111,7 @@ void ProbeEventLog::result(const ProbeRun::Probe& probe, const ProbeStats::Chang
     fields.emplace_back("JETMEM_PROBE_STEP", printable(probe.failed_step, 64));
   }
   if (!probe.error.empty()) fields.emplace_back("JETMEM_PROBE_ERROR", printable(probe.error, 64));
-  log_.log_message(level_of(change.now), std::move(text), std::move(fields));
+  log_.log_message(probe_level(change.now), std::move(text), std::move(fields));
 }
 
 }  // namespace jetmem

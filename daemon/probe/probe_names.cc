@@ -10,7 +10,7 @@
 namespace jetmem {
 namespace {
 
-constexpr Nanoseconds kDay = std::chrono::hours(24);
+constexpr Nanoseconds kNamesDay = std::chrono::hours(24);
 
 // Two names with one hash are merely taken for one.
 std::uint64_t hash_of(std::initializer_list<std::string_view> labels) {
@@ -53,7 +53,7 @@ void ProbeNames::collect(const ProbeRun& run) {
 
 Result<void> ProbeNames::take(const ProbeRun& run, Nanoseconds now) {
   collect(run);
-  if (now - day_ >= kDay) {
+  if (now - day_ >= kNamesDay) {
     day_ = now;
     new_today_ = 0;
   }

@@ -15,7 +15,7 @@
 namespace jetmem {
 namespace {
 
-constexpr Nanoseconds kShowThreshold = std::chrono::seconds(2);
+constexpr Nanoseconds kShowProbeThreshold = std::chrono::seconds(2);
 // One that an earlier daemon left behind is looked for so often.
 constexpr Nanoseconds kOrphanPollInterval = std::chrono::seconds(5);
 // One that was killed is looked for so often, until its window is closed.
@@ -47,7 +47,7 @@ constexpr std::array kProbeMetrics{
             "are in jetmem_kernel_events_total as origin=probe; when a probe with CUDA causes "
             "some, its interval doubles. Absent while the kernel log is not followed."),
 };
-enum Metric : std::size_t { kSkips, kRunning, kInterval, kAge, kSideEffects };
+enum ProbeMetric : std::size_t { kSkips, kRunning, kInterval, kAge, kSideEffects };
 
 std::string words_of(Nanoseconds duration) {
   return format_duration(std::chrono::duration_cast<std::chrono::seconds>(duration));
@@ -153,7 +153,7 @@ void ProbeProgram::stop() {
 }
 
 pid_t ProbeProgram::pid() const {
-  return runner_.runs_for() >= kShowThreshold ? runner_.pid() : -1;
+  return runner_.runs_for() >= kShowProbeThreshold ? runner_.pid() : -1;
 }
 
 // Nothing is started but from here, so never from within a callback of the run before.

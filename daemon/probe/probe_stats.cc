@@ -47,7 +47,7 @@ enum ProbeStatsMetric : std::size_t {
   kFailures,
   kSinceSuccess,
   kMismatchedWords,
-  kDropped,
+  kRunsDropped,
   kAllocations,
 };
 
@@ -195,7 +195,7 @@ void ProbeStats::write(SampleWriter& out, Nanoseconds now, SwitchedOn on) const 
       entry.allocations->write(out, kProbeStatsMetrics[kAllocations], entry.kind, entry.target);
     }
   }
-  out.put(kProbeStatsMetrics[kDropped], static_cast<double>(dropped_));
+  out.put(kProbeStatsMetrics[kRunsDropped], static_cast<double>(dropped_));
 }
 
 std::span<const Descriptor> probe_stats_metrics() { return kProbeStatsMetrics; }

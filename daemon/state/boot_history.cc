@@ -14,7 +14,6 @@ namespace {
 using boot::Boot;
 using boot::DeviceEnd;
 using boot::Mark;
-using boot::Moment;
 using boot::RunEnd;
 using boot::What;
 
@@ -50,10 +49,10 @@ std::string BootHistory::path(std::string_view file) const {
   return options_.directory + "/" + std::string(file);
 }
 
-Moment BootHistory::now() const {
+boot::Moment BootHistory::now() const {
   using std::chrono::duration_cast;
   using std::chrono::seconds;
-  Moment moment;
+  boot::Moment moment;
   moment.wall = std::max<std::int64_t>(duration_cast<seconds>(clock_.wall()).count(), 0);
   moment.uptime = static_cast<std::uint64_t>(duration_cast<seconds>(clock_.boot()).count());
   return moment;
@@ -395,7 +394,7 @@ void BootHistory::take_marks(const boot::Marks& marks, bool at_start) {
     ++fresh;
     ++history_.marks_seen;
     // Whoever made it may not have known the time yet.
-    const Moment at = from_last_clock(history_, mark.boot, mark.at);
+    const boot::Moment at = from_last_clock(history_, mark.boot, mark.at);
     history_.mark_at = at;
     history_.mark_boot = mark.boot;
     if (reported == most) continue;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMaxHistory = 128U << 10;
 
 // One is kept, the newest: it may hold what a person wants to know, or show what went wrong.
-std::string quarantine(const std::string& file, const std::string& why) {
+std::string set_aside(const std::string& file, const std::string& why) {
   const std::string to = file + ".bad";
   std::string what = "it is kept as " + to;
   if (std::rename(file.c_str(), to.c_str()) != 0) {
@@ -55,10 +55,10 @@ StateFound open_state(const std::string& directory) {
   StateFound found;
   const std::string path = directory + "/" + std::string(boot::kHistoryFile);
   if (auto text = read_small_file(path, kMaxHistory); !text) {
-    if (text.error().code != Errc::kAbsent) found.lost = quarantine(path, text.error().message);
+    if (text.error().code != Errc::kAbsent) found.lost = set_aside(path, text.error().message);
   } else if (auto ok = boot::parse_history(*text, found.history); !ok) {
     found.history.clear();
-    found.lost = quarantine(path, path + ": " + ok.error().message);
+    found.lost = set_aside(path, path + ": " + ok.error().message);
   }
   if (auto made = boot::make_marks_file(directory); !made) found.no_marks = made.error().message;
   found.marks = check_marks(directory, {});

@@ -12,8 +12,8 @@
 namespace jetmem {
 namespace {
 
-constexpr std::int64_t kDay = 86'400;
-constexpr std::int64_t kSoon = 14 * kDay;
+constexpr std::int64_t kDaySeconds = 86'400;
+constexpr std::int64_t kSoon = 14 * kDaySeconds;
 
 std::int64_t now() { return ::time(nullptr); }
 
@@ -220,7 +220,7 @@ void AccessFiles::Shared::check_expiry() {
   const Rules& rules = state.rules;
   const std::int64_t time = now();
   if (!rules || !rules->tls || time < rules->certificate_until - kSoon) return;
-  if (time >= logged_expiry && time - logged_expiry < kDay) return;
+  if (time >= logged_expiry && time - logged_expiry < kDaySeconds) return;
   logged_expiry = time;
   const bool is_over = time >= rules->certificate_until;
   log_message(is_over ? LogLevel::kError : LogLevel::kWarning,

@@ -12,7 +12,7 @@ namespace jetmem {
 namespace {
 
 // The longest pause that a high cost causes.
-constexpr Nanoseconds kLongestPause = std::chrono::seconds(30);
+constexpr Nanoseconds kLongestAnswerPause = std::chrono::seconds(30);
 constexpr int kPauseForCost = 10;
 
 std::string fix_of(const Api::Endpoint& endpoint) {
@@ -253,7 +253,7 @@ ApiAnswer Api::on_query_worker(const std::string& key, std::function<ApiAnswer()
 }
 
 Nanoseconds pause_after(Nanoseconds cost, Nanoseconds least) {
-  return std::max(least, std::min(kPauseForCost * cost, kLongestPause));
+  return std::max(least, std::min(kPauseForCost * cost, kLongestAnswerPause));
 }
 
 std::optional<ApiAnswer> Api::kept(const CachedBody& body, Nanoseconds rest) const {

@@ -22,7 +22,7 @@ constexpr std::size_t kPointsDefault = 2'000;
 constexpr std::size_t kPointsMost = 10'000;
 constexpr Nanoseconds kDefaultPast = std::chrono::hours(1);
 constexpr Nanoseconds kDefaultTimeout = std::chrono::minutes(5);
-constexpr Nanoseconds kMaxTimeout = std::chrono::hours(24);
+constexpr Nanoseconds kMaxAskedTimeout = std::chrono::hours(24);
 // Of all series of a metric: how many, and how many points together: what they take until they are
 // sent is up to 260 bytes each.
 constexpr std::size_t kSeriesMost = 64;
@@ -59,7 +59,7 @@ void sort_by_key(std::vector<SeriesKnown>& series) {
             [](const SeriesKnown& a, const SeriesKnown& b) { return a.key < b.key; });
 }
 
-ApiAnswer wrong(const Error& error) { return api_error(400, error.message, kFix); }
+ApiAnswer bad_request(const Error& error) { return api_error(400, error.message, kFix); }
 
 // The first of these that is given, or null: each goes with another kind of question.
 const char* given(const Parameters& parameters, std::initializer_list<const char*> names) {
@@ -117,7 +117,7 @@ ApiAnswer list_of(History& history, const ListQuery& requested, const AnswerFrom
 
 ApiAnswer list(Api& api, const Parameters& parameters) {
   const auto limit = parameters.count("limit", kListDefault, kListMost);
-  if (!limit) return wrong(limit.error());
+  if (!limit) return bad_request(limit.error());
   ListQuery requested;
   requested.limit = *limit;
   if (const std::string_view* const metric = parameters.find("metric")) {
@@ -187,18 +187,17 @@ ApiAnswer points_of(History& history, const PointsQuery& requested, bool has_met
 
 ApiAnswer points(Api& api, const Parameters& parameters) {
   auto name = parse_series_key(*parameters.find("series"));
-  if (!name) return wrong(std::move(name.error()).within("series"));
+  if (!name) return bad_request(std::move(name.error()).within("series"));
   auto requested = points_query(parameters);
-  if (!requested) return wrong(requested.error());
+  if (!requested) return bad_request(requested.error());
   // Its labels may stand in any order.
   std::sort(name->labels.begin(), name->labels.end());
   requested->series.key = name->key();
   return api.from_history("history " + parameters.text(),
                           [requested = *requested, has_metric = api.has_metric(name->family)](
                               History& history, Nanoseconds now, const AnswerFrom& from) mutable {
-                            if (auto good = requested.settle(now); !good)
-                              return wrong(good.error());
-                            return points_of(history, requested, has_metric, from);
+    if (auto good = requested.settle(now); !good) return bad_request(good.error());
+    return points_of(history, requested, has_metric, from);
                           });
 }
 
@@ -250,28 +249,27 @@ ApiAnswer metric_of(History& history, const SeriesName& needed, PointsQuery requ
 
 ApiAnswer metric(Api& api, const Parameters& parameters) {
   auto name = parse_series_key(*parameters.find("metric"));
-  if (!name) return wrong(std::move(name.error()).within("metric"));
+  if (!name) return bad_request(std::move(name.error()).within("metric"));
   const auto requested = points_query(parameters);
-  if (!requested) return wrong(requested.error());
+  if (!requested) return bad_request(requested.error());
   // Who draws what any device may have asks for what this one lacks too: that is no error.
   const bool has_metric = api.has_metric(name->family) || Selection().wants(name->family);
   return api.from_history("history " + parameters.text(),
                           [name = *name, requested = *requested, has_metric](
                               History& history, Nanoseconds now, const AnswerFrom& from) mutable {
-                            if (auto good = requested.settle(now); !good)
-                              return wrong(good.error());
-                            return metric_of(history, name, requested, has_metric, from);
+    if (auto good = requested.settle(now); !good) return bad_request(good.error());
+    return metric_of(history, name, requested, has_metric, from);
                           });
 }
 
 ApiAnswer moment(Api& api, const Parameters& parameters) {
   HistoryMoment out;
   const auto at = parameters.moment("at");
-  if (!at) return wrong(at.error());
+  if (!at) return bad_request(at.error());
   const auto timeout = parameters.duration("lookback");
-  if (!timeout) return wrong(timeout.error());
+  if (!timeout) return bad_request(timeout.error());
   out.timeout = timeout->value_or(kDefaultTimeout);
-  if (out.timeout > kMaxTimeout) {
+  if (out.timeout > kMaxAskedTimeout) {
     return api_error(400, "patience is more than a day", kFix);
   }
   return api.from_history(
