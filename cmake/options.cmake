@@ -92,8 +92,10 @@ function(jetmem_room name)
   if(name STREQUAL "cli")
     # Apart: curses defines _XOPEN_SOURCE.
     jetmem_precompile(jetmem_cli cli <nlohmann/json.hpp>)
+    jetmem_unity(jetmem_cli)
   else()
     jetmem_precompile(jetmem_${name} ${kind})
+    # More would save more, but a change to one file costs all of its unit.
+    jetmem_unity(jetmem_${name} 12)
   endif()
-  jetmem_unity(jetmem_${name})
 endfunction()
