@@ -92,8 +92,9 @@ EventKind kind_of(const DriverLine& line, const Words& words) {
       words.has_any({"timed out", "timeout", "not responding", "no response", " hung"});
   if (is_camera(line) && late) return EventKind::kCameraTimeout;
   if (is_camera(line) && (failed || words.has("error"))) return EventKind::kCameraError;
-  // A display that waits in vain is no GPU that hangs.
-  if ((is_gpu_driver(line) && late) || (is_gpu(line) && words.has("hang"))) {
+  // A display that waits in vain is no GPU that hangs; nor is what "changed".
+  const bool hangs = words.has(" hang") || words.text().starts_with("hang");
+  if ((is_gpu_driver(line) && late) || (is_gpu(line) && hangs)) {
     return EventKind::kGpuHang;
   }
   if (is_processor(line) && late) return EventKind::kFirmwareHang;

@@ -428,6 +428,17 @@ bool Prefix::take_vendor_cpu() {
   // Behind a stamp only: no message of the kernel's own has this there.
   if (!stamp_) return false;
   std::string_view rest = rest_;
+  // "I[7:      swapper/0:    1] ", of Samsung's kernels, printed in an interrupt
+  if (rest.starts_with("I[")) {
+    rest.remove_prefix(1);
+    const std::size_t close = rest.substr(0, 64).find(']');
+    if (close == std::string_view::npos || !is_vendor_caller(rest.substr(1, close - 1))) {
+      return false;
+    }
+    rest_ = rest.substr(close + 1);
+    end_of_prefix();
+    return true;
+  }
   take_prefix(rest, "-");  // interrupts are off
   if (!take_prefix(rest, "(") || !is_digit(rest.empty() ? ' ' : rest[0]) || !take_u64(rest) ||
       !take_prefix(rest, ")") || rest.empty() || is_blank(rest[0])) {

@@ -213,6 +213,7 @@ TEST(KernelLogPasted, LoggersThatPrintLess) {
   expect_prefix("orin kernel: ", Voice::kKernel, "");
   expect_prefix("kernel:", Voice::kKernel, "");
   expect_stamped("[   71.250000] -(0)[195:kworker/2:1]");
+  expect_stamped("[   71.250000] I[3:      swapper/3:    0]");
   EXPECT_EQ(strip("2026-11-20 18:53:17.123456 nvme 0000:01:00.0: text").text,
             "nvme 0000:01:00.0: text");
 }
