@@ -221,8 +221,40 @@ bool FormMatcher::may_follow(std::size_t form, std::size_t text, int& codes) con
   }
 }
 
+// Behind the anchor; and where that says only who prints ("NVRM: "), behind the next words that each
+// such line has.
+std::size_t FormMatcher::proof_end() const {
+  constexpr std::ptrdiff_t kWord = 3;
+  const auto letters = [](std::string_view text) {
+    return std::count_if(text.begin(), text.end(), [](char c) {
+      return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    });
+  };
+  const std::string_view anchor = form_.substr(anchor_at_, anchor_end_ - anchor_at_);
+  const bool one_word = anchor.find(' ') + 1 == anchor.size();
+  if (anchor_at_ != 0 || (!one_word && !anchor.ends_with(": "))) return anchor_end_;
+  for (std::size_t at = anchor_end_; at < form_.size();) {
+    if (form_[at] == form_code::kOption) {
+      at = behind_option(at);
+    } else if (form_[at] == form_code::kField) {
+      const Field field = field_at(at);
+      at = field.next;
+      if (field.type == FormType::kOne) return at;
+    } else if (is_code(form_[at])) {
+      ++at;
+    } else {
+      const std::size_t begin = at;
+      while (at < form_.size() && !is_code(form_[at])) ++at;
+      if (letters(form_.substr(begin, at - begin)) >= kWord) return at;
+    }
+  }
+  return anchor_end_;
+}
+
 void FormMatcher::cut(const Place& at) {
   if (at.form < anchor_end_ || at.loose || (is_cut_ && cut_size_ >= at.confirmed)) return;
+  if (proof_end_ == 0) proof_end_ = proof_end();
+  if (at.form < proof_end_) return;
   is_cut_ = true;
   cut_size_ = at.confirmed;
   std::copy_n(values_.begin(), at.confirmed, cut_values_.begin());
@@ -429,7 +461,9 @@ bool FormMatcher::has_rest(const Form& form) {
 FormMatch FormMatcher::match(const Form& form, std::string_view text, bool rest_first) {
   form_ = form.code;
   text_ = text;
-  anchor_end_ = std::size_t{form.anchor_at} + form.anchor_size;
+  anchor_at_ = form.anchor_at;
+  anchor_end_ = anchor_at_ + form.anchor_size;
+  proof_end_ = 0;
   steps_ = kMaxSteps;
   if (!may_follow(0, 0) || (rest_first && !has_rest(form))) return FormMatch::kNone;
   size_ = 0;

@@ -17,6 +17,7 @@
 //
 // A form is of the whole line. Where the line ends before the form does, and not within free text,
 // it was cut off: what the form has behind a value must be there in full, or the value is absent.
+// It must say more than who prints: "NVRM: loading" may go on as any of a driver's messages.
 //
 // Bounded: at most kMaxSteps steps for each line and form, each of them one pass over the line at
 // most; allocates nothing.
@@ -154,6 +155,7 @@ class FormMatcher {
   bool go_on(const Field& field, Place at, std::size_t end, std::string_view value);
   bool shorter(const Field& field, const Place& at, std::size_t least, std::size_t most);
   void cut(const Place& at);
+  std::size_t proof_end() const;
   Field field_at(std::size_t at) const;
   std::size_t behind_option(std::size_t at) const;
   bool may_begin(const Field& field, char c) const;
@@ -162,7 +164,9 @@ class FormMatcher {
 
   std::string_view form_;
   std::string_view text_;
+  std::size_t anchor_at_ = 0;
   std::size_t anchor_end_ = 0;
+  std::size_t proof_end_ = 0;  // of a line that was cut off before this, nothing is believed
   int steps_ = 0;
   bool whole_ = false;
   // Not initialised, as few of many are used.

@@ -80,6 +80,11 @@ TEST(Form, OfACutLineOnlyWhatIsProvedIsBelieved) {
   EXPECT_EQ(matched(kForm, "request timed out"), "none");
   // Within free text a line that was cut looks like one that goes on in another way.
   EXPECT_EQ(matched("cannot open {file} in {dir}", "cannot open anything else"), "none");
+  // Nor where it only says who prints: it may go on as any message of that driver's.
+  constexpr std::string_view kDriver = "ACME: [{_:cname}: ]{_:one(Failed to get|Cannot get)} {_}";
+  EXPECT_EQ(matched(kDriver, "ACME: loading"), "none");
+  EXPECT_EQ(matched(kDriver, "ACME: loading: Fai"), "none");
+  EXPECT_EQ(matched(kDriver, "ACME: loading: Failed to get"), "cut");
 }
 
 TEST(Form, TheAnchorIsInEachLine) {
