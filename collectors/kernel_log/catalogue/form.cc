@@ -221,8 +221,8 @@ bool FormMatcher::may_follow(std::size_t form, std::size_t text, int& codes) con
   }
 }
 
-// Behind the anchor; and where that says only who prints ("NVRM: "), behind the next words that each
-// such line has.
+// Behind the anchor; where that says only who prints ("NVRM: "), behind the next words that each
+// such line has; at the end, where it has none.
 std::size_t FormMatcher::proof_end() const {
   constexpr std::ptrdiff_t kWord = 3;
   const auto letters = [](std::string_view text) {
@@ -248,7 +248,7 @@ std::size_t FormMatcher::proof_end() const {
       if (letters(form_.substr(begin, at - begin)) >= kWord) return at;
     }
   }
-  return anchor_end_;
+  return form_.size();
 }
 
 void FormMatcher::cut(const Place& at) {

@@ -73,7 +73,9 @@ EventKind kind_of(const DriverLine& line, const Words& words) {
   if (words.has_any({"memory leak", "leaking", " leaked", "still mapped", "still allocated"})) {
     return EventKind::kBufferLeak;
   }
-  if (failed && words.has_any_word({"iova", "iovas"}) && !words.has("map")) return EventKind::kIovaExhausted;
+  if (failed && words.has_any_word({"iova", "iovas"}) && !words.has("map")) {
+    return EventKind::kIovaExhausted;
+  }
   if (failed && words.has_any({"carveout", "carve-out", "reserved mem", "reserve mem"})) {
     return EventKind::kReservedMemoryFailure;
   }
