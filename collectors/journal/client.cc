@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr int kPacketsAtOnce = 256;
 // SIGKILL needs a moment even where nothing hangs.
-constexpr milliseconds kExitTimeout{200};
+constexpr milliseconds kJournalExitTimeout{200};
 constexpr milliseconds kFirstPing{2'000};
 
 JournalLine line_of(const Packet& packet) {
@@ -220,7 +220,7 @@ void Client::abandon_run(std::string why) {
 
 void Client::wait_for_terminating() {
   if (child_.is_terminating()) {
-    wait(Waits::kForExit, kExitTimeout);
+    wait(Waits::kForExit, kJournalExitTimeout);
   } else {
     wait_to_start();
   }

@@ -17,11 +17,11 @@ namespace {
 constexpr Nanoseconds kFirstPause = std::chrono::minutes(1);
 // Of a whole reading where it is read in part meanwhile: it may hold a lock of the kernel for long.
 constexpr Nanoseconds kFirstPauseOfWhole = std::chrono::minutes(10);
-constexpr Nanoseconds kLongestPause = std::chrono::hours(1);
+constexpr Nanoseconds kLongestQuarantine = std::chrono::hours(1);
 // Starting a process may take long on a machine short of memory, and is no fault of a source.
 constexpr Nanoseconds kStartTimeout = std::chrono::seconds(20);
 // SIGKILL needs a moment even where nothing hangs.
-constexpr Nanoseconds kExitTimeout = std::chrono::milliseconds(200);
+constexpr Nanoseconds kReaderExitTimeout = std::chrono::milliseconds(200);
 constexpr Nanoseconds kSocketRetry = std::chrono::minutes(1);
 // Of one answer, the hello before it included: all but the last are full.
 constexpr std::size_t kMostPackets = kMaxAnswer / (kMaxPacket - sizeof(AnswerHeader)) + 3;
@@ -446,7 +446,7 @@ void Client::time_out() {
   Quarantine* q = quarantine_of(hangs);
   if (q == nullptr) q = &quarantines_.emplace_back(Quarantine{hangs, {}, {}});
   const bool has_part = !is_sparing_ && can_spare(source_);
-  q->pause = std::clamp(q->pause * 2, has_part ? kFirstPauseOfWhole : kFirstPause, kLongestPause);
+  q->pause = std::clamp(q->pause * 2, has_part ? kFirstPauseOfWhole : kFirstPause, kLongestQuarantine);
   q->until = clock_.boot() + q->pause;
   abandon(hangs);
   fail_request(Errc::kTimeout, "no answer within " + format_duration(options_.deadline));
@@ -467,7 +467,7 @@ void Client::serve_queue() {
   starting_ = true;
   while (!in_flight_ && !queue_.empty()) {
     if (must_wait()) {
-      timer_.set(kExitTimeout);
+      timer_.set(kReaderExitTimeout);
       break;
     }
     source_ = std::move(queue_.front());

@@ -24,8 +24,6 @@ constexpr double kFull = 0.95;
 constexpr double kCostlyOrder = 3;
 // Of the free memory: then the rest is below the watermarks.
 constexpr double kMostlyCma = 0.8;
-// Of all memory: kernel objects that are usually a few percent.
-constexpr double kMuchSlab = 0.4;
 // A zone with more than this many times its min watermark is not short.
 constexpr double kWellAbove = 2;
 // A request above this share of what is available is too large, not unlucky.

@@ -11,6 +11,8 @@ namespace jetmem::diagnosis {
 
 // So many errors of one disk or card are no retry.
 inline constexpr std::uint64_t kRepeatedStorageErrors = 3;
+// Of all memory: kernel objects that are usually a few percent.
+inline constexpr double kMuchSlab = 0.4;
 
 namespace conditions {
 #include "conditions.inc"

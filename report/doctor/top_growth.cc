@@ -154,7 +154,7 @@ void allow_for_unknown(std::map<std::string, Candidate>& all, GrowthKind what,
   for (auto& [id, each] : all) {
     each.at_most = each.after - each.before;
     if (each.command.empty()) {
-      // What is no program, its key is its id: nothing is known of how it grew without both values.
+      // No program: its id is its key. Without both values nothing is known of its growth.
       if (!after.contains(id)) each.at_most = INFINITY;
       if (!before.contains(id)) each.before = each.after;
       continue;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of the test's own in the place of one that jetmemd starts: it notes each start, then does what it is told."""
+"""A program of the test's own in the place of one that jetmemd starts: it notes each start, then does what the test asks."""
 
 import os
 import sys

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much memory is available, how long tasks stall for it, and when it runs out.
 #include "base/text/text.h"
+#include "report/diagnosis/conditions.h"
 #include "report/doctor/step.h"
 #include "report/doctor/summary.h"
 
@@ -10,8 +11,6 @@ namespace {
 // The thresholds of the shipped rules, for a reading without evaluated rules.
 constexpr double kCritical = 0.05;
 constexpr double kLow = 0.10;
-// Of all memory; usually a few percent.
-constexpr double kMuchSlab = 0.4;
 constexpr double kStallWarning = 0.1;
 constexpr double kStallCritical = 0.4;
 constexpr double kSoon = 86400;
@@ -147,7 +146,7 @@ void examine_memory(const DeviceView& view, Step& step) {
                   "memory-low"};
     std::string kernel_objects;
     const auto slab = view.now.samples.meminfo("SUnreclaim");
-    if (slab && *slab >= kMuchSlab * *total) {
+    if (slab && *slab >= diagnosis::kMuchSlab * *total) {
       kernel_objects = "Objects of the kernel that it cannot reclaim (SUnreclaim) take " +
                        bytes(*slab) + " (" + share(*slab / *total) +
                        "): usually a driver or kernel leak.";
