@@ -3,7 +3,7 @@
 # they share are compiled once. For the first build of scripts/run and for CI, where nothing is cached. All
 # other builds compile each file by itself, which proves that it includes what it needs.
 #
-# So two files of a room (in cli/ and tests/, of a folder) must not define the same name in their unnamed
+# So two files of a room (in cli/, probes/program/ and tests/, of a folder) must not define the same name in their unnamed
 # namespaces, nor one that a header has: it would hide the header's from the files behind it.
 option(JETMEM_UNITY "Compile several files as one: for first builds" OFF)
 

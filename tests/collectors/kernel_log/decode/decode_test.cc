@@ -42,8 +42,12 @@ TEST(Decode, TheFilterHidesNothing) {
     while (lines.next(line)) {
       expect_same_unfiltered(line);
       // Beginnings and ends, as a full log buffer or a bad copy cuts lines. Each is tried on all
-      // forms: one cut in 100 bytes, elsewhere in each line.
+      // forms, so not all are: other places in each line.
+#ifdef JETMEM_QUICK
       constexpr std::size_t kStep = 100;
+#else
+      constexpr std::size_t kStep = 17;
+#endif
       for (std::size_t at = ++cuts % kStep; at < line.size(); at += kStep) {
         expect_same_unfiltered(line.substr(0, at));
         expect_same_unfiltered(line.substr(at));
