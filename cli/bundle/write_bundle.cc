@@ -109,18 +109,20 @@ class Bundler {
     std::map<std::string, std::string> out;
     if (!is_live()) return out;
     step("asking jetmemd");
-    const auto reply = ask_daemon(needed_, settings_.http, "/api/v1/texts");
-    std::string why = reply ? std::string() : reply.error().message;
-    if (reply) {
-      auto found = parse_texts(reply->body);
+    std::string why;
+    // Its sources say what to read in part, also where it has no texts.
+    const auto now = ask_daemon(needed_, settings_.http, "/api/v1/now");
+    if (now) {
+      if (auto seen = parse_device_now(now->body)) daemon_.sources = std::move(seen->sources);
+      auto reply = ask_daemon(needed_, settings_.http, "/api/v1/texts");
+      auto found = reply ? parse_texts(reply->body) : tl::unexpected(std::move(reply.error()));
       if (found) {
         out = std::move(*found);
       } else {
         why = std::move(found.error().message);
       }
-      if (const auto now = ask_daemon(needed_, settings_.http, "/api/v1/now")) {
-        if (auto seen = parse_device_now(now->body)) daemon_.sources = std::move(seen->sources);
-      }
+    } else {
+      why = now.error().message;
     }
     for (const SourceInfo* info : all_source_infos()) {
       if (info->access != Access::kProgram || out.contains(std::string(info->paths.front()))) {
