@@ -3,8 +3,8 @@
 # they share are compiled once. For the first build of scripts/run and for CI, where nothing is cached. All
 # other builds compile each file by itself, which proves that it includes what it needs.
 #
-# So two files of a room (in cli/, probes/program/ and tests/, of a folder) must not define the same name in their unnamed
-# namespaces, nor one that a header has: it would hide the header's from the files behind it.
+# So two files of a room (in cli/, probes/program/ and tests/, of a folder) must not define the same name in
+# their unnamed namespaces, nor one that a header has: it would hide the header's from the files behind it.
 option(JETMEM_UNITY "Compile several files as one: for first builds" OFF)
 
 # jetmem_unity(TARGET [FILES]): for a target of this folder. So many files are one, in the order of their paths;
