@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmemd: the daemon.
 
+#include <getopt.h>
 #include <malloc.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "base/exit_codes.h"
@@ -35,6 +35,70 @@ struct Arguments {
 };
 
 constexpr double kMostSpeed = 1000;
+
+constexpr std::string_view kHelp =
+    "Samples the memory health of this machine and serves it to Prometheus.\n"
+    "\n"
+    "Usage: jetmemd [--config FILE]... [--root DIR [--speed X]] [-v]\n"
+    "\n"
+    "  --config FILE  settings; may be given more than once, later ones override earlier ones\n"
+    "                 (default: /etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)\n"
+    "  --root DIR     sample below this directory (a fixture, scenario or captured bundle)\n"
+    "                 instead of /\n"
+    "  --speed X      with --root: its clock runs so many times as fast, as the machine there\n"
+    "                 is played (tests/scenarios/player.py); 1 to 1000, default 1\n"
+    "  -v, --verbose  log more; twice for everything\n"
+    "  -h, --help     this text\n"
+    "  --version      the version\n"
+    "\n"
+    "Serves its page at /, /metrics, /api/v1/..., /healthz and /readyz where http.listen says\n"
+    "(127.0.0.1:10743), and under systemd on /run/jetmem/api.socket.\n"
+    "SIGHUP reloads the settings, SIGTERM ends it.\n"
+    "Exit status: 0 after SIGTERM or SIGINT, 64 for a wrong command line, 65 for invalid or\n"
+    "missing settings, 66 if the --root does not exist, 69 if it could not run, 71 if an\n"
+    "allocation failed.\n";
+
+// The status with which the program ends at once; nothing where it goes on.
+std::optional<int> parse_arguments(int argc, char** argv, Arguments& out) {
+  static constexpr option kOptions[] = {{"config", required_argument, nullptr, 'c'},
+                                        {"root", required_argument, nullptr, 'r'},
+                                        {"speed", required_argument, nullptr, 's'},
+                                        {"verbose", no_argument, nullptr, 'v'},
+                                        {"help", no_argument, nullptr, 'h'},
+                                        {"version", no_argument, nullptr, 'V'},
+                                        {}};
+  ::opterr = 0;
+  while (::optind < argc) {
+    const std::string argument = argv[::optind];
+    const int given = ::getopt_long(argc, argv, "+hv", kOptions, nullptr);
+    if (given == 'c' && *::optarg != '\0') {
+      out.config.emplace_back(::optarg);
+    } else if (given == 'r' && *::optarg != '\0') {
+      out.root = ::optarg;
+    } else if (given == 's') {
+      char* end = nullptr;
+      out.speed = std::strtod(::optarg, &end);
+      // False too of what is no number.
+      if (*end != '\0' || !(out.speed >= 1 && out.speed <= kMostSpeed)) {
+        print_error("jetmemd: --speed: '" + std::string(::optarg) +
+                    "' is no number from 1 to 1000");
+        return kExitUsage;
+      }
+    } else if (given == 'v') {
+      ++out.verbosity;
+    } else if (given == 'h') {
+      std::fputs(kHelp.data(), stdout);
+      return 0;
+    } else if (given == 'V') {
+      std::printf("jetmemd %s\n", kVersion);
+      return 0;
+    } else {
+      print_error("jetmemd: unknown or incomplete argument '" + argument + "'; see --help");
+      return kExitUsage;
+    }
+  }
+  return std::nullopt;
+}
 
 bool is_this_machine(const std::string& root) {
   std::error_code error;
@@ -111,47 +175,7 @@ int main(int argc, char** argv) {
   // A log or client that went away is an error of that write, not the daemon's end.
   std::signal(SIGPIPE, SIG_IGN);
   jetmem::Daemon::block_signals();
-  CLI::App app("Samples the memory health of this machine and serves it to Prometheus.\n",
-               "jetmemd");
-  app.set_version_flag("--version", std::string("jetmemd ") + jetmem::kVersion);
   jetmem::Arguments arguments;
-  app.add_option("--config", arguments.config,
-                 "Settings file; may be given more than once, later ones override earlier ones\n"
-                 "(default: /etc/jetmem/jetmem.yaml and /etc/jetmem/conf.d/*.yaml)")
-      ->type_name("FILE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  app.add_option(
-         "--root", arguments.root,
-         "Sample below this directory (a fixture, scenario or captured bundle) instead of /")
-      ->type_name("DIR");
-  app.add_option("--speed", arguments.speed,
-                 "With --root: its clock runs so many times as fast, as the machine there is\n"
-                 "played (tests/scenarios/player.py); 1 to 1000, default 1")
-      ->type_name("X")
-      ->check(CLI::Range(1.0, jetmem::kMostSpeed))
-      // What is no number is in every range.
-      ->check([](const std::string& text) {
-        return std::isnan(std::strtod(text.c_str(), nullptr)) ? "not a number: " + text
-                                                              : std::string();
-      });
-  app.add_flag("-v,--verbose", arguments.verbosity, "Log more; twice for everything");
-  app.footer(
-      "Serves its page at /, /metrics, /api/v1/..., /healthz and /readyz where http.listen says\n"
-      "(127.0.0.1:10743), and under systemd on /run/jetmem/api.socket.\n"
-      "SIGHUP reloads the settings, SIGTERM ends it.\n"
-      "Exit status: 0 after SIGTERM or SIGINT, 64 for a wrong command line, 65 for invalid or\n"
-      "missing settings, 66 if the --root does not exist, 69 if it could not run, 71 if an\n"
-      "allocation failed.");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // Help and version come this way too, with status 0.
-    if (error.get_exit_code() == 0) return app.exit(error);
-    jetmem::print_error(error.what());
-    jetmem::print_error("Run with --help for more information.");
-    return jetmem::kExitUsage;
-  }
+  if (const auto status = jetmem::parse_arguments(argc, argv, arguments)) return *status;
   return jetmem::run(arguments);
 }

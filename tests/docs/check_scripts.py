@@ -50,8 +50,7 @@ def main():
 
 def unknown_options(script, daemon):
     """Options of jetmemd that scripts/run would refuse."""
-    options = re.findall(r'app\.add_(?:option|flag)\(\s*"([^"]+)"', daemon)
-    names = [name for option in options for name in option.split(",")]
+    names = ["--" + name for name in re.findall(r'\{"([a-z-]+)", (?:required|no)_argument', daemon)]
     assert "--config" in names, names
     return [f"scripts/run does not know {name}" for name in names if not re.search(rf"[\s\"]{name}[\s\"]", script)]
 
