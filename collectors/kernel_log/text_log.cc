@@ -193,9 +193,7 @@ void TextLog::take_whole(std::string_view raw, std::uint64_t number, std::uint64
 std::string_view TextLog::take_record(std::string_view raw, std::uint64_t number,
                                       std::uint64_t lines) {
   if (!pasted_.strip(raw, stripped_)) return {};
-  const bool foreign = stripped_.line.voice == Voice::kForeign;
   stripped_.line.number = number;
-  const bool bare = stripped_.bare;
   // A line that lost the ends of those it was made of: "kernel: A kernel: B". Messages quote names
   // that anybody may choose, so only a repetition is believed, and only where no time says that the
   // line is one record.
@@ -220,18 +218,7 @@ std::string_view TextLog::take_record(std::string_view raw, std::uint64_t number
       line.text = first;
     }
   }
-  const bool reported = take_stripped();
-  if (foreign && !reported) return {};
-  if (reported) {
-    counts_.sending += lines;
-    return rest;
-  }
-  if (!unknown_ || (bare && !pasted_.strip(raw, stripped_))) return rest;
-  // A record is whole, and what a device calls itself may be in it.
-  if (is_process(stripped_.line.voice) || stripped_.line.seq) return rest;
-  stripped_.line.number = number;
-  unknown_(stripped_.line, stripped_.time_text);
-  stripped_.line.number = 0;
+  if (take_stripped()) counts_.sending += lines;
   return rest;
 }
 

@@ -33,14 +33,10 @@ class TextLog {
   };
   // `time_text` is the time of the event's first line as printed there; it may be empty.
   using Emit = std::function<void(const Event&, std::string_view time_text)>;
-  // A message that no event has; its texts are valid during the call only.
-  using Unknown = std::function<void(const LogLine&, std::string_view time_text)>;
 
   TextLog(Soc soc, Emit emit, const Catalogues& catalogues = {});
   TextLog(const TextLog&) = delete;
   TextLog& operator=(const TextLog&) = delete;
-
-  void set_unknown(Unknown unknown) { unknown_ = std::move(unknown); }
 
   // Any part of the text; it need not end with a line.
   void feed(std::string_view text);
@@ -95,7 +91,6 @@ class TextLog {
   std::array<Pasted, 2> joining_;  // the held line and the next, to see whether they are one
   std::array<PastedLine, 2> joined_;
   Event joined_event_;
-  Unknown unknown_;
   std::string partial_;    // a line whose end has not come
   bool overlong_ = false;  // and is not going to be kept
   // Lines end with CR alone. The first line's end decides: elsewhere a CR is some program's.

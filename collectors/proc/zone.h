@@ -64,17 +64,6 @@ inline std::optional<ZoneText> take_zone(std::string_view& text) {
   return ZoneText{static_cast<std::uint32_t>(*node), rest.substr(0, length)};
 }
 
-// "line 58: ..." for parsers that do not walk line by line: the line in which `at` lies.
-inline tl::unexpected<Error> malformed_at(std::string_view text, std::size_t at,
-                                          std::string_view what) {
-  at = std::min(at, text.size());
-  const auto line =
-      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-  std::string message = "line " + std::to_string(line) + ": ";
-  message.append(what);
-  return fail(Errc::kMalformed, std::move(message));
-}
-
 // The kernel ends each of these files with a newline. Without one the text was cut, and a number
 // at its end may have lost digits.
 inline bool ends_complete(std::string_view text) { return !text.empty() && text.back() == '\n'; }

@@ -122,7 +122,6 @@ class FormMatcher {
   FormMatch match(const Form& form, std::string_view text, bool rest_first = false);
   // Sets the fields of the last match.
   void write(Event& event) const;
-  std::size_t fields() const { return size_; }
 
  private:
   struct Field {

@@ -34,12 +34,6 @@ Decoded guess_line(const LogLine& line, Event& event) {
   return {nullptr, {.role = Role::kWhole}};
 }
 
-Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event) {
-  text = without_vendor_prefix(text.substr(0, kMaxLine));
-  const Match match = Catalogue::shipped().decode_unfiltered(text, voice, event);
-  return {match.message, match.piece};
-}
-
 void complete(Event& event, const Decoded& decoded, Soc soc) {
   if (decoded.message == nullptr || decoded.message->hooks().complete == nullptr) return;
   decoded.message->hooks().complete(event, soc);

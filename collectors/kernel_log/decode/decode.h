@@ -29,8 +29,6 @@ Decoded decode_line(std::string_view text, Voice voice, Event& event,
 // Of a line that is no message: what its words suggest (catalogue/vocabulary.h), as an event that
 // is marked as a guess.
 Decoded guess_line(const LogLine& line, Event& event);
-// The same without the filter, for tests: slower, never different.
-Decoded decode_line_unfiltered(std::string_view text, Voice voice, Event& event);
 
 // Adds what the fields mean.
 void complete(Event& event, const Decoded& decoded, Soc soc);

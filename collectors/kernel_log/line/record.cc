@@ -36,9 +36,9 @@ std::string_view unescaped(std::string_view text, Record& out) {
   text = text.substr(0, kMaxRecord);
   std::size_t at = text.find('\\');
   if (at == std::string_view::npos) return text;
-  char* const first = out.bytes.data() + out.used;
+  char* const first = out.bytes.data();
   char* to = first;
-  char* const end = out.bytes.data() + out.bytes.size();
+  char* const end = first + out.bytes.size();
   std::size_t from = 0;
   const auto copy = [&](std::size_t until) {
     const std::size_t n = std::min(until - from, static_cast<std::size_t>(end - to));
@@ -56,20 +56,7 @@ std::string_view unescaped(std::string_view text, Record& out) {
     at = text.find('\\', from);
   }
   copy(text.size());
-  out.used = static_cast<std::size_t>(to - out.bytes.data());
   return {first, static_cast<std::size_t>(to - first)};
-}
-
-void take_keys(std::string_view rest, Record& out) {
-  Lines lines(rest);
-  std::string_view line;
-  while (lines.next(line)) {
-    if (take_prefix(line, " SUBSYSTEM=")) {
-      out.subsystem = unescaped(line, out);
-    } else if (take_prefix(line, " DEVICE=")) {
-      out.device = unescaped(line, out);
-    }
-  }
 }
 
 bool take_digits(std::string_view& text) {
@@ -82,9 +69,8 @@ bool take_digits(std::string_view& text) {
 }  // namespace
 
 Result<void> parse_record(std::string_view text, Record& out) {
-  out.used = 0;
   out.fragment = false;
-  out.text = out.caller = out.subsystem = out.device = {};
+  out.text = out.caller = {};
   std::string_view rest = text;
 
   const auto prio = number(rest);
@@ -116,7 +102,6 @@ Result<void> parse_record(std::string_view text, Record& out) {
   }
 
   out.text = unescaped(rest.substr(header_end + 1, line_end - header_end - 1), out);
-  if (line_end < rest.size()) take_keys(rest.substr(line_end + 1), out);
   return {};
 }
 

@@ -29,8 +29,6 @@ struct Record {
   bool first_fragment = false;
   std::string_view text;    // may hold several lines: Lines(record.text)
   std::string_view caller;  // "T123" or "C0", where the kernel is built to tell
-  std::string_view subsystem;
-  std::string_view device;  // "+platform:12000000.iommu"
 
   // The same for LineFeed, still without a number.
   LogLine line() const {
@@ -46,9 +44,8 @@ struct Record {
     return made;
   }
 
-  // Of texts that had escapes.
+  // Of a text that had escapes.
   std::array<char, kMaxRecord> bytes;
-  std::size_t used = 0;
 };
 
 // Unknown fields and keys are passed over. Errors: "kmsg record: ...", and then `out` holds nothing

@@ -27,19 +27,13 @@ class Scan {
     rest_.remove_prefix(at + text.size());
     return true;
   }
-  // Moves behind the last place where `text` stands: for names that may contain it themselves.
-  bool past_last(std::string_view text) {
-    const std::size_t at = rest_.rfind(text);
-    if (at == std::string_view::npos) return false;
-    rest_.remove_prefix(at + text.size());
-    return true;
-  }
   // What stands before the first `delimiter`, which is consumed too.
   std::optional<std::string_view> until(std::string_view delimiter) {
-    return split_at(rest_.find(delimiter), delimiter.size());
-  }
-  std::optional<std::string_view> until_last(std::string_view delimiter) {
-    return split_at(rest_.rfind(delimiter), delimiter.size());
+    const std::size_t at = rest_.find(delimiter);
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view found = rest_.substr(0, at);
+    rest_.remove_prefix(at + delimiter.size());
+    return found;
   }
   // Everything up to the first of `stops`, which stays, or to the end. May be empty.
   std::string_view up_to(std::string_view stops) {
@@ -72,13 +66,6 @@ class Scan {
   }
 
  private:
-  std::optional<std::string_view> split_at(std::size_t at, std::size_t skip) {
-    if (at == std::string_view::npos) return std::nullopt;
-    const std::string_view found = rest_.substr(0, at);
-    rest_.remove_prefix(at + skip);
-    return found;
-  }
-
   std::string_view rest_;
 };
 

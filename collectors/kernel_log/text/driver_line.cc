@@ -48,9 +48,7 @@ bool take_mark(Scan& scan, DriverLine& line) {
   Scan ahead = scan;
   if (!ahead.literal("[")) return false;
   if (ahead.literal("drm:")) {
-    const std::string_view function = ahead.up_to(" ]");
-    if (!is_c_name(function)) return false;
-    line.function = function;
+    if (!is_c_name(ahead.up_to(" ]"))) return false;
     if (ahead.literal(" [")) {
       line.driver = line.driver.empty() ? ahead.up_to("]") : line.driver;
       ahead.up_to("]");
@@ -70,11 +68,9 @@ bool take_mark(Scan& scan, DriverLine& line) {
     line.drm = true;
     if (ahead.literal("[GPU ID ")) ahead.past("] ");
   } else {
-    const std::string_view name = ahead.up_to("] ");
-    if (!is_function(name) || !ahead.literal("]")) return false;
+    if (!is_function(ahead.up_to("] ")) || !ahead.literal("]")) return false;
     ahead.literal(":");
     if (!ahead.literal(" ")) return false;
-    line.function = name;
   }
   scan = ahead;
   return true;
@@ -96,16 +92,10 @@ bool take_first_head(Scan& scan, DriverLine& line) {
         colon != std::string_view::npos && is_function(head.substr(colon + 1));
     if (with_function && is_device(head.substr(0, colon))) {
       line.dev = head.substr(0, colon);
-      line.function = head.substr(colon + 1);
-    } else if (is_function(head) && !is_device(head.substr(0, head.find('_')))) {
-      line.function = head;
-    } else if (is_device(head)) {
-      line.dev = head;
+    } else if (!is_function(head) || is_device(head.substr(0, head.find('_')))) {
+      if (!is_device(head) && !is_module(head)) return false;
+      if (is_device(head)) line.dev = head;
       if (is_module(head)) line.driver = head;
-    } else if (is_module(head)) {
-      line.driver = head;
-    } else {
-      return false;
     }
   } else {
     line.driver = head.substr(0, blank);
@@ -156,13 +146,10 @@ bool take_next_head(Scan& scan, DriverLine& line) {
   }
   const std::string_view name = ahead.up_to(": (");
   if (is_function(name)) {
-    if (ahead.literal("() ") || ahead.literal("(): ") || ahead.literal(": ")) {
-      line.function = name;
-    } else if (ahead.literal(":")) {  // perhaps without a line: "vi_capture_reset:IVC capture ..."
+    if (!ahead.literal("() ") && !ahead.literal("(): ") && !ahead.literal(": ")) {
+      if (!ahead.literal(":")) return false;
+      // Perhaps without a line: "vi_capture_reset:IVC capture ..."
       if (ahead.number()) ahead.literal(":");
-      line.function = name;
-    } else {
-      return false;
     }
   } else if (!name.empty() && name.size() <= 20 && ahead.literal(": ") &&
              (is_any_of(name, {"error", "err", "warning", "warn"}) ||

@@ -17,7 +17,6 @@ namespace jetmem::kernel_log {
 struct DriverLine {
   std::string_view driver;    // a driver or module; may be empty
   std::string_view dev;       // may be empty
-  std::string_view function;  // may be empty
   std::string_view text;      // the message itself
   bool has_head = false;      // anything at all stood in front
   bool drm = false;           // the graphics subsystem's mark did
@@ -38,7 +37,6 @@ class Words {
   // Between characters that are neither letters nor digits.
   bool has_word(std::string_view word) const;
   bool has_any_word(std::initializer_list<std::string_view> words) const;
-  bool begins(std::string_view part) const { return text().substr(0, part.size()) == part; }
 
  private:
   static constexpr std::size_t kMost = 200;

@@ -27,21 +27,10 @@ bool contains_any(std::string_view text, std::span<const std::string_view> parts
                      [&](std::string_view part) { return contains(text, part); });
 }
 
-bool at_word_end(const Scan& scan) {
-  if (scan.at_end()) return true;
-  return !is_name_char(scan.rest().front());
-}
-
 bool is_name_char(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
 
 bool is_c_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_name_char);
-}
-
-bool take_number(Scan& scan, Event& event, std::string_view name) {
-  const auto number = scan.number();
-  if (number) event.set_number(name, *number);
-  return number.has_value();
 }
 
 bool take_natural(Scan& scan, Event& event, std::string_view name) {
@@ -49,12 +38,6 @@ bool take_natural(Scan& scan, Event& event, std::string_view name) {
   const bool is_natural = number && *number >= 0;
   if (is_natural) event.set_number(name, *number);
   return is_natural;
-}
-
-bool take_hex(Scan& scan, Event& event, std::string_view name) {
-  const auto digits = scan.hex();
-  if (digits) event.set_text(name, *digits);
-  return digits.has_value();
 }
 
 void set_if(Event& event, std::string_view name, std::string_view value) {
@@ -93,19 +76,6 @@ bool is_leading_comm(std::string_view text) {
   const std::size_t month = kMonths.find(text.substr(0, 4));
   if (blank != 3 || month == std::string_view::npos || month % 4 != 0) return true;
   return !parse_u64(trim(text.substr(3, 3)));
-}
-
-bool take_count(Scan& scan, Event& event, std::string_view name) {
-  const std::optional<std::int64_t> value = scan.number();
-  if (!value) {
-    scan.literal("-");
-    if (!is_digit(scan.rest().empty() ? '\0' : scan.rest().front())) return false;
-    const std::size_t end = scan.rest().find_first_not_of("0123456789");
-    scan = Scan(scan.rest().substr(std::min(end, scan.rest().size())));
-    return true;
-  }
-  if (*value >= 0) event.set_number(name, *value);
-  return true;
 }
 
 std::optional<std::int64_t> in_bytes(std::int64_t number, std::string_view behind) {
@@ -155,38 +125,6 @@ std::string_view without_vendor_prefix(std::string_view text) {
   const std::size_t colon = inside->rfind(':');
   if (colon == std::string_view::npos || !parse_u64(trim(inside->substr(colon + 1)))) return text;
   return scan.rest();
-}
-
-std::optional<DevLine> dev_line(std::string_view line) {
-  constexpr std::size_t kMaxHead = 96;
-  const std::size_t end = line.substr(0, kMaxHead).find(": ");
-  if (end == std::string_view::npos || end == 0) return std::nullopt;
-  DevLine out;
-  out.dev = line.substr(0, end);
-  out.text = line.substr(end + 2);
-  if (const std::size_t blank = out.dev.find(' '); blank != std::string_view::npos) {
-    out.driver = out.dev.substr(0, blank);
-    out.dev.remove_prefix(blank + 1);
-    if (out.driver.empty()) return std::nullopt;
-  }
-  if (out.dev.empty() || out.dev.find_first_of(" \t") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  skip_blanks(out.text);
-  return out;
-}
-
-std::optional<std::string_view> take_device(Scan& scan, std::string_view driver) {
-  scan.blanks();
-  if (!scan.literal(driver)) return std::nullopt;
-  const std::string_view name = scan.up_to(" \t");
-  if (name.size() < 2 || name.back() != ':' || !is_kernel_name(name.substr(0, name.size() - 1))) {
-    return std::nullopt;
-  }
-  scan.blanks();
-  // A tab as /dev/kmsg writes it.
-  while (scan.literal("\\x09")) scan.blanks();
-  return name.substr(0, name.size() - 1);
 }
 
 }  // namespace jetmem::kernel_log

@@ -18,8 +18,6 @@ namespace jetmem::kernel_log {
 bool is_kernel_name(std::string_view text);
 // Whether one of `parts` stands anywhere in the text.
 bool contains_any(std::string_view text, std::span<const std::string_view> parts);
-// Nothing that a number or a name would go on with.
-bool at_word_end(const Scan& scan);
 
 // A task's name: at most 15 bytes (TASK_COMM_LEN less its NUL), so no longer text was ever one. A
 // byte that the log shows as "\\xe2" counts once.
@@ -31,17 +29,10 @@ bool is_leading_comm(std::string_view text);
 bool is_name_char(char c);
 bool is_c_name(std::string_view text);
 
-// A number right here, as the field `name`. False when there is none.
-bool take_number(Scan& scan, Event& event, std::string_view name);
-// The same; false also where it is below 0.
+// A number right here that is not below 0, as the field `name`. False when there is none.
 bool take_natural(Scan& scan, Event& event, std::string_view name);
-// Hexadecimal digits right here, kept as printed.
-bool take_hex(Scan& scan, Event& event, std::string_view name);
 // Sets the text unless there is none.
 void set_if(Event& event, std::string_view name, std::string_view value);
-// Digits right here, as the number `name`; omitted when it does not fit, or is negative. False
-// when there are no digits.
-bool take_count(Scan& scan, Event& event, std::string_view name);
 // So many of what is printed right behind the number, in bytes: of nothing, "bytes", "KiB", "kB",
 // "M" ... Nothing where it counts something else, such as pages.
 std::optional<std::int64_t> in_bytes(std::int64_t number, std::string_view behind);
@@ -51,19 +42,5 @@ bool is_whole_register(std::string_view digits);
 
 // Without the "[2:   Binder:711_1:  740] " that some vendors' kernels print before each message.
 std::string_view without_vendor_prefix(std::string_view text);
-
-// "DRIVER DEVICE: message", as dev_err() and its like print it: "tegra-vi4 15700000.vi: ".
-struct DevLine {
-  std::string_view driver;  // empty when the line has only one word there
-  std::string_view dev;
-  std::string_view text;
-};
-// A head is one or two words before the first ": "; names may contain colons ("2-1:1.0").
-std::optional<DevLine> dev_line(std::string_view line);
-
-// The same for one driver ("arm-smmu "): the device, and the scan is left at the message.
-std::optional<std::string_view> take_device(Scan& scan, std::string_view driver);
-
-
 
 }  // namespace jetmem::kernel_log

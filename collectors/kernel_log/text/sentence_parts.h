@@ -26,8 +26,6 @@ std::string quote_in_words(std::string_view text, std::size_t max_bytes = 40);
 // with a quotation mark quotes the field as printed.
 void add_name(std::string& out, const Event& event, std::string_view field, std::string_view before,
               std::string_view after = {}, std::size_t max_bytes = 40);
-void add_number(std::string& out, const Event& event, std::string_view field,
-                std::string_view before, std::string_view after = {});
 
 // "2.1 GiB"
 std::string size_in_words(std::int64_t kib);
