@@ -3,7 +3,7 @@
 """Writes messages/*.yaml as C++ tables. What is wrong with an entry, `jetmem messages check --shipped` says,
 so that nothing is checked twice; it also compares each compiled form with what form_compile.cc makes of it.
 
-generate.py FOLDER FILE...   writes shipped_messages.cc, shipped_notes.cc, kind_enum.inc and kind_table.inc
+generate.py FOLDER FILE...   writes shipped_messages.cc, shipped_notes.cc, hook_list.inc, kind_enum.inc and kind_table.inc
 """
 
 import functools
@@ -13,7 +13,14 @@ import sys
 
 import yaml
 
-HOOKS = ("decode", "accept", "complete", "joins", "add", "describe")
+HOOKS = {
+    "decode": "Piece {}(std::string_view text, Event& event);",
+    "accept": "bool {}(Event& event);",
+    "complete": "void {}(Event& event, Soc soc);",
+    "joins": "bool {}(const Event& open, const Event& part);",
+    "add": "void {}(Event& open, const Event& part);",
+    "describe": "void {}(const Event& event, std::string& out);",
+}
 ROLES = {"whole": "kWhole", "opens": "kOpens", "follows": "kFollows", "follows_or_opens": "kFollowsOrOpens"}
 KEYS = {"id", "kind", "source", "program", "generic", "line", "anchors", "set", "unless", "say", "is", "step", "repeats", "last",
         "join", "prefer", "stands_alone", "of", "examples", "note", *HOOKS}
@@ -220,6 +227,12 @@ def generate(files):
     return "\n".join(out)
 
 
+def hook_list(files):
+    """The hooks that entries name, each declared as its key has it called."""
+    _, entries = heads_and_entries(files)
+    return HEADER + "".join(sorted({HOOKS[key].format(entry[key]) + "\n" for entry in entries for key in HOOKS if key in entry}))
+
+
 def notes(files):
     """What is known of each message beside what decodes it, for whoever shows it."""
     heads, entries = heads_and_entries(files)
@@ -280,7 +293,10 @@ def main():
     folder, files = pathlib.Path(folder), tuple(sorted(files))
     kinds = kinds_of(files)
     event = folder / "collectors/kernel_log/event"
+    catalogue = folder / "collectors/kernel_log/catalogue"
     event.mkdir(parents=True, exist_ok=True)
+    catalogue.mkdir(exist_ok=True)
+    write(catalogue / "hook_list.inc", hook_list(files))
     write(event / "kind_enum.inc", kind_enum(kinds))
     write(event / "kind_table.inc", kind_table(kinds))
     (folder / "shipped_messages.cc").write_text(generate(files))

@@ -79,13 +79,6 @@ bool are_different_areas(Event& event) {
   return !is_within || !contains;
 }
 
-// No machine has 64 TiB: a program that asks for as much computed with garbage.
-bool implausible_size(Event& event) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 46;
-  if (event.number("size").value_or(0) > kMost) event.set_bool("implausible", true);
-  return true;
-}
-
 // "(179:2" of "(179:2:812344)" is no device and sector.
 bool swap_device(Event& event) {
   if (event.text("dev").find(':') == std::string_view::npos) event.remove("dev");
