@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "collectors/kernel_log/catalogue/hooks.h"
 #include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
@@ -19,6 +20,62 @@ std::string raw_event(std::string_view number, std::string_view word0, std::stri
   return prefix + "event " + std::string(number) + " received:\n" + prefix + std::string(word0) +
          "\n" + prefix + std::string(word1) + "\n" + prefix + "\t0x0000ffff00001000\n" + prefix +
          "\\x090x0000000081234000\n";
+}
+
+std::string fault_of(void (*hook)(Event&, Soc), std::string_view name, std::uint64_t value) {
+  Event event;
+  event.set_hex(name, value);
+  hook(event, Soc::kUnknown);
+  return std::string(event.text("fault"));
+}
+
+TEST(SmmuLog, EveryBitOfTheFaultRegisters) {
+  const struct {
+    void (*hook)(Event&, Soc);
+    std::string_view name;
+    std::vector<std::string> faults;  // of bit 0 on; the last is bit 31's
+  } registers[] = {
+      {hooks::smmu_context_fault,
+       "fsr",
+       {"", "translation", "access flag", "permission", "external", "TLB match conflict",
+        "TLB lock", "address size", "unsupported upstream transaction", "multiple"}},
+      {hooks::smmu_global_fault,
+       "gfsr",
+       {"invalid context", "unidentified stream", "stream match conflict",
+        "unimplemented context bank", "unimplemented context interrupt", "configuration access",
+        "external", "permission", "unsupported upstream transaction", "multiple"}},
+      {hooks::smmu_global_error,
+       "gerror",
+       {"command queue", "", "event queue abort", "page request queue abort",
+        "command queue MSI abort", "event queue MSI abort", "page request queue MSI abort",
+        "global error MSI abort", "service failure mode", ""}}};
+  for (const auto& each : registers) {
+    std::string all;
+    for (unsigned bit = 0; bit < 32; ++bit) {
+      const std::size_t i = bit == 31 ? 9 : bit;
+      // The format of the tables and the stall are no faults.
+      const std::string expected = bit < 9 || bit == 31 ? each.faults[i] : "";
+      EXPECT_EQ(fault_of(each.hook, each.name, 1ULL << bit), expected) << each.name << " " << bit;
+      if (!expected.empty()) all += (all.empty() ? "" : ", ") + expected;
+    }
+    EXPECT_EQ(fault_of(each.hook, each.name, UINT32_MAX), all);
+    EXPECT_EQ(fault_of(each.hook, each.name, 0), "");
+    EXPECT_EQ(fault_of(each.hook, each.name, 1ULL << 33), "") << "no register of 32 bits";
+  }
+}
+
+TEST(SmmuLog, AccessOfFsynr0) {
+  const auto access_of = [](std::uint64_t fsynr) {
+    Event event;
+    event.set_hex("fsynr", fsynr);
+    hooks::smmu_context_fault(event, Soc::kUnknown);
+    event.remove("fsynr");
+    return fields_of(event);
+  };
+  EXPECT_EQ(access_of(0x13), "rw=write plvl=3 priv=false");
+  EXPECT_EQ(access_of(0x04), "rw=read plvl=0 priv=false");
+  EXPECT_EQ(access_of(0x20), "rw=read plvl=0 priv=true");
+  EXPECT_EQ(access_of(0xffffffcf), "rw=read plvl=3 priv=false");
 }
 
 TEST(SmmuLog, ContextFaultOfAUnitThatIsNotTheSocs) {

@@ -2,10 +2,10 @@
 // What the registers of an IOMMU's fault mean: arm-smmu's (v2), arm-smmu-v3's event words, the
 // flags and reasons of x86. The messages are in messages/smmu.yaml.
 #include <array>
+#include <span>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/hooks.h"
-#include "collectors/kernel_log/event/registers.h"
 #include "collectors/kernel_log/text/line_parts.h"
 
 namespace jetmem::kernel_log {
@@ -18,8 +18,54 @@ std::optional<std::uint32_t> register_of(const Event& event, std::string_view na
   return static_cast<std::uint32_t>(*value);
 }
 
-void set_fault(Event& event, const BitNames& faults) {
-  if (!faults.text().empty()) event.set_text("fault", faults.text());
+struct Bit {
+  unsigned bit;
+  std::string_view name;
+};
+
+// SMMUv2, of a context bank. What is no fault (format, stalled) has no name.
+constexpr Bit kFsr[] = {{1, "translation"},        {2, "access flag"},
+                        {3, "permission"},         {4, "external"},
+                        {5, "TLB match conflict"}, {6, "TLB lock"},
+                        {7, "address size"},       {8, "unsupported upstream transaction"},
+                        {31, "multiple"}};
+
+// SMMUv2, of the whole unit.
+constexpr Bit kGfsr[] = {{0, "invalid context"},
+                         {1, "unidentified stream"},
+                         {2, "stream match conflict"},
+                         {3, "unimplemented context bank"},
+                         {4, "unimplemented context interrupt"},
+                         {5, "configuration access"},
+                         {6, "external"},
+                         {7, "permission"},
+                         {8, "unsupported upstream transaction"},
+                         {31, "multiple"}};
+
+// SMMUv3: errors of the unit itself.
+constexpr Bit kGerror[] = {{0, "command queue"},
+                           {2, "event queue abort"},
+                           {3, "page request queue abort"},
+                           {4, "command queue MSI abort"},
+                           {5, "event queue MSI abort"},
+                           {6, "page request queue MSI abort"},
+                           {7, "global error MSI abort"},
+                           {8, "service failure mode"}};
+
+// "translation, multiple": the names of the register's bits that are set.
+void set_fault(Event& event, std::string_view name, std::span<const Bit> bits) {
+  const std::uint32_t value = register_of(event, name).value_or(0);
+  std::array<char, Event::kMaxText> text{};
+  std::size_t size = 0;
+  const auto add = [&](std::string_view part) {
+    size += part.copy(text.data() + size, text.size() - size);
+  };
+  for (const Bit& bit : bits) {
+    if ((value >> bit.bit & 1U) == 0) continue;
+    if (size > 0) add(", ");
+    add(bit.name);
+  }
+  if (size > 0) event.set_text("fault", {text.data(), size});
 }
 
 // Which of an SMMUv3 event's words mean something.
@@ -128,12 +174,11 @@ namespace hooks {
 void smmu_context_fault(Event& event, Soc soc) {
   // Some kernels print the SMMU's own name for the device behind it.
   if (event.text("client") == event.text("dev")) event.remove("client");
-  if (const auto fsr = register_of(event, "fsr")) set_fault(event, fsr_faults(*fsr));
+  set_fault(event, "fsr", kFsr);
   if (const auto fsynr = register_of(event, "fsynr")) {
-    const Fsynr0 access = fsynr0_of(*fsynr);
-    event.set_text("rw", access.write ? "write" : "read");
-    event.set_number("plvl", access.level);
-    event.set_bool("priv", access.privileged);
+    event.set_text("rw", (*fsynr >> 4 & 1U) != 0 ? "write" : "read");
+    event.set_number("plvl", *fsynr & 3U);  // of the page table
+    event.set_bool("priv", (*fsynr >> 5 & 1U) != 0);
   }
   if (soc == Soc::kUnknown) return;
   event.set_text("soc", soc_name(soc));
@@ -146,7 +191,7 @@ void smmu_context_fault(Event& event, Soc soc) {
 }
 
 void smmu_global_fault(Event& event, Soc soc) {
-  if (const auto gfsr = register_of(event, "gfsr")) set_fault(event, gfsr_faults(*gfsr));
+  set_fault(event, "gfsr", kGfsr);
   if (const auto gfsynr1 = register_of(event, "gfsynr1")) event.set_hex("sid", *gfsynr1 & 0xffffU);
   if (soc == Soc::kUnknown) return;
   event.set_text("soc", soc_name(soc));
@@ -157,7 +202,7 @@ void smmu_global_fault(Event& event, Soc soc) {
 }
 
 void smmu_global_error(Event& event, Soc /*soc*/) {
-  if (const auto gerror = register_of(event, "gerror")) set_fault(event, gerror_faults(*gerror));
+  set_fault(event, "gerror", kGerror);
 }
 
 void smmu_v3_event(Event& event, Soc soc) {
