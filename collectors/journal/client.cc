@@ -19,22 +19,20 @@ constexpr int kPacketsAtOnce = 256;
 constexpr milliseconds kJournalExitTimeout{200};
 constexpr milliseconds kFirstPing{2'000};
 
-JournalLine line_of(const Packet& packet) {
+kernel_log::LogLine line_of(const Packet& packet) {
   const PacketHeader& header = packet.header;
-  JournalLine line;
-  line.voice = header.voice;
-  if (header.priority != PacketHeader::kNone) line.priority = header.priority;
-  if (header.facility != PacketHeader::kNone) line.facility = header.facility;
-  line.monotonic_us = header.monotonic_us;
-  line.own_stamp = (header.flags & PacketHeader::kOwnStamp) != 0;
-  line.other_boot = (header.flags & PacketHeader::kOtherBoot) != 0;
-  line.realtime_us = header.realtime_us;
-  line.pid = header.pid;
-  line.truncated = (header.flags & PacketHeader::kTruncated) != 0;
-  line.cursor = packet.cursor;
-  line.unit = packet.unit;
-  line.identifier = packet.identifier;
+  kernel_log::LogLine line;
   line.text = packet.text;
+  if (header.voice == Voice::kProcesses) {
+    line.voice = kernel_log::Voice::kProcess;
+    line.unit = packet.unit;
+    line.pid = header.pid;
+  } else {
+    line.voice = header.facility == 0 ? kernel_log::Voice::kKernel : kernel_log::Voice::kForeign;
+    if (header.priority != PacketHeader::kNone) line.level = header.priority;
+  }
+  const bool other_boot = (header.flags & PacketHeader::kOtherBoot) != 0;
+  if (!other_boot) line.stamp = std::chrono::microseconds(header.monotonic_us);
   return line;
 }
 
@@ -176,7 +174,7 @@ void Client::on_packet(const Packet& packet) {
   switch (header.kind) {
     case PacketKind::kLine: {
       ++counters_.lines;
-      JournalLine line = line_of(packet);
+      kernel_log::LogLine line = line_of(packet);
       line.from_before = !state_.caught_up;
       line.late = !run_caught_up_;
       if (!packet.cursor.empty()) kept = packet.cursor;
@@ -193,7 +191,7 @@ void Client::on_packet(const Packet& packet) {
     case PacketKind::kLost: {
       ++counters_.lost;
       const std::string why = printable(packet.text);
-      Lost lost{header.voice, std::nullopt, why};
+      Lost lost{std::nullopt, why};
       if (header.count != 0) lost.count = header.count;
       if (callbacks_.lost) callbacks_.lost(lost);
       break;

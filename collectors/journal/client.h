@@ -19,6 +19,7 @@
 #include "base/process/event_loop.h"
 #include "base/spawn.h"
 #include "collectors/journal/protocol.h"
+#include "collectors/kernel_log/line/line.h"
 
 namespace jetmem::journal {
 
@@ -38,27 +39,6 @@ struct ClientOptions {
   std::chrono::milliseconds timeout{10'000};
 };
 
-// The views are valid during the call.
-struct JournalLine {
-  Voice voice = Voice::kKernel;
-  std::optional<std::uint8_t> priority;
-  std::optional<std::uint8_t> facility;  // 0 is the kernel's own voice
-  std::uint64_t monotonic_us = 0;
-  bool own_stamp = false;   // else of the moment in which journald received the line
-  bool other_boot = false;  // the monotonic stamp is not on the present clock
-  std::uint64_t realtime_us = 0;
-  std::uint32_t pid = 0;  // 0: not known
-  bool truncated = false;
-  // It was in the journal already when the client first started to read.
-  bool from_before = false;
-  // It waited there until jetmem-journal ran, or ran again.
-  bool late = false;
-  std::string_view cursor;
-  std::string_view unit;
-  std::string_view identifier;
-  std::string_view text;
-};
-
 struct State {
   std::string blind;       // why the journal is not read now; empty: it is, or is about to be
   bool caught_up = false;  // what was there at the start was read; stays true over restarts
@@ -67,13 +47,14 @@ struct State {
 };
 
 struct Lost {
-  Voice voice = Voice::kKernel;
   std::optional<std::uint64_t> count;
   std::string_view why;
 };
 
 struct Callbacks {
-  std::function<void(const JournalLine&)> line;
+  // `from_before`: it was in the journal already when the client first started to read; `late`: it
+  // waited there until jetmem-journal ran, or ran again. The views are valid during the call.
+  std::function<void(const kernel_log::LogLine&)> line;
   std::function<void()> lines_done;         // after those that came at once
   std::function<void(const State&)> state;  // at each change
   std::function<void(const Lost&)> lost;

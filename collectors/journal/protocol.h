@@ -2,7 +2,7 @@
 // What jetmem-journal and the daemon say to each other, over a SOCK_SEQPACKET connection.
 //
 //   to the program   one byte, whatever it is: answered by kAlive
-//   to the daemon    one packet each: PacketHeader, cursor, unit, identifier, text
+//   to the daemon    one packet each: PacketHeader, cursor, unit, text
 //
 //   kLine      one line of the journal
 //   kPosition  how far a voice is read: the cursor is good to go on from, though no line of it was
@@ -23,7 +23,7 @@
 
 namespace jetmem::journal {
 
-inline constexpr std::uint32_t kMagic = 0x6a6d6a31;  // "jmj1"; changes with the format
+inline constexpr std::uint32_t kMagic = 0x6a6d6a32;  // "jmj2"; changes with the format
 inline constexpr std::size_t kMaxText = 4096;
 inline constexpr std::size_t kMaxCursor = 512;
 inline constexpr std::size_t kMaxName = 128;
@@ -39,11 +39,8 @@ inline constexpr std::size_t kVoices = 2;
 struct PacketHeader {
   // For `priority` and `facility`, where the entry has none.
   static constexpr std::uint8_t kNone = 0xff;
-  static constexpr std::uint32_t kTruncated = 1;  // the text is longer
-  // The stamp is the kernel's own, not of the moment in which journald received the line.
-  static constexpr std::uint32_t kOwnStamp = 2;
   // Logged in another boot than the present one, so the stamp is on another clock.
-  static constexpr std::uint32_t kOtherBoot = 4;
+  static constexpr std::uint32_t kOtherBoot = 1;
 
   std::uint32_t magic = kMagic;
   PacketKind kind = PacketKind::kAlive;
@@ -53,28 +50,24 @@ struct PacketHeader {
   std::uint32_t flags = 0;
   std::uint32_t pid = 0;  // 0: not known
   std::uint64_t monotonic_us = 0;
-  std::uint64_t realtime_us = 0;
   std::uint64_t count = 0;  // kLost; 0: not known
   std::uint16_t cursor_size = 0;
   std::uint16_t unit_size = 0;
-  std::uint16_t identifier_size = 0;
-  std::uint16_t text_size = 0;
+  std::uint32_t text_size = 0;
 };
 
 struct Packet {
   PacketHeader header;
   std::string_view cursor;
-  std::string_view unit;
-  std::string_view identifier;
+  std::string_view unit;  // or, where it has none, what it calls itself
   std::string_view text;
 };
 
-inline constexpr std::size_t kMaxPacket =
-    sizeof(PacketHeader) + kMaxCursor + 2 * kMaxName + kMaxText;
+inline constexpr std::size_t kMaxPacket = sizeof(PacketHeader) + kMaxCursor + kMaxName + kMaxText;
 
 // Nothing where the bytes are not exactly one packet. The views are into `bytes`.
 std::optional<Packet> parse_packet(std::string_view bytes);
-// The sizes in the header are set here; what is longer than its bound is cut (a text says so).
+// The sizes in the header are set here; what is longer than its bound is cut.
 void write_packet(Packet packet, std::string& out);
 
 }  // namespace jetmem::journal

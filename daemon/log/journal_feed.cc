@@ -7,15 +7,13 @@
 
 namespace jetmem {
 
-using kernel_log::LogLine;
-
 JournalFeed::JournalFeed(const Clock& clock, Spawner& spawner, kernel_log::KernelLog& kernel_log,
                          Log& log, std::function<void()> on_lines, std::function<void()> on_change)
     : kernel_log_(kernel_log), log_(log), on_change_(std::move(on_change)) {
   journal::ClientOptions options;
   options.program = journal::find_journal_program();
   journal::Callbacks callbacks;
-  callbacks.line = [this](const journal::JournalLine& each) { line(each); };
+  callbacks.line = [this](const kernel_log::LogLine& line) { kernel_log_.line(line); };
   callbacks.lines_done = std::move(on_lines);
   callbacks.state = [this](const journal::State& state) { on_state(state); };
   callbacks.lost = [this](const journal::Lost& lost) {
@@ -37,24 +35,6 @@ void JournalFeed::set_site_messages(const kernel_log::Catalogue* site) {
     }
   }
   client_->set_needles(std::move(needles));
-}
-
-void JournalFeed::line(const journal::JournalLine& from) {
-  LogLine line;
-  if (from.voice == journal::Voice::kProcesses) {
-    line.voice = kernel_log::Voice::kProcess;
-    line.unit = from.unit.empty() ? from.identifier : from.unit;
-    line.pid = from.pid;
-  } else {
-    line.voice =
-        from.facility.value_or(1) == 0 ? kernel_log::Voice::kKernel : kernel_log::Voice::kForeign;
-    line.level = from.priority;
-  }
-  if (!from.other_boot) line.stamp = std::chrono::microseconds(from.monotonic_us);
-  line.from_before = from.from_before;
-  line.late = from.late;
-  line.text = from.text;
-  kernel_log_.line(line);
 }
 
 void JournalFeed::on_state(const journal::State& state) {

@@ -47,7 +47,6 @@ class JournalFeed {
   pid_t pid() const { return client_->pid(); }
 
  private:
-  void line(const journal::JournalLine& line);
   void on_state(const journal::State& state);
 
   kernel_log::KernelLog& kernel_log_;

@@ -10,15 +10,13 @@ import struct
 import sys
 import time
 
-HEADER = struct.Struct("=IBBBBIIQQQHHHH")
-MAGIC = 0x6A6D6A31
+HEADER = struct.Struct("=IBBBBIIQQHHI")
+MAGIC = 0x6A6D6A32
 LINE, CAUGHT_UP, ALIVE, BLIND = 1, 3, 5, 6
-OWN_STAMP = 2
 
 
 def packet(kind, text=b"", voice=0, facility=0xFF, pid=0, stamp_us=0, cursor=b"", unit=b""):
-    header = HEADER.pack(MAGIC, kind, voice, 3, facility, OWN_STAMP, pid, stamp_us, 0, 0, len(cursor),
-                         len(unit), 0, len(text))
+    header = HEADER.pack(MAGIC, kind, voice, 3, facility, 0, pid, stamp_us, 0, len(cursor), len(unit), len(text))
     return header + cursor + unit + text
 
 

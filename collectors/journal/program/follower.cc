@@ -270,23 +270,20 @@ void Follower::check_entry() {
     report_missed(*message);
     return;
   }
-  text_.assign(*message, 0, kMaxText + 1);  // one more shows that it is cut
+  text_.assign(*message, 0, kMaxText);
   Packet packet;
   PacketHeader& header = packet.header;
-  // Of a compressed entry at most the threshold is unpacked.
-  constexpr std::size_t kName = sizeof "MESSAGE";
-  if (message->size() + kName >= kMaxText) header.flags |= PacketHeader::kTruncated;
   if (of_process) {
     // What jetmem itself says of an event would be one more event.
     const auto comm = field("_COMM");
     if (comm && (*comm == "jetmemd" || *comm == "jetmem-journal" || *comm == "jetmem")) return;
     if (field("JETMEM_EVENT_KIND")) return;
     unit_ = field("_SYSTEMD_UNIT").value_or("").substr(0, kMaxName);
+    if (unit_.empty()) unit_ = field("SYSLOG_IDENTIFIER").value_or("").substr(0, kMaxName);
     if (const auto pid = number("_PID")) header.pid = static_cast<std::uint32_t>(*pid);
   } else {
     unit_.clear();
   }
-  identifier_ = field("SYSLOG_IDENTIFIER").value_or("").substr(0, kMaxName);
   header.kind = PacketKind::kLine;
   header.voice = voice_;
   if (const auto n = number("PRIORITY"); n && *n < 8)
@@ -299,17 +296,12 @@ void Follower::check_entry() {
       sd_id128_equal(boot, boot_) == 0) {
     header.flags |= PacketHeader::kOtherBoot;
   }
-  if (sd_journal_get_realtime_usec(journal_, &header.realtime_us) < 0) header.realtime_us = 0;
   if (!of_process) {
-    if (const auto stamp = number("_SOURCE_MONOTONIC_TIMESTAMP")) {
-      header.monotonic_us = *stamp;
-      header.flags |= PacketHeader::kOwnStamp;
-    }
+    if (const auto stamp = number("_SOURCE_MONOTONIC_TIMESTAMP")) header.monotonic_us = *stamp;
   }
   const std::string here = cursor();
   packet.cursor = here;
   packet.unit = unit_;
-  packet.identifier = identifier_;
   packet.text = text_;
   hand_over(packet);
 }

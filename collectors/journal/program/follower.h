@@ -93,7 +93,6 @@ class Follower {
   Nanoseconds refilled_{0};
   std::string text_;
   std::string unit_;
-  std::string identifier_;
   std::uint64_t examined_ = 0;  // since what is mapped was last limited
   std::uint64_t unreadable_ = 0;
   int unreadable_error_ = 0;

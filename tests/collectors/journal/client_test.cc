@@ -30,7 +30,7 @@ class JournalClientTest : public testing::Test {
   }
   void start(Spawner& spawner, ClientOptions options, bool kernel = false) {
     Callbacks callbacks;
-    callbacks.line = [this](const JournalLine& line) {
+    callbacks.line = [this](const kernel_log::LogLine& line) {
       texts_.emplace_back(line.text);
       from_before_.push_back(line.from_before);
       lines_.push_back(line);
@@ -62,7 +62,7 @@ class JournalClientTest : public testing::Test {
   std::vector<bool> from_before_;
   std::vector<State> states_;
   std::vector<std::string> lost_;
-  std::vector<JournalLine> lines_;  // their views are over
+  std::vector<kernel_log::LogLine> lines_;  // their views are over
 };
 
 TEST_F(JournalClientTest, LinesComeWithAllThatIsKnownOfThem) {
@@ -72,37 +72,36 @@ TEST_F(JournalClientTest, LinesComeWithAllThatIsKnownOfThem) {
     line.header.facility = 1;
     line.header.pid = 77;
     line.header.monotonic_us = 5;
-    line.header.realtime_us = 6;
     line.cursor = "c1";
     line.unit = "a.service";
-    line.identifier = "a";
     send_packet(fd, line);
     send_packet(fd, packet_of(PacketKind::kCaughtUp));
     Packet bare = packet_of(PacketKind::kLine, "a new needle", Voice::kKernel);
-    bare.header.flags = PacketHeader::kOwnStamp | PacketHeader::kOtherBoot;
+    bare.header.flags = PacketHeader::kOtherBoot;
     send_packet(fd, bare);
+    Packet kernel = packet_of(PacketKind::kLine, "a kernel's", Voice::kKernel);
+    kernel.header.priority = 4;
+    kernel.header.facility = 0;
+    send_packet(fd, kernel);
     answer_pings(fd);
   });
   start(program, options());
-  ASSERT_TRUE(run_until([&] { return texts_.size() == 2; }));
-  EXPECT_THAT(texts_, ElementsAre("an old needle", "a new needle"));
-  EXPECT_THAT(from_before_, ElementsAre(true, false));
+  ASSERT_TRUE(run_until([&] { return texts_.size() == 3; }));
+  EXPECT_THAT(texts_, ElementsAre("an old needle", "a new needle", "a kernel's"));
+  EXPECT_THAT(from_before_, ElementsAre(true, false, false));
   EXPECT_TRUE(lines_[0].late);
   EXPECT_FALSE(lines_[1].late);
-  EXPECT_EQ(lines_[0].voice, Voice::kProcesses);
-  EXPECT_EQ(lines_[0].priority, 3);
-  EXPECT_EQ(lines_[0].facility, 1);
+  EXPECT_EQ(lines_[0].voice, kernel_log::Voice::kProcess);
+  EXPECT_EQ(lines_[0].level, std::nullopt);
   EXPECT_EQ(lines_[0].pid, 77U);
-  EXPECT_EQ(lines_[0].monotonic_us, 5U);
-  EXPECT_EQ(lines_[0].realtime_us, 6U);
-  EXPECT_FALSE(lines_[0].own_stamp);
-  EXPECT_EQ(lines_[1].voice, Voice::kKernel);
-  EXPECT_EQ(lines_[1].priority, std::nullopt);
-  EXPECT_EQ(lines_[1].facility, std::nullopt);
-  EXPECT_TRUE(lines_[1].own_stamp);
-  EXPECT_TRUE(lines_[1].other_boot);
+  EXPECT_EQ(lines_[0].stamp, std::chrono::microseconds(5));
+  EXPECT_EQ(lines_[1].voice, kernel_log::Voice::kForeign) << "without a facility";
+  EXPECT_EQ(lines_[1].level, std::nullopt);
+  EXPECT_EQ(lines_[1].stamp, std::nullopt) << "of another clock";
+  EXPECT_EQ(lines_[2].voice, kernel_log::Voice::kKernel);
+  EXPECT_EQ(lines_[2].level, 4);
   EXPECT_THAT(states_, ElementsAre(State{"", false, true}, State{"", true, true}));
-  EXPECT_EQ(client_->counters().lines, 2U);
+  EXPECT_EQ(client_->counters().lines, 3U);
   EXPECT_EQ(client_->cursor(Voice::kProcesses), "c1");
   EXPECT_THAT(program.argv[0], ElementsAre("fake", "--processes", "--needle", "needle"));
 }
@@ -236,14 +235,12 @@ TEST(JournalPacket, WhatIsWrittenIsParsed) {
   Packet packet = packet_of(PacketKind::kLine, "text");
   packet.cursor = "cursor";
   packet.unit = "unit";
-  packet.identifier = "identifier";
   std::string bytes;
   write_packet(packet, bytes);
   const auto back = parse_packet(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->cursor, "cursor");
   EXPECT_EQ(back->unit, "unit");
-  EXPECT_EQ(back->identifier, "identifier");
   EXPECT_EQ(back->text, "text");
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
     EXPECT_FALSE(parse_packet(std::string_view(bytes).substr(0, cut)));
@@ -261,7 +258,6 @@ TEST(JournalPacket, WhatIsTooLongIsCut) {
   const auto back = parse_packet(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->text.size(), kMaxText);
-  EXPECT_EQ(back->header.flags, PacketHeader::kTruncated);
   EXPECT_EQ(back->cursor, "") << "a cut cursor leads nowhere";
   EXPECT_EQ(back->unit.size(), kMaxName);
 }
