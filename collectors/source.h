@@ -162,7 +162,8 @@ struct WriteContext {
   const Facts& facts;
   const Readings& readings;
   AbsentValues& absent;
-  Nanoseconds now{0};  // boot clock
+  Nanoseconds now{0};    // boot clock
+  Nanoseconds awake{0};  // of sources: the same without time in suspend, for rates
 };
 
 class Source {

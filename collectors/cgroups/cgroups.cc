@@ -253,8 +253,6 @@ const SourceInfo CgroupsSource::kInfo{
     .gather = gather_cgroups,
 };
 
-CgroupsSource::CgroupsSource() : CgroupsSource(kSystemClock) {}
-
 Result<void> parse_cgroups(const Snapshot& snapshot, Cgroups& out) {
   out.left_out = 0;
   out.absent.reset();
@@ -266,16 +264,12 @@ void CgroupsSource::write(SampleWriter& out, WriteContext& context) const {
   out.put(cgroup_metric("jetmem_cgroups"), reading_.groups.size());
   out.put(cgroup_metric("jetmem_cgroups_omitted"), reading_.left_out);
   sizes_.clear();
-  {
-    Refill<Processes::Group> names(names_);
-    for (const Cgroups::Group& group : reading_.groups) {
-      names.add().key = group.key;
-      // Who may be killed at its limit comes first.
-      const std::uint64_t rank = !group.used_ratio ? 0 : *group.used_ratio < kClose ? 1 : 2;
-      sizes_.push_back(*group.bytes + rank * 2 * kMostMemory);
-    }
+  for (const Cgroups::Group& group : reading_.groups) {
+    // Who may be killed at its limit comes first.
+    const std::uint64_t rank = !group.used_ratio ? 0 : *group.used_ratio < kClose ? 1 : 2;
+    sizes_.push_back(*group.bytes + rank * 2 * kMostMemory);
   }
-  shown_.update(names_, sizes_, clock_.mono(), clock_.boot());
+  shown_.update(reading_.groups, sizes_, context.awake, context.now);
   for (const ShownGroups::Shown& one : shown_.all()) {
     if (!one.shown) continue;
     const Cgroups::Group& group = reading_.groups[one.group];

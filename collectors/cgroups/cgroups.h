@@ -33,7 +33,6 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "collectors/processes/group/groups.h"
 #include "collectors/processes/group/shown_groups.h"
 #include "collectors/source.h"
@@ -92,16 +91,11 @@ class CgroupsSource final : public ParsedSource<CgroupsSource, Cgroups, parse_cg
  public:
   static const SourceInfo kInfo;
 
-  CgroupsSource();
-  explicit CgroupsSource(const Clock& clock) : clock_(clock) {}
-
   void write(SampleWriter& out, WriteContext& context) const override;
 
  private:
-  const Clock& clock_;
   // Which have series of their own, by the rules for groups of processes; those with a limit
   // first. Bounded.
-  mutable std::vector<Processes::Group> names_;
   mutable std::vector<std::uint64_t> sizes_;
   mutable ShownGroups shown_;
 };

@@ -65,8 +65,6 @@ const SourceInfo CmaMapSource::kInfo{
     .gather = gather_cma_map,
 };
 
-CmaMapSource::CmaMapSource() : CmaMapSource(kSystemClock) {}
-
 Result<void> CmaMapSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
   const auto parsed = parse_cma_trace(snapshot, trace_);
   if (!parsed) {
@@ -118,7 +116,7 @@ void CmaMapSource::write(SampleWriter& out, WriteContext& context) const {
       sums_[name] += piece.pages;
     }
   }
-  shown_.update(names_, sums_, clock_.mono(), clock_.boot());
+  shown_.update(names_, sums_, context.awake, context.now);
 
   const auto page = context.facts.page_size;
   if (!page) {

@@ -17,14 +17,10 @@ class CmaMapSource final : public SourceOf<CmaMapSource, CmaMap> {
   static constexpr std::string_view kBefore = "before jetmem";
   static constexpr std::string_view kUnnamed = "unknown";
 
-  CmaMapSource();
-  explicit CmaMapSource(const Clock& clock) : clock_(clock) {}
-
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
 
  private:
-  const Clock& clock_;
   CmaTrace trace_;
   CmaMapper mapper_;
   bool was_unclear_ = false;  // the text that came last

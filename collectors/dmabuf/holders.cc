@@ -337,7 +337,7 @@ class HolderCollector {
         const DmabufHolder& holder = out_.holders[out_.order[i]];
         if (i == 0 || out_.ranks[out_.order[i]] != out_.ranks[out_.order[i - 1]]) {
           name = &names.add();
-          name->name = holder.name;
+          name->key.command = holder.name;
         }
         name->descriptors += holder.descriptors;
         name->unsized += holder.unsized;

@@ -37,6 +37,7 @@
 
 #include "base/root/snapshot.h"
 #include "collectors/dmabuf/bufinfo.h"
+#include "collectors/processes/group/groups.h"
 #include "collectors/source.h"
 #include "collectors/storage.h"
 
@@ -70,7 +71,7 @@ struct DmabufHolder {
 
 // Holders of one name, a buffer once for all of them.
 struct DmabufName {
-  std::string name;
+  ProcessKey key;  // a command alone
   std::uint64_t buffers = 0;
   std::uint64_t bytes = 0;
   std::uint64_t descriptors = 0;
@@ -79,7 +80,7 @@ struct DmabufName {
   std::uint64_t clientless_bytes = 0;
   bool mappings_missed = false;
 
-  void clear() { reset_keeping(*this, &DmabufName::name); }
+  void clear() { reset_keeping(*this, &DmabufName::key); }
   bool operator==(const DmabufName&) const = default;
 };
 

@@ -286,8 +286,6 @@ const SourceInfo DmabufSource::kInfo{
     .can_spare = true,
 };
 
-DmabufSource::DmabufSource() : DmabufSource(kSystemClock) {}
-
 bool Dmabuf::operator==(const Dmabuf& other) const {
   const auto stats = [](const Dmabuf& d) {
     return std::tie(d.buffers, d.bytes, d.origin, d.largest, d.bufinfo.exporters, d.bufinfo.devices,
@@ -358,22 +356,13 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   return fail(Errc::kAbsent, "no DMA-BUF in debugfs or sysfs, and no process to be seen");
 }
 
-void DmabufSource::choose_names() const {
+void DmabufSource::write_names(SampleWriter& out, WriteContext& context) const {
   const std::vector<DmabufName>& names = reading_.held.names;
   sizes_.clear();
-  {
-    Refill<Processes::Group> groups(names_);
-    for (const DmabufName& name : names) {
-      groups.add().key.command = name.name;
-      sizes_.push_back(name.bytes + kLeastBuffer * (name.unsized + name.beyond));
-    }
+  for (const DmabufName& name : names) {
+    sizes_.push_back(name.bytes + kLeastBuffer * (name.unsized + name.beyond));
   }
-  shown_.update(names_, sizes_, clock_.mono(), clock_.boot());
-}
-
-void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
-  choose_names();
-  const std::vector<DmabufName>& names = reading_.held.names;
+  shown_.update(names, sizes_, context.awake, context.now);
   struct Sums {
     std::uint64_t buffers = 0;
     std::uint64_t bytes = 0;
@@ -388,7 +377,7 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
   const auto put = [&](const Sums& sums, std::string_view name) {
     out.put(dmabuf_metric("jetmem_dmabuf_holder_descriptors"), sums.descriptors, name);
     if (reading_.held.is_cut() || sums.beyond > 0 || sums.mappings_missed > 0) {
-      absent.add("holder_cut");
+      context.absent.add("holder_cut");
       return;
     }
     if (sums.unsized > 0 && sums.buffers == 0) return;
@@ -413,7 +402,7 @@ void DmabufSource::write_names(SampleWriter& out, AbsentValues& absent) const {
     const DmabufName& name = names[one.group];
     put({name.buffers, name.bytes, name.descriptors, name.unsized, name.beyond,
          name.clientless_bytes, name.mappings_missed ? 1U : 0U},
-        name.name);
+        name.key.command);
     rest.buffers -= name.buffers;
     rest.bytes -= name.bytes;
     rest.descriptors -= name.descriptors;
@@ -466,7 +455,7 @@ void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   out.put(dmabuf_metric("jetmem_dmabuf_processes_denied"), r.held.processes_denied);
   if (!r.holders_known) return;
   out.put(dmabuf_metric("jetmem_dmabuf_unsized_descriptors"), r.unsized);
-  write_names(out, context.absent);
+  write_names(out, context);
   // Parts of sums are no sums.
   if (r.held.is_cut()) context.absent.add("walk_cut");
   if (!r.held.is_cut()) write_drm(out, r.drm);

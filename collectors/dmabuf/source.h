@@ -19,7 +19,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "collectors/dmabuf/bufinfo.h"
 #include "collectors/dmabuf/drm.h"
 #include "collectors/dmabuf/holders.h"
@@ -67,18 +66,12 @@ class DmabufSource final : public ParsedSource<DmabufSource, Dmabuf, parse_dmabu
  public:
   static const SourceInfo kInfo;
 
-  DmabufSource();
-  explicit DmabufSource(const Clock& clock) : clock_(clock) {}
-
   void write(SampleWriter& out, WriteContext& context) const override;
 
  private:
-  void choose_names() const;
-  void write_names(SampleWriter& out, AbsentValues& absent) const;
+  void write_names(SampleWriter& out, WriteContext& context) const;
 
-  const Clock& clock_;
   // Which names have series of their own, by the rules for groups of processes. Bounded.
-  mutable std::vector<Processes::Group> names_;
   mutable std::vector<std::uint64_t> sizes_;
   mutable ShownGroups shown_;
 };

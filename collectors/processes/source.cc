@@ -102,8 +102,6 @@ const SourceInfo ProcessesSource::kInfo{
     .gather = gather_processes,
 };
 
-ProcessesSource::ProcessesSource() : ProcessesSource(kSystemClock) {}
-
 Result<void> ProcessesSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
   reading_.shown = &shown_;
   reading_.newcomers = &newcomers_;
@@ -341,7 +339,7 @@ void ProcessesSource::join(WriteContext& context) const {
     extras_.bytes[i] = reading_.groups[i].resident_pages * *context.facts.page_size -
                        extras_.mapped[i] + extras_.gpu[i] + extras_.dmabuf[i];
   }
-  shown_.update(reading_.groups, extras_.bytes, clock_.mono(), clock_.boot());
+  shown_.update(reading_.groups, extras_.bytes, context.awake, context.now);
 }
 
 void ProcessesSource::find_largest(std::uint64_t page) const {

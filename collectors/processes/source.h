@@ -26,7 +26,6 @@
 #include <tuple>
 #include <vector>
 
-#include "base/clock.h"
 #include "collectors/jetson/nvmap/source.h"
 #include "collectors/processes/group/groups.h"
 #include "collectors/processes/group/shown_groups.h"
@@ -37,9 +36,6 @@ namespace jetmem {
 class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
  public:
   static const SourceInfo kInfo;
-
-  ProcessesSource();
-  explicit ProcessesSource(const Clock& clock) : clock_(clock) {}
 
   Result<void> parse(const Snapshot& snapshot, Nanoseconds read_time) override;
   void write(SampleWriter& out, WriteContext& context) const override;
@@ -99,7 +95,6 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   // As `name` (a process's comm) was then; nullptr also when it has another now.
   const Processes::Process* process_of(std::uint32_t pid, std::string_view name) const;
 
-  const Clock& clock_;
   // nvmap's table may be older than the list of processes, and who ended since then took its memory
   // along; who opened the device since then inherited nothing. So: who had ended, and who had it
   // open, when that table was first looked at; and who of those are heirs, as of when that was

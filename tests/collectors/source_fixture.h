@@ -53,7 +53,8 @@ class SourceFixture {
     auto ok = source.parse(snapshot_, read_time);
     if (!ok) return ok;
     absent.reset();
-    WriteContext context{facts, readings, absent};
+    awake_ += std::chrono::minutes(1);
+    WriteContext context{facts, readings, absent, now, awake_};
     SampleWriter writer(table, section_, now);
     source.write(writer, context);
     return {};
@@ -137,6 +138,7 @@ class SourceFixture {
   Snapshot snapshot_;
   std::size_t section_ = 0;
   bool has_run_ = true;
+  Nanoseconds awake_{0};
 };
 
 // Texts of a file of one number that hold none: cut, with more in them, of another form, too large.

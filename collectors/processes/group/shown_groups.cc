@@ -42,16 +42,16 @@ std::optional<double> Growth::rate() const {
   return (n * sum_xy - sum_x * sum_y) / spread;
 }
 
-void ShownGroups::update(const std::vector<Processes::Group>& groups,
-                         std::span<const std::uint64_t> bytes, Nanoseconds mono, Nanoseconds boot) {
-  rank(groups, bytes);
-  find_tracked(groups);
-  track_newcomers(groups);
+void ShownGroups::update_keys(std::span<const std::uint64_t> bytes, Nanoseconds awake,
+                              Nanoseconds boot) {
+  rank(bytes);
+  find_tracked();
+  track_newcomers();
   admit(boot);
   for (Shown& one : tracked_) {
     if (!one.used) continue;
     one.bytes = bytes[one.group];
-    one.growth.add(mono, one.bytes);
+    one.growth.add(awake, one.bytes);
   }
   first_ = false;
   ++readings_;
@@ -62,12 +62,11 @@ void ShownGroups::forget_growth() {
   ++kind_;
 }
 
-void ShownGroups::rank(const std::vector<Processes::Group>& groups,
-                       std::span<const std::uint64_t> bytes) {
+void ShownGroups::rank(std::span<const std::uint64_t> bytes) {
   largest_.clear();
-  for (std::uint32_t i = 0; i < groups.size(); ++i) {
+  for (std::uint32_t i = 0; i < keys_.size(); ++i) {
     // One that is really called so is among the others.
-    if (!is_reserved(groups[i].key)) largest_.push_back(i);
+    if (!is_reserved(*keys_[i])) largest_.push_back(i);
   }
   const auto kept = std::min(largest_.size(), kKept);
   std::partial_sort(largest_.begin(), largest_.begin() + static_cast<long>(kept), largest_.end(),
@@ -78,11 +77,11 @@ void ShownGroups::rank(const std::vector<Processes::Group>& groups,
 }
 
 // Whom we know, as it is now; who is gone or has become small is forgotten.
-void ShownGroups::find_tracked(const std::vector<Processes::Group>& groups) {
+void ShownGroups::find_tracked() {
   for (Shown& one : tracked_) {
     if (!one.used) continue;
     const auto at = std::find_if(largest_.begin(), largest_.end(),
-                                 [&](std::uint32_t group) { return groups[group].key == one.key; });
+                                 [&](std::uint32_t group) { return *keys_[group] == one.key; });
     one.rank = static_cast<std::size_t>(at - largest_.begin());
     if (at == largest_.end() || (!one.shown && one.rank >= kMost)) {
       one.used = one.shown = false;
@@ -92,7 +91,7 @@ void ShownGroups::find_tracked(const std::vector<Processes::Group>& groups) {
   }
 }
 
-void ShownGroups::track_newcomers(const std::vector<Processes::Group>& groups) {
+void ShownGroups::track_newcomers() {
   for (std::size_t rank = 0; rank < std::min(largest_.size(), kMost); ++rank) {
     const std::uint32_t group = largest_[rank];
     const auto is_it = [&](const Shown& one) { return one.used && one.group == group; };
@@ -101,7 +100,7 @@ void ShownGroups::track_newcomers(const std::vector<Processes::Group>& groups) {
     const auto location =
         std::find_if(tracked_.begin(), tracked_.end(), [](const Shown& one) { return !one.used; });
     if (location == tracked_.end()) return;
-    location->key = groups[group].key;
+    location->key = *keys_[group];
     location->group = group;
     location->rank = rank;
     location->growth.clear();

@@ -58,9 +58,15 @@ class ShownGroups {
     bool shown = false;
   };
 
-  // `bytes` are of `groups`, one by one. `mono` is for rates, `boot` for days.
-  void update(const std::vector<Processes::Group>& groups, std::span<const std::uint64_t> bytes,
-              Nanoseconds mono, Nanoseconds boot);
+  // `bytes` are of `groups`, which have a key each, one by one. `awake` (WriteContext) is for rates,
+  // `boot` for days.
+  template <class Groups>
+  void update(const Groups& groups, std::span<const std::uint64_t> bytes, Nanoseconds awake,
+              Nanoseconds boot) {
+    keys_.clear();
+    for (const auto& group : groups) keys_.push_back(&group.key);
+    update_keys(bytes, awake, boot);
+  }
   // In places that do not change while a group is shown. Look at `shown`.
   std::span<const Shown> all() const { return tracked_; }
   // Indexes of groups, the largest first, at most kKept of them.
@@ -78,15 +84,17 @@ class ShownGroups {
   static constexpr unsigned kReadingsInRow = 3;
   static constexpr std::size_t kNewPerDay = 100;
 
-  void rank(const std::vector<Processes::Group>& groups, std::span<const std::uint64_t> bytes);
-  void find_tracked(const std::vector<Processes::Group>& groups);
-  void track_newcomers(const std::vector<Processes::Group>& groups);
+  void update_keys(std::span<const std::uint64_t> bytes, Nanoseconds awake, Nanoseconds boot);
+  void rank(std::span<const std::uint64_t> bytes);
+  void find_tracked();
+  void track_newcomers();
   void admit(Nanoseconds boot);
   void show(Shown& newcomer);
 
   // The shown ones, and as many that may become so.
   std::array<Shown, 2 * kMost> tracked_{};
-  std::vector<std::uint32_t> largest_;  // indexes of groups, the largest first, at most kKept
+  std::vector<const ProcessKey*> keys_;  // during update()
+  std::vector<std::uint32_t> largest_;   // indexes of groups, the largest first, at most kKept
   bool first_ = true;
   Nanoseconds day_{0};
   std::size_t new_today_ = 0;
