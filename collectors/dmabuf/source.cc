@@ -370,13 +370,23 @@ void DmabufSource::write_names(SampleWriter& out, WriteContext& context) const {
     std::uint64_t unsized = 0;
     std::uint64_t beyond = 0;
     std::uint64_t clientless = 0;
-    std::uint64_t mappings_missed = 0;  // names
+    bool mappings_missed = false;
+
+    void add(const DmabufName& name) {
+      buffers += name.buffers;
+      bytes += name.bytes;
+      descriptors += name.descriptors;
+      unsized += name.unsized;
+      beyond += name.beyond;
+      clientless += name.clientless_bytes;
+      mappings_missed = mappings_missed || name.mappings_missed;
+    }
   };
   // What was seen to be clientless is so. That nothing was says something only where all is known.
   const bool knows_clients = reading_.held.clientless_known();
   const auto put = [&](const Sums& sums, std::string_view name) {
     out.put(dmabuf_metric("jetmem_dmabuf_holder_descriptors"), sums.descriptors, name);
-    if (reading_.held.is_cut() || sums.beyond > 0 || sums.mappings_missed > 0) {
+    if (reading_.held.is_cut() || sums.beyond > 0 || sums.mappings_missed) {
       context.absent.add("holder_cut");
       return;
     }
@@ -388,28 +398,14 @@ void DmabufSource::write_names(SampleWriter& out, WriteContext& context) const {
     }
   };
   Sums rest;
-  for (const DmabufName& name : names) {
-    rest.buffers += name.buffers;
-    rest.bytes += name.bytes;
-    rest.descriptors += name.descriptors;
-    rest.unsized += name.unsized;
-    rest.beyond += name.beyond;
-    rest.clientless += name.clientless_bytes;
-    rest.mappings_missed += name.mappings_missed ? 1 : 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!shown_.shows(i)) rest.add(names[i]);
   }
   for (const ShownGroups::Shown& one : shown_.all()) {
     if (!one.shown) continue;
-    const DmabufName& name = names[one.group];
-    put({name.buffers, name.bytes, name.descriptors, name.unsized, name.beyond,
-         name.clientless_bytes, name.mappings_missed ? 1U : 0U},
-        name.key.command);
-    rest.buffers -= name.buffers;
-    rest.bytes -= name.bytes;
-    rest.descriptors -= name.descriptors;
-    rest.unsized -= name.unsized;
-    rest.beyond -= name.beyond;
-    rest.clientless -= name.clientless_bytes;
-    rest.mappings_missed -= name.mappings_missed ? 1 : 0;
+    Sums sums;
+    sums.add(names[one.group]);
+    put(sums, one.key.command);
   }
   if (!reading_.held.is_cut()) put(rest, ShownGroups::kOther);
   out.put(dmabuf_metric("jetmem_dmabuf_holders_suppressed"), shown_.suppressed_count());

@@ -219,8 +219,6 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
   const bool knows_drm =
       dmabuf != nullptr && dmabuf->holders_whole && dmabuf->drm.clients > dmabuf->drm.unreported;
   const Drm* const drm = knows_drm ? &dmabuf->drm : nullptr;
-  extras_.gpu.assign(reading_.groups.size(), 0);
-  extras_.gpu_unknown.assign(reading_.groups.size(), 0);
   extras_.has_gpu = (nvmap != nullptr || nvml != nullptr || drm != nullptr) &&
                     (nvmap == nullptr || nvmap->clients_whole) &&
                     (nvml == nullptr || nvml->processes_whole);
@@ -232,16 +230,14 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
     context.absent.add(in_part ? "gpu_known_in_part" : "gpu_unknown");
     return;
   }
-  extras_.nvmap.assign(reading_.processes.size(), 0);
-  extras_.nvml.assign(reading_.processes.size(), 0);
-  extras_.drm.assign(reading_.processes.size(), 0);
-  const auto add = [&](std::vector<std::uint64_t>& to, const Processes::Process* process,
+  using OfProcess = Extras::OfProcess;
+  const auto add = [&](std::uint64_t OfProcess::* to, const Processes::Process* process,
                        std::uint64_t bytes) {
     if (bytes == 0) return;
     if (process == nullptr) {
       context.absent.add("gpu_process_unknown");
     } else {
-      to[static_cast<std::size_t>(process - reading_.processes.data())] += bytes;
+      of(*process).*to += bytes;
     }
   };
   if (nvmap != nullptr) {
@@ -253,37 +249,34 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
       assign_kind(extras_.name, client.name);
       const Processes::Process* process = process_of(client.pid, extras_.name);
       if (process == nullptr && at_table_.heirs_certain && is_ended(client)) process = extras_.heir;
-      add(extras_.nvmap, process, client.bytes);
+      add(&OfProcess::nvmap, process, client.bytes);
     }
   }
   if (nvml != nullptr) {
     for (const Nvml::Process& one : nvml->processes) {
-      add(extras_.nvml, process_of(one.pid), one.bytes);
+      add(&OfProcess::nvml, process_of(one.pid), one.bytes);
     }
   }
   if (drm != nullptr) {
     for (const Drm::Holder& holder : drm->holders) {
       const Processes::Process* const process = process_of(holder.pid, holder.name);
-      add(extras_.drm, process, holder.bytes);
+      add(&OfProcess::drm, process, holder.bytes);
       // What else reports memory makes a figure, that of a display alone none.
       const bool is_unknown =
           holder.unreported && holder.bytes == 0 && nvmap == nullptr && nvml == nullptr;
-      if (is_unknown && process != nullptr) ++extras_.gpu_unknown[process->group];
+      if (is_unknown && process != nullptr) ++extras_.groups[process->group].gpu_unknown;
     }
   }
-  for (std::size_t i = 0; i < reading_.processes.size(); ++i) {
-    const std::uint64_t bytes = std::max({extras_.nvmap[i], extras_.nvml[i], extras_.drm[i]});
-    extras_.gpu[reading_.processes[i].group] += bytes;
-    extras_.beside[i] += bytes;
+  for (const Processes::Process& process : reading_.processes) {
+    OfProcess& extra = of(process);
+    extra.beside = std::max({extra.nvmap, extra.nvml, extra.drm});
+    extras_.groups[process.group].gpu += extra.beside;
   }
 }
 
 void ProcessesSource::join_dmabuf(WriteContext& context) const {
   const auto* dmabuf = context.readings.get<Dmabuf>();
   extras_.has_dmabuf = extras_.has_mapped = false;
-  extras_.mapped.assign(reading_.groups.size(), 0);
-  extras_.dmabuf.assign(reading_.groups.size(), 0);
-  extras_.dmabuf_unknown.assign(reading_.groups.size(), 0);
   if (dmabuf == nullptr || !dmabuf->holders_known) {
     context.absent.add("dmabuf_unknown");
     return;
@@ -301,26 +294,26 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
       context.absent.add("dmabuf_process_unknown");
       continue;
     }
-    const auto at = static_cast<std::size_t>(process - reading_.processes.data());
-    const std::uint64_t charged = extras_.has_nvmap ? extras_.nvmap[at] : 0;
+    Extras::OfProcess& extra = of(*process);
+    Extras::OfGroup& group = extras_.groups[process->group];
     // What of nvmap's buffers it is charged with is known only with what it is not.
     const bool is_known =
-        (charged == 0 || holder.nvmap_bytes == 0 || dmabuf->held.clientless_known()) &&
+        (extra.nvmap == 0 || holder.nvmap_bytes == 0 || dmabuf->held.clientless_known()) &&
         !holder.mappings_missed;
     if (!is_known) {
-      ++extras_.dmabuf_unknown[process->group];
+      ++group.dmabuf_unknown;
       context.absent.add("dmabuf_known_in_part");
       continue;
     }
     const std::uint64_t bytes =
-        holder.bytes - std::min(charged, holder.nvmap_bytes - holder.clientless_bytes);
-    extras_.dmabuf[process->group] += bytes;
-    extras_.beside[at] += bytes;
+        holder.bytes - std::min(extra.nvmap, holder.nvmap_bytes - holder.clientless_bytes);
+    group.dmabuf += bytes;
+    extra.beside += bytes;
     if (extras_.has_mapped) {
       const std::uint64_t pages = process->shared_pages.value_or(process->resident_pages);
       const std::uint64_t mapped = std::min(holder.mapped_bytes, pages * *context.facts.page_size);
-      extras_.mapped[process->group] += mapped;
-      extras_.beside[at] -= mapped;
+      group.mapped += mapped;
+      extra.beside -= mapped;
     }
   }
 }
@@ -329,26 +322,28 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
 void ProcessesSource::join(WriteContext& context) const {
   const auto kind = extras_.kind();
   extras_.is_cut = reading_.left_out > 0;
-  extras_.beside.assign(reading_.processes.size(), 0);
+  extras_.processes.assign(reading_.processes.size(), {});
+  extras_.groups.assign(reading_.groups.size(), {});
   join_gpu(context);
   join_dmabuf(context);
   find_largest(*context.facts.page_size);
   if (kind != extras_.kind()) shown_.forget_growth();
   extras_.bytes.resize(reading_.groups.size());
   for (std::size_t i = 0; i < extras_.bytes.size(); ++i) {
+    const Extras::OfGroup& group = extras_.groups[i];
     extras_.bytes[i] = reading_.groups[i].resident_pages * *context.facts.page_size -
-                       extras_.mapped[i] + extras_.gpu[i] + extras_.dmabuf[i];
+                       group.mapped + group.gpu + group.dmabuf;
   }
   shown_.update(reading_.groups, extras_.bytes, context.awake, context.now);
 }
 
 void ProcessesSource::find_largest(std::uint64_t page) const {
-  extras_.largest.assign(reading_.groups.size(), {});
-  for (std::size_t i = 0; i < reading_.processes.size(); ++i) {
-    const Processes::Process& process = reading_.processes[i];
-    const std::uint64_t bytes = process.resident_pages * page + extras_.beside[i];
-    Extras::Holder& largest = extras_.largest[process.group];
-    if (largest.pid == 0 || bytes > largest.bytes) largest = {process.pid, bytes};
+  for (const Processes::Process& process : reading_.processes) {
+    const std::uint64_t bytes = process.resident_pages * page + of(process).beside;
+    Extras::OfGroup& group = extras_.groups[process.group];
+    if (group.largest != 0 && bytes <= group.largest_bytes) continue;
+    group.largest = process.pid;
+    group.largest_bytes = bytes;
   }
 }
 
@@ -357,20 +352,17 @@ void ProcessesSource::find_newcomers(std::uint64_t page) const {
   const auto largest = shown_.largest();
   for (const std::uint32_t i : largest.first(std::min(largest.size(), ShownGroups::kMost))) {
     const Processes::Group& group = reading_.groups[i];
-    const auto all = shown_.all();
-    const auto is_shown = [&](const ShownGroups::Shown& one) {
-      return one.shown && one.group == i;
-    };
-    if (std::any_of(all.begin(), all.end(), is_shown)) continue;
+    const Extras::OfGroup& extra = extras_.groups[i];
+    if (shown_.shows(i)) continue;
     Processes::Newcomer& newcomer = newcomers.add();
     newcomer.key = group.key;
-    newcomer.pid = extras_.largest[i].pid;
+    newcomer.pid = extra.largest;
     newcomer.processes = group.processes;
     newcomer.resident = group.resident_pages * page;
     if (group.shared_unknown == 0) newcomer.shared = group.shared_pages * page;
-    if (extras_.has_gpu && extras_.gpu_unknown[i] == 0) newcomer.gpu = extras_.gpu[i];
-    if (extras_.has_dmabuf && extras_.dmabuf_unknown[i] == 0) newcomer.dmabuf = extras_.dmabuf[i];
-    if (extras_.has_mapped && extras_.dmabuf_unknown[i] == 0) newcomer.mapped = extras_.mapped[i];
+    if (extras_.has_gpu && extra.gpu_unknown == 0) newcomer.gpu = extra.gpu;
+    if (extras_.has_dmabuf && extra.dmabuf_unknown == 0) newcomer.dmabuf = extra.dmabuf;
+    if (extras_.has_mapped && extra.dmabuf_unknown == 0) newcomer.mapped = extra.mapped;
   }
 }
 
@@ -412,16 +404,16 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
     std::uint64_t mapped = 0;
     std::uint64_t dmabuf_unknown = 0;
 
-    void add(const Processes::Group& group, const Extras& extras, std::size_t i) {
-      mapped += extras.mapped[i];
-      dmabuf_unknown += extras.dmabuf_unknown[i];
+    void add(const Processes::Group& group, const Extras::OfGroup& extra) {
+      mapped += extra.mapped;
+      dmabuf_unknown += extra.dmabuf_unknown;
       processes += group.processes;
       resident += group.resident_pages;
       shared += group.shared_pages;
       shared_unknown += group.shared_unknown;
-      gpu += extras.gpu[i];
-      gpu_unknown += extras.gpu_unknown[i];
-      dmabuf += extras.dmabuf[i];
+      gpu += extra.gpu;
+      gpu_unknown += extra.gpu_unknown;
+      dmabuf += extra.dmabuf;
     }
   };
   const auto put_group = [&](const Sums& sums, const std::optional<double>& growth,
@@ -451,24 +443,15 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   };
   Sums rest;
   for (std::size_t i = 0; i < reading_.groups.size(); ++i) {
-    rest.add(reading_.groups[i], extras_, i);
+    if (!shown_.shows(i)) rest.add(reading_.groups[i], extras_.groups[i]);
   }
   for (const ShownGroups::Shown& one : shown_.all()) {
     if (!one.shown) continue;
     Sums sums;
-    sums.add(reading_.groups[one.group], extras_, one.group);
-    rest.processes -= sums.processes;
-    rest.resident -= sums.resident;
-    rest.shared -= sums.shared;
-    rest.shared_unknown -= sums.shared_unknown;
-    rest.gpu -= sums.gpu;
-    rest.gpu_unknown -= sums.gpu_unknown;
-    rest.dmabuf -= sums.dmabuf;
-    rest.mapped -= sums.mapped;
-    rest.dmabuf_unknown -= sums.dmabuf_unknown;
+    sums.add(reading_.groups[one.group], extras_.groups[one.group]);
     const auto growth = is_cut ? std::nullopt : one.growth.rate();
     if (!growth && !is_cut) context.absent.add("growth_needs_readings");
-    out.put(process_metric("jetmem_process_group_pid"), extras_.largest[one.group].pid,
+    out.put(process_metric("jetmem_process_group_pid"), extras_.groups[one.group].largest,
             one.key.command, one.key.unit, one.key.container);
     put_group(sums, growth, one.key.command, one.key.unit, one.key.container);
   }

@@ -41,27 +41,30 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   void write(SampleWriter& out, WriteContext& context) const override;
 
  private:
-  // What groups have beside their resident memory, one by one. Storage is kept.
+  // What processes and groups have beside their resident memory. Storage is kept.
   struct Extras {
-    std::vector<std::uint64_t> nvmap;  // by process
-    std::vector<std::uint64_t> nvml;   // by process
-    std::vector<std::uint64_t> drm;    // by process
-    // By group: processes of whose memory the GPU's driver reports nothing.
-    std::vector<std::uint64_t> gpu_unknown;
-    std::vector<std::uint64_t> gpu;  // by group
-    std::vector<std::uint64_t> dmabuf;
-    std::vector<std::uint64_t> mapped;
-    // Processes, by group, of which the two above are not known: without the one, what the other is
-    // part of is not known either.
-    std::vector<std::uint32_t> dmabuf_unknown;
-    std::vector<std::uint64_t> bytes;  // all together
-    // By process, beside its resident memory; modulo 2^64, as what is mapped is taken off.
-    std::vector<std::uint64_t> beside;
-    struct Holder {
-      std::uint32_t pid = 0;
-      std::uint64_t bytes = 0;
+    struct OfProcess {
+      std::uint64_t nvmap = 0;
+      std::uint64_t nvml = 0;
+      std::uint64_t drm = 0;
+      // All together; modulo 2^64, as what is mapped is taken off.
+      std::uint64_t beside = 0;
     };
-    std::vector<Holder> largest;  // by group
+    struct OfGroup {
+      std::uint64_t gpu = 0;
+      std::uint64_t gpu_unknown = 0;  // processes of whose memory the GPU's driver reports nothing
+      std::uint64_t dmabuf = 0;
+      std::uint64_t mapped = 0;
+      // Processes of which the two above are not known: without the one, what the other is part of
+      // is not known either.
+      std::uint64_t dmabuf_unknown = 0;
+      // The process that holds most, and how much.
+      std::uint32_t largest = 0;
+      std::uint64_t largest_bytes = 0;
+    };
+    std::vector<OfProcess> processes;
+    std::vector<OfGroup> groups;
+    std::vector<std::uint64_t> bytes;  // of each group, with its resident memory
     bool has_gpu = false;
     bool has_dmabuf = false;
     bool has_nvmap = false;  // what gpu is made of
@@ -91,6 +94,9 @@ class ProcessesSource final : public SourceOf<ProcessesSource, Processes> {
   void find_largest(std::uint64_t page) const;
   void find_newcomers(std::uint64_t page) const;
   void write_ended(SampleWriter& out, WriteContext& context) const;
+  Extras::OfProcess& of(const Processes::Process& process) const {
+    return extras_.processes[static_cast<std::size_t>(&process - reading_.processes.data())];
+  }
   const Processes::Process* process_of(std::uint32_t pid) const;
   // As `name` (a process's comm) was then; nullptr also when it has another now.
   const Processes::Process* process_of(std::uint32_t pid, std::string_view name) const;

@@ -57,6 +57,11 @@ void ShownGroups::update_keys(std::span<const std::uint64_t> bytes, Nanoseconds 
   ++readings_;
 }
 
+bool ShownGroups::shows(std::size_t group) const {
+  return std::any_of(tracked_.begin(), tracked_.end(),
+                     [&](const Shown& one) { return one.shown && one.group == group; });
+}
+
 void ShownGroups::forget_growth() {
   for (Shown& one : tracked_) one.growth.clear();
   ++kind_;

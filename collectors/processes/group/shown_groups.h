@@ -67,6 +67,8 @@ class ShownGroups {
     for (const auto& group : groups) keys_.push_back(&group.key);
     update_keys(bytes, awake, boot);
   }
+  // Whether the group of this index has series of its own.
+  bool shows(std::size_t group) const;
   // In places that do not change while a group is shown. Look at `shown`.
   std::span<const Shown> all() const { return tracked_; }
   // Indexes of groups, the largest first, at most kKept of them.
