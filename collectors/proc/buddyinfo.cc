@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/text/text.h"
-#include "collectors/fields.h"
 #include "collectors/storage.h"
 
 namespace jetmem {
@@ -30,29 +29,13 @@ constexpr std::array kBuddyinfoMetrics{
 };
 enum BuddyinfoMetric { kFreeBlocks, kFreeBytes, kLargestFreeOrder };
 
-// The counts of one line. What is lost of them is all of the zone: each derived figure takes all.
-bool take_counts(std::string_view rest, Fields& fields, Buddyinfo::Zone& zone) {
-  std::uint64_t pages = 0;
-  for (std::string_view word = take_word(rest); !word.empty(); word = take_word(rest)) {
-    if (zone.orders == kMaxOrders) {
-      fields.lost(kBeyondBound);
-      return false;
-    }
-    const auto count = fields.number(word, (kMaxPages - pages) >> zone.orders);
-    if (!count) return false;
-    pages += *count << zone.orders;
-    zone.blocks[zone.orders++] = *count;
-  }
-  return true;
-}
-
 // "Node N, zone NAME" and its counts.
 bool take_blocks(std::string_view line, Fields& fields, Refill<Buddyinfo::Zone>& zones) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   const auto id = take_zone(line);
   const bool is_new = id && zones.find(&Buddyinfo::Zone::id, *id) == nullptr;
   Buddyinfo::Zone zone;
-  if (is_new && !take_counts(line, fields, zone)) return false;
+  if (is_new && !take_counts(line, fields, zone.blocks, zone.orders)) return false;
   if (zone.orders == 0) {
     fields.lost();
     return false;
@@ -100,6 +83,24 @@ std::uint64_t Buddyinfo::total_blocks() const {
     for (const std::uint64_t count : zone.counts()) total += count;
   }
   return total;
+}
+
+bool take_counts(std::string_view rest, Fields& fields,
+                 std::array<std::uint64_t, kMaxOrders>& blocks, std::size_t& orders,
+                 std::uint32_t* capped) {
+  std::uint64_t pages = 0;
+  for (std::string_view word = take_word(rest); !word.empty(); word = take_word(rest)) {
+    if (orders == kMaxOrders) {
+      fields.lost(kBeyondBound);
+      return false;
+    }
+    if (capped != nullptr && take_prefix(word, ">")) *capped |= 1U << orders;
+    const auto count = fields.number(word, (kMaxPages - pages) >> orders);
+    if (!count) return false;
+    pages += *count << orders;
+    blocks[orders++] = *count;
+  }
+  return true;
 }
 
 Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out) {

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collectors/fields.h"
 #include "collectors/proc/zone.h"
 #include "collectors/source.h"
 
@@ -42,6 +43,12 @@ struct Buddyinfo {
   // Free blocks of all zones and orders.
   std::uint64_t total_blocks() const;
 };
+
+// The counts of one line. False where one is lost: then all are, as each derived figure takes all.
+// With `capped`, ">100000" sets the bit of its order there.
+bool take_counts(std::string_view rest, Fields& fields,
+                 std::array<std::uint64_t, kMaxOrders>& blocks, std::size_t& orders,
+                 std::uint32_t* capped = nullptr);
 
 // An odd count costs its zone (collectors/fields.h), as does another number of columns than most
 // lines have. `out` is reused: its storage, not its content.

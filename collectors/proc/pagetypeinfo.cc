@@ -3,10 +3,12 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "base/text/text.h"
+#include "collectors/fields.h"
 
 namespace jetmem {
 namespace {
@@ -45,203 +47,108 @@ std::string_view take_type(std::string_view& text) {
   return rest.substr(0, length);
 }
 
-bool is_blank_line(std::string_view line) {
-  skip_blanks(line);
-  return line.empty();
-}
-
 class PagetypeinfoParser {
  public:
-  PagetypeinfoParser(std::string_view text, Pagetypeinfo& out) : lines_(text), out_(out) {
-    out_.rows.clear();
-    complete_ = ends_complete(text);
-  }
+  explicit PagetypeinfoParser(Pagetypeinfo& out) : out_(out), fields_(out.absent) {}
 
-  Result<void> run() {
-    if (!next()) return fail(Errc::kMalformed, "empty");
-    while (!at_end_) {
-      for (const auto step :
-           {&PagetypeinfoParser::heading, &PagetypeinfoParser::free_table,
-            &PagetypeinfoParser::block_table, &PagetypeinfoParser::skip_mixed_table}) {
-        if (auto ok = (this->*step)(); !ok) return ok;
-      }
-    }
-    if (!complete_) return lines_.malformed("cut off: no newline at its end");
-    return {};
+  Result<void> run(std::string_view text) {
+    Lines lines(text);
+    for (std::string_view line; lines.next(line);) take(line);
+    const auto uncounted = std::erase_if(
+        out_.rows, [](const Pagetypeinfo::Row& row) { return row.pageblocks == kNotCounted; });
+    for (std::size_t i = 0; i < uncounted; ++i) fields_.lost();
+    if (auto ok = fields_.finish(text, "Node N, zone NAME, type NAME, numbers"); !ok) return ok;
+    if (out_.rows.empty()) return fail(Errc::kMalformed, "no type of a zone is in both tables");
+    if (!is_open_) return {};
+    return fail(Errc::kMalformed, "cut off: no number of blocks of zone " + last_zone_.name);
   }
 
  private:
-  // The next line that is not blank.
-  bool next() {
-    do {
-      if (!lines_.next(line_)) {
-        at_end_ = true;
-        line_ = {};
-        return false;
-      }
-    } while (is_blank_line(line_));
-    return true;
+  enum class Table { kNone, kFree, kBlocks, kMixed };
+
+  void take(std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with("Page block order:") || line.starts_with("Pages per block:")) {
+      is_open_ = true;
+    } else if (take_prefix(line, "Free pages count per migrate type at order")) {
+      table_ = Table::kFree;
+      for (orders_ = 0; take_u64(line) == orders_;) ++orders_;
+    } else if (take_prefix(line, "Number of blocks type")) {
+      table_ = Table::kBlocks;
+      take_types(line);
+    } else if (line.starts_with("Number of mixed blocks")) {
+      table_ = Table::kMixed;
+    } else if (const auto zone = take_zone(line); zone && table_ != Table::kNone) {
+      if (table_ == Table::kFree) take_free(*zone, line);
+      if (table_ == Table::kBlocks) take_blocks(*zone, line);
+    } else if (!trim(line).empty()) {
+      fields_.lost();
+    }
   }
 
-  tl::unexpected<Error> expected(std::string_view what) const {
-    std::string message = "expected ";
-    message.append(what);
-    message += at_end_ ? ", but the text ends" : ", found '" + printable(line_, 60) + "'";
-    return lines_.malformed(message);
-  }
-
-  // "Page block order: 9" and "Pages per block:  512".
-  Result<void> heading() {
-    const bool first = out_.rows.empty();
-    for (const auto& [name, value] :
-         {std::pair{std::string_view("Page block order:"), &out_.pageblock_order},
-          std::pair{std::string_view("Pages per block:"), &out_.pages_per_block}}) {
-      std::string_view rest = line_;
-      const bool named = take_prefix(rest, name);
-      const auto number = named ? take_u64(rest) : std::nullopt;
-      if (!number || !is_blank_line(rest)) {
-        return expected("'" + std::string(name) + "' and a number");
-      }
-      if (!first && *value != *number) {
-        return lines_.malformed("'" + std::string(name) + "' is " + std::to_string(*number) +
-                                ", but " + std::to_string(*value) + " for the node before");
-      }
-      *value = *number;
-      next();
+  void take_types(std::string_view line) {
+    types_ = 0;
+    for (auto type = take_type(line); !type.empty(); type = take_type(line)) {
+      if (types_ == kMaxTypes) return fields_.lost(kBeyondBound);
+      type_names_[types_++] = type;
     }
-    return {};
-  }
-
-  Result<void> free_table() {
-    std::string_view rest = line_;
-    if (!take_prefix(rest, "Free pages count per migrate type at order")) {
-      return expected("the table 'Free pages count per migrate type at order'");
-    }
-    orders_ = 0;
-    while (const auto order = take_u64(rest)) {
-      if (*order != orders_) return expected("the orders from 0 on");
-      if (++orders_ > kMaxOrders) return lines_.malformed("more than 32 orders");
-    }
-    if (orders_ == 0 || !is_blank_line(rest)) return expected("the orders from 0 on");
-    while (next() && line_.substr(0, 5) == "Node ") {
-      if (auto ok = free_row(); !ok) return ok;
-    }
-    return {};
   }
 
   // "Node    0, zone   Normal, type    Unmovable     97     61 ..."
-  Result<void> free_row() {
-    std::string_view rest = line_;
-    const auto zone = take_zone(rest);
-    const bool typed = zone && take_prefix(rest, ", type ");
-    const std::string_view type = typed ? take_type(rest) : std::string_view();
-    if (type.empty()) return expected("'Node N, zone NAME, type NAME'");
-    if (row_of(*zone, type) != nullptr) {
-      return lines_.malformed("zone " + std::string(zone->name) + ", type " + std::string(type) +
-                              " twice");
+  void take_free(const ZoneText& zone, std::string_view line) {
+    is_open_ = true;
+    last_zone_ = zone;
+    if (out_.rows.size() == kMaxRows) return fields_.lost(kBeyondBound);
+    Pagetypeinfo::Row row;
+    row.zone = zone;
+    if (take_prefix(line, ", type ")) row.type = take_type(line);
+    const auto is_twin = [&](const auto& other) {
+      return other.zone == zone && other.type == row.type;
+    };
+    if (row.type.empty() || std::any_of(out_.rows.begin(), out_.rows.end(), is_twin)) {
+      return fields_.lost();
     }
-    if (out_.rows.size() == kMaxRows) return lines_.malformed("more than 2048 rows");
-    Pagetypeinfo::Row& row = out_.rows.emplace_back();
-    row.zone = *zone;
-    row.type = type;
+    if (!take_counts(line, fields_, row.blocks, row.orders, &row.capped)) return;
+    if (row.orders == 0 || row.orders != orders_) return fields_.lost();
     row.pageblocks = kNotCounted;
-    while (true) {
-      skip_blanks(rest);
-      const bool capped = take_prefix(rest, ">");
-      const auto count = take_u64(rest);
-      if (!count) {
-        if (capped) return expected("a number behind '>'");
-        break;
-      }
-      if (row.orders == orders_) return wrong_columns("more orders than the heading's", orders_);
-      if (*count > (kMaxPages >> row.orders)) {
-        return lines_.malformed(std::to_string(*count) + " free blocks of order " +
-                                std::to_string(row.orders) + " are more than any machine has");
-      }
-      if (capped) row.capped |= 1U << row.orders;
-      row.blocks[row.orders++] = *count;
-    }
-    if (!is_blank_line(rest)) return expected("numbers that fit 64 bits");
-    if (row.orders != orders_) {
-      return wrong_columns(std::to_string(row.orders) + " orders", orders_);
-    }
-    return {};
-  }
-
-  tl::unexpected<Error> wrong_columns(std::string_view found, std::size_t needed) const {
-    return lines_.malformed(std::string(found) + ", expected " + std::to_string(needed));
-  }
-
-  Result<void> block_table() {
-    std::string_view rest = line_;
-    if (!take_prefix(rest, "Number of blocks type")) {
-      return expected("the table 'Number of blocks type'");
-    }
-    types_ = 0;
-    while (true) {
-      const std::string_view type = take_type(rest);
-      if (type.empty()) break;
-      if (types_ == kMaxTypes) return lines_.malformed("more than 16 types");
-      type_names_[types_++] = type;
-    }
-    if (types_ == 0 || !is_blank_line(rest)) return expected("names of types");
-    while (next() && line_.substr(0, 5) == "Node ") {
-      if (auto ok = block_row(); !ok) return ok;
-    }
-    for (const Pagetypeinfo::Row& row : out_.rows) {
-      if (row.pageblocks != kNotCounted) continue;
-      return lines_.malformed("no number of blocks for zone " + row.zone.name + ", type " +
-                              row.type);
-    }
-    return {};
+    out_.rows.push_back(std::move(row));
   }
 
   // "Node 0, zone   Normal          160          590 ..."
-  Result<void> block_row() {
-    std::string_view rest = line_;
-    const auto zone = take_zone(rest);
-    if (!zone) return expected("'Node N, zone NAME'");
-    std::size_t column = 0;
-    while (const auto count = take_u64(rest)) {
-      if (column == types_) return wrong_columns("more types than the heading's", types_);
-      const std::string_view type = type_names_[column++];
-      Pagetypeinfo::Row* const row = row_of(*zone, type);
-      if (row == nullptr || row->pageblocks != kNotCounted) {
-        return lines_.malformed("zone " + std::string(zone->name) + ", type " + std::string(type) +
-                                (row == nullptr ? " has no free counts" : " twice"));
-      }
-      if (*count > kMaxPages) return lines_.malformed("more blocks than any machine has");
-      row->pageblocks = *count;
+  void take_blocks(const ZoneText& zone, std::string_view line) {
+    if (last_zone_ == zone) is_open_ = false;
+    std::array<std::uint64_t, kMaxTypes> counts{};
+    std::size_t columns = 0;
+    for (auto word = take_word(line); !word.empty(); word = take_word(line)) {
+      const auto count = fields_.number(word, kMaxPages);
+      if (!count) return;
+      if (columns == types_) return fields_.lost();
+      counts[columns++] = *count;
     }
-    if (!is_blank_line(rest)) return expected("numbers that fit 64 bits");
-    if (column != types_) return wrong_columns(std::to_string(column) + " types", types_);
-    return {};
-  }
-
-  Pagetypeinfo::Row* row_of(const ZoneText& zone, std::string_view type) {
+    if (columns != types_) return fields_.lost();
+    std::size_t taken = 0;
     for (Pagetypeinfo::Row& row : out_.rows) {
-      if (row.zone == zone && row.type == type) return &row;
+      if (!(row.zone == zone) || row.pageblocks != kNotCounted) continue;
+      const auto types = type_names_.begin() + static_cast<long>(types_);
+      const auto type = std::find(type_names_.begin(), types, row.type);
+      if (type == types) continue;
+      row.pageblocks = counts[static_cast<std::size_t>(type - type_names_.begin())];
+      ++taken;
     }
-    return nullptr;
-  }
-
-  Result<void> skip_mixed_table() {
-    if (line_.substr(0, 22) != "Number of mixed blocks") return {};
-    while (next() && line_.substr(0, 5) == "Node ") {
-    }
-    return {};
+    if (taken != types_) fields_.lost();
   }
 
   static constexpr std::uint64_t kNotCounted = UINT64_MAX;
 
-  Lines lines_;
-  std::string_view line_;
-  bool at_end_ = false;
-  bool complete_ = false;
+  Pagetypeinfo& out_;
+  Fields fields_;
+  Table table_ = Table::kNone;
   std::size_t orders_ = 0;
   std::array<std::string_view, kMaxTypes> type_names_;
   std::size_t types_ = 0;
-  Pagetypeinfo& out_;
+  // A node's last zone comes last in both tables; without it the text was cut.
+  ZoneId last_zone_;
+  bool is_open_ = false;
 };
 
 std::string running_osrelease() {
@@ -281,7 +188,9 @@ std::uint64_t Pagetypeinfo::total_blocks() const {
 }
 
 Result<void> parse_pagetypeinfo(std::string_view text, Pagetypeinfo& out) {
-  return PagetypeinfoParser(text, out).run();
+  out.rows.clear();
+  out.absent.reset();
+  return PagetypeinfoParser(out).run(text);
 }
 
 std::optional<KernelVersion> parse_osrelease(std::string_view release) {
@@ -342,32 +251,24 @@ Result<void> PagetypeinfoSource::parse(const Snapshot& snapshot, Nanoseconds rea
 }
 
 void PagetypeinfoSource::write(SampleWriter& out, WriteContext& context) const {
-  const std::vector<Pagetypeinfo::Row>& rows = reading_.rows;
-  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    std::uint64_t pageblocks = 0;
-    for (end = begin; end < rows.size() && rows[end].zone == rows[begin].zone; ++end) {
-      pageblocks += rows[end].pageblocks;
-    }
-    if (pageblocks == 0) continue;
-    for (std::size_t i = begin; i < end; ++i) {
-      const Pagetypeinfo::Row& row = rows[i];
-      // HighAtomic and Isolate are empty on most machines most of the time, a seventh of the
-      // series for nothing. They come and go with what they count; at one read in five minutes
-      // the change of shape costs nobody anything.
-      if (row.pageblocks == 0 && row.total_blocks() == 0) continue;
-      const std::uint32_t node = row.zone.node;
-      const std::string_view zone = row.zone.name;
-      const std::string_view type = row.type;
-      for (std::size_t order = 0; order < row.orders; ++order) {
-        // "More than 100000" is no measurement.
-        if (row.is_capped(order)) {
-          context.absent.add("capped_by_kernel");
-          continue;
-        }
-        out.put(kPagetypeinfoMetrics[kTypeFreeBlocks], row.blocks[order], node, zone, type, order);
+  context.absent.add(reading_.absent);
+  for (const Pagetypeinfo::Row& row : reading_.rows) {
+    // HighAtomic and Isolate are empty on most machines most of the time, a seventh of the series
+    // for nothing, as are zones without memory. They come and go with what they count; at one read
+    // in five minutes the change of shape costs nobody anything.
+    if (row.pageblocks == 0 && row.total_blocks() == 0) continue;
+    const std::uint32_t node = row.zone.node;
+    const std::string_view zone = row.zone.name;
+    const std::string_view type = row.type;
+    for (std::size_t order = 0; order < row.orders; ++order) {
+      // "More than 100000" is no measurement.
+      if (row.is_capped(order)) {
+        context.absent.add("capped_by_kernel");
+        continue;
       }
-      out.put(kPagetypeinfoMetrics[kPageblocks], row.pageblocks, node, zone, type);
+      out.put(kPagetypeinfoMetrics[kTypeFreeBlocks], row.blocks[order], node, zone, type, order);
     }
+    out.put(kPagetypeinfoMetrics[kPageblocks], row.pageblocks, node, zone, type);
   }
 }
 

@@ -52,18 +52,16 @@ struct Pagetypeinfo {
     std::uint64_t total_blocks() const;
     bool operator==(const Row&) const = default;
   };
-  std::uint64_t pageblock_order = 0;
-  std::uint64_t pages_per_block = 0;
   std::vector<Row> rows;  // by zone, then by type, in the kernel's order
+  AbsentValues absent;
 
-  // Free blocks that the kernel walked to print this.
+  // Free blocks that the kernel walked to print these rows.
   std::uint64_t total_blocks() const;
 };
 
-// Errors: a line where the format above has another, rows with a different number of orders or
-// types than their heading, a zone and type given twice or in one table only, a number beyond 64
-// bits, more than 32 orders, 16 types or 2048 rows, a text that ends early. `out` is reused: its
-// storage, not its content.
+// An odd line costs its row, in the second table the zone's rows (collectors/fields.h), as does one
+// table only. Errors: no row at all, a text that ends early. `out` is reused: its storage, not its
+// content.
 Result<void> parse_pagetypeinfo(std::string_view text, Pagetypeinfo& out);
 
 struct KernelVersion {

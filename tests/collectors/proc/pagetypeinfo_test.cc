@@ -49,8 +49,6 @@ Pagetypeinfo parsed_pagetypeinfo(std::string_view text) {
 
 TEST(Pagetypeinfo, BothTables) {
   const Pagetypeinfo p = parsed_pagetypeinfo(kText);
-  EXPECT_EQ(p.pageblock_order, 9U);
-  EXPECT_EQ(p.pages_per_block, 512U);
   ASSERT_EQ(p.rows.size(), 8U);
   EXPECT_EQ(p.rows[2].zone, (ZoneId{0, "DMA"}));
   EXPECT_EQ(p.rows[2].type, "CMA");
@@ -110,9 +108,10 @@ TEST(Pagetypeinfo, ACappedCountIsNoSampleAndIsCountedAsAbsent) {
 
 TEST(Pagetypeinfo, TypesAndZonesWithoutBlocksHaveNoSeries) {
   SourceFixture<PagetypeinfoSource> fixture;
-  fixture.file("/proc/pagetypeinfo",
-               replaced(kText, "Normal         1987          798            0",
-                        "Normal            0            0            0"));
+  std::string text = replaced(kText, "Normal         1987          798            0",
+                              "Normal            0            0            0");
+  text = replaced(text, "  3391   2104   1177", "     0      0      0");
+  fixture.file("/proc/pagetypeinfo", replaced(text, ">100000  6643   3317", "0 0 0"));
   EXPECT_EQ(fixture.keys().size(), 12U);  // zone DMA: three types, three orders and a total each
   for (const std::string& key : fixture.keys()) {
     EXPECT_EQ(key.find("Isolate"), std::string::npos) << key;
@@ -120,7 +119,47 @@ TEST(Pagetypeinfo, TypesAndZonesWithoutBlocksHaveNoSeries) {
   }
 }
 
-TEST(Pagetypeinfo, RefusesWithLineAndFinding) {
+TEST(Pagetypeinfo, AnOddLineCostsItsRows) {
+  const auto with = [](std::string_view from, std::string_view to) {
+    return replaced(kText, from, to);
+  };
+  const struct {
+    std::string text;
+    std::size_t rows;  // of eight
+    std::string_view absent;
+  } cases[] = {
+      {with("CMA   1243    917    604", "CMA   1243    917"), 7, "malformed 2"},
+      {with("CMA   1243    917    604", "CMA   1 2 3 4"), 7, "malformed 2"},
+      {with("CMA   1243", "CMA   -1"), 7, "impossible 1, malformed 1"},
+      {with("CMA   1243", "CMA   18446744073709551615"), 7, "impossible 1, malformed 1"},
+      {with(">100000", ">x"), 7, "malformed 2"},
+      {with("type      Isolate", "type          CMA"), 7, "malformed 2"},
+      {with(", type    Unmovable", ""), 7, "malformed 2"},
+      {with("          128            0 ", "          128 "), 4, "malformed 5"},
+      {with("          128            0 ", " 128 0 0 "), 4, "malformed 5"},
+      {with("          128            0 ", " 128 x "), 4, "malformed 5"},
+      {with("         CMA      Isolate \nNode 0", "         New      Isolate \nNode 0"), 6,
+       "malformed 4"},
+      {std::string(kText) + "more\n", 8, "malformed 1"}};
+  for (const auto& each : cases) {
+    EXPECT_EQ(parsed_pagetypeinfo(each.text).rows.size(), each.rows) << each.text;
+    EXPECT_EQ(absent_of(parse_pagetypeinfo, each.text), each.absent) << each.text;
+  }
+}
+
+TEST(Pagetypeinfo, RowsAreBounded) {
+  std::string rows(kText.substr(0, kText.find("Node")));
+  std::string blocks = "Number of blocks type Movable\n";
+  for (int i = 0; i < 2100; ++i) {
+    const std::string zone = "Node " + std::to_string(i) + ", zone Normal";
+    rows += zone + ", type Movable 1 2 3\n";
+    blocks += zone + " 7\n";
+  }
+  EXPECT_EQ(parsed_pagetypeinfo(rows + blocks).rows.size(), 2048U);
+  EXPECT_EQ(absent_of(parse_pagetypeinfo, rows + blocks), "beyond_bound 52, malformed 52");
+}
+
+TEST(Pagetypeinfo, RefusesWhatHasNoRows) {
   const auto with = [](std::string_view from, std::string_view to) {
     return replaced(kText, from, to);
   };
@@ -128,42 +167,17 @@ TEST(Pagetypeinfo, RefusesWithLineAndFinding) {
   for (int i = 0; i < 40; ++i) orders += " " + std::to_string(i);
   std::string types;
   for (int i = 0; i < 20; ++i) types += " T" + std::to_string(i);
-  std::string rows(kText.substr(0, kText.find("Node")));
-  for (int i = 0; i < 2100; ++i) {
-    rows += "Node " + std::to_string(i) + ", zone Normal, type Movable 1 2 3\n";
-  }
-  expect_refused(parse_pagetypeinfo, {{0, ""},
-                                      {0, "\n\n"},
-                                      {1, {"\0\xff\n", 3}},
-                                      {1, "Page block order: 9\r\n"},
-                                      {1, "Page block order: 9\n"},
-                                      {7, with("CMA   1243    917    604", "CMA   1243    917")},
-                                      {7, with("CMA   1243    917    604", "CMA   1 2 3 4")},
-                                      {7, with("CMA   1243", "CMA   99999999999999999999")},
-                                      {7, with("CMA   1243", "CMA   18446744073709551615")},
-                                      {10, with(">100000", ">x")},
-                                      {8, with("type      Isolate", "type          CMA")},
-                                      {5, with(", type    Unmovable", "")},
-                                      {4, with("order       0      1      2", "order" + orders)},
-                                      {14, with("type     Unmovable      Movable", "type" + types)},
-                                      {2053, rows}});
-  EXPECT_EQ(error_of(parse_pagetypeinfo, with("CMA   1243    917    604", "CMA   1243    917")),
-            "line 7: 2 orders, expected 3");
-}
-
-TEST(Pagetypeinfo, RefusesTablesThatDoNotAgree) {
-  const auto with = [](std::string_view from, std::string_view to) {
-    return replaced(kText, from, to);
-  };
-  expect_refused(
-      parse_pagetypeinfo,
-      {{15, with("          128            0 ", "          128 ")},
-       {15, with("          128            0 ", " 128 0 0 ")},
-       {15, with("         CMA      Isolate \nNode 0", "         New      Isolate \nNode 0")},
-       {16, with("Node 0, zone   Normal         1987", "Node 0, zone      DMA         1987")},
-       {15, std::string(kText.substr(0, kText.find("Node 0, zone   Normal")))},
-       {17, std::string(kText) + replaced(kSecondNode, "order: 9", "order: 8")},
-       {17, std::string(kText) + "more\n"}});
+  expect_refused(parse_pagetypeinfo,
+                 {{0, ""},
+                  {0, "\n\n"},
+                  {0, {"\0\xff\n", 3}},
+                  {0, "Page block order: 9\n"},
+                  {0, with("order       0      1      2", "order" + orders)},
+                  {0, with("type     Unmovable      Movable", "type" + types)},
+                  {0, with("Number of blocks type", "Number of blocks")}});
+  EXPECT_EQ(error_of(parse_pagetypeinfo, with("Node 0, zone   Normal         1987",
+                                              "Node 0, zone      DMA         1987")),
+            "cut off: no number of blocks of zone Normal");
 }
 
 TEST(Pagetypeinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
