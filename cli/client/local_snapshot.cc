@@ -77,7 +77,6 @@ void LocalSnapshot::read_all() {
   options.program = reader::find_reader_program();
   options.root = root_directory_;
   if (root_.is_live()) options.socket = options_.reader_socket;
-  options.sparing_sources = sparing_sources();
   options.in_part = options_.in_part;
   SystemSpawner spawner;
   PollLoop loop;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text/units.h"
+#include "collectors/sampler/registry.h"
 
 namespace jetmem::reader {
 namespace {
@@ -55,6 +56,13 @@ struct Attached {
 // The name of a reading in part, which has a quarantine of its own.
 std::string part_of(std::string_view source) { return std::string(source) + " in part"; }
 
+bool can_spare(std::string_view source) {
+  const auto all = all_source_infos();
+  return std::any_of(all.begin(), all.end(), [&](const SourceInfo* info) {
+    return info->can_spare && info->name == source;
+  });
+}
+
 }  // namespace
 
 Client::Client(ClientOptions options, const Clock& clock, Spawner& spawner, Done done)
@@ -86,11 +94,6 @@ std::optional<Error> Client::quarantine_error(std::string_view reading) {
                                      format_duration(left + std::chrono::seconds(1))};
   }
   return std::nullopt;
-}
-
-bool Client::can_spare(std::string_view source) const {
-  const auto& all = options_.sparing_sources;
-  return std::find(all.begin(), all.end(), source) != all.end();
 }
 
 bool Client::must_spare(std::string_view source) {

@@ -39,9 +39,8 @@ struct ClientOptions {
   std::size_t max_wedged = 5;
   // Called before answers are taken; may request. May be empty.
   std::function<void()> before_answers{};
-  // Sources that can be read in part while they are in quarantine (SourceInfo::can_spare).
-  std::vector<std::string_view> sparing_sources{};
-  // Those of them that are known to hang when read whole: read in part from the beginning.
+  // Sources that are known to hang when read whole: read in part from the beginning, where they can
+  // (SourceInfo::can_spare).
   std::vector<std::string_view> in_part{};
   // Of this source alone a descriptor is taken; empty: of any.
   std::string stream_source{};
@@ -146,7 +145,6 @@ class Client {
   Quarantine* quarantine_of(std::string_view reading);
   // `reading`: the name of a source, or what part_of() makes of it.
   std::optional<Error> quarantine_error(std::string_view reading);
-  bool can_spare(std::string_view source) const;
   bool must_spare(std::string_view source);
   // What is in flight.
   std::string reading() const;

@@ -31,14 +31,6 @@ std::vector<KnownSource> known_sources() {
   return known;
 }
 
-std::vector<std::string_view> sparing_sources() {
-  std::vector<std::string_view> names;
-  for (const SourceInfo* info : all_source_infos()) {
-    if (info->can_spare) names.push_back(info->name);
-  }
-  return names;
-}
-
 std::vector<std::unique_ptr<Source>> make_all_sources() { return Expand<AllSources>::make(); }
 
 }  // namespace jetmem

@@ -56,7 +56,4 @@ std::vector<std::unique_ptr<Source>> make_all_sources();
 
 std::vector<KnownSource> known_sources();
 
-// For reader::ClientOptions: those that can be read in part (SourceInfo::can_spare).
-std::vector<std::string_view> sparing_sources();
-
 }  // namespace jetmem

@@ -42,7 +42,6 @@ Children::Children(DaemonContext& context, const Settings& settings, const Sampl
   reader.deadline = settings.reader.deadline;
   reader.max_wedged = settings.reader.max_wedged;
   reader.before_answers = std::move(before_answers);
-  reader.sparing_sources = sparing_sources();
   reader.stream_source = KernelLogSource::kInfo.name;
   reader.dispose = std::move(dispose);
   reader_ =

@@ -215,7 +215,6 @@ TEST_F(ClientTest, WhatCanSpareIsReadInPartDuringItsQuarantine) {
   });
   ClientOptions options;
   options.deadline = milliseconds(100);
-  options.sparing_sources = {"dmabuf"};
   auto client = make(spawner, options);
   EXPECT_EQ(ask(*client, "dmabuf").text, "no answer within 100ms");
   settle_dying();
