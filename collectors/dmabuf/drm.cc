@@ -67,16 +67,17 @@ void take_memory(std::string_view key, std::string_view value, DrmFdinfo& out, F
 class DrmCollector {
  public:
   DrmCollector(const Snapshot& snapshot, Drm& out, AbsentValues& absent)
-      : snapshot_(snapshot), out_(out), absent_(absent), holders_(out.holders) {}
+      : snapshot_(snapshot), out_(out), absent_(absent), pieces_(out.storage.pieces),
+        holders_(out.holders) {}
 
   void run() {
-    out_.pieces.clear();
+    pieces_.clear();
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i]);
     count_clients_once();
     sum_by_holder();
     sum_by_region();
     // They look into the snapshot.
-    out_.pieces.clear();
+    pieces_.clear();
   }
 
  private:
@@ -109,20 +110,19 @@ class DrmCollector {
       any = true;
       piece.region = region.name;
       piece.figures = region;
-      out_.pieces.push_back(piece);
+      pieces_.push_back(piece);
     }
-    if (!any) out_.pieces.push_back(piece);
+    if (!any) pieces_.push_back(piece);
   }
 
   // Who has the client first in /proc is charged with it. Of descriptors without a number, each
   // region of a process counts once.
   void count_clients_once() {
-    std::vector<DrmPiece>& pieces = out_.pieces;
     const auto identity = [](const DrmPiece& piece) {
       return std::tuple(piece.driver, piece.device, piece.client,
                         piece.client ? 0U : piece.holder + 1);
     };
-    std::sort(pieces.begin(), pieces.end(), [&](const DrmPiece& a, const DrmPiece& b) {
+    std::sort(pieces_.begin(), pieces_.end(), [&](const DrmPiece& a, const DrmPiece& b) {
       const auto key = [&](const DrmPiece& p) {
         return std::tuple(identity(p), p.region, p.client ? p.holder : 0U);
       };
@@ -132,57 +132,56 @@ class DrmCollector {
     const auto same = [&](const DrmPiece& a, const DrmPiece& b) {
       return identity(a) == identity(b) && a.region == b.region;
     };
-    pieces.erase(std::unique(pieces.begin(), pieces.end(), same), pieces.end());
+    pieces_.erase(std::unique(pieces_.begin(), pieces_.end(), same), pieces_.end());
     out_.clients = out_.unreported = 0;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (i > 0 && identity(pieces[i]) == identity(pieces[i - 1])) continue;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (i > 0 && identity(pieces_[i]) == identity(pieces_[i - 1])) continue;
       ++out_.clients;
-      if (pieces[i].region.empty()) ++out_.unreported;
+      if (pieces_[i].region.empty()) ++out_.unreported;
     }
   }
 
   void sum_by_holder() {
-    for (const DrmPiece& piece : out_.pieces) {
+    for (const DrmPiece& piece : pieces_) {
       Drm::Holder& holder = out_.holders[piece.holder];
       holder.unreported = holder.unreported || piece.region.empty();
       if (is_system_region(piece.region)) holder.bytes += piece.figures.in_use().value_or(0);
     }
     if (out_.unreported > 0) absent_.add(kUnreported, out_.unreported);
-    std::erase_if(out_.pieces, [](const DrmPiece& piece) { return piece.region.empty(); });
+    std::erase_if(pieces_, [](const DrmPiece& piece) { return piece.region.empty(); });
   }
 
   void sum_by_region() {
     const auto name = [&](const DrmPiece& piece) -> const std::string& {
       return out_.holders[piece.holder].name;
     };
-    std::sort(out_.pieces.begin(), out_.pieces.end(), [&](const DrmPiece& a, const DrmPiece& b) {
+    std::sort(pieces_.begin(), pieces_.end(), [&](const DrmPiece& a, const DrmPiece& b) {
       return std::tuple(a.driver, a.region, std::string_view(name(a)), a.holder, a.client) <
              std::tuple(b.driver, b.region, std::string_view(name(b)), b.holder, b.client);
     });
     Refill<Drm::Region> regions(out_.regions);
     Refill<Drm::Use> uses(out_.uses);
-    const auto& pieces = out_.pieces;
-    for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
+    for (std::size_t begin = 0, end = 0; begin < pieces_.size(); begin = end) {
       const auto is_same = [&](const DrmPiece& piece) {
-        return piece.driver == pieces[begin].driver && piece.region == pieces[begin].region;
+        return piece.driver == pieces_[begin].driver && piece.region == pieces_[begin].region;
       };
-      while (end < pieces.size() && is_same(pieces[end])) ++end;
+      while (end < pieces_.size() && is_same(pieces_[end])) ++end;
       if (regions.size() == Drm::kMaxRegions) {
         absent_.add(kBeyondBound);
         continue;
       }
       Drm::Region& region = regions.add();
-      region.driver = pieces[begin].driver;
-      region.region = pieces[begin].region;
+      region.driver = pieces_[begin].driver;
+      region.region = pieces_[begin].region;
       const std::size_t first = uses.size();
       for (std::size_t i = begin; i < end; ++i) {
-        add_up(region.figures, pieces[i].figures);
-        if (i == begin || name(pieces[i]) != name(pieces[i - 1])) {
+        add_up(region.figures, pieces_[i].figures);
+        if (i == begin || name(pieces_[i]) != name(pieces_[i - 1])) {
           Drm::Use& use = uses.add();
           use.region = static_cast<std::uint32_t>(regions.size() - 1);
-          use.name = name(pieces[i]);
+          use.name = name(pieces_[i]);
         }
-        out_.uses[uses.size() - 1].bytes += *pieces[i].figures.in_use();
+        out_.uses[uses.size() - 1].bytes += *pieces_[i].figures.in_use();
       }
       keep_largest(uses, first);
     }
@@ -214,6 +213,7 @@ class DrmCollector {
   const Snapshot& snapshot_;
   Drm& out_;
   AbsentValues& absent_;
+  std::vector<DrmPiece>& pieces_;
   Refill<Drm::Holder> holders_;
   Drm::Holder* holder_ = nullptr;
   std::string_view comm_;

@@ -38,11 +38,12 @@ class HolderCollector {
  public:
   HolderCollector(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
                   DmabufHolders& out)
-      : snapshot_(snapshot), of_nvmap_(of_nvmap), out_(out), openers_(out.nvmap_openers) {}
+      : snapshot_(snapshot), of_nvmap_(of_nvmap), out_(out), kept_(out.storage),
+        openers_(out.nvmap_openers) {}
 
   void run() {
-    out_.pieces.clear();
-    out_.nvmap_files.clear();
+    kept_.pieces.clear();
+    kept_.nvmap_files.clear();
     {
       Refill<DmabufHolder> holders(out_.holders);
       for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i], holders);
@@ -149,7 +150,7 @@ class HolderCollector {
     if (line == kNvmapDevice && take_prefix(text, "/dev/nvmap\n")) {
       std::uint64_t file = 0;
       if (text.ends_with('\n') && take_key(text, "file")) file = one_u64(text).value_or(0);
-      out_.nvmap_files.push_back(
+      kept_.nvmap_files.push_back(
           static_cast<std::uint32_t>(std::min<std::uint64_t>(file, UINT32_MAX)));
     } else if (text.empty() || line.size() + 1 != text.size()) {
       ++out_.malformed;
@@ -166,7 +167,7 @@ class HolderCollector {
     while (lines.next(line)) {
       const auto mapping = parse_dmabuf_mapping(line);
       if (!mapping) continue;
-      Piece& piece = out_.pieces.emplace_back();
+      Piece& piece = kept_.pieces.emplace_back();
       piece.inode = mapping->inode;
       piece.size = piece.mapped = mapping->bytes;
       piece.holder = count_ - 1;
@@ -174,7 +175,7 @@ class HolderCollector {
   }
 
   void finish_process() {
-    std::vector<std::uint32_t>& files = out_.nvmap_files;
+    std::vector<std::uint32_t>& files = kept_.nvmap_files;
     std::sort(files.begin(), files.end());
     files.erase(std::unique(files.begin(), files.end()), files.end());
     for (const std::uint32_t file : files) {
@@ -196,7 +197,7 @@ class HolderCollector {
   // Who made the buffer that is mapped, and its size, which a mapping does not tell; and whether
   // all references to it are known.
   void know_buffers() {
-    std::vector<Piece>& pieces = out_.pieces;
+    std::vector<Piece>& pieces = kept_.pieces;
     // Descriptors first.
     std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
       return std::tie(a.inode, a.mapped, a.holder) < std::tie(b.inode, b.mapped, b.holder);
@@ -231,7 +232,7 @@ class HolderCollector {
   void finish_descriptor() {
     if (seen_) ++holder_->descriptors;
     if (seen_ && size_ && inode_) {
-      Piece& piece = out_.pieces.emplace_back();
+      Piece& piece = kept_.pieces.emplace_back();
       piece.inode = *inode_;
       piece.size = *size_;
       piece.holder = count_ - 1;
@@ -250,7 +251,7 @@ class HolderCollector {
   // One piece of each buffer for each holder, or name, in their order.
   template <class Key>
   void sort_unique(Key key) {
-    std::vector<Piece>& pieces = out_.pieces;
+    std::vector<Piece>& pieces = kept_.pieces;
     // By size too: of a buffer that was reported with two sizes (its number went to another
     // meanwhile) the same one is kept each time.
     std::sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
@@ -265,7 +266,7 @@ class HolderCollector {
 
   void sum_by_process() {
     sort_unique([](const Piece& piece) { return piece.holder; });
-    for (const Piece& piece : out_.pieces) {
+    for (const Piece& piece : kept_.pieces) {
       DmabufHolder& holder = out_.holders[piece.holder];
       ++holder.buffers;
       holder.bytes += piece.size;
@@ -275,12 +276,12 @@ class HolderCollector {
   }
 
   void sum_by_size() {
-    std::sort(out_.pieces.begin(), out_.pieces.end(), [](const Piece& a, const Piece& b) {
+    std::sort(kept_.pieces.begin(), kept_.pieces.end(), [](const Piece& a, const Piece& b) {
       return std::tie(b.size, a.holder, a.inode) < std::tie(a.size, b.holder, b.inode);
     });
     Refill<DmabufOfSize> sizes(out_.sizes);
     DmabufOfSize* last = nullptr;
-    for (const Piece& piece : out_.pieces) {
+    for (const Piece& piece : kept_.pieces) {
       if (piece.nvmap || piece.is_of_pages) continue;
       const DmabufHolder& holder = out_.holders[piece.holder];
       if (last == nullptr || last->bytes != piece.size || last->pid != holder.pid) {
@@ -295,7 +296,7 @@ class HolderCollector {
   }
 
   void sum_all() {
-    std::vector<Piece>& pieces = out_.pieces;
+    std::vector<Piece>& pieces = kept_.pieces;
     std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
       return std::tie(a.inode, a.size, a.holder) < std::tie(b.inode, b.size, b.holder);
     });
@@ -313,29 +314,29 @@ class HolderCollector {
   // Numbers the names, so that pieces can be put in their order.
   void rank_names() {
     const std::vector<DmabufHolder>& holders = out_.holders;
-    out_.order.resize(holders.size());
-    std::iota(out_.order.begin(), out_.order.end(), 0U);
-    std::sort(out_.order.begin(), out_.order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    kept_.order.resize(holders.size());
+    std::iota(kept_.order.begin(), kept_.order.end(), 0U);
+    std::sort(kept_.order.begin(), kept_.order.end(), [&](std::uint32_t a, std::uint32_t b) {
       return std::tie(holders[a].name, a) < std::tie(holders[b].name, b);
     });
-    out_.ranks.resize(holders.size());
+    kept_.ranks.resize(holders.size());
     std::uint32_t rank = 0;
     for (std::size_t i = 0; i < holders.size(); ++i) {
-      if (i > 0 && holders[out_.order[i]].name != holders[out_.order[i - 1]].name) ++rank;
-      out_.ranks[out_.order[i]] = rank;
+      if (i > 0 && holders[kept_.order[i]].name != holders[kept_.order[i - 1]].name) ++rank;
+      kept_.ranks[kept_.order[i]] = rank;
     }
   }
 
   void sum_by_name() {
     rank_names();
-    for (Piece& piece : out_.pieces) piece.name = out_.ranks[piece.holder];
+    for (Piece& piece : kept_.pieces) piece.name = kept_.ranks[piece.holder];
     sort_unique([](const Piece& piece) { return piece.name; });
     {
       Refill<DmabufName> names(out_.names);
       DmabufName* name = nullptr;
-      for (std::size_t i = 0; i < out_.order.size(); ++i) {
-        const DmabufHolder& holder = out_.holders[out_.order[i]];
-        if (i == 0 || out_.ranks[out_.order[i]] != out_.ranks[out_.order[i - 1]]) {
+      for (std::size_t i = 0; i < kept_.order.size(); ++i) {
+        const DmabufHolder& holder = out_.holders[kept_.order[i]];
+        if (i == 0 || kept_.ranks[kept_.order[i]] != kept_.ranks[kept_.order[i - 1]]) {
           name = &names.add();
           name->key.command = holder.name;
         }
@@ -345,7 +346,7 @@ class HolderCollector {
         name->mappings_missed |= holder.mappings_missed;
       }
     }
-    for (const Piece& piece : out_.pieces) {
+    for (const Piece& piece : kept_.pieces) {
       ++out_.names[piece.name].buffers;
       out_.names[piece.name].bytes += piece.size;
       if (piece.clientless) out_.names[piece.name].clientless_bytes += piece.size;
@@ -358,6 +359,7 @@ class HolderCollector {
   const Snapshot& snapshot_;
   std::span<const NvmapBuffer> of_nvmap_;
   DmabufHolders& out_;
+  DmabufHolders::Storage& kept_;
   Refill<NvmapOpener> openers_;
   DmabufHolder* holder_ = nullptr;
   std::uint32_t count_ = 0;
@@ -371,17 +373,6 @@ class HolderCollector {
 };
 
 }  // namespace
-
-bool DmabufHolders::operator==(const DmabufHolders& other) const {
-  const auto stats = [](const DmabufHolders& h) {
-    return std::tie(h.holders, h.names, h.beyond, h.buffers, h.bytes, h.shared_buffers,
-                    h.shared_bytes, h.unsized, h.processes, h.processes_denied, h.processes_omitted,
-                    h.descriptors_left_out, h.unreadable, h.hidden, h.malformed, h.clientless_bytes,
-                    h.nvmap_openers, h.sizes, h.mappings, h.mappings_missed, h.holders_missed,
-                    h.knows_nvmap, h.is_sparing);
-  };
-  return stats(*this) == stats(other);
-}
 
 std::optional<HolderLocation> holder_location(std::string_view path) {
   if (!take_prefix(path, kProcFolder)) return std::nullopt;

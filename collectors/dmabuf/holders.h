@@ -116,6 +116,7 @@ struct DmabufHolders {
   // Of those that more than one process has.
   std::uint64_t shared_buffers = 0;
   std::uint64_t shared_bytes = 0;
+  // Descriptors of buffers whose size this kernel does not tell: in no holder's bytes.
   std::uint64_t unsized = 0;
   // Of nvmap's buffers, each once: those without a client.
   std::uint64_t clientless_bytes = 0;
@@ -168,12 +169,16 @@ struct DmabufHolders {
     bool clientless = false;
     std::uint64_t mapped = 0;  // of a mapping
   };
-  std::vector<Piece> pieces;
-  std::vector<std::uint32_t> order;
-  std::vector<std::uint32_t> ranks;
-  std::vector<std::uint32_t> nvmap_files;  // of a process
+  struct Storage {
+    std::vector<Piece> pieces;
+    std::vector<std::uint32_t> order;
+    std::vector<std::uint32_t> ranks;
+    std::vector<std::uint32_t> nvmap_files;  // of a process
+    bool operator==(const Storage& /*other*/) const { return true; }
+  };
+  Storage storage;
 
-  bool operator==(const DmabufHolders& other) const;
+  bool operator==(const DmabufHolders& other) const = default;
 };
 
 // A record that gather makes, "/proc/<pid>/beyond bound": how many more descriptors of buffers a

@@ -253,7 +253,6 @@ void take_holders(Dmabuf& out) {
   out.holders_known =
       held.processes > 0 && (most_seen || held.buffers + held.unsized + out.drm.clients > 0);
   out.holders_whole = out.holders_known && held.whole();
-  out.unsized = held.unsized;
   const auto add = [&](std::string_view reason, std::uint64_t count) {
     if (count > 0) out.absent.add(reason, count);
   };
@@ -289,8 +288,8 @@ const SourceInfo DmabufSource::kInfo{
 bool Dmabuf::operator==(const Dmabuf& other) const {
   const auto stats = [](const Dmabuf& d) {
     return std::tie(d.buffers, d.bytes, d.origin, d.largest, d.bufinfo.exporters, d.bufinfo.devices,
-                    d.unlisted_buffers, d.unlisted_bytes, d.holders_known, d.holders,
-                    d.holders_whole, d.unsized, d.held, d.drm);
+                    d.unlisted_buffers, d.unlisted_bytes, d.holders_known,
+                    d.holders_whole, d.held, d.drm);
   };
   return stats(*this) == stats(other);
 }
@@ -332,7 +331,6 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   out.held.is_sparing = bufinfo.error == ETIMEDOUT;
   parse_drm(snapshot, out.drm, out.absent);
   take_holders(out);
-  out.holders = out.held.holders;
   if (bufinfo.ok() && !failure) return {};
 
   // Not as_error(): its message would be made anew each minute.
@@ -450,16 +448,16 @@ void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
   }
   out.put(dmabuf_metric("jetmem_dmabuf_processes_denied"), r.held.processes_denied);
   if (!r.holders_known) return;
-  out.put(dmabuf_metric("jetmem_dmabuf_unsized_descriptors"), r.unsized);
+  out.put(dmabuf_metric("jetmem_dmabuf_unsized_descriptors"), r.held.unsized);
   write_names(out, context);
   // Parts of sums are no sums.
   if (r.held.is_cut()) context.absent.add("walk_cut");
   if (!r.held.is_cut()) write_drm(out, r.drm);
-  const bool knows_mapped = std::none_of(r.holders.begin(), r.holders.end(),
+  const bool knows_mapped = std::none_of(r.held.holders.begin(), r.held.holders.end(),
                                          [](const auto& h) { return h.mappings_missed; });
   if (r.held.is_cut() || r.held.beyond > 0 || !knows_mapped) return;
   // A kernel that tells no size tells nothing to add up.
-  if (r.unsized > 0 && r.held.buffers == 0) return;
+  if (r.held.unsized > 0 && r.held.buffers == 0) return;
   out.put(dmabuf_metric("jetmem_dmabuf_held_buffers"), r.held.buffers);
   out.put(dmabuf_metric("jetmem_dmabuf_held_bytes"), r.held.bytes);
   if (r.held.clientless_known()) {

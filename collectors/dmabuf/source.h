@@ -29,8 +29,6 @@
 namespace jetmem {
 
 struct Dmabuf {
-  using Holder = DmabufHolder;
-
   // All of the machine; absent when neither file reports them.
   std::optional<std::uint64_t> buffers;
   std::optional<std::uint64_t> bytes;
@@ -43,11 +41,7 @@ struct Dmabuf {
 
   // Whether any process's descriptors could be looked at.
   bool holders_known = false;
-  // The largest first; of all processes only when holders_whole.
-  std::vector<Holder> holders;
-  bool holders_whole = false;
-  // Descriptors of buffers whose size this kernel does not tell: in no holder's bytes.
-  std::uint64_t unsized = 0;
+  bool holders_whole = false;  // all processes' are in `held`
 
   AbsentValues absent;
 

@@ -282,13 +282,13 @@ void ProcessesSource::join_dmabuf(WriteContext& context) const {
     return;
   }
   // What is known of some processes only would be 0 for the others.
-  if (!dmabuf->holders_whole || dmabuf->unsized > 0) {
+  if (!dmabuf->holders_whole || dmabuf->held.unsized > 0) {
     context.absent.add("dmabuf_known_in_part");
     return;
   }
   extras_.has_dmabuf = true;
   extras_.has_mapped = dmabuf->held.mappings_known();
-  for (const Dmabuf::Holder& holder : dmabuf->holders) {
+  for (const DmabufHolder& holder : dmabuf->held.holders) {
     const Processes::Process* process = process_of(holder.pid, holder.name);
     if (process == nullptr) {
       context.absent.add("dmabuf_process_unknown");

@@ -20,12 +20,12 @@ FUZZ(text) {
   const auto [ok, fresh, reused] = parsed_twice(parse_dmabuf, snapshot);
   if (!ok) return;
   if (!(fresh == reused)) __builtin_trap();
-  if (fresh.held.names.size() > fresh.holders.size() ||
+  if (fresh.held.names.size() > fresh.held.holders.size() ||
       fresh.held.shared_buffers > fresh.held.buffers) {
     __builtin_trap();
   }
   // Sums agree whichever way they are made, but for what holders share.
   std::uint64_t buffers = 0;
-  for (const DmabufHolder& holder : fresh.holders) buffers += holder.buffers;
+  for (const DmabufHolder& holder : fresh.held.holders) buffers += holder.buffers;
   if (buffers < fresh.held.buffers) __builtin_trap();
 }

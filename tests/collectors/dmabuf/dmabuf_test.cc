@@ -123,9 +123,9 @@ TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
   comm(1841, "gst-launch-1.0");
   buffer(1841, 31, 7, 1000);
   scanned(40);
-  ASSERT_EQ(reading().holders.size(), 3U);
-  EXPECT_EQ(reading().holders[0], (DmabufHolder{1840, "gst-launch-1.0", 2, 1050, 1000, 0, 3}));
-  EXPECT_EQ(reading().holders[1].pid, 1012U);
+  ASSERT_EQ(reading().held.holders.size(), 3U);
+  EXPECT_EQ(reading().held.holders[0], (DmabufHolder{1840, "gst-launch-1.0", 2, 1050, 1000, 0, 3}));
+  EXPECT_EQ(reading().held.holders[1].pid, 1012U);
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=gst-launch-1.0}"), 1050);
   EXPECT_EQ(value("jetmem_dmabuf_holder_buffers{command=gst-launch-1.0}"), 2);
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=nvargus-daemon}"), 1000);
@@ -178,7 +178,7 @@ TEST_F(DmabufTest, BuffersOfNvmapWithoutAClientAreTheirHolders) {
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=mapper}"), 8192);
   EXPECT_EQ(value("jetmem_dmabuf_holder_descriptors{command=mapper}"), 0);
   EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 5000 + 6000 + 8192 + 9000 + 700 + 12288);
-  for (const DmabufHolder& one : reading().holders) {
+  for (const DmabufHolder& one : reading().held.holders) {
     EXPECT_EQ(one.mapped_bytes, one.name == "mapper" ? 8192U : one.name == "llama" ? 12288U : 0U);
   }
   // A mapping that was not looked at may be the reference.
@@ -216,7 +216,7 @@ TEST_F(DmabufTest, ABufinfoThatIsCutSaysNothingOfTheRest) {
   EXPECT_FALSE(has("jetmem_dmabuf_held_bytes"));
   EXPECT_EQ(value("jetmem_dmabuf_unlisted_buffers"), 11999);
   EXPECT_EQ(absent("clientless_unknown"), 1U);
-  for (const DmabufHolder& one : reading().holders) {
+  for (const DmabufHolder& one : reading().held.holders) {
     EXPECT_EQ(one.mappings_missed, one.name == "mapper") << one.name;
     EXPECT_EQ(one.mapped_bytes, one.name == "both" ? 8192U : 0U) << one.name;
   }
@@ -234,7 +234,7 @@ TEST_F(DmabufTest, WhoHasNvmapOpen) {
   scanned(2);
   EXPECT_EQ(reading().held.nvmap_openers,
             (std::vector<NvmapOpener>{{7, "worker", 0}, {8, "camera", 1}, {8, "camera", 2}}));
-  EXPECT_EQ(reading().holders.size(), 1U) << "the device is no buffer";
+  EXPECT_EQ(reading().held.holders.size(), 1U) << "the device is no buffer";
 }
 
 TEST_F(DmabufTest, WhatAThreadShowsIsItsProcesss) {
@@ -243,9 +243,9 @@ TEST_F(DmabufTest, WhatAThreadShowsIsItsProcesss) {
   fixture.file("/proc/7/task/9/fd/4", "/dev/nvmap\n");
   scanned(1);
   ASSERT_TRUE(fixture.run());
-  ASSERT_EQ(reading().holders.size(), 1U);
-  EXPECT_EQ(reading().holders[0].name, "camera");
-  EXPECT_EQ(reading().holders[0].bytes, 70U);
+  ASSERT_EQ(reading().held.holders.size(), 1U);
+  EXPECT_EQ(reading().held.holders[0].name, "camera");
+  EXPECT_EQ(reading().held.holders[0].bytes, 70U);
   EXPECT_EQ(reading().held.nvmap_openers, (std::vector<NvmapOpener>{{7, "camera"}}));
 }
 
@@ -258,7 +258,7 @@ TEST_F(DmabufTest, TheInodeMayComeFromARecordOfItsOwn) {
   buffer(1, 5, 0, 1000);  // closed before it could be asked
   scanned(1);
   EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 1000);
-  EXPECT_EQ(reading().unsized, 1U);
+  EXPECT_EQ(reading().held.unsized, 1U);
   EXPECT_EQ(absent("size_unknown"), 1U);
 }
 
@@ -272,8 +272,8 @@ TEST_F(DmabufTest, WithoutSizesThereAreNoBytes) {
   EXPECT_EQ(value("jetmem_dmabuf_unsized_descriptors"), 2);
   EXPECT_FALSE(has("jetmem_dmabuf_held_bytes"));
   EXPECT_FALSE(has("jetmem_dmabuf_holder_bytes{command=nvargus-daemon}"));
-  ASSERT_EQ(reading().holders.size(), 1U);
-  EXPECT_EQ(reading().holders[0].unsized, 2U);
+  ASSERT_EQ(reading().held.holders.size(), 1U);
+  EXPECT_EQ(reading().held.holders[0].unsized, 2U);
   EXPECT_EQ(absent("size_unknown"), 2U);
 }
 
@@ -374,7 +374,7 @@ TEST_F(DmabufTest, HostileNamesChangeNoFigure) {
   buffer(5, 4, 0, 2000, "nvmap", "x\nino:\t6");  // 5.10: this one has no inode
   scanned(1);
   EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 1000);
-  EXPECT_EQ(reading().unsized, 1U);
+  EXPECT_EQ(reading().held.unsized, 1U);
   EXPECT_EQ(value("jetmem_dmabuf_holder_bytes{command=a?b?[2J}"), 1000);
 }
 
@@ -496,7 +496,7 @@ TEST_F(DmabufTest, AReusedReadingHoldsNothingOfTheOneBefore) {
                      {"/proc/9/fdinfo/3", "ino:\t4\nsize:\t12\ncount:\t1\nexp_name:\tx\n"},
                      {kNoteProcesses, "3\n"}});
   EXPECT_EQ(reused, fresh);
-  EXPECT_EQ(fresh.holders.size(), 1U);
+  EXPECT_EQ(fresh.held.holders.size(), 1U);
   EXPECT_TRUE(reused.bufinfo.exporters.empty());
 }
 
@@ -536,9 +536,9 @@ TEST_F(DmabufTree, OneProcessDoesNotTakeAllTheRoom) {
   EXPECT_EQ(out.held.descriptors_left_out, 4904U);
   EXPECT_EQ(out.held.beyond, 4904U);
   EXPECT_FALSE(out.held.is_cut());
-  ASSERT_EQ(out.holders.size(), 2U);
-  EXPECT_EQ(out.holders[1].name, "hog");
-  EXPECT_EQ(out.holders[1].descriptors, 9000U);
+  ASSERT_EQ(out.held.holders.size(), 2U);
+  EXPECT_EQ(out.held.holders[1].name, "hog");
+  EXPECT_EQ(out.held.holders[1].descriptors, 9000U);
   EXPECT_EQ(out.held.bytes, 80U);
   EXPECT_FALSE(out.holders_whole);
 }
@@ -557,14 +557,14 @@ TEST_F(DmabufTree, MappingsAreLookedAtWhereNvmapMadeBuffers) {
   dir.write("proc/13/fdinfo/3", "pos:\t0\nflags:\t04410002\nmnt_id:\t17\nino:\t105\n");
   made_by("system");
   ASSERT_TRUE(parse());
-  EXPECT_TRUE(out.holders.empty());
+  EXPECT_TRUE(out.held.holders.empty());
   EXPECT_FALSE(out.held.mappings_known());
   made_by("nvmap_dmabuf");
   ASSERT_TRUE(parse());
-  ASSERT_EQ(out.holders.size(), 1U);
-  EXPECT_EQ(out.holders[0].name, "mapper");
-  EXPECT_EQ(out.holders[0].bytes, 8294400U);
-  EXPECT_EQ(out.holders[0].clientless_bytes, 8294400U);
+  ASSERT_EQ(out.held.holders.size(), 1U);
+  EXPECT_EQ(out.held.holders[0].name, "mapper");
+  EXPECT_EQ(out.held.holders[0].bytes, 8294400U);
+  EXPECT_EQ(out.held.holders[0].clientless_bytes, 8294400U);
   EXPECT_TRUE(out.held.mappings_known());
   EXPECT_EQ(out.held.nvmap_openers, (std::vector<NvmapOpener>{{13, "worker"}}));
 }
@@ -591,8 +591,8 @@ TEST_F(DmabufTree, ManyMappingsOfOneCostOnlyIts) {
   ASSERT_TRUE(parse());
   EXPECT_TRUE(out.held.mappings_known());
   EXPECT_FALSE(out.held.clientless_known());
-  ASSERT_EQ(out.holders.size(), 2U);
-  for (const DmabufHolder& one : out.holders) {
+  ASSERT_EQ(out.held.holders.size(), 2U);
+  for (const DmabufHolder& one : out.held.holders) {
     EXPECT_EQ(one.mappings_missed, one.name == "mapper");
     EXPECT_EQ(one.mapped_bytes, one.name == "init" ? 8192U : 0U);
   }
@@ -609,7 +609,7 @@ TEST_F(DmabufTree, TheNewestAreLeftOut) {
   SnapshotReader reader(DmabufSource::kInfo.paths, limits, DmabufSource::kInfo.gather);
   ASSERT_TRUE(parse_dmabuf(reader.read(root), out));
   std::vector<std::uint32_t> pids;
-  for (const auto& one : out.holders) pids.push_back(one.pid);
+  for (const auto& one : out.held.holders) pids.push_back(one.pid);
   EXPECT_EQ(pids, (std::vector<std::uint32_t>{1, 9, 80}));
   EXPECT_TRUE(out.held.is_cut());
 
@@ -635,8 +635,8 @@ TEST_F(DmabufTree, ASparingReadingKnowsWhoHoldsThem) {
   EXPECT_TRUE(out.bufinfo.of_nvmap.empty());
   EXPECT_TRUE(out.held.is_cut());
   EXPECT_FALSE(out.holders_whole);
-  ASSERT_EQ(out.holders.size(), 1U);
-  EXPECT_EQ(out.holders[0].name, "camera");
+  ASSERT_EQ(out.held.holders.size(), 1U);
+  EXPECT_EQ(out.held.holders[0].name, "camera");
   ASSERT_EQ(out.absent.counts().size(), 1U);
   EXPECT_EQ(out.absent.counts()[0].reason, "bufinfo_omitted");
   // Where there is none, it is not what did not return.
@@ -674,8 +674,8 @@ TEST_F(DmabufTree, OfALargeBufinfoEachBufferOfNvmapIsKnown) {
   EXPECT_EQ(out.bufinfo.of_nvmap.size(), 9000U);
   EXPECT_GT(out.unlisted_buffers, 0U);
   EXPECT_TRUE(out.held.clientless_known());
-  ASSERT_EQ(out.holders.size(), 1U);
-  EXPECT_EQ(out.holders[0].clientless_bytes, 4096U);
+  ASSERT_EQ(out.held.holders.size(), 1U);
+  EXPECT_EQ(out.held.holders[0].clientless_bytes, 4096U);
 }
 
 TEST_F(DmabufTree, DeniedFoldersAreCounted) {

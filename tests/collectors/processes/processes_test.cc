@@ -44,7 +44,7 @@ class ProcessesTest : public SourceTest<ProcessesSource> {
             std::uint64_t nvmap_bytes) {
     dmabuf.holders_known = dmabuf.holders_whole = true;
     dmabuf.held.knows_nvmap = true;
-    dmabuf.holders.push_back({pid, std::string(name), 1, bytes, nvmap_bytes});
+    dmabuf.held.holders.push_back({pid, std::string(name), 1, bytes, nvmap_bytes});
     fixture.set_valid(2, true);
   }
   double value(const char* metric, const char* command, const char* unit = "",
@@ -311,7 +311,7 @@ TEST_F(ProcessesTest, OnlyWhatNvmapChargesIsSubtracted) {
   hold(1012, "producer", 900, 900);
   hold(1013, "holder", 600, 600);
   hold(1014, "camera", 1000, 1000);
-  dmabuf.holders[2].clientless_bytes = 400;
+  dmabuf.held.holders[2].clientless_bytes = 400;
   dmabuf.held.processes = dmabuf.held.mappings = 3;
   nvmap.clients = {{"iovmm", "producer", 1012, 300}, {"iovmm", "camera", 1014, 5000}};
   fixture.set_valid(0, true);
@@ -330,8 +330,8 @@ TEST_F(ProcessesTest, MappingsOfOneThatAreTooManyCostNobodyElses) {
   hold(1012, "llama", 80 * 4096, 80 * 4096);
   hold(1013, "manymaps", 0, 0);
   hold(1014, "system", 700, 0);
-  dmabuf.holders[0].mapped_bytes = 80 * 4096;
-  dmabuf.holders[1].mappings_missed = true;
+  dmabuf.held.holders[0].mapped_bytes = 80 * 4096;
+  dmabuf.held.holders[1].mappings_missed = true;
   dmabuf.held.processes = 3;
   dmabuf.held.mappings = 2;
   dmabuf.held.mappings_missed = dmabuf.held.holders_missed = 1;
@@ -355,7 +355,7 @@ TEST_F(ProcessesTest, MappedBuffersAreInResidentMemoryAsFarAsTheyCanBe) {
   process(1013, "lazy", "/", 100, 2);
   hold(1012, "llama", 80 * 4096, 80 * 4096);
   hold(1013, "lazy", 80 * 4096, 80 * 4096);
-  for (DmabufHolder& holder : dmabuf.holders) holder.mapped_bytes = 80 * 4096;
+  for (DmabufHolder& holder : dmabuf.held.holders) holder.mapped_bytes = 80 * 4096;
   EXPECT_TRUE(std::isnan(value("mapped_bytes", "llama"))) << "mappings are not known";
   dmabuf.held.processes = dmabuf.held.mappings = 2;
   ASSERT_TRUE(fixture.run());
