@@ -112,20 +112,17 @@ bool is_of_this_moment(int error) {
   }
 }
 
-// "/sys" of "/sys/class", which is left with "/class".
-std::string_view take_component(std::string_view& path) {
-  const std::size_t end = std::min(path.find('/', 1), path.size());
-  const std::string_view component = path.substr(0, end);
-  path.remove_prefix(end);
-  return component;
-}
-
 // Whether the pattern has a '*' right behind this path.
 bool checks_inside(std::string_view pattern, std::string_view path) {
-  while (!path.empty()) {
-    if (pattern.empty() || !glob_match(take_component(pattern), take_component(path))) return false;
+  const auto depth = std::count(path.begin(), path.end(), '/');
+  for (std::size_t star = pattern.find('*'); star != std::string_view::npos;
+       star = pattern.find('*', star + 1)) {
+    const std::string_view folder = pattern.substr(0, pattern.rfind('/', star));
+    if (std::count(folder.begin(), folder.end(), '/') == depth && glob_match(folder, path)) {
+      return true;
+    }
   }
-  return take_component(pattern).find('*') != std::string_view::npos;
+  return false;
 }
 
 // Folders that are absent or may not be listed do not count: each source knows what that means.
