@@ -11,24 +11,8 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr auto kNameChar = [] {
-  std::array<bool, 256> out{};
-  for (const auto& [first, last] : {std::pair{'a', 'z'}, {'A', 'Z'}, {'0', '9'}, {'_', '_'}}) {
-    for (int c = first; c <= last; ++c) out[static_cast<std::size_t>(c)] = true;
-  }
-  return out;
-}();
-// As is_name_char(), of each byte of forms and lines.
-inline bool in_name(char c) { return kNameChar[static_cast<unsigned char>(c)]; }
-
-constexpr auto kDevChar = [] {
-  std::array<bool, 256> out = kNameChar;
-  for (const char c : {'-', '.', ':', '@', ',', '/', '+'}) out[static_cast<std::size_t>(c)] = true;
-  return out;
-}();
-inline bool is_dev_char(char c) { return kDevChar[static_cast<unsigned char>(c)]; }
-
-bool is_module_char(char c) { return in_name(c) || c == '-' || c == '.'; }
+bool is_module_char(char c) { return is_name_char(c) || c == '-' || c == '.'; }
+bool is_dev_char(char c) { return is_module_char(c) || std::string_view(":@,/+").find(c) < 5; }
 
 // The words of a kOne, from `at` up to `end` of the code.
 class FormWords {
@@ -107,7 +91,7 @@ std::size_t size_at(std::string_view text, std::size_t at) {
     if (end >= text.size() || text[end] != 'B') return n;
     ++end;
   }
-  return end == text.size() || !in_name(text[end]) ? end - at : n;
+  return end == text.size() || !is_name_char(text[end]) ? end - at : n;
 }
 
 }  // namespace
@@ -174,7 +158,7 @@ bool FormMatcher::may_begin(const Field& field, char c) const {
     case FormType::kName:
       return is_module_char(c);
     case FormType::kCname:
-      return in_name(c);
+      return is_name_char(c);
     case FormType::kWord:
       return !is_blank(c);
     case FormType::kPath:
@@ -340,7 +324,7 @@ bool FormMatcher::take_field(const Field& field, Place& at, bool& done) {
                      std::min<std::size_t>(
                          run_of(text_, at.text, [](char c) { return is_module_char(c); }), 60));
     case FormType::kCname:
-      return shorter(field, at, 1, run_of(text_, at.text, [](char c) { return in_name(c); }));
+      return shorter(field, at, 1, run_of(text_, at.text, [](char c) { return is_name_char(c); }));
     case FormType::kPath:
       if (text_[at.text] != '/') return false;
       [[fallthrough]];

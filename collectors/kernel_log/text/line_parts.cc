@@ -27,8 +27,6 @@ bool contains_any(std::string_view text, std::span<const std::string_view> parts
                      [&](std::string_view part) { return contains(text, part); });
 }
 
-bool is_name_char(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
-
 bool is_c_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_name_char);
 }

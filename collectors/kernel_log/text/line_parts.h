@@ -26,7 +26,9 @@ bool is_comm(std::string_view text);
 // a level, a mark of a list), or another message's first words.
 bool is_leading_comm(std::string_view text);
 // Letters, digits and '_', as in C.
-bool is_name_char(char c);
+inline bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
 bool is_c_name(std::string_view text);
 
 // A number right here that is not below 0, as the field `name`. False when there is none.
