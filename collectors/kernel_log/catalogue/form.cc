@@ -12,7 +12,9 @@ namespace jetmem::kernel_log {
 namespace {
 
 bool is_module_char(char c) { return is_name_char(c) || c == '-' || c == '.'; }
-bool is_dev_char(char c) { return is_module_char(c) || std::string_view(":@,/+").find(c) < 5; }
+bool is_dev_char(char c) {
+  return is_module_char(c) || std::string_view(":@,/+").find(c) != std::string_view::npos;
+}
 
 // The words of a kOne, from `at` up to `end` of the code.
 class FormWords {

@@ -31,9 +31,7 @@ bool xid_owner(Event& event) {
   } else if (end != first.size()) {
     const std::size_t more = end + 2 - (first.size() + 2);
     event.set_text("comm", line.substr(0, end));
-    std::array<char, Event::kMaxText> text{};
-    const std::size_t n = event.text("text").substr(more).copy(text.data(), text.size());
-    event.set_text("text", {text.data(), n});
+    event.set_text("text", event.text("text").substr(more));
   }
   return true;
 }

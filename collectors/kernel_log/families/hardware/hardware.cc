@@ -73,9 +73,7 @@ void harmless_report(Event& event, Soc /*soc*/) {
 
 // "my:app:99": a task's name may have colons.
 bool lock_owner(Event& event) {
-  std::array<char, Event::kMaxText> text{};
-  std::string_view owner = event.text("owner");
-  owner = {text.data(), owner.copy(text.data(), text.size())};
+  const std::string_view owner = event.text("owner");
   event.remove("owner");
   const std::size_t colon = owner.rfind(':');
   const auto pid =

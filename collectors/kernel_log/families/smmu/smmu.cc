@@ -232,9 +232,7 @@ bool fault_registers(Event& event) {
     if (!digits.empty() && !is_whole_register(digits)) return false;
     if (!digits.empty()) event.set_hex(name, parse_hex(digits).value_or(0));
   }
-  std::array<char, Event::kMaxText> text{};
   std::string_view flags = event.text("flags");
-  flags = {text.data(), flags.copy(text.data(), text.size())};
   event.remove("flags");
   for (std::string_view flag = take_word(flags); !flag.empty(); flag = take_word(flags)) {
     if (is_kernel_name(flag)) event.add_item("flags", flag);
@@ -244,11 +242,10 @@ bool fault_registers(Event& event) {
 
 // "\t0x0000020900000080": all that there is in the line.
 bool event_word(Event& event) {
-  std::array<char, 18> word{};
-  if (event.text("words").size() != word.size()) return false;
-  event.text("words").copy(word.data(), word.size());
+  const std::string_view word = event.text("words");
+  if (word.size() != 18) return false;
   event.remove("words");
-  event.add_item("words", {word.data(), word.size()});
+  event.add_item("words", word);
   return true;
 }
 
@@ -311,10 +308,7 @@ bool controller_error(Event& event) {
 bool controller_access(Event& event) {
   const std::string_view error = event.text("error");
   const std::size_t at = error.find(" (");
-  if (at != std::string_view::npos) {
-    std::array<char, Event::kMaxText> text{};
-    event.set_text("error", {text.data(), error.copy(text.data(), at)});
-  }
+  if (at != std::string_view::npos) event.set_text("error", error.substr(0, at));
   return event.has("rw");
 }
 
