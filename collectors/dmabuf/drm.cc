@@ -67,8 +67,7 @@ void take_memory(std::string_view key, std::string_view value, DrmFdinfo& out, F
 class DrmCollector {
  public:
   DrmCollector(const Snapshot& snapshot, Drm& out, AbsentValues& absent)
-      : snapshot_(snapshot), out_(out), absent_(absent), pieces_(out.storage.pieces),
-        holders_(out.holders) {}
+      : snapshot_(snapshot), out_(out), absent_(absent), holders_(out.holders) {}
 
   void run() {
     pieces_.clear();
@@ -213,7 +212,7 @@ class DrmCollector {
   const Snapshot& snapshot_;
   Drm& out_;
   AbsentValues& absent_;
-  std::vector<DrmPiece>& pieces_;
+  std::vector<DrmPiece>& pieces_ = out_.storage.pieces;
   Refill<Drm::Holder> holders_;
   Drm::Holder* holder_ = nullptr;
   std::string_view comm_;

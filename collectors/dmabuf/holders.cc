@@ -38,8 +38,7 @@ class HolderCollector {
  public:
   HolderCollector(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
                   DmabufHolders& out)
-      : snapshot_(snapshot), of_nvmap_(of_nvmap), out_(out), kept_(out.storage),
-        openers_(out.nvmap_openers) {}
+      : snapshot_(snapshot), of_nvmap_(of_nvmap), out_(out), openers_(out.nvmap_openers) {}
 
   void run() {
     kept_.pieces.clear();
@@ -359,7 +358,7 @@ class HolderCollector {
   const Snapshot& snapshot_;
   std::span<const NvmapBuffer> of_nvmap_;
   DmabufHolders& out_;
-  DmabufHolders::Storage& kept_;
+  DmabufHolders::Storage& kept_ = out_.storage;
   Refill<NvmapOpener> openers_;
   DmabufHolder* holder_ = nullptr;
   std::uint32_t count_ = 0;

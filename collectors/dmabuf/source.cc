@@ -288,8 +288,8 @@ const SourceInfo DmabufSource::kInfo{
 bool Dmabuf::operator==(const Dmabuf& other) const {
   const auto stats = [](const Dmabuf& d) {
     return std::tie(d.buffers, d.bytes, d.origin, d.largest, d.bufinfo.exporters, d.bufinfo.devices,
-                    d.unlisted_buffers, d.unlisted_bytes, d.holders_known,
-                    d.holders_whole, d.held, d.drm);
+                    d.unlisted_buffers, d.unlisted_bytes, d.holders_known, d.holders_whole, d.held,
+                    d.drm);
   };
   return stats(*this) == stats(other);
 }

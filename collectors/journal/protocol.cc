@@ -21,8 +21,7 @@ std::optional<Packet> parse_packet(std::string_view bytes) {
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
   bytes.remove_prefix(sizeof header);
-  const std::size_t size =
-      std::size_t{header.cursor_size} + header.unit_size + header.text_size;
+  const std::size_t size = std::size_t{header.cursor_size} + header.unit_size + header.text_size;
   if (!is_known(header) || bytes.size() != size) return std::nullopt;
   const auto take = [&](std::size_t length) {
     const std::string_view part = bytes.substr(0, length);

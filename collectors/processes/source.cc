@@ -231,7 +231,7 @@ void ProcessesSource::join_gpu(WriteContext& context) const {
     return;
   }
   using OfProcess = Extras::OfProcess;
-  const auto add = [&](std::uint64_t OfProcess::* to, const Processes::Process* process,
+  const auto add = [&](std::uint64_t OfProcess::*to, const Processes::Process* process,
                        std::uint64_t bytes) {
     if (bytes == 0) return;
     if (process == nullptr) {
@@ -331,8 +331,8 @@ void ProcessesSource::join(WriteContext& context) const {
   extras_.bytes.resize(reading_.groups.size());
   for (std::size_t i = 0; i < extras_.bytes.size(); ++i) {
     const Extras::OfGroup& group = extras_.groups[i];
-    extras_.bytes[i] = reading_.groups[i].resident_pages * *context.facts.page_size -
-                       group.mapped + group.gpu + group.dmabuf;
+    extras_.bytes[i] = reading_.groups[i].resident_pages * *context.facts.page_size - group.mapped +
+                       group.gpu + group.dmabuf;
   }
   shown_.update(reading_.groups, extras_.bytes, context.awake, context.now);
 }

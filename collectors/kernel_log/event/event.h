@@ -76,8 +76,8 @@ class Event {
 
   const Field* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // Empty when there is no such field, or it is no text. What was set stays valid until reset(), also
-  // when it is replaced or removed.
+  // Empty when there is no such field, or it is no text. What was set stays valid until reset(),
+  // also when it is replaced or removed.
   std::string_view text(std::string_view name) const;
   std::optional<std::int64_t> number(std::string_view name) const;
   std::optional<bool> boolean(std::string_view name) const;

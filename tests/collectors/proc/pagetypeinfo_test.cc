@@ -127,20 +127,19 @@ TEST(Pagetypeinfo, AnOddLineCostsItsRows) {
     std::string text;
     std::size_t rows;  // of eight
     std::string_view absent;
-  } cases[] = {
-      {with("CMA   1243    917    604", "CMA   1243    917"), 7, "malformed 2"},
-      {with("CMA   1243    917    604", "CMA   1 2 3 4"), 7, "malformed 2"},
-      {with("CMA   1243", "CMA   -1"), 7, "impossible 1, malformed 1"},
-      {with("CMA   1243", "CMA   18446744073709551615"), 7, "impossible 1, malformed 1"},
-      {with(">100000", ">x"), 7, "malformed 2"},
-      {with("type      Isolate", "type          CMA"), 7, "malformed 2"},
-      {with(", type    Unmovable", ""), 7, "malformed 2"},
-      {with("          128            0 ", "          128 "), 4, "malformed 5"},
-      {with("          128            0 ", " 128 0 0 "), 4, "malformed 5"},
-      {with("          128            0 ", " 128 x "), 4, "malformed 5"},
-      {with("         CMA      Isolate \nNode 0", "         New      Isolate \nNode 0"), 6,
-       "malformed 4"},
-      {std::string(kText) + "more\n", 8, "malformed 1"}};
+  } cases[] = {{with("CMA   1243    917    604", "CMA   1243    917"), 7, "malformed 2"},
+               {with("CMA   1243    917    604", "CMA   1 2 3 4"), 7, "malformed 2"},
+               {with("CMA   1243", "CMA   -1"), 7, "impossible 1, malformed 1"},
+               {with("CMA   1243", "CMA   18446744073709551615"), 7, "impossible 1, malformed 1"},
+               {with(">100000", ">x"), 7, "malformed 2"},
+               {with("type      Isolate", "type          CMA"), 7, "malformed 2"},
+               {with(", type    Unmovable", ""), 7, "malformed 2"},
+               {with("          128            0 ", "          128 "), 4, "malformed 5"},
+               {with("          128            0 ", " 128 0 0 "), 4, "malformed 5"},
+               {with("          128            0 ", " 128 x "), 4, "malformed 5"},
+               {with("         CMA      Isolate \nNode 0", "         New      Isolate \nNode 0"), 6,
+                "malformed 4"},
+               {std::string(kText) + "more\n", 8, "malformed 1"}};
   for (const auto& each : cases) {
     EXPECT_EQ(parsed_pagetypeinfo(each.text).rows.size(), each.rows) << each.text;
     EXPECT_EQ(absent_of(parse_pagetypeinfo, each.text), each.absent) << each.text;
@@ -167,14 +166,13 @@ TEST(Pagetypeinfo, RefusesWhatHasNoRows) {
   for (int i = 0; i < 40; ++i) orders += " " + std::to_string(i);
   std::string types;
   for (int i = 0; i < 20; ++i) types += " T" + std::to_string(i);
-  expect_refused(parse_pagetypeinfo,
-                 {{0, ""},
-                  {0, "\n\n"},
-                  {0, {"\0\xff\n", 3}},
-                  {0, "Page block order: 9\n"},
-                  {0, with("order       0      1      2", "order" + orders)},
-                  {0, with("type     Unmovable      Movable", "type" + types)},
-                  {0, with("Number of blocks type", "Number of blocks")}});
+  expect_refused(parse_pagetypeinfo, {{0, ""},
+                                      {0, "\n\n"},
+                                      {0, {"\0\xff\n", 3}},
+                                      {0, "Page block order: 9\n"},
+                                      {0, with("order       0      1      2", "order" + orders)},
+                                      {0, with("type     Unmovable      Movable", "type" + types)},
+                                      {0, with("Number of blocks type", "Number of blocks")}});
   EXPECT_EQ(error_of(parse_pagetypeinfo, with("Node 0, zone   Normal         1987",
                                               "Node 0, zone      DMA         1987")),
             "cut off: no number of blocks of zone Normal");

@@ -201,9 +201,7 @@ void smmu_global_fault(Event& event, Soc soc) {
   if (!event.has("client")) set_if(event, "client", stream_client(soc, event.text("dev"), *raw));
 }
 
-void smmu_global_error(Event& event, Soc /*soc*/) {
-  set_fault(event, "gerror", kGerror);
-}
+void smmu_global_error(Event& event, Soc /*soc*/) { set_fault(event, "gerror", kGerror); }
 
 void smmu_v3_event(Event& event, Soc soc) {
   const EventType* const type = event_type(event);
