@@ -21,6 +21,8 @@ HOOKS = {
     "add": "void {}(Event& open, const Event& part);",
     "describe": "void {}(const Event& event, std::string& out);",
 }
+# As kinds.yaml has them. What is kept over a restart goes by their order.
+GROUPS = ("none", "dma", "gpu", "oom", "allocation", "memory_error", "swap", "thermal", "stall", "camera", "crash", "storage", "clock")
 ROLES = {"whole": "kWhole", "opens": "kOpens", "follows": "kFollows", "follows_or_opens": "kFollowsOrOpens"}
 KEYS = {"id", "kind", "source", "program", "generic", "line", "anchors", "set", "unless", "say", "is", "step", "repeats", "last",
         "join", "prefer", "stands_alone", "of", "examples", "note", *HOOKS}
@@ -45,8 +47,12 @@ def text(value):
     return f'"{out}"'
 
 
+def constant_of(name):
+    return "k" + "".join(part.capitalize() for part in name.split("_"))
+
+
 def kind_of(name):
-    return "EventKind::k" + "".join(part.capitalize() for part in name.split("_"))
+    return "EventKind::" + constant_of(name)
 
 
 def with_heads(form, heads):
@@ -255,9 +261,11 @@ def kinds_of(files):
 
 
 def kind_enum(kinds):
-    names = ["kNone"] + [kind_of(kind["name"]).removeprefix("EventKind::") for kind in kinds]
+    names = ["kNone"] + [constant_of(kind["name"]) for kind in kinds]
     return (HEADER + "enum class EventKind : std::uint8_t {\n" + "".join(f"  {name},\n" for name in names) +
-            f"}};\ninline constexpr std::size_t kKindCount = {len(names)};\n")
+            f"}};\ninline constexpr std::size_t kKindCount = {len(names)};\n"
+            f"enum class Group : std::uint8_t {{ {', '.join(map(constant_of, GROUPS))} }};\n"
+            f"inline constexpr std::size_t kGroupCount = {len(GROUPS)};\n")
 
 
 def kind_table(kinds):
@@ -266,7 +274,7 @@ def kind_table(kinds):
         says += [f"constexpr std::array<std::string_view, {len(listed(kind['say']))}> kSay_{kind['name']}"
                  f"{{{', '.join(map(text, listed(kind['say'])))}}};"] if "say" in kind else []
         row = [f".kind = {kind_of(kind['name'])}", f".name = {text(kind['name'])}",
-               ".group = Group::k" + "".join(part.capitalize() for part in kind["group"].split("_")),
+               f".group = Group::{constant_of(kind['group'])}",
                f".level = LogLevel::k{kind['level'].capitalize()}", f".message_id = {text(kind['message_id'])}",
                f".key = {{{', '.join(map(text, kind['key']))}}}", f".meaning = {text(kind['meaning'])}",
                f".remedy = {text(kind['remedy'])}"]
@@ -278,7 +286,7 @@ def kind_table(kinds):
         row.append(f".rank = {kind['rank']}")
         rows.append("    {" + ", ".join(row) + "},")
         printers += [f"    Printer{{{text(name)}, {kind_of(kind['name'])}}}," for name in kind.get("printers", [])]
-    return (HEADER + "\n".join(says) + "\nconstexpr std::array<KindInfo, kKindCount> kKinds{{\n" + "\n".join(rows) +
+    return (HEADER + f"constexpr std::array<std::string_view, kGroupCount> kGroupNames{{{', '.join(map(text, GROUPS))}}};\n" + "\n".join(says) + "\nconstexpr std::array<KindInfo, kKindCount> kKinds{{\n" + "\n".join(rows) +
             "\n}};\nstruct Printer {\n  std::string_view function;\n  EventKind kind;\n};\nconstexpr std::array kPrinters{\n" +
             "\n".join(printers) + "\n};\n")
 

@@ -8,15 +8,12 @@
 namespace jetmem::kernel_log {
 namespace {
 
-#include "collectors/kernel_log/event/kind_table.inc"  // kKinds and kPrinters, from messages/kinds.yaml
+#include "collectors/kernel_log/event/kind_table.inc"  // kGroupNames; from messages/kinds.yaml kKinds and kPrinters
 
 }  // namespace
 
 std::string_view group_name(Group group) {
-  static constexpr std::array<std::string_view, kGroupCount> kNames{
-      "none",    "dma",   "gpu",    "oom",   "allocation", "memory_error", "swap",
-      "thermal", "stall", "camera", "crash", "storage",    "clock"};
-  return kNames[static_cast<std::size_t>(group)];
+  return kGroupNames[static_cast<std::size_t>(group)];
 }
 
 const KindInfo& info_of(EventKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }

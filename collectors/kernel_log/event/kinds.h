@@ -15,26 +15,10 @@
 
 namespace jetmem::kernel_log {
 
-// EventKind and kKindCount, from messages/kinds.yaml.
+// EventKind and kKindCount, from messages/kinds.yaml; Group (of whose kinds one incident may print
+// several) and kGroupCount.
 #include "collectors/kernel_log/event/kind_enum.inc"
 
-// Kinds of which one incident may print several.
-enum class Group : std::uint8_t {
-  kNone,
-  kDma,
-  kGpu,
-  kOom,
-  kAllocation,
-  kMemoryError,
-  kSwap,
-  kThermal,
-  kStall,
-  kCamera,
-  kCrash,
-  kStorage,
-  kClock,
-};
-inline constexpr std::size_t kGroupCount = static_cast<std::size_t>(Group::kClock) + 1;
 std::string_view group_name(Group group);
 
 struct KindInfo {
