@@ -81,7 +81,7 @@ class DrmCollector {
 
  private:
   void take(const FileText& file) {
-    const auto location = holder_location(file.path);
+    const auto location = process_file(file.path);
     if (!location || !file.ok()) return;
     if (location->leaf == "comm") {
       comm_ = file.text;

@@ -16,7 +16,6 @@ namespace jetmem {
 namespace {
 
 using Piece = DmabufHolders::Piece;
-constexpr std::string_view kProcFolder = "/proc/";
 
 // "key:<T>value"
 bool take_key(std::string_view& line, std::string_view key) {
@@ -66,7 +65,7 @@ class HolderCollector {
  private:
   void take(const FileText& file, Refill<DmabufHolder>& holders) {
     if (take_note(file)) return;
-    const auto location = holder_location(file.path);
+    const auto location = process_file(file.path);
     if (!location) return;
     const bool is_fdinfo = location->leaf == "fdinfo";
     const bool is_beyond = location->leaf == kLeafBeyond;
@@ -372,20 +371,6 @@ class HolderCollector {
 };
 
 }  // namespace
-
-std::optional<HolderLocation> holder_location(std::string_view path) {
-  if (!take_prefix(path, kProcFolder)) return std::nullopt;
-  const std::string_view digits = path.substr(0, path.find('/'));
-  const auto pid = digits.size() > 10 ? std::nullopt : parse_u64(digits);
-  if (!pid || *pid > UINT32_MAX || digits.size() == path.size()) return std::nullopt;
-  path.remove_prefix(digits.size() + 1);
-  skip_task(path);
-  const std::size_t slash = path.find('/');
-  if (slash == std::string_view::npos)
-    return HolderLocation{static_cast<std::uint32_t>(*pid), path, {}};
-  return HolderLocation{static_cast<std::uint32_t>(*pid), path.substr(0, slash),
-                        path.substr(slash + 1)};
-}
 
 std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text) {
   if (text.empty() || text.back() != '\n') return std::nullopt;

@@ -206,14 +206,6 @@ struct DmabufFdinfo {
 // None for text that was cut or in which a figure cannot be understood.
 std::optional<DmabufFdinfo> parse_dmabuf_fdinfo(std::string_view text);
 
-// "/proc/2215/fdinfo/31": the process and what follows it.
-struct HolderLocation {
-  std::uint32_t pid = 0;
-  std::string_view leaf;    // "fdinfo", "fd", "comm"
-  std::string_view number;  // "31"
-};
-std::optional<HolderLocation> holder_location(std::string_view path);
-
 struct DmabufMapping {
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;

@@ -206,31 +206,18 @@ class TaskFiles {
     if (file.path == kNoteTasksLeftOut) out_.left_out = number();
     if (file.path == kNoteTasksDenied) out_.denied = number();
     if (file.path == "/proc") list_error_ = file.error;
-    std::string_view path = file.path;
-    if (!take_prefix(path, "/proc/")) return;
-    const auto pid = take_id(path);
-    if (!pid || !take_prefix(path, "task/")) return;
-    const auto tid = take_id(path);
-    if (!tid) return;
-    if (path == "stat") {
+    const auto of = process_file(file.path);
+    if (!of || of->tid == 0) return;
+    if (of->leaf == "stat") {
       finish();
-      take_stat(file, *pid, *tid);
-    } else if (one_.tid != *tid) {
+      take_stat(file, of->pid, of->tid);
+    } else if (one_.tid != of->tid) {
       return;
-    } else if (path == "status") {
+    } else if (of->leaf == "status") {
       take_status(file);
-    } else if (path == "wchan") {
+    } else if (of->leaf == "wchan") {
       take_wait_channel(file);
     }
-  }
-
-  // "1234/"
-  static std::optional<std::uint32_t> take_id(std::string_view& path) {
-    const std::size_t slash = path.find('/');
-    const auto id = slash > 10 ? std::nullopt : parse_u64(path.substr(0, slash));
-    if (!id || *id == 0 || *id > UINT32_MAX) return std::nullopt;
-    path.remove_prefix(slash + 1);
-    return static_cast<std::uint32_t>(*id);
   }
 
   void take_stat(const FileText& file, std::uint32_t pid, std::uint32_t tid) {

@@ -66,21 +66,15 @@ class GroupCollector {
       out_.in_namespace = how == kHiddenByNamespace;
     }
     if (file.path == kNoteUnseen) out_.unseen = one_u64(file.text);
-    std::string_view path = file.path;
-    if (!take_prefix(path, "/proc/")) return;
-    const std::size_t slash = path.find('/');
-    if (slash > 10) return;  // npos, too
-    const auto pid = parse_u64(path.substr(0, slash));
-    if (!pid || *pid > UINT32_MAX) return;
-    std::string_view leaf = path.substr(slash + 1);
-    skip_task(leaf);
-    if (leaf == "statm") {
+    const auto of = process_file(file.path);
+    if (!of) return;
+    if (of->leaf == "statm") {
       finish_process();
-      pid_ = static_cast<std::uint32_t>(*pid);
+      pid_ = of->pid;
       statm_ = file;
-    } else if (pid_ == *pid && leaf == "comm") {
+    } else if (pid_ == of->pid && of->leaf == "comm") {
       comm_ = file;
-    } else if (pid_ == *pid && leaf == "cgroup") {
+    } else if (pid_ == of->pid && of->leaf == "cgroup") {
       cgroup_ = file;
     }
   }

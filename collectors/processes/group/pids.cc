@@ -17,6 +17,15 @@ bool is_plain(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
+// "1234/"
+std::optional<std::uint32_t> take_id(std::string_view& path) {
+  const std::size_t slash = path.find('/');
+  const auto id = slash > 10 ? std::nullopt : parse_u64(path.substr(0, slash));
+  if (!id || *id == 0 || *id > UINT32_MAX) return std::nullopt;
+  path.remove_prefix(slash + 1);
+  return static_cast<std::uint32_t>(*id);
+}
+
 }  // namespace
 
 void keep_pids(std::vector<std::string>& names) {
@@ -73,11 +82,20 @@ std::string living_thread(Gatherer& files, const std::string& process) {
   return {};
 }
 
-void skip_task(std::string_view& path) {
+std::optional<ProcessFile> process_file(std::string_view path) {
+  if (!take_prefix(path, "/proc/")) return std::nullopt;
+  const auto pid = take_id(path);
+  if (!pid) return std::nullopt;
+  ProcessFile file;
+  file.pid = *pid;
   std::string_view rest = path;
-  if (!take_prefix(rest, "task/")) return;
-  const std::size_t slash = rest.find('/');
-  if (slash != std::string_view::npos) path = rest.substr(slash + 1);
+  if (const auto tid = take_prefix(rest, "task/") ? take_id(rest) : std::nullopt) {
+    file.tid = *tid;
+    path = rest;
+  }
+  file.leaf = path.substr(0, path.find('/'));
+  file.number = path.substr(std::min(file.leaf.size() + 1, path.size()));
+  return file;
 }
 
 std::optional<std::string_view> comm_of(std::string_view text) {

@@ -41,8 +41,15 @@ std::optional<std::uint64_t> hidden_processes(Gatherer& files, std::size_t seen)
 // thread has: no memory, no descriptors, no mappings. "/proc/<pid>/task/<tid>" of a thread that has
 // memory; empty where there is none, as of kernel threads and of a process that ended. Live only.
 std::string living_thread(Gatherer& files, const std::string& process);
-// Behind "/proc/<pid>/": takes off "task/<tid>/".
-void skip_task(std::string_view& path);
+
+// "/proc/2215/fdinfo/31" or "/proc/2215/task/2216/fdinfo/31".
+struct ProcessFile {
+  std::uint32_t pid = 0;
+  std::uint32_t tid = 0;    // 0: the path names no thread
+  std::string_view leaf;    // "fdinfo"
+  std::string_view number;  // "31"; empty where nothing follows
+};
+std::optional<ProcessFile> process_file(std::string_view path);
 
 // The text of a comm file without its last newline. A comm may hold any byte, newlines too: only
 // the last one is the kernel's. None when that is missing.
