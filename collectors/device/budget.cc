@@ -181,14 +181,11 @@ class Maker {
 
   std::uint64_t bytes_at_address(const CarveOut& node) {
     std::uint64_t bytes = 0;
-    bool is_dram = false;
     for (Range range : node.ranges) {
       if (range.end <= physical_.lowest || range.end > kMost) continue;
-      is_dram = true;
       range.begin = std::max(range.begin, physical_.lowest);
       bytes += location(range);
     }
-    if (!is_dram) ++budget_.not_dram;
     return bytes;
   }
 
@@ -281,12 +278,6 @@ class Maker {
 };
 
 }  // namespace
-
-std::uint64_t Budget::sum() const {
-  std::uint64_t sum = 0;
-  for (const Part& part : parts) sum += part.bytes;
-  return sum;
-}
 
 Budget make_budget(const MemoryFacts& facts) { return Maker(facts).run(); }
 

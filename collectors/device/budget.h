@@ -71,9 +71,6 @@ struct Budget {
   // Carve-outs put into the part "(others)": beyond the bound, or with a name that no device tree
   // may have.
   std::uint64_t unnamed = 0;
-  std::uint64_t not_dram = 0;  // carve-outs that are none of DRAM: nothing is missing
-
-  std::uint64_t sum() const;
 };
 
 Budget make_budget(const MemoryFacts& facts);

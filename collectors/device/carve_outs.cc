@@ -160,23 +160,14 @@ class Collector {
     } else if (name == "size") {
       into.size = one_number(file.text);
       ok = into.size.has_value();
-    } else if (name == "alignment") {
-      into.alignment = one_number(file.text);
-      ok = into.alignment.has_value();
     } else if (name == "status") {
       const auto status = first_string(file.text);
       ok = status.has_value();
       into.enabled = status && is_okay(*status);
-    } else if (name == "compatible") {
-      const auto compatible = first_string(file.text);
-      ok = compatible.has_value();
-      if (compatible) into.compatible.assign(compatible->substr(0, kMaxName));
     } else if (name == "reusable") {
       into.reusable = true;
     } else if (name == "no-map") {
       into.no_map = true;
-    } else if (name == "linux,cma-default") {
-      into.is_default_cma = true;
     }
     if (!ok) malformed();
     if (left_out > 0) absent_.add("too_many_ranges", left_out);

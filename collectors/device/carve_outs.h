@@ -4,14 +4,11 @@
 // tegra-carveouts, which on the L4T releases seen has none and points at the former.
 //
 //   reg            where it is: pairs of address and size
-//   size           how large, where the kernel chooses the place; alignment, alloc-ranges: from
-//   where reusable       lent to Linux meanwhile (CMA): a part of MemTotal, so nothing is lost by
-//   it no-map         not even mapped. Up to 5.10 Linux then forgets that it is memory at all;
-//   later it
-//                  is still counted as present
+//   size           how large, where the kernel chooses the place; alloc-ranges: from where
+//   reusable       lent to Linux meanwhile (CMA): a part of MemTotal, so nothing is lost by it
+//   no-map         not even mapped. Up to 5.10 Linux then forgets that it is memory at all; later
+//                  it is still counted as present
 //   status         "okay", "ok" or none: in force; anything else: not
-//   compatible     what it is for: "shared-dma-pool", "nvidia,vpr-carveout", "ramoops"
-//   linux,cma-default   the area that drivers without one of their own use
 // A node with neither reg nor size keeps nothing ("rce-reservation" only reserves addresses of the
 // IOMMU); so does one of size 0 (fb0_carveout without a boot logo). What firmware takes before it
 // writes the tree (BPMP, OP-TEE, the camera's processor) has no node at all.
@@ -33,19 +30,15 @@ inline constexpr std::size_t kMaxNodeRanges = 16;  // of each node
 
 struct CarveOut {
   std::string name;  // of the node, unit address included: "ramoops_carveout", "atf@0"
-  std::string compatible;
   std::vector<Range> ranges;          // of reg
   std::optional<std::uint64_t> size;  // where the kernel chooses the place
-  std::optional<std::uint64_t> alignment;
   std::vector<Range> alloc_ranges;
   bool enabled = true;
   bool reusable = false;
   bool no_map = false;
-  bool is_default_cma = false;
 
   void clear() {
-    reset_keeping(*this, &CarveOut::name, &CarveOut::compatible, &CarveOut::ranges,
-                  &CarveOut::alloc_ranges);
+    reset_keeping(*this, &CarveOut::name, &CarveOut::ranges, &CarveOut::alloc_ranges);
   }
   bool operator==(const CarveOut&) const = default;
 };

@@ -99,11 +99,9 @@ std::string_view why_no_map(MapState state, bool is_iomem) {
 
 void take_meminfo(const Snapshot& snapshot, Device& out) {
   out.mem_total.reset();
-  out.cma_total.reset();
   const auto text = snapshot.text_of(kMeminfoPath);
   if (!text || !parse_meminfo(*text, out.meminfo)) return;
   out.mem_total = out.meminfo.find("MemTotal");
-  out.cma_total = out.meminfo.find("CmaTotal");
 }
 
 void take_arguments(const Snapshot& snapshot, Device& out) {

@@ -31,7 +31,6 @@ struct Device {
   device::Identity identity;
   device::CarveOuts tree;
   std::optional<std::uint64_t> mem_total;      // bytes, of /proc/meminfo
-  std::optional<std::uint64_t> cma_total;      // a part of it; absent on a kernel without CMA
   std::optional<std::uint64_t> cma_requested;  // bytes, cma= of the kernel's command line
   device::MapState iomem_state = device::MapState::kAbsent;
   device::MapState memblock_state = device::MapState::kAbsent;

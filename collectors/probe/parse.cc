@@ -16,7 +16,6 @@ constexpr std::size_t kMaxProbes = 64;
 constexpr std::size_t kMaxMoreGpus = 8;
 constexpr std::size_t kMaxSizeSteps = 16;
 constexpr std::size_t kMaxSteps = 32;
-constexpr std::size_t kMaxCalls = 32;
 constexpr std::size_t kMaxRatios = 32;
 constexpr std::size_t kMaxAbsent = 16;
 constexpr double kAbsoluteZero = -274;
@@ -107,14 +106,6 @@ class RunTaker {
       step.step = name(at, "step");
       step.seconds = take_.number(take_.member(at, "seconds"));
       step.bytes_per_second = number_if_any(at, "bytes_per_second");
-      // A program that tells more of them is not wrong: what it measured still counts.
-      take_.each_if_any(take_.member(at, "calls"), SIZE_MAX, [&](const JsonPath& call) {
-        if (step.calls.size() == kMaxCalls) {
-          ++out_.calls_left_out;
-          return;
-        }
-        step.calls.push_back({name(call, "call"), name(call, "result")});
-      });
     });
     return out;
   }
@@ -162,8 +153,7 @@ class RunTaker {
       return ProbeRun::PoolUse{take_.count(take_.member(found, "reserved_bytes")),
                                take_.count(take_.member(found, "used_bytes"))};
     };
-    return {use("allocated"), use("freed"), use("trimmed"),
-            count_if_any(at, "release_threshold_bytes")};
+    return {use("allocated"), use("freed"), use("trimmed")};
   }
 
   std::optional<ProbeRun::Gpu> gpu_of(const JsonPath& at) {

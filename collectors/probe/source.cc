@@ -288,20 +288,6 @@ void write_run(SampleWriter& out, AbsentValues& absent, const ProbeRun& run) {
       "power_mode_unknown");
 }
 
-// Calls are for people, who look at the line itself; here they would be half of what stays in
-// memory.
-void drop_calls(ProbeRun& run) {
-  const auto drop = [](std::vector<Step>& steps) {
-    for (Step& step : steps) step.calls = {};
-  };
-  if (run.gpu) drop(run.gpu->start);
-  for (ProbeRun::Gpu& gpu : run.more_gpus) drop(gpu.start);
-  for (Probe& probe : run.probes) {
-    if (probe.warm_up) drop(probe.warm_up->steps);
-    for (SizeStep& size_step : probe.size_steps) drop(size_step.steps);
-  }
-}
-
 // A later line replaces what an earlier one says of the same memory.
 void drop_superseded(std::vector<ProbeRun>& runs) {
   for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
@@ -374,7 +360,6 @@ Result<void> ProbeSource::parse(const Snapshot& snapshot, Nanoseconds /*read_tim
     }
   }
   if (text->empty()) return fail(Errc::kMalformed, "expected a line of JSON, found nothing");
-  for (ProbeRun& run : reading_.runs) drop_calls(run);
   drop_superseded(reading_.runs);
   return {};
 }
@@ -389,7 +374,6 @@ void ProbeSource::write(SampleWriter& out, WriteContext& context) const {
     count("too_many_gpus", run.omitted_gpus);
     count("state_not_known", run.unknown_states);
     count("reported_twice", run.repeated);
-    count("calls_left_out", run.calls_left_out);
     // Values of a run as a whole have the group as its label: of two, the later counts.
     const auto is_same = [&](const ProbeRun& other) { return other.group() == run.group(); };
     if (std::none_of(reading_.runs.begin() + static_cast<std::ptrdiff_t>(i) + 1,

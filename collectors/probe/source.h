@@ -35,17 +35,10 @@ std::string_view probe_state_name(ProbeState state);
 
 // One run of jetmem-probe.
 struct ProbeRun {
-  struct Call {
-    std::string call;
-    std::string result;  // the name of an error or of success
-
-    bool operator==(const Call&) const = default;
-  };
   struct Step {
     std::string step;
     double seconds = 0;
     std::optional<double> bytes_per_second;
-    std::vector<Call> calls;
 
     bool operator==(const Step&) const = default;
   };
@@ -84,7 +77,6 @@ struct ProbeRun {
     std::optional<PoolUse> allocated;
     std::optional<PoolUse> freed;
     std::optional<PoolUse> trimmed;
-    std::optional<std::uint64_t> release_threshold_bytes;
 
     bool operator==(const Pool&) const = default;
   };
@@ -165,7 +157,6 @@ struct ProbeRun {
   // Passed over, and counted.
   std::uint64_t unknown_states = 0;  // probes and GPUs with a state that later versions may have
   std::uint64_t repeated = 0;        // probes of a kind and target that were there before
-  std::uint64_t calls_left_out = 0;  // of steps, behind the 32nd
 
   bool operator==(const ProbeRun&) const = default;
 };
@@ -176,7 +167,7 @@ struct ProbeRun {
 Result<void> parse_probe_run(std::string_view line, ProbeRun& out);
 
 struct ProbeReading {
-  std::vector<ProbeRun> runs;  // at most kMaxRuns; their steps are without `calls`
+  std::vector<ProbeRun> runs;  // at most kMaxRuns
 
   static constexpr std::size_t kMaxRuns = 4;
   bool operator==(const ProbeReading&) const = default;

@@ -203,8 +203,6 @@ TEST_F(ProbeTest, WhatWasReadIsWhole) {
   ASSERT_EQ(run.after.absent.size(), 1U);
   EXPECT_EQ(run.after.absent[0].second, "/sys/kernel/debug: Permission denied");
   ASSERT_EQ(run.probes.size(), 2U);
-  const ProbeRun::Call mmap{"mmap", "ok"};
-  EXPECT_EQ(run.probes[0].size_steps[0].steps[0].calls, std::vector{mmap});
   EXPECT_EQ(run.probes[1].reason, "no memory");
   ASSERT_EQ(outcome(changed(kMemory, R"("state":"ok",)",
                             R"("state":"ok","bisection":{"largest_bytes":4096,"limit_bytes":8192,)"
@@ -216,14 +214,6 @@ TEST_F(ProbeTest, WhatWasReadIsWhole) {
   EXPECT_EQ(run.group(), "cuda");
   EXPECT_EQ(run.gpu->integrated, true);
   EXPECT_EQ(run.probes[0].ratios[0].expected, "above 1");
-}
-
-TEST_F(ProbeTest, CallsAreNotKept) {
-  text(line(kMemory));
-  ASSERT_TRUE(fixture.run());
-  const auto& size_step = fixture.reading().runs.at(0).probes.at(0).size_steps.at(0);
-  EXPECT_EQ(size_step.steps.at(0).step, "allocate");
-  EXPECT_TRUE(size_step.steps.at(0).calls.empty());
 }
 
 TEST_F(ProbeTest, ASmallerBufferIsNoFrame) {
@@ -369,8 +359,6 @@ TEST_F(ProbeTest, WrongTypesAreRefusedWithTheirPlace) {
             "probes[0].rungs[1].bytes: expected a count, found an object");
   EXPECT_EQ(outcome_with("\"mismatches\":0", "\"mismatches\":[1]"),
             "probes[0].warm_up.mismatches: expected a count, found a list");
-  EXPECT_EQ(outcome_with("\"call\":\"mmap\"", "\"call\":false"),
-            "probes[0].rungs[0].steps[0].calls[0].call: expected a text, found false");
   EXPECT_EQ(outcome_with("\"state\":\"ok\"", "\"state\":1"),
             "probes[0].state: expected a text, found 1");
   EXPECT_EQ(outcome_with("\"rungs\":[{", "\"rungs\":7,\"x\":[{"),
@@ -426,8 +414,6 @@ TEST_F(ProbeTest, BoundsHold) {
   EXPECT_EQ(with_steps(R"({"step":"s","seconds":1,"calls":[)" +
                        many(R"({"call":"c","result":"ok"})", 40) + "]}"),
             "ok");
-  EXPECT_EQ(run.probes[0].warm_up->steps[0].calls.size(), 32U);
-  EXPECT_EQ(run.calls_left_out, 8U);
   // Words.
   const std::string name(65, 'n');
   EXPECT_EQ(outcome_with("linux,cma", name), "ok");

@@ -25,7 +25,7 @@ FUZZ(text) {
       for (const auto& size_step : probe.size_steps) {
         if (size_step.steps.size() > 32) __builtin_trap();
         for (const auto& step : size_step.steps) {
-          if (!(step.seconds >= 0) || step.calls.size() > 32) __builtin_trap();
+          if (!(step.seconds >= 0)) __builtin_trap();
         }
       }
     }

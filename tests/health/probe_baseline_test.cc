@@ -35,11 +35,11 @@ class ProbeBaselineTest : public testing::Test {
     probe.state = state;
     probe.size_steps.resize(2);
     probe.size_steps[0].bytes = 4096;
-    probe.size_steps[0].steps = {{"allocate", 100, {}, {}}};
+    probe.size_steps[0].steps = {{"allocate", 100, {}}};
     probe.size_steps[1].bytes = frame;
-    probe.size_steps[1].steps = {{"allocate", seconds / 4, {}, {}},
-                                 {"first_touch", seconds * 3 / 4, {}, {}}};
-    if (more_steps) probe.size_steps[1].steps.push_back({"verify", 0, {}, {}});
+    probe.size_steps[1].steps = {{"allocate", seconds / 4, {}},
+                                 {"first_touch", seconds * 3 / 4, {}}};
+    if (more_steps) probe.size_steps[1].steps.push_back({"verify", 0, {}});
     one.probes.push_back(probe);
     reading.runs = {one};
     fixture.write();

@@ -235,34 +235,6 @@ bool BootFacts::can_mask_crash() const {
   });
 }
 
-const PstoreRecord* BootFacts::crash() const {
-  const PstoreRecord* best = nullptr;
-  const auto rank = [](const PstoreRecord& record) {
-    return record.kind == PstoreKind::kPanic ? 3 : record.kind == PstoreKind::kOops ? 2 : 1;
-  };
-  for (const PstoreRecord& record : records) {
-    const bool is_crash =
-        record.is_crash || record.kind == PstoreKind::kPanic || record.kind == PstoreKind::kOops;
-    if (!is_crash) continue;
-    if (best == nullptr || rank(record) > rank(*best) ||
-        (rank(record) == rank(*best) && record.is_crash && !best->is_crash)) {
-      best = &record;
-    }
-  }
-  return best;
-}
-
-bool BootFacts::same_as(const BootFacts& other) const {
-  return values == other.values && reset_reason == other.reset_reason &&
-         reset_level == other.reset_level && backend == other.backend &&
-         pstore_listed == other.pstore_listed && archive_listed == other.archive_listed &&
-         pstore_cut == other.pstore_cut && archive_cut == other.archive_cut &&
-         records == other.records && history == other.history &&
-         history_error.has_value() == other.history_error.has_value() && marks == other.marks &&
-         starts == other.starts && uptime == other.uptime &&
-         clock_synchronized == other.clock_synchronized;
-}
-
 Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& out) {
   for (std::string& value : out.values) value.clear();
   out.reset_reason.clear();

@@ -88,11 +88,8 @@ struct BootFacts {
   std::string history_text;
   std::string marks_text;
 
-  // The record that says most of a crash; null: none.
-  const PstoreRecord* crash() const;
   // Whether a record that may be one of a crash could not be read.
   bool can_mask_crash() const;
-  bool same_as(const BootFacts& other) const;
 };
 
 // A file that cannot be read or understood leaves out its value and no other. Errors: kAbsent when

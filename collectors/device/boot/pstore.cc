@@ -81,7 +81,6 @@ bool take_header(std::string_view text, PstoreRecord& out) {
   out.kind = PstoreKind::kDmesg;
   if (why == "Panic") out.kind = PstoreKind::kPanic;
   if (why == "Oops") out.kind = PstoreKind::kOops;
-  out.count = static_cast<std::uint32_t>(*count);
   out.part = static_cast<std::uint32_t>(*part);
   return true;
 }

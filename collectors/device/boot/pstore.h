@@ -37,9 +37,7 @@ struct PstoreRecord {
   bool archived = false;
   bool unreadable = false;
   PstoreKind kind = PstoreKind::kOther;
-  // Of a dmesg record.
-  std::uint32_t count = 0;  // 1 is the first since that boot
-  std::uint32_t part = 0;
+  std::uint32_t part = 0;  // of a dmesg record
   // The line that says most of the end, printable; empty: none does.
   std::string line;
   // Whether it is a line of a crash, not just the last one or one of what the kernel survived: a

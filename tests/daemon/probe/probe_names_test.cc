@@ -16,7 +16,7 @@ ProbeRun run_of(const std::string& prefix, int steps) {
   probe.kind = "host";
   probe.size_steps.emplace_back().bytes = 4096;
   for (int i = 0; i < steps; ++i) {
-    probe.size_steps.back().steps.push_back({prefix + std::to_string(i), 0.1, {}, {}});
+    probe.size_steps.back().steps.push_back({prefix + std::to_string(i), 0.1, {}});
   }
   return run;
 }
@@ -75,7 +75,7 @@ TEST(ProbeNames, EachLabelCounts) {
   }));
   EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) {
     run.gpu = ProbeRun::Gpu{};
-    run.gpu->start = {{word(i), 0.1, {}, {}}};
+    run.gpu->start = {{word(i), 0.1, {}}};
   }));
 }
 

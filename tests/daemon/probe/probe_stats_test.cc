@@ -251,8 +251,8 @@ TEST_F(ProbeStatsTest, TheFirstResultsAreSummedUp) {
 
 TEST_F(ProbeStatsTest, AllocationsOfSuccessfulProbesAreAHistogram) {
   ProbeRun::Probe found = probe("pinned", ProbeState::kOk);
-  found.size_steps.push_back({4096, 0, {{"allocate", 0.002, {}, {}}, {"free", 1, {}, {}}}});
-  found.size_steps.push_back({8192, 0, {{"allocate", 3, {}, {}}}});
+  found.size_steps.push_back({4096, 0, {{"allocate", 0.002, {}}, {"free", 1, {}}}});
+  found.size_steps.push_back({8192, 0, {{"allocate", 3, {}}}});
   take(found);
   found.state = ProbeState::kFailed;
   take(found);

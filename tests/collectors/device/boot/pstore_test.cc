@@ -25,8 +25,6 @@ TEST(Pstore, APanicOfRamoops) {
       "<0>[  112.300010] ---[ end Kernel panic - not syncing: Oops: Fatal exception ]---\n");
   EXPECT_EQ(record.name, "dmesg-ramoops-0");
   EXPECT_EQ(record.kind, PstoreKind::kPanic);
-  EXPECT_EQ(record.count, 2U);
-  EXPECT_EQ(record.part, 1U);
   EXPECT_TRUE(record.is_crash);
   EXPECT_EQ(record.line, "Kernel panic - not syncing: Oops: Fatal exception");
 }
@@ -108,7 +106,6 @@ TEST(Pstore, DamagedAndHostileText) {
         std::string_view("Panic#1 Part1 more\n"), std::string_view("\0\xff\xfe\n", 4)}) {
     const PstoreRecord record = parse("dmesg-ramoops-0", bad);
     EXPECT_EQ(record.kind, PstoreKind::kDmesg) << bad;
-    EXPECT_EQ(record.count, 0U);
   }
   const PstoreRecord record =
       parse("dmesg-ramoops-0\x1b[2J",

@@ -72,7 +72,6 @@ TEST_F(BootSourceTest, RecordsAreCountedByPlaceAndKind) {
   ASSERT_EQ(reading().records.size(), 4U);
   EXPECT_EQ(reading().records[1].line, "end");
   EXPECT_EQ(reading().records[3].name, "17/001/dmesg.txt");
-  EXPECT_EQ(reading().crash(), &reading().records[0]);
   EXPECT_EQ(absent("record_denied"), 1U);
 }
 
