@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include "base/text/text.h"
-#include "collectors/storage.h"
 
 namespace jetmem::device {
 namespace {
@@ -45,7 +44,6 @@ class Collector {
   void run() {
     find_cells();
     take_memory();
-    Refill<CarveOut> nodes(out_.nodes);
     std::string_view folder;
     std::string_view node;
     CarveOut* into = nullptr;
@@ -58,21 +56,22 @@ class Collector {
       if (property->folder != folder || property->node != node) {
         folder = property->folder;
         node = property->node;
-        into = start(nodes, node);
+        into = start(node);
       }
       if (into != nullptr) take(file, property->name, cells_of(folder), *into);
     }
   }
 
  private:
-  CarveOut* start(Refill<CarveOut>& nodes, std::string_view name) {
+  CarveOut* start(std::string_view name) {
     name = name.substr(0, kMaxName);
-    const bool is_twice = nodes.find(&CarveOut::name, name) != nullptr;
+    auto& nodes = out_.nodes;
+    const bool is_twice = std::ranges::find(nodes, name, &CarveOut::name) != nodes.end();
     if (is_twice || nodes.size() == 2 * kMaxNodes) {
       absent_.add(is_twice ? "carveout_twice" : "too_many_nodes");
       return nullptr;
     }
-    CarveOut& node = nodes.add();
+    CarveOut& node = nodes.emplace_back();
     node.name.assign(name);
     return &node;
   }
@@ -134,11 +133,11 @@ class Collector {
         memory_is_whole_ = false;
         continue;
       }
-      out_.scratch.clear();
+      std::vector<Range> ranges;
       std::uint64_t left_out = 0;
-      bool whole = take_ranges(file.text, root_cells(), kMaxMemoryRanges, out_.scratch, left_out);
+      bool whole = take_ranges(file.text, root_cells(), kMaxMemoryRanges, ranges, left_out);
       if (!whole) malformed();
-      for (const Range& range : out_.scratch) whole = out_.memory.add(range) && whole;
+      for (const Range& range : ranges) whole = out_.memory.add(range) && whole;
       if (left_out > 0) absent_.add("too_many_ranges", left_out);
       memory_is_whole_ = memory_is_whole_ && whole && left_out == 0;
     }
@@ -191,11 +190,6 @@ class Collector {
 }  // namespace
 
 void parse_carve_outs(const Snapshot& snapshot, CarveOuts& out, AbsentValues& absent) {
-  out.memory.clear();
-  out.has_tree = false;
-  out.error = 0;
-  out.optee_node.reset();
-  out.scratch.clear();
   Collector(snapshot, out, absent).run();
 }
 

@@ -21,7 +21,6 @@
 
 #include "collectors/device/device_tree.h"
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem::device {
 
@@ -37,9 +36,6 @@ struct CarveOut {
   bool reusable = false;
   bool no_map = false;
 
-  void clear() {
-    reset_keeping(*this, &CarveOut::name, &CarveOut::ranges, &CarveOut::alloc_ranges);
-  }
   bool operator==(const CarveOut&) const = default;
 };
 
@@ -50,12 +46,10 @@ struct CarveOuts {
   // Why the tree could not be looked at; 0 where it was, or where there is none.
   int error = 0;
   std::optional<bool> optee_node;  // whether it is enabled; absent: there is no such node
-  std::vector<Range> scratch;      // storage kept between readings
 
   bool operator==(const CarveOuts&) const = default;
 };
 
-// `out` is reused: its storage, not its content.
 void parse_carve_outs(const Snapshot& snapshot, CarveOuts& out, AbsentValues& absent);
 
 }  // namespace jetmem::device

@@ -122,9 +122,6 @@ std::optional<std::string_view> soc_among(std::string_view compatible) {
 }
 
 void parse_identity(const Snapshot& snapshot, Identity& out, AbsentValues& absent) {
-  for (std::string* text : {&out.model, &out.soc, &out.l4t, &out.kernel, &out.kernel_version}) {
-    text->clear();
-  }
   Reader reader(snapshot, absent);
   reader.property("model", first_string, out.model);
   reader.property("compatible", soc_among, out.soc);

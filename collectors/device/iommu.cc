@@ -19,9 +19,6 @@ std::string_view why_not(int error) {
 }  // namespace
 
 void parse_iommu(const Snapshot& snapshot, Iommu& out, AbsentValues& absent) {
-  out.known = false;
-  out.groups.clear();
-  Refill<Iommu::Device> devices(out.devices);
   const FileText file = snapshot.find(kIommuRecord);
   out.why = file.ok() ? std::string_view() : why_not(file.error);
   if (!file.ok()) return;
@@ -51,17 +48,14 @@ void parse_iommu(const Snapshot& snapshot, Iommu& out, AbsentValues& absent) {
       at = out.groups.end() - 1;
     }
     if (line.size() < 2) continue;
-    if (devices.size() == kMaxIommuDevices) {
+    if (out.devices.size() == kMaxIommuDevices) {
       ++beyond;
       continue;
     }
     ++at->devices;
-    Iommu::Device& device = devices.add();
-    device.group = group;
-    device.name.assign(line.substr(1, 96));
+    out.devices.push_back({group, std::string(line.substr(1, 96))});
   }
-  // Directories are sorted as texts, 10 before 2. The devices stay where they are: sorting would
-  // move their storage about, which is needed again in the next cycle.
+  // Directories are sorted as texts, 10 before 2.
   const auto by_number = [](const Iommu::Group& a, const Iommu::Group& b) {
     return a.number < b.number;
   };

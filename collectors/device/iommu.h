@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem::device {
 
@@ -30,7 +29,6 @@ struct Iommu {
     std::uint32_t group = 0;
     std::string name;  // "17000000.gpu", "0000:01:00.0"
 
-    void clear() { reset_keeping(*this, &Device::name); }
     bool operator==(const Device&) const = default;
   };
   struct Group {

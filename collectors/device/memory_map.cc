@@ -23,13 +23,6 @@ std::optional<Range> closed_range(std::uint64_t first, std::uint64_t last) {
   return Range{first, last + 1};
 }
 
-void clear(MemoryMap& map) {
-  map.memory.clear();
-  map.firmware.clear();
-  map.knows_firmware = false;
-  map.malformed = 0;
-}
-
 struct Line {
   std::size_t indent = 0;
   std::uint64_t first = 0;
@@ -56,7 +49,7 @@ std::optional<Line> line_of_iomem(std::string_view text) {
 }  // namespace
 
 MapState parse_iomem(std::string_view text, MemoryMap& out) {
-  clear(out);
+  out = {};
   if (!ends_complete(text)) return MapState::kMalformed;
   out.knows_firmware = true;
   bool any = false;
@@ -87,7 +80,7 @@ MapState parse_iomem(std::string_view text, MemoryMap& out) {
 }
 
 MapState parse_memblock(std::string_view text, MemoryMap& out) {
-  clear(out);
+  out = {};
   if (!ends_complete(text)) return MapState::kMalformed;
   bool fits = true;
   Lines lines(text);

@@ -6,6 +6,7 @@
 #include "collectors/device/gather.h"
 #include "collectors/device/kernel_arguments.h"
 #include "collectors/device/known_devices.h"
+#include "collectors/proc/meminfo.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
@@ -98,14 +99,12 @@ std::string_view why_no_map(MapState state, bool is_iomem) {
 }
 
 void take_meminfo(const Snapshot& snapshot, Device& out) {
-  out.mem_total.reset();
   const auto text = snapshot.text_of(kMeminfoPath);
-  if (!text || !parse_meminfo(*text, out.meminfo)) return;
-  out.mem_total = out.meminfo.find("MemTotal");
+  Meminfo meminfo;
+  if (text && parse_meminfo(*text, meminfo)) out.mem_total = meminfo.find("MemTotal");
 }
 
 void take_arguments(const Snapshot& snapshot, Device& out) {
-  out.cma_requested.reset();
   const FileText file = snapshot.find(kCmdlinePath);
   if (!file.ok()) return;
   const std::string_view cma = device::kernel_argument(file.text, "cma");
@@ -114,7 +113,6 @@ void take_arguments(const Snapshot& snapshot, Device& out) {
 }
 
 void take_optee(const Snapshot& snapshot, Device& out) {
-  out.optee.reset();
   const FileText file = snapshot.find(device::kTeeRecord);
   const auto tee0 = file.ok() ? one_u64(file.text) : std::nullopt;
   if (out.tree.optee_node == true) {
@@ -159,7 +157,7 @@ device::Budget Device::budget(std::optional<std::uint64_t> page_size) const {
 }
 
 Result<void> parse_device(const Snapshot& snapshot, Device& out) {
-  out.absent.reset();
+  out = {};
   if (snapshot.truncated()) out.absent.add("too_many_files");
   device::parse_identity(snapshot, out.identity, out.absent);
   device::parse_carve_outs(snapshot, out.tree, out.absent);

@@ -22,7 +22,6 @@
 #include "collectors/device/identity.h"
 #include "collectors/device/iommu.h"
 #include "collectors/device/memory_map.h"
-#include "collectors/proc/meminfo.h"
 #include "collectors/source.h"
 
 namespace jetmem {
@@ -42,14 +41,12 @@ struct Device {
   device::Iommu iommu;
 
   AbsentValues absent;
-  Meminfo meminfo;  // storage kept between readings
 
   // The page size turns zoneinfo's pages into bytes; it is a fact of the machine, not in a file.
   // The parts' names are the reading's: valid as long as it is.
   device::Budget budget(std::optional<std::uint64_t> page_size) const;
 };
 
-// `out` is reused: its storage, not its content.
 Result<void> parse_device(const Snapshot& snapshot, Device& out);
 
 class DeviceSource final : public ParsedSource<DeviceSource, Device, parse_device> {

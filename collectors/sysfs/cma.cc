@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/text/text.h"
+#include "collectors/proc/meminfo.h"
 #include "collectors/storage.h"
 #include "collectors/sysfs/sysfs_text.h"
 
@@ -135,10 +136,7 @@ class CmaFiles {
 
   void finish() {
     areas_.sort_by(&RawArea::name);
-    {
-      Refill<Cma::Area> areas(out_.areas);
-      for (const RawArea& raw : areas_) put_together(raw, areas.add());
-    }
+    for (const RawArea& raw : areas_) put_together(raw, out_.areas.emplace_back());
     if (dropped_ > 0) out_.absent.add("too_many_areas", dropped_);
     out_.areas_known = sysfs_.listed || debugfs_.listed;
     if (out_.areas_known) return;
@@ -300,21 +298,17 @@ const SourceInfo CmaSource::kInfo{
 };
 
 Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
-  out.areas_known = false;
-  out.total_bytes.reset();
-  out.free_bytes.reset();
-  out.absent.reset();
-
+  out = {};
+  Meminfo meminfo;
   std::optional<Error> meminfo_error;
   const auto text = snapshot.text_of(kCmaMeminfoPath);
-  Result<void> meminfo =
-      text ? parse_meminfo(*text, out.meminfo) : Result<void>(tl::unexpected(text.error()));
-  if (meminfo) {
-    out.total_bytes = out.meminfo.find("CmaTotal");
-    out.free_bytes = out.meminfo.find("CmaFree");
+  if (!text) {
+    meminfo_error = text.error();
+  } else if (auto ok = parse_meminfo(*text, meminfo); !ok) {
+    meminfo_error = std::move(ok.error()).within("meminfo");
   } else {
-    meminfo_error =
-        text ? std::move(meminfo.error()).within("meminfo") : std::move(meminfo.error());
+    out.total_bytes = meminfo.find("CmaTotal");
+    out.free_bytes = meminfo.find("CmaFree");
   }
 
   CmaFiles collector(out);

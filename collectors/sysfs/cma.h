@@ -35,9 +35,7 @@
 #include <string>
 #include <vector>
 
-#include "collectors/proc/meminfo.h"
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -54,7 +52,6 @@ struct Cma {
     std::optional<std::uint64_t> alloc_fail;
     std::optional<std::uint64_t> release_success;
 
-    void clear() { reset_keeping(*this, &Area::name); }
     bool operator==(const Area&) const = default;
   };
   std::vector<Area> areas;  // by name
@@ -67,14 +64,11 @@ struct Cma {
 
   // Unavailable values, by reason.
   AbsentValues absent;
-
-  // Storage kept between readings.
-  Meminfo meminfo;
 };
 
 // A file that cannot be read or understood leaves out its figure and no other. Errors: kAbsent when
 // this kernel has no CMA or reports nothing of its areas; when no value of any is available,
-// why. `out` is reused: its storage, not its content.
+// why.
 Result<void> parse_cma(const Snapshot& snapshot, Cma& out);
 
 class CmaSource final : public ParsedSource<CmaSource, Cma, parse_cma> {

@@ -67,11 +67,7 @@ std::size_t strength(std::string_view mode) {
 class EdacFiles {
  public:
   EdacFiles(const Snapshot& snapshot, Edac& out)
-      : snapshot_(snapshot),
-        out_(out),
-        fields_(out.absent),
-        controllers_(out.controllers),
-        modules_(out.modules) {}
+      : snapshot_(snapshot), out_(out), fields_(out.absent) {}
 
   Result<void> run() {
     for (; next_ < snapshot_.size(); ++next_) take(snapshot_[next_]);
@@ -164,14 +160,13 @@ class EdacFiles {
   }
 
   Edac::Controller* find_controller(std::string_view name) {
-    if (Edac::Controller* const known = controllers_.find(&Edac::Controller::name, name)) {
-      return known;
-    }
-    if (controllers_.size() == Edac::kMaxControllers) {
+    const auto known = std::ranges::find(out_.controllers, name, &Edac::Controller::name);
+    if (known != out_.controllers.end()) return &*known;
+    if (out_.controllers.size() == Edac::kMaxControllers) {
       ++beyond_bound_;
       return nullptr;
     }
-    Edac::Controller& out = controllers_.add();
+    Edac::Controller& out = out_.controllers.emplace_back();
     out.name = name;
     return &out;
   }
@@ -180,15 +175,14 @@ class EdacFiles {
                             std::string_view channel) {
     name_.assign(folder);
     if (!channel.empty()) name_.append("/").append(channel);
-    for (std::size_t i = 0; i < modules_.size(); ++i) {
-      Edac::Module& module = out_.modules[i];
+    for (Edac::Module& module : out_.modules) {
       if (module.controller == controller && module.name == name_) return &module;
     }
-    if (modules_.size() == Edac::kMaxModules || !is_name(name_)) {
+    if (out_.modules.size() == Edac::kMaxModules || !is_name(name_)) {
       ++beyond_bound_;
       return nullptr;
     }
-    Edac::Module& out = modules_.add();
+    Edac::Module& out = out_.modules.emplace_back();
     out.controller = controller;
     out.name = name_;
     return &out;
@@ -197,8 +191,6 @@ class EdacFiles {
   const Snapshot& snapshot_;
   Edac& out_;
   Fields fields_;
-  Refill<Edac::Controller> controllers_;
-  Refill<Edac::Module> modules_;
   std::string name_;
   std::size_t kept_ = 0;
   std::uint64_t beyond_bound_ = 0;
@@ -220,7 +212,7 @@ const SourceInfo EdacSource::kInfo{
 };
 
 Result<void> parse_edac(const Snapshot& snapshot, Edac& out) {
-  out.absent.reset();
+  out = {};
   return EdacFiles(snapshot, out).run();
 }
 

@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -43,7 +42,6 @@ struct Edac {
     std::string label;       // as the board's firmware or an administrator named the socket
     Errors errors;
 
-    void clear() { reset_keeping(*this, &Module::controller, &Module::name, &Module::label); }
     bool operator==(const Module&) const = default;
   };
   struct Controller {
@@ -54,7 +52,6 @@ struct Edac {
     std::string mode;
     bool has_modules = false;  // with counts of their own: its rows are the same again
 
-    void clear() { reset_keeping(*this, &Controller::name, &Controller::mode); }
     bool operator==(const Controller&) const = default;
   };
   std::vector<Controller> controllers;
@@ -64,7 +61,6 @@ struct Edac {
 };
 
 // Errors: kAbsent when no controller's driver is loaded; no count that can be understood, and why.
-// `out` is reused: its storage, not its content.
 Result<void> parse_edac(const Snapshot& snapshot, Edac& out);
 
 class EdacSource final : public ParsedSource<EdacSource, Edac, parse_edac> {

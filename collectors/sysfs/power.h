@@ -47,7 +47,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 #include "collectors/sysfs/type_indexes.h"
 
 namespace jetmem {
@@ -63,7 +62,6 @@ struct Power {
     std::optional<double> warning_amperes;
     std::optional<double> critical_amperes;
 
-    void clear() { reset_keeping(*this, &Rail::name); }
     bool operator==(const Rail&) const = default;
   };
   std::vector<Rail> rails;  // in the order of chips and channels
@@ -73,7 +71,7 @@ struct Power {
 };
 
 // Errors: kAbsent when no chip that measures power was found; when there is one and not one rail
-// has a name that can be read, why. `out` is reused: its storage, not its content.
+// has a name that can be read, why.
 Result<void> parse_power(const Snapshot& snapshot, Power& out);
 
 class PowerSource final : public SourceOf<PowerSource, Power> {

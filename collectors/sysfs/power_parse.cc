@@ -127,12 +127,9 @@ class PowerFiles {
       const bool is_old_b = b.kind == ChipKind::kOldDriver;
       return is_old_a != is_old_b ? is_old_b : a.number < b.number;
     });
-    {
-      Refill<Power::Rail> rails(out_.rails);
-      for (const RawChip& chip : chips_) {
-        for (std::size_t i = 0; i < kChannels; ++i) {
-          if (chip.channels[i].is_there()) finish_rail(chip, i, rails);
-        }
+    for (const RawChip& chip : chips_) {
+      for (std::size_t i = 0; i < kChannels; ++i) {
+        if (chip.channels[i].is_there()) finish_rail(chip, i);
       }
     }
     if (beyond_bound_ > 0) out_.absent.add(kBeyondBound, beyond_bound_);
@@ -234,15 +231,15 @@ class PowerFiles {
     return *name;
   }
 
-  void finish_rail(const RawChip& chip, std::size_t channel, Refill<Power::Rail>& rails) {
+  void finish_rail(const RawChip& chip, std::size_t channel) {
     const RawChannel& raw = chip.channels[channel];
     const std::string_view name = name_of(chip, raw, channel);
     if (name.empty()) return;
-    if (rails.size() == kMaxRails) {
+    if (out_.rails.size() == kMaxRails) {
       ++beyond_bound_;
       return;
     }
-    Power::Rail& rail = rails.add();
+    Power::Rail& rail = out_.rails.emplace_back();
     rail.name = name;
     const std::uint32_t family = chip.kind == ChipKind::kOldDriver ? 1U << 24 : 0;
     rail.number = family + chip.number * 4 + static_cast<std::uint32_t>(channel);
@@ -327,7 +324,7 @@ class PowerFiles {
 }  // namespace
 
 Result<void> parse_power(const Snapshot& snapshot, Power& out) {
-  out.absent.reset();
+  out = {};
   return PowerFiles(snapshot, out).run();
 }
 

@@ -150,12 +150,8 @@ class ThermalFiles {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
     zones_.sort_by(&RawZone::number);
     cooling_.sort_by(&RawCooling::number);
-    {
-      Refill<Thermal::Zone> zones(out_.zones);
-      Refill<Thermal::CoolingDevice> cooling(out_.cooling);
-      for (RawZone& raw : zones_) finish_zone(raw, zones);
-      for (const RawCooling& raw : cooling_) finish_cooling(raw, cooling);
-    }
+    for (RawZone& raw : zones_) finish_zone(raw);
+    for (const RawCooling& raw : cooling_) finish_cooling(raw);
     if (!out_.zones.empty() || !out_.cooling.empty()) return {};
     if (first_bad_type_ != kNoRecord) return tl::unexpected(error_of_type(file(first_bad_type_)));
     if (list_error_ != kNoRecord && file(list_error_).as_error().code != Errc::kAbsent) {
@@ -279,14 +275,14 @@ class ThermalFiles {
     return std::nullopt;
   }
 
-  void finish_zone(RawZone& raw, Refill<Thermal::Zone>& zones) {
+  void finish_zone(RawZone& raw) {
     const auto name = name_of(raw.type);
     if (!name) {
       // A zone that went away between two files is no news; a temperature without a name is.
       if (gone(raw.type) && raw.temp != kNoRecord && file(raw.temp).ok()) add_absent(kUnreadable);
       return;
     }
-    Thermal::Zone& zone = zones.add();
+    Thermal::Zone& zone = out_.zones.emplace_back();
     zone.type = *name;
     zone.number = raw.number;
     finish_temperature(raw.temp, zone);
@@ -371,10 +367,10 @@ class ThermalFiles {
     return unknown ? std::nullopt : std::optional(false);
   }
 
-  void finish_cooling(const RawCooling& raw, Refill<Thermal::CoolingDevice>& cooling) {
+  void finish_cooling(const RawCooling& raw) {
     const auto name = name_of(raw.type);
     if (!name) return;
-    Thermal::CoolingDevice& device = cooling.add();
+    Thermal::CoolingDevice& device = out_.cooling.emplace_back();
     device.type = *name;
     device.number = raw.number;
     device.state = state(raw.cur_state);
@@ -448,7 +444,7 @@ std::optional<double> Thermal::Zone::margin(Kind kind) const {
 }
 
 Result<void> parse_thermal(const Snapshot& snapshot, Thermal& out) {
-  out.absent.reset();
+  out = {};
   return ThermalFiles(snapshot, out).run();
 }
 

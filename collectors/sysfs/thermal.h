@@ -45,7 +45,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 #include "collectors/sysfs/type_indexes.h"
 
 namespace jetmem {
@@ -74,7 +73,6 @@ struct Thermal {
     // above all of them, from the highest, and then zero or negative. Absent without temperature or
     // limit, on a disabled zone, and where the bindings are not known.
     std::optional<double> margin(Kind kind) const;
-    void clear() { reset_keeping(*this, &Zone::type, &Zone::trips); }
     bool operator==(const Zone&) const = default;
   };
   struct CoolingDevice {
@@ -84,7 +82,6 @@ struct Thermal {
     std::optional<std::uint64_t> state;
     std::optional<std::uint64_t> max_state;
 
-    void clear() { reset_keeping(*this, &CoolingDevice::type); }
     bool operator==(const CoolingDevice&) const = default;
   };
   std::vector<Zone> zones;             // by number
@@ -101,8 +98,7 @@ bool slows_when_bound(std::string_view type);
 
 // A file that cannot be read or understood leaves out its value; a zone or device without a
 // readable type is omitted whole. Errors: kAbsent when there is neither zone nor cooling device;
-// when there are, and not one has a readable type, why. `out` is reused: its storage, not its
-// content.
+// when there are, and not one has a readable type, why.
 Result<void> parse_thermal(const Snapshot& snapshot, Thermal& out);
 
 class ThermalSource final : public SourceOf<ThermalSource, Thermal> {

@@ -253,7 +253,6 @@ class ThrottleFiles {
     });
     bool any_throttle = false;
     bool any_active = false;
-    Refill<Throttle::Cause> causes(out_.causes);
     Throttle::Cause* cause = nullptr;
     for (const Raw& raw : cooling_) {
       if (raw.kind == Throttle::Kind::kNone) continue;
@@ -264,11 +263,11 @@ class ThrottleFiles {
       }
       any_value_ = any_value_ || raw.active;
       if (cause == nullptr || cause->type != raw.type) {
-        if (causes.size() == kMaxCauses) {
+        if (out_.causes.size() == kMaxCauses) {
           out_.absent.add("beyond_bound");
           continue;
         }
-        cause = &causes.add();
+        cause = &out_.causes.emplace_back();
         cause->type = raw.type;
         cause->kind = raw.kind;
         cause->active = raw.active;
@@ -321,9 +320,7 @@ Throttle::Kind kind_of_cooling(std::string_view type) {
 }
 
 Result<void> parse_throttle(const Snapshot& snapshot, Throttle& out) {
-  out.events = {};
-  out.throttling.reset();
-  out.absent.reset();
+  out = {};
   return ThrottleFiles(snapshot, out).run();
 }
 

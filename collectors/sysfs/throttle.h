@@ -39,7 +39,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -51,7 +50,6 @@ struct Throttle {
     // Absent when no cooling device of this type could be read.
     std::optional<bool> active;
 
-    void clear() { reset_keeping(*this, &Cause::type); }
     bool operator==(const Cause&) const = default;
   };
   struct Event {
@@ -76,8 +74,7 @@ struct Throttle {
 Throttle::Kind kind_of_cooling(std::string_view type);
 
 // A file that cannot be read or understood leaves out its value. Errors: kAbsent when there is
-// nothing of all this; when there is, and no value is available, why. `out` is reused: its
-// storage, not its content.
+// nothing of all this; when there is, and no value is available, why.
 Result<void> parse_throttle(const Snapshot& snapshot, Throttle& out);
 
 class ThrottleSource final : public ParsedSource<ThrottleSource, Throttle, parse_throttle> {

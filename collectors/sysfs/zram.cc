@@ -133,10 +133,7 @@ class ZramFiles {
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
     devices_.sort_by(&RawZram::number);
-    {
-      Refill<Zram::Device> devices(out_.devices);
-      for (const RawZram& raw : devices_) finish_device(raw, devices.add());
-    }
+    for (const RawZram& raw : devices_) finish_device(raw, out_.devices.emplace_back());
     Result<void> swaps = finish_areas();
     if (beyond_bound_ > 0) out_.absent.add(kBeyondBound, beyond_bound_);
     if (swaps || any_value_) {
@@ -257,7 +254,6 @@ class ZramFiles {
 
   // A table without its header or its last newline is none.
   Result<void> finish_areas() {
-    Refill<Zram::Area> areas(out_.areas);
     if (swaps_ == kNoRecord) return fail(Errc::kAbsent, "no /proc/swaps");
     const FileText file = this->file(swaps_);
     if (!file.ok()) return tl::unexpected(file.as_error());
@@ -272,13 +268,13 @@ class ZramFiles {
     }
     out_.areas_known = true;
     while (lines.next(line)) {
-      if (areas.size() == Zram::kMaxAreas) {
+      if (out_.areas.size() == Zram::kMaxAreas) {
         ++beyond_bound_;
         out_.areas_known = false;
         continue;
       }
       if (trim(line).empty()) continue;
-      if (!take_area(line, areas)) {
+      if (!take_area(line)) {
         out_.absent.add(kMalformed);
         out_.areas_known = false;
       }
@@ -287,7 +283,7 @@ class ZramFiles {
   }
 
   // False for what is no line of an area.
-  bool take_area(std::string_view line, Refill<Zram::Area>& areas) {
+  bool take_area(std::string_view line) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     std::array<std::string_view, 5> words;
     for (std::string_view& word : words) word = take_word(line);
@@ -295,7 +291,7 @@ class ZramFiles {
     if (priority.empty() || !trim(line).empty()) return false;
     if (name.size() > kMaxPath || type.size() > 32) return false;
     Fields fields(out_.absent);
-    Zram::Area& area = areas.add();
+    Zram::Area& area = out_.areas.emplace_back();
     unescape(name, area.device);
     area.type = type;
     area.bytes = fields.number(size, kMostKib);
@@ -333,8 +329,7 @@ const SourceInfo ZramSource::kInfo{
 };
 
 Result<void> parse_zram(const Snapshot& snapshot, Zram& out) {
-  out.areas_known = false;
-  out.absent.reset();
+  out = {};
   return ZramFiles(snapshot, out).run();
 }
 

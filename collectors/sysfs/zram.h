@@ -31,7 +31,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -55,7 +54,6 @@ struct Zram {
     std::optional<std::uint64_t> failed_reads;
     std::optional<std::uint64_t> failed_writes;
 
-    void clear() { reset_keeping(*this, &Device::name, &Device::algorithm); }
     bool operator==(const Device&) const = default;
   };
   std::vector<Device> devices;  // by number
@@ -67,7 +65,6 @@ struct Zram {
     std::optional<std::uint64_t> used_bytes;
     std::optional<std::int64_t> priority;
 
-    void clear() { reset_keeping(*this, &Area::device, &Area::type); }
     bool operator==(const Area&) const = default;
   };
   std::vector<Area> areas;   // in the kernel's order
@@ -78,7 +75,7 @@ struct Zram {
 };
 
 // Errors: kAbsent when there is neither /proc/swaps nor a zram device; when nothing of what there
-// is could be read or understood, why. `out` is reused: its storage, not its content.
+// is could be read or understood, why.
 Result<void> parse_zram(const Snapshot& snapshot, Zram& out);
 
 class ZramSource final : public ParsedSource<ZramSource, Zram, parse_zram> {

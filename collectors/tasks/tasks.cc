@@ -185,7 +185,7 @@ class TaskWalk {
 class TaskFiles {
  public:
   TaskFiles(const Snapshot& snapshot, Tasks& out)
-      : snapshot_(snapshot), out_(out), fields_(out.absent), blocked_(out.blocked) {}
+      : snapshot_(snapshot), out_(out), fields_(out.absent) {}
 
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i]);
@@ -281,20 +281,19 @@ class TaskFiles {
 
   void finish() {
     if (one_.tid != 0 && has_switches_ && !is_harmless(one_.wait_channel)) {
-      if (blocked_.size() == Tasks::kMaxBlocked) {
+      if (out_.blocked.size() == Tasks::kMaxBlocked) {
         ++out_.left_out;
       } else {
-        blocked_.add() = one_;
+        out_.blocked.push_back(one_);
       }
     }
-    one_.clear();
+    one_ = {};
     has_switches_ = false;
   }
 
   const Snapshot& snapshot_;
   Tasks& out_;
   Fields fields_;
-  Refill<Tasks::Blocked> blocked_;
   Tasks::Blocked one_;
   bool has_switches_ = false;
   std::uint64_t looked_at_ = 0;
@@ -321,9 +320,7 @@ TasksSource::TasksSource() : TasksSource(kSystemClock) {}
 void gather_tasks(Gatherer& files) { TaskWalk(files).run(); }
 
 Result<void> parse_tasks(const Snapshot& snapshot, Tasks& out) {
-  out.idle = false;
-  out.left_out = out.denied = 0;
-  out.absent.reset();
+  out = {};
   return TaskFiles(snapshot, out).run();
 }
 
@@ -343,8 +340,7 @@ Result<void> TasksSource::parse(const Snapshot& snapshot, Nanoseconds /*read_tim
 
 void TasksSource::find_stuck() {
   const Nanoseconds now = clock_.mono();
-  Refill<Tasks::Stuck> stuck(reading_.stuck);
-  reading_.stuck_tasks = 0;
+  auto& stuck = reading_.stuck;
   for (Tasks::Blocked& task : reading_.blocked) {
     task.since = now;
     for (const Tasks::Blocked& was : before_) {
@@ -356,8 +352,7 @@ void TasksSource::find_stuck() {
     if (waited < Tasks::kLeast) continue;
     ++reading_.stuck_tasks;
     Tasks::Stuck* group = nullptr;
-    for (std::size_t i = 0; i < stuck.size(); ++i) {
-      Tasks::Stuck& each = reading_.stuck[i];
+    for (Tasks::Stuck& each : stuck) {
       if (each.name == task.name && each.wait_channel == task.wait_channel) group = &each;
     }
     if (group == nullptr) {
@@ -365,7 +360,7 @@ void TasksSource::find_stuck() {
         reading_.absent.add(kBeyondBound);
         continue;
       }
-      group = &stuck.add();
+      group = &stuck.emplace_back();
       group->name = task.name;
       group->wait_channel = task.wait_channel;
     }
@@ -375,10 +370,9 @@ void TasksSource::find_stuck() {
       group->pid = task.pid;
     }
   }
-  std::sort(reading_.stuck.begin(), reading_.stuck.begin() + static_cast<long>(stuck.size()),
-            [](const Tasks::Stuck& a, const Tasks::Stuck& b) {
-              return std::tie(a.name, a.wait_channel) < std::tie(b.name, b.wait_channel);
-            });
+  std::sort(stuck.begin(), stuck.end(), [](const Tasks::Stuck& a, const Tasks::Stuck& b) {
+    return std::tie(a.name, a.wait_channel) < std::tie(b.name, b.wait_channel);
+  });
 }
 
 void TasksSource::write(SampleWriter& out, WriteContext& context) const {

@@ -34,7 +34,6 @@
 
 #include "base/clock.h"
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -55,7 +54,6 @@ struct Tasks {
     // Since when it is so, as far as was seen; mono clock. Given by TasksSource.
     Nanoseconds since{0};
 
-    void clear() { reset_keeping(*this, &Blocked::name, &Blocked::wait_channel); }
     bool operator==(const Blocked&) const = default;
   };
   // Tasks of one name and wait channel that are stuck.
@@ -66,7 +64,6 @@ struct Tasks {
     std::uint32_t pid = 0;  // of the one that is stuck for the longest time
     Nanoseconds longest{0};
 
-    void clear() { reset_keeping(*this, &Stuck::name, &Stuck::wait_channel); }
     bool operator==(const Stuck&) const = default;
   };
   std::vector<Blocked> blocked;

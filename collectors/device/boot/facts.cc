@@ -7,7 +7,6 @@
 #include "base/text/text.h"
 #include "collectors/device/boot/gather.h"
 #include "collectors/device/identity.h"
-#include "collectors/storage.h"
 #include "collectors/sysfs/clocks/power_mode.h"
 #include "collectors/sysfs/sysfs_text.h"
 
@@ -89,7 +88,6 @@ class BootFactsParser {
   void pstore() {
     take_word_of(kBootPaths[kBackend], out_.backend);
     if (out_.backend == "(null)") out_.backend = "none";
-    Refill<PstoreRecord> records(out_.records);
     for (std::size_t i = 0; i < snapshot_.size(); ++i) {
       const FileText file = snapshot_[i];
       std::string_view name = file.path;
@@ -101,7 +99,7 @@ class BootFactsParser {
       }
       const bool archived = take_prefix(name, kPstoreArchive);
       if ((!archived && !take_prefix(name, kPstore)) || !take_prefix(name, "/")) continue;
-      if (records.size() == BootFacts::kMaxRecords) {
+      if (out_.records.size() == BootFacts::kMaxRecords) {
         cut(archived, 1);
         continue;
       }
@@ -109,7 +107,7 @@ class BootFactsParser {
       if (i + 1 < snapshot_.size() && is_end_of(snapshot_[i + 1].path, file.path)) {
         tail = snapshot_[i + 1].text;
       }
-      PstoreRecord& record = records.add();
+      PstoreRecord& record = out_.records.emplace_back();
       record.archived = archived;
       parse_pstore_record(name, file.text, tail, record);
       if (!file.ok()) {
@@ -146,31 +144,15 @@ class BootFactsParser {
     out_.absent.add("malformed");
   }
 
-  // Its JSON is read only where it is another than before.
   void history() {
-    const FileText file = snapshot_.find(kBootPaths[kHistory]);
-    if (!file.ok()) {
-      // Its words are made once: a machine without a history has none at each reading.
-      if (!out_.history_error || out_.history_errno != file.error) {
-        out_.history_text.clear();
-        out_.history.clear();
-        out_.history_error = file.as_error();
-      }
-    } else if (file.text != out_.history_text || out_.history_error) {
-      out_.history_text.assign(file.text);
-      out_.history_error.reset();
-      if (auto ok = boot::parse_history(file.text, out_.history); !ok) {
-        out_.history_text.clear();
-        out_.history.clear();
-        out_.history_error = std::move(ok.error());
-      }
+    const auto text = snapshot_.text_of(kBootPaths[kHistory]);
+    const auto ok = text ? boot::parse_history(*text, out_.history) : tl::unexpected(text.error());
+    out_.history_error.reset();
+    if (!ok) {
+      out_.history.clear();
+      out_.history_error = ok.error();
     }
-    out_.history_errno = file.error;
-    const std::string_view marks_text = snapshot_.find(kBootPaths[kMarks]).text;
-    if (marks_text != out_.marks_text) {
-      out_.marks_text.assign(marks_text);
-      boot::parse_marks(marks_text, out_.marks);
-    }
+    boot::parse_marks(snapshot_.find(kBootPaths[kMarks]).text, out_.marks);
     if (out_.history_error && out_.history_error->code == Errc::kDenied) {
       out_.absent.add("history_denied");
     } else if (out_.history_error && out_.history_error->code != Errc::kAbsent) {
@@ -236,20 +218,7 @@ bool BootFacts::can_mask_crash() const {
 }
 
 Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& out) {
-  for (std::string& value : out.values) value.clear();
-  out.reset_reason.clear();
-  out.reset_level.clear();
-  out.backend.clear();
-  out.pstore_listed = out.archive_listed = false;
-  out.pstore_cut = out.archive_cut = false;
-  out.absent.reset();
-  out.uptime.reset();
-  out.clock_synchronized.reset();
-  out.starts.boot.clear();
-  out.starts.since = 0;
-  out.starts.count = 0;
-  out.starts.is_total = false;
-  out.starts.at.clear();
+  out = {};
   BootFactsParser parser(snapshot, out);
   parser.values();
   parser.reset();

@@ -83,11 +83,6 @@ struct BootFacts {
   // Unavailable values, by reason.
   AbsentValues absent;
 
-  // Storage kept between readings: what `history` and `marks` were read from.
-  int history_errno = 0;
-  std::string history_text;
-  std::string marks_text;
-
   // Whether a record that may be one of a crash could not be read.
   bool can_mask_crash() const;
 };

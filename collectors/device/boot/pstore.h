@@ -20,7 +20,6 @@
 #include <string_view>
 
 #include "base/root/snapshot.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -46,7 +45,6 @@ struct PstoreRecord {
   // Of the record's text, not of its path: systemd-pstore moves records.
   std::uint32_t digest = 0;
 
-  void clear() { reset_keeping(*this, &PstoreRecord::name, &PstoreRecord::line); }
   bool operator==(const PstoreRecord&) const = default;
 };
 

@@ -71,12 +71,7 @@ std::string to_text(const Starts& starts) {
 }
 
 Result<void> parse_starts(std::string_view text, Starts& out) {
-  out.boot.clear();
-  out.since = 0;
-  out.count = 0;
-  out.is_total = false;
-  out.stopped.reset();
-  out.at.clear();
+  out = {};
   Lines lines(text);
   std::string_view line;
   if (text.empty() || text.back() != '\n' || !lines.next(line) || !is_boot_id(line)) {

@@ -44,7 +44,7 @@ struct Starts {
 };
 
 std::string to_text(const Starts& starts);
-// Refuses a text that was cut, or is of another format. `out` is reused.
+// Refuses a text that was cut, or is of another format.
 Result<void> parse_starts(std::string_view text, Starts& out);
 
 }  // namespace jetmem::boot

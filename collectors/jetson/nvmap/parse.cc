@@ -54,12 +54,14 @@ std::optional<std::uint64_t> allocatable_value(std::string_view text) {
 }
 
 using Clients = std::vector<Nvmap::Client>;
-using Group = Nvmap::Group;
+struct Group {
+  std::size_t client = 0;  // the first of this name
+  std::uint64_t bytes = 0;
+};
 
 // The sums of clients [begin, end), which are of one heap, by name and in the order of names.
-void sum_by_name(const Clients& clients, std::size_t begin, std::size_t end,
-                 std::vector<Group>& groups) {
-  groups.clear();
+std::vector<Group> sum_by_name(const Clients& clients, std::size_t begin, std::size_t end) {
+  std::vector<Group> groups;
   for (std::size_t i = begin; i < end; ++i) groups.push_back({i, clients[i].bytes});
   std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
     return clients[a.client].name < clients[b.client].name;
@@ -73,6 +75,7 @@ void sum_by_name(const Clients& clients, std::size_t begin, std::size_t end,
     }
   }
   groups.resize(count);
+  return groups;
 }
 
 // Leaves the kMaxNames that have most, in the order of names, and returns what the rest has.
@@ -90,12 +93,12 @@ std::uint64_t take_rest(const Clients& clients, std::vector<Group>& groups) {
   return rest;
 }
 
-void sum_heap(Nvmap& out, std::size_t begin, std::size_t end, Refill<Nvmap::Process>& processes) {
+void sum_heap(Nvmap& out, std::size_t begin, std::size_t end) {
   const Clients& clients = out.clients;
-  sum_by_name(clients, begin, end, out.groups);
-  bool has_rest = out.groups.size() > kMaxNames;
-  std::uint64_t rest = has_rest ? take_rest(clients, out.groups) : 0;
-  for (const Group& group : out.groups) {
+  std::vector<Group> groups = sum_by_name(clients, begin, end);
+  bool has_rest = groups.size() > kMaxNames;
+  std::uint64_t rest = has_rest ? take_rest(clients, groups) : 0;
+  for (const Group& group : groups) {
     const Nvmap::Client& client = clients[group.client];
     // "other" is the name of the rest: a process of that name belongs there.
     if (client.name == "other") {
@@ -103,22 +106,14 @@ void sum_heap(Nvmap& out, std::size_t begin, std::size_t end, Refill<Nvmap::Proc
       has_rest = true;
       continue;
     }
-    Nvmap::Process& process = processes.add();
-    process.heap = client.heap;
-    process.name = client.name;
-    process.bytes = group.bytes;
+    out.processes.push_back({client.heap, client.name, false, group.bytes});
   }
-  if (!has_rest) return;
-  Nvmap::Process& process = processes.add();
-  process.heap = clients[begin].heap;
-  process.is_rest = true;
-  process.bytes = rest;
+  if (has_rest) out.processes.push_back({clients[begin].heap, "", true, rest});
 }
 
 // Sums out.clients by name into out.processes. A heap of which some clients are not known is
 // omitted: parts of sums are no sums.
 void sum_processes(Nvmap& out) {
-  Refill<Nvmap::Process> processes(out.processes);
   const Clients& clients = out.clients;
   for (std::size_t i = 0; i < clients.size();) {
     const std::size_t begin = i;
@@ -126,7 +121,7 @@ void sum_processes(Nvmap& out) {
     const auto heap = std::find_if(out.heaps.begin(), out.heaps.end(), [&](const Nvmap::Heap& h) {
       return h.name == clients[begin].heap;
     });
-    if (heap != out.heaps.end() && !heap->is_partial) sum_heap(out, begin, i, processes);
+    if (heap != out.heaps.end() && !heap->is_partial) sum_heap(out, begin, i);
   }
 }
 
@@ -141,19 +136,15 @@ class NvmapCollector {
     for (const RawHeap& raw : heaps_) heaps += raw.clients != kNoRecord || raw.orphans != kNoRecord;
     if (heaps == 0) return tl::unexpected(no_tables());
     heaps_.sort_by(&RawHeap::name);
-    {
-      Refill<Nvmap::Heap> filled(out_.heaps);
-      Refill<Nvmap::Client> clients(out_.clients);
-      for (const RawHeap& raw : heaps_) {
-        if (raw.clients == kNoRecord && raw.orphans == kNoRecord) continue;
-        Nvmap::Heap& heap = filled.add();
-        heap.name = raw.name;
-        finish_clients(raw, heap, clients);
-        // Without its total it may have been cut behind any row.
-        out_.clients_whole &= heap.bytes && heap.clients && !heap.is_partial;
-        finish_orphans(raw, heap);
-        finish_carveout(raw, heap);
-      }
+    for (const RawHeap& raw : heaps_) {
+      if (raw.clients == kNoRecord && raw.orphans == kNoRecord) continue;
+      Nvmap::Heap& heap = out_.heaps.emplace_back();
+      heap.name = raw.name;
+      finish_clients(raw, heap);
+      // Without its total it may have been cut behind any row.
+      out_.clients_whole &= heap.bytes && heap.clients && !heap.is_partial;
+      finish_orphans(raw, heap);
+      finish_carveout(raw, heap);
     }
     out_.clients_whole &= !heaps_omitted_;
     auto& pids = out_.client_pids;
@@ -284,7 +275,7 @@ class NvmapCollector {
     return table;
   }
 
-  void finish_clients(const RawHeap& raw, Nvmap::Heap& heap, Refill<Nvmap::Client>& clients) {
+  void finish_clients(const RawHeap& raw, Nvmap::Heap& heap) {
     if (raw.clients == kNoRecord) return;
     const auto table = table_of(raw.clients, "CLIENT");
     if (!table) return;
@@ -319,11 +310,8 @@ class NvmapCollector {
         heap.is_partial = true;
         continue;
       }
-      Nvmap::Client& client = clients.add();
-      client.heap = raw.name;
-      client.name = row->process;
-      client.pid = row->pid;
-      client.bytes = row->bytes;
+      out_.clients.push_back(
+          {std::string(raw.name), std::string(row->process), row->pid, row->bytes});
     }
     if (!heap.bytes) out_.absent.add(kMalformed);
     if (!all_known) return;
@@ -419,12 +407,8 @@ class NvmapCollector {
 }  // namespace
 
 Result<void> parse_nvmap(const Snapshot& snapshot, Nvmap& out) {
-  out.total_bytes.reset();
-  out.allocatable_bytes.reset();
-  out.pool_pages.reset();
+  out = {};
   out.clients_whole = true;
-  out.client_pids.clear();
-  out.absent.reset();
   return NvmapCollector(snapshot, out).run();
 }
 

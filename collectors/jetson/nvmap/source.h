@@ -53,7 +53,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -65,7 +64,6 @@ struct Nvmap {
     std::uint32_t pid = 0;
     std::uint64_t bytes = 0;
 
-    void clear() { reset_keeping(*this, &Client::heap, &Client::name); }
     bool operator==(const Client&) const = default;
   };
   std::vector<Client> clients;
@@ -88,7 +86,6 @@ struct Nvmap {
     std::optional<std::uint64_t> size;  // of a carve-out
     std::optional<std::uint64_t> free;
 
-    void clear() { reset_keeping(*this, &Heap::name); }
     bool operator==(const Heap&) const = default;
   };
   std::vector<Heap> heaps;  // by name
@@ -101,7 +98,6 @@ struct Nvmap {
     bool is_rest = false;
     std::uint64_t bytes = 0;
 
-    void clear() { reset_keeping(*this, &Process::heap, &Process::name); }
     bool operator==(const Process&) const = default;
   };
   std::vector<Process> processes;
@@ -112,18 +108,10 @@ struct Nvmap {
 
   // Unavailable values, by reason.
   AbsentValues absent;
-
-  // Storage kept between readings.
-  struct Group {
-    std::size_t client = 0;  // the first of this name
-    std::uint64_t bytes = 0;
-  };
-  std::vector<Group> groups;
 };
 
 // A table that cannot be read or understood leaves out its figures and no others. Errors: kAbsent
 // without nvmap or without its tables; kDenied; when no heap's tables could be understood, why.
-// `out` is reused: its storage, not its content.
 Result<void> parse_nvmap(const Snapshot& snapshot, Nvmap& out);
 
 class NvmapSource final : public ParsedSource<NvmapSource, Nvmap, parse_nvmap> {

@@ -7,7 +7,6 @@
 #include "base/text/text.h"
 #include "collectors/fields.h"
 #include "collectors/jetson/nvml/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {
@@ -63,13 +62,7 @@ std::optional<std::uint64_t> known(std::uint64_t bytes) {
 
 class NvmlParser {
  public:
-  explicit NvmlParser(Nvml& out) : out_(out), gpus_(out.gpus) {
-    out_.absent.reset();
-    out_.processes.clear();
-    out_.driver.clear();
-    out_.integrated.reset();
-    out_.processes_whole = out_.has_lists = false;
-  }
+  explicit NvmlParser(Nvml& out) : out_(out) {}
 
   Result<void> parse(std::string_view text) {
     Lines lines(text);
@@ -219,14 +212,10 @@ class NvmlParser {
 
   // The place of a GPU in the lists; kMaxGpus when there is none left.
   std::size_t find(std::uint32_t index) {
-    for (std::size_t i = 0; i < found_; ++i) {
-      if (out_.gpus[i].index == index) return i;
-    }
-    if (found_ == nvml::kMaxGpus) {
-      return nvml::kMaxGpus;
-    }
-    gpus_.add().index = index;
-    return found_++;
+    const auto at = std::ranges::find(out_.gpus, index, &Gpu::index) - out_.gpus.begin();
+    const auto found = static_cast<std::size_t>(at);
+    if (found == out_.gpus.size() && found < nvml::kMaxGpus) out_.gpus.emplace_back().index = index;
+    return found;
   }
 
   Result<void> finish() {
@@ -239,10 +228,10 @@ class NvmlParser {
     if (!count_.status.ok()) {
       return fail(Errc::kIo, "NVML: nvmlDeviceGetCount: " + printable(count_.text));
     }
-    if (found_ == 0) return fail(Errc::kAbsent, "NVML lists no GPU");
+    if (out_.gpus.empty()) return fail(Errc::kAbsent, "NVML lists no GPU");
     bool any = false;
     bool all_unsupported = true;
-    for (std::size_t i = 0; i < found_; ++i) {
+    for (std::size_t i = 0; i < out_.gpus.size(); ++i) {
       const QueryResult& requested = requested_[i];
       const auto snapshot = [&](Status status) {
         any = any || status.ok();
@@ -258,10 +247,11 @@ class NvmlParser {
                   "nvmap has the memory of processes");
     }
     if (!any) return fail(Errc::kIo, "NVML: " + printable(first_error_));
-    if (listed_gpus_ > found_) out_.absent.add("too_many_gpus", listed_gpus_ - found_);
+    const std::size_t found = out_.gpus.size();
+    if (listed_gpus_ > found) out_.absent.add("too_many_gpus", listed_gpus_ - found);
     put_processes_together();
-    out_.processes_whole = lists_understood_ && listed_gpus_ <= found_;
-    for (std::size_t i = 0; i < found_; ++i) {
+    out_.processes_whole = lists_understood_ && listed_gpus_ <= found;
+    for (std::size_t i = 0; i < found; ++i) {
       put_together(out_.gpus[i], requested_[i]);
       out_.processes_whole &= out_.gpus[i].process_bytes.has_value();
       for (const Status list : requested_[i].lists) out_.has_lists |= !list.none();
@@ -328,8 +318,7 @@ class NvmlParser {
                             return a.gpu == b.gpu && a.pid == b.pid;
                           }),
               all.end());
-    for (std::size_t i = 0; i < found_; ++i) {
-      Gpu& gpu = out_.gpus[i];
+    for (Gpu& gpu : out_.gpus) {
       gpu.processes = 0;
       gpu.process_bytes = 0;
       for (const Process& process : all) {
@@ -353,18 +342,15 @@ class NvmlParser {
   }
 
   void print_integrated() {
-    for (std::size_t i = 0; i < found_; ++i) {
-      const std::optional<bool> one = out_.gpus[i].integrated;
-      if (i == 0) out_.integrated = one;
-      if (one != out_.integrated) out_.integrated.reset();
+    out_.integrated = out_.gpus[0].integrated;
+    for (const Gpu& gpu : out_.gpus) {
+      if (gpu.integrated != out_.integrated) out_.integrated.reset();
     }
   }
 
   void malformed() { out_.absent.add("malformed"); }
 
   Nvml& out_;
-  Refill<Gpu> gpus_;
-  std::size_t found_ = 0;
   std::uint64_t listed_gpus_ = 0;
   bool lists_understood_ = true;
   std::array<QueryResult, nvml::kMaxGpus> requested_{};
@@ -377,6 +363,9 @@ class NvmlParser {
 
 }  // namespace
 
-Result<void> parse_nvml(std::string_view text, Nvml& out) { return NvmlParser(out).parse(text); }
+Result<void> parse_nvml(std::string_view text, Nvml& out) {
+  out = {};
+  return NvmlParser(out).parse(text);
+}
 
 }  // namespace jetmem

@@ -38,7 +38,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -66,7 +65,6 @@ struct Nvml {
     // Absent also when the memory of one of them is unknown.
     std::optional<std::uint64_t> process_bytes;
 
-    void clear() { reset_keeping(*this, &Gpu::name); }
     bool operator==(const Gpu&) const = default;
   };
 
@@ -89,7 +87,7 @@ struct Nvml {
 
 // Errors: kAbsent when NVML is not installed or supports nothing of this GPU, kDenied when the
 // device nodes are not ours, kUnavailable when they are not there yet, kMalformed when the text was
-// cut or is of another version. `out` is reused: its storage, not its content.
+// cut or is of another version.
 Result<void> parse_nvml(std::string_view text, Nvml& out);
 
 class NvmlSource final : public SourceOf<NvmlSource, Nvml> {

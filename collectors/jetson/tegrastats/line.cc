@@ -7,7 +7,6 @@
 
 #include "collectors/jetson/tegrastats/cursor.h"
 #include "collectors/jetson/tegrastats/values.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {
@@ -97,13 +96,7 @@ std::uint64_t words_in(std::string_view text) {
 
 class TegrastatsParser {
  public:
-  TegrastatsParser(std::string_view line, TegrastatsLine& out)
-      : at_(line),
-        out_(out),
-        engines_(out.engines),
-        zones_(out.zones),
-        rails_(out.rails),
-        unknown_(out.unknown) {}
+  TegrastatsParser(std::string_view line, TegrastatsLine& out) : at_(line), out_(out) {}
 
   void run() {
     for (at_.skip_spaces(); !at_.at_end(); at_.skip_spaces()) {
@@ -115,11 +108,11 @@ class TegrastatsParser {
   void take_unknown() {
     const std::string_view word = at_.word();
     at_.skip(word.size());
-    if (unknown_.size() == TegrastatsLine::kMaxUnknown) {
+    if (out_.unknown.size() == TegrastatsLine::kMaxUnknown) {
       ++out_.unknown_more;
       return;
     }
-    unknown_.add() = word.substr(0, TegrastatsLine::kMaxUnknownBytes);
+    out_.unknown.emplace_back(word.substr(0, TegrastatsLine::kMaxUnknownBytes));
     if (word.size() > TegrastatsLine::kMaxUnknownBytes) ++out_.unknown_cut;
   }
 
@@ -182,7 +175,7 @@ class TegrastatsParser {
   }
 
   bool take_zone(std::string_view name, Cursor at) {
-    if (zones_.find(&TegrastatsLine::Zone::name, name) != nullptr) return false;
+    if (has_name(out_.zones, name)) return false;
     const auto celsius = tegrastats::take_celsius(at);
     if (!celsius) return false;
     std::optional<double> highest;
@@ -192,17 +185,21 @@ class TegrastatsParser {
       if (!highest) return false;
     }
     if (!at.at_word_end()) return false;
-    if (zones_.size() == TegrastatsLine::kMaxZones) {
+    if (out_.zones.size() == TegrastatsLine::kMaxZones) {
       ++out_.beyond_bound;
       return elapsed(at);
     }
-    TegrastatsLine::Zone& zone = zones_.add();
+    TegrastatsLine::Zone& zone = out_.zones.emplace_back();
     zone.name = name;
     if (*celsius > kNoPower) zone.celsius = celsius;
     if (highest && *highest > kNoPower) zone.max_celsius = highest;
     return elapsed(at);
   }
 
+  template <class List>
+  static bool has_name(const List& list, std::string_view name) {
+    return std::ranges::any_of(list, [&](const auto& each) { return each.name == name; });
+  }
   static bool is_emc(std::string_view name) {
     return name == "EMC_FREQ" || name == "EMC" || name == "emc";
   }
@@ -257,7 +254,7 @@ class TegrastatsParser {
     std::uint64_t beyond = 0;
     const auto form = tegrastats::take_load(at, &gpu.mhz, beyond);
     if (!form || !at.at_word_end()) {
-      gpu.clear();
+      gpu = {};
       return false;
     }
     gpu.present = true;
@@ -294,15 +291,11 @@ class TegrastatsParser {
     if (!form || !at.at_word_end()) return false;
     // "a/b" behind a word of prose is no power.
     if (!form->has_unit && !is_upper(name)) return false;
-    if (rails_.size() == TegrastatsLine::kMaxRails) {
+    if (out_.rails.size() == TegrastatsLine::kMaxRails) {
       ++out_.beyond_bound;
       return elapsed(at);
     }
-    TegrastatsLine::Rail& rail = rails_.add();
-    rail.name = name;
-    rail.now_mw = form->now_mw;
-    rail.average_mw = form->average_mw;
-    rail.max_mw = form->max_mw;
+    out_.rails.push_back({std::string(name), form->now_mw, form->average_mw, form->max_mw});
     return elapsed(at);
   }
 
@@ -317,23 +310,17 @@ class TegrastatsParser {
     if (load.off && !known && !is_upper(name)) return false;
     if ((form->bare || load.quality_unknown()) && !known) return false;
     const std::string_view engine_name = stem.value_or(name);
-    if (engines_.find(&TegrastatsLine::Engine::name, engine_name) != nullptr) return false;
-    if (engines_.size() == TegrastatsLine::kMaxEngines) {
+    if (has_name(out_.engines, engine_name)) return false;
+    if (out_.engines.size() == TegrastatsLine::kMaxEngines) {
       ++out_.beyond_bound;
       return elapsed(at);
     }
-    TegrastatsLine::Engine& engine = engines_.add();
-    engine.name = engine_name;
-    engine.load = load;
+    out_.engines.push_back({std::string(engine_name), load});
     return elapsed(at);
   }
 
   Cursor at_;
   TegrastatsLine& out_;
-  Refill<TegrastatsLine::Engine> engines_;
-  Refill<TegrastatsLine::Zone> zones_;
-  Refill<TegrastatsLine::Rail> rails_;
-  Refill<std::string> unknown_;
 };
 
 }  // namespace
@@ -344,21 +331,7 @@ std::size_t TegrastatsLine::cores_off() const {
 }
 
 void parse_tegrastats_line(std::string_view line, TegrastatsLine& out) {
-  out.time.clear();
-  out.ram.reset();
-  out.swap.reset();
-  out.iram.reset();
-  out.cores.clear();
-  out.emc.reset();
-  out.gr3d.clear();
-  out.gr3d2.clear();
-  out.mts.reset();
-  out.edp_limit_mhz.reset();
-  out.unknown_more = 0;
-  out.unknown_cut = 0;
-  out.beyond_bound = 0;
-  out.fields = 0;
-  out.known_words = 0;
+  out = {};
   out.time = take_journal_prefix(line);
   TegrastatsParser(line, out).run();
 }

@@ -43,8 +43,6 @@
 #include <string_view>
 #include <vector>
 
-#include "collectors/storage.h"
-
 namespace jetmem {
 
 struct TegrastatsLine {
@@ -97,13 +95,11 @@ struct TegrastatsLine {
     Number percent;
     std::vector<std::uint32_t> mhz;  // of each GPC, or one for all
     bool quality_unknown() const { return percent && mhz.empty(); }
-    void clear() { reset_keeping(*this, &Gpu::mhz); }
     bool operator==(const Gpu&) const = default;
   };
   struct Engine {
     std::string name;  // as printed, without _FREQ
     Load load;
-    void clear() { reset_keeping(*this, &Engine::name); }
     bool operator==(const Engine&) const = default;
   };
   struct Mts {
@@ -115,7 +111,6 @@ struct TegrastatsLine {
     std::string name;
     std::optional<double> celsius;      // absent: the sensor has no power
     std::optional<double> max_celsius;  // absent too where none is printed
-    void clear() { reset_keeping(*this, &Zone::name); }
     bool operator==(const Zone&) const = default;
   };
   struct Rail {
@@ -123,7 +118,6 @@ struct TegrastatsLine {
     std::int32_t now_mw = 0;
     std::optional<std::int32_t> average_mw;
     std::optional<std::int32_t> max_mw;
-    void clear() { reset_keeping(*this, &Rail::name); }
     bool operator==(const Rail&) const = default;
   };
 
@@ -157,7 +151,7 @@ struct TegrastatsLine {
   bool operator==(const TegrastatsLine&) const = default;
 };
 
-// `line` without its newline, of any content. `out` is reused: its storage, not its content.
+// `line` without its newline, of any content.
 void parse_tegrastats_line(std::string_view line, TegrastatsLine& out);
 // The first sample of a line; the others stay in it. Two are in one line where a line's end was
 // lost.

@@ -2,6 +2,7 @@
 #include "collectors/sysfs/clocks/engines.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -22,16 +23,8 @@ std::string_view without_number(std::string_view name) {
 
 }  // namespace
 
-std::string_view EngineName::write(std::array<char, 24>& into, bool upper) const {
-  std::size_t length = 0;
-  for (const char c : kind.substr(0, into.size() - 4)) {
-    into[length++] = upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  }
-  if (number > 0 && number < 100) {
-    if (number >= 10) into[length++] = static_cast<char>('0' + number / 10);
-    into[length++] = static_cast<char>('0' + number % 10);
-  }
-  return {into.data(), length};
+std::string EngineName::text() const {
+  return std::string(kind) + (number > 0 ? std::to_string(number) : "");
 }
 
 std::string_view engine_kind(std::string_view device) {
@@ -45,17 +38,11 @@ std::string_view engine_kind(std::string_view device) {
   return std::find(kKinds.begin(), kKinds.end(), plain) != kKinds.end() ? kind : std::string_view();
 }
 
-std::string_view clock_of(const EngineName& engine, std::array<char, 24>& into) {
+std::string clock_of(const EngineName& engine) {
   const std::string_view plain = without_number(engine.kind);
-  const bool is_dla = plain == "nvdla";
-  if (!is_dla && plain != "pva") return engine.write(into, false);
-  std::size_t length = 0;
-  for (const std::string_view part :
-       {std::string_view(is_dla ? "dla" : "pva"), engine.kind.substr(plain.size()),
-        std::string_view(is_dla ? "_core" : "_vps")}) {
-    for (const char c : part) into[length++] = c;
-  }
-  return {into.data(), length};
+  const std::string number(engine.kind.substr(plain.size()));
+  if (plain == "nvdla") return "dla" + number + "_core";
+  return plain == "pva" ? "pva" + number + "_vps" : engine.text();
 }
 
 std::size_t gather_engines(Gatherer& files, const std::vector<std::string>& scaled) {
@@ -64,7 +51,6 @@ std::size_t gather_engines(Gatherer& files, const std::vector<std::string>& scal
   if (error != 0 && !is_gone(error)) files.add(kPlatform, {}, error);
   std::size_t omitted = 0;
   std::vector<std::string_view> kinds;
-  std::array<char, 24> name{};
   for (const std::string& device : devices) {
     const std::string_view kind = engine_kind(device);
     if (kind.empty()) continue;
@@ -80,14 +66,10 @@ std::size_t gather_engines(Gatherer& files, const std::vector<std::string>& scal
     if (!status.ok() || one_value(status.text) != "active") continue;
     const EngineName engine{kind, number};
     if (files.read_if_any(folder + "/load").error == ENOENT) {
-      files.read_if_any(std::string(kActmon)
-                            .append("/")
-                            .append(engine.write(name, false))
-                            .append("/module0/usage"));
+      files.read_if_any(std::string(kActmon) + "/" + engine.text() + "/module0/usage");
     }
     if (std::find(scaled.begin(), scaled.end(), device) == scaled.end()) {
-      files.read_if_any(
-          std::string(kDebugClocks).append("/").append(clock_of(engine, name)).append("/clk_rate"));
+      files.read_if_any(std::string(kDebugClocks) + "/" + clock_of(engine) + "/clk_rate");
     }
   }
   return omitted;

@@ -3,7 +3,6 @@
 // of their files may be read. collectors/sysfs/clocks/source.h says what is in each.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -24,8 +23,7 @@ struct EngineName {
   std::string_view kind;  // "nvjpg", "nvdla0"
   std::size_t number = 0;
 
-  // "nvjpg1", as in the names of files; "NVJPG1", as tegrastats has it.
-  std::string_view write(std::array<char, 24>& into, bool upper) const;
+  std::string text() const;  // "nvjpg1", as in the names of files
   bool operator==(const EngineName&) const = default;
 };
 
@@ -33,7 +31,7 @@ struct EngineName {
 std::string_view engine_kind(std::string_view device);
 
 // The clock of an engine without a devfreq device: "nvenc", "dla0_core".
-std::string_view clock_of(const EngineName& engine, std::array<char, 24>& into);
+std::string clock_of(const EngineName& engine);
 
 // `scaled`: devfreq's devices, whose clocks are read there. Returns how many engines are beyond the
 // bounds.

@@ -153,12 +153,9 @@ class ClockCollector {
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
     finish_power_mode();
-    {
-      Refill<Clocks::Clock> clocks(out_.clocks);
-      finish_policies(clocks);
-      finish_devices(clocks);
-      finish_memory(clocks);
-    }
+    finish_policies();
+    finish_devices();
+    finish_memory();
     finish_engines();
     if (values_.any()) {
       out_.cpus_online = cpu_count(kOnline);
@@ -242,10 +239,8 @@ class ClockCollector {
     const std::string_view name = rest.substr(0, rest.find('/'));
     const std::string_view leaf = rest.substr(name.size());
     if (leaf != (is_usage ? "/module0/usage" : "/clk_rate")) return true;
-    std::array<char, 24> written{};
     for (RawEngine& engine : engines_) {
-      const std::string_view own =
-          is_usage ? engine.name.write(written, false) : clock_of(engine.name, written);
+      const std::string own = is_usage ? engine.name.text() : clock_of(engine.name);
       if (own == name) (is_usage ? engine.load : engine.clock) = record;
     }
     return true;
@@ -274,12 +269,13 @@ class ClockCollector {
   }
 
   void finish_engines() {
-    Refill<Clocks::Engine> engines(out_.engines);
-    std::array<char, 24> name{};
     for (const RawEngine& raw : engines_) {
       if (raw.status == kNoRecord) continue;
-      Clocks::Engine& engine = engines.add();
-      engine.name = raw.name.write(name, true);
+      Clocks::Engine& engine = out_.engines.emplace_back();
+      engine.name = raw.name.text();
+      for (char& c : engine.name) {
+        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+      }
       engine.on = is_on(raw.status);
       if (engine.on != true) continue;
       engine.load = load_of(raw);
@@ -332,11 +328,11 @@ class ClockCollector {
     return values_.hertz(raw.clock, 1, Values::Zero::kIsClock);
   }
 
-  void finish_policies(Refill<Clocks::Clock>& clocks) {
+  void finish_policies() {
     constexpr std::uint64_t kKilohertz = 1000;
     policies_.sort_by(&RawPolicy::number);
     for (const RawPolicy& raw : policies_) {
-      Clocks::Clock& clock = clocks.add();
+      Clocks::Clock& clock = out_.clocks.emplace_back();
       clock.domain = Clocks::Domain::kCpu;
       clock.name = raw.name;
       clock.now = values_.hertz(raw.records[kNow], kKilohertz, Values::Zero::kIsClock);
@@ -348,14 +344,12 @@ class ClockCollector {
     }
   }
 
-  void finish_devices(Refill<Clocks::Clock>& clocks) {
+  void finish_devices() {
     devices_.sort_by(&RawClock::name);
     std::optional<std::size_t> without_load;
     std::size_t gpus = 0;
-    auto index = static_cast<std::size_t>(policies_.end() - policies_.begin());
     for (const RawClock& raw : devices_) {
-      Clocks::Clock& clock = clocks.add();
-      const std::size_t at = index++;
+      Clocks::Clock& clock = out_.clocks.emplace_back();
       clock.name = raw.name;
       clock.domain = domain(raw);
       clock.now = values_.hertz(raw.records[kNow], 1, Values::Zero::kIsClock);
@@ -370,7 +364,7 @@ class ClockCollector {
       if (raw.records[kLoad] != kNoRecord) {
         clock.load = values_.ratio(raw.records[kLoad]);
       } else {
-        without_load = at;
+        without_load = out_.clocks.size() - 1;
       }
     }
     // The load of a GPU elsewhere is that of the only one there is.
@@ -384,10 +378,10 @@ class ClockCollector {
     return domain_of(raw.name, node == kNoRecord ? std::string_view() : values_.file(node).text);
   }
 
-  void finish_memory(Refill<Clocks::Clock>& clocks) {
+  void finish_memory() {
     const EmcParser::Rates rates = emc_.finish(!has_memory_clock_);
     if (!rates.now && !rates.min && !rates.hardware_max) return;
-    Clocks::Clock& clock = clocks.add();
+    Clocks::Clock& clock = out_.clocks.emplace_back();
     clock.domain = Clocks::Domain::kMemory;
     clock.name = "emc";
     clock.now = rates.now;
@@ -447,12 +441,7 @@ class ClockCollector {
 }  // namespace
 
 Result<void> parse_clocks(const Snapshot& snapshot, Clocks& out) {
-  out.emc = {};
-  out.cpus_online.reset();
-  out.cpus_present.reset();
-  out.power_mode.reset();
-  out.power_mode_name.clear();
-  out.absent.reset();
+  out = {};
   return ClockCollector(snapshot, out).run();
 }
 

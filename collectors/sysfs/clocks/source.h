@@ -60,7 +60,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -77,7 +76,6 @@ struct Clocks {
     std::string governor;  // empty: unknown
     std::optional<double> load;
 
-    void clear() { reset_keeping(*this, &Clock::name, &Clock::governor); }
     bool operator==(const Clock&) const = default;
   };
   // CPU policies by number, devfreq devices by name, the EMC.
@@ -90,7 +88,6 @@ struct Clocks {
     std::optional<double> load;
     std::optional<std::uint64_t> clock;  // hertz
 
-    void clear() { reset_keeping(*this, &Engine::name); }
     bool operator==(const Engine&) const = default;
   };
   std::vector<Engine> engines;  // by address
@@ -121,8 +118,7 @@ struct Clocks {
 std::string_view domain_name(Clocks::Domain domain);
 
 // A file that cannot be read or understood leaves out its value. Errors: kAbsent when there is
-// neither a clock nor a power mode; when there are, and no value is available, why. `out` is
-// reused: its storage, not its content.
+// neither a clock nor a power mode; when there are, and no value is available, why.
 Result<void> parse_clocks(const Snapshot& snapshot, Clocks& out);
 
 class ClocksSource final : public ParsedSource<ClocksSource, Clocks, parse_clocks> {

@@ -43,7 +43,6 @@ def allocations(table, build, directory, settle=90, seconds=75):
         time.sleep(settle)
         before = of_loop()
         time.sleep(seconds)
-        table.row(f"heap allocations of jetmemd's loop in {seconds} s", of_loop() - before, target=0,
-                  digits=0)
+        table.row(f"heap allocations of jetmemd's loop in {seconds} s", of_loop() - before, digits=0)
     finally:
         daemon.stop()

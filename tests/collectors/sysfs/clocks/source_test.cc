@@ -194,10 +194,9 @@ TEST(Engines, AreKnownByTheirDevices) {
                             "c0.vic123", "x.vic", "15340000.vic:port", "17000000.gpu"}) {
     EXPECT_EQ(clocks::engine_kind(other), "") << other;
   }
-  std::array<char, 24> name{};
-  EXPECT_EQ((clocks::EngineName{"nvjpg", 1}.write(name, true)), "NVJPG1");
-  EXPECT_EQ((clocks::clock_of({"nvdla1", 0}, name)), "dla1_core");
-  EXPECT_EQ((clocks::clock_of({"nvdec", 0}, name)), "nvdec");
+  EXPECT_EQ((clocks::EngineName{"nvjpg", 1}.text()), "nvjpg1");
+  EXPECT_EQ(clocks::clock_of({"nvdla1", 0}), "dla1_core");
+  EXPECT_EQ(clocks::clock_of({"nvdec", 0}), "nvdec");
 }
 
 // Of an engine without power nothing but its state is read: to read more could wake it.
