@@ -68,13 +68,18 @@ struct SourceInfo {
 
 // The row of a source's table that has this name: a name that is not there does not compile.
 template <std::size_t N>
-consteval const Descriptor& find_metric(const std::array<Descriptor, N>& table,
-                                        std::string_view name) {
-  for (const Descriptor& row : table) {
-    if (row.name == name) return row;
+struct MetricTable {
+  const std::array<Descriptor, N>& rows;
+
+  consteval const Descriptor& operator()(std::string_view name) const {
+    for (const Descriptor& row : rows) {
+      if (row.name == name) return row;
+    }
+    throw "no such metric";
   }
-  throw "no such metric";
-}
+};
+template <std::size_t N>
+MetricTable(const std::array<Descriptor, N>&) -> MetricTable<N>;
 
 class Source;
 

@@ -54,9 +54,7 @@ constexpr std::array kCgroupMetrics{
     gauge("jetmem_cgroups_omitted",
           "Control groups beyond the bound of 256 groups, 2048 folders, 12 levels or 0.5 s."),
 };
-consteval const Descriptor& cgroup_metric(std::string_view name) {
-  return find_metric(kCgroupMetrics, name);
-}
+constexpr MetricTable cgroup_metric{kCgroupMetrics};
 
 // How close a group must be to its limit to come before all others.
 constexpr double kClose = 0.9;

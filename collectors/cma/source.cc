@@ -46,9 +46,7 @@ constexpr std::array kCmaMapMetrics{
             "Allocations that the map has no room for, beyond 4096 in an area: those pages are "
             "unknown."),
 };
-consteval const Descriptor& map_metric(std::string_view name) {
-  return find_metric(kCmaMapMetrics, name);
-}
+constexpr MetricTable map_metric{kCmaMapMetrics};
 
 }  // namespace
 

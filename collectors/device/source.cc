@@ -68,9 +68,7 @@ constexpr std::array kDeviceMetrics{
           "Always 1. A device that shares its IOMMU group, and the group's number.",
           {"device", "group"}, kMaxSharedDevices),
 };
-consteval const Descriptor& device_metric(std::string_view name) {
-  return find_metric(kDeviceMetrics, name);
-}
+constexpr MetricTable device_metric{kDeviceMetrics};
 
 template <class Map>
 MapState parse_map(const Snapshot& snapshot, std::string_view path,

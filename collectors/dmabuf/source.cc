@@ -107,9 +107,7 @@ constexpr std::array kDmabufMetrics{
         "are the command \"other\". Steady growth is a leak of graphics buffers.",
         {"driver", "region", "command"}, Drm::kMaxRegions*(Drm::kMaxNames + 1)),
 };
-consteval const Descriptor& dmabuf_metric(std::string_view name) {
-  return find_metric(kDmabufMetrics, name);
-}
+constexpr MetricTable dmabuf_metric{kDmabufMetrics};
 
 // A buffer without a size is at least a page: enough to tell who has many.
 constexpr std::uint64_t kLeastBuffer = 4096;

@@ -93,9 +93,7 @@ constexpr std::array kKernelLogMetrics{
     counter("jetmem_kernel_log_other_events_total",
             "Events counted under \"other\" because there were too many distinct causes."),
 };
-consteval const Descriptor& kernel_log_metric(std::string_view name) {
-  return find_metric(kKernelLogMetrics, name);
-}
+constexpr MetricTable kernel_log_metric{kKernelLogMetrics};
 
 constexpr std::string_view kLogNotRead = "log_not_read_yet";
 constexpr std::string_view kJournalNotRead = "journal_not_read";

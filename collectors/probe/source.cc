@@ -122,9 +122,7 @@ constexpr std::array kProbeMetrics{
           "Number of the power mode (nvpmodel) when the run ended. Absent where there are none.",
           {"group"}, kGroups),
 };
-consteval const Descriptor& probe_metric(std::string_view name) {
-  return find_metric(kProbeMetrics, name);
-}
+constexpr MetricTable probe_metric{kProbeMetrics};
 
 using Probe = ProbeRun::Probe;
 using SizeStep = ProbeRun::SizeStep;

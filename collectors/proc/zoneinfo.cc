@@ -44,9 +44,7 @@ constexpr std::array kZoneinfoMetrics{
           "Reserves that the zone keeps from requests for higher zones are not subtracted.",
           {"node", "zone", "watermark", "request"}, 6 * kMaxZoneSeries, Worst::kMin),
 };
-consteval const Descriptor& zoneinfo_metric(std::string_view name) {
-  return find_metric(kZoneinfoMetrics, name);
-}
+constexpr MetricTable zoneinfo_metric{kZoneinfoMetrics};
 
 // In the order in which the kernel prints them.
 struct ZoneField {

@@ -80,9 +80,7 @@ constexpr std::array kProcessMetrics{
           "are omitted, and so are the totals), or not understood.",
           {"reason"}, 4),
 };
-consteval const Descriptor& process_metric(std::string_view name) {
-  return find_metric(kProcessMetrics, name);
-}
+constexpr MetricTable process_metric{kProcessMetrics};
 
 }  // namespace
 

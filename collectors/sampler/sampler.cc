@@ -64,9 +64,7 @@ constexpr std::array kSourceMetrics{
           "Age of a source's last good reading, time in suspend included.", {"source"},
           kMaxSources),
 };
-consteval const Descriptor& source_metric(std::string_view name) {
-  return find_metric(kSourceMetrics, name);
-}
+constexpr MetricTable source_metric{kSourceMetrics};
 
 constexpr std::array kShownStates{SourceState::kPending, SourceState::kOk,
                                   SourceState::kAbsent,  SourceState::kDenied,

@@ -56,9 +56,7 @@ constexpr std::array kCmaMetrics{
             "Pages returned to the area. Less than alloc_pages_success by what is in use.",
             {"area"}, Cma::kMaxAreas),
 };
-consteval const Descriptor& cma_metric(std::string_view name) {
-  return find_metric(kCmaMetrics, name);
-}
+constexpr MetricTable cma_metric{kCmaMetrics};
 
 // Why a figure is missing; the larger says more.
 enum class Why : std::uint8_t { kAbsent, kUnreadable, kMalformed, kDenied };

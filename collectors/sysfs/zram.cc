@@ -84,9 +84,7 @@ constexpr std::array kZramMetrics{
           "nothing is stored.",
           {"device"}, kMaxDevices),
 };
-consteval const Descriptor& zram_metric(std::string_view name) {
-  return find_metric(kZramMetrics, name);
-}
+constexpr MetricTable zram_metric{kZramMetrics};
 
 constexpr std::string_view kBlock = "/sys/block/";
 constexpr std::size_t kMaxPath = 4096;

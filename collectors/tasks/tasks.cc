@@ -29,9 +29,7 @@ constexpr std::array kTaskMetrics{
     gauge("jetmem_stuck_tasks",
           "Tasks in uninterruptible sleep for at least 30 s that have not run meanwhile."),
 };
-consteval const Descriptor& task_metric(std::string_view name) {
-  return find_metric(kTaskMetrics, name);
-}
+constexpr MetricTable task_metric{kTaskMetrics};
 
 // Loads in hundredths, pauses in seconds. One task more that is stuck makes 25 of load in 17 s.
 constexpr std::uint64_t kLeastLoad = 20;

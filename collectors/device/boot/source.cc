@@ -86,9 +86,7 @@ constexpr std::array kBootMetrics{
           "stands for that many or more. Above 1 somebody restarts it, or it is killed or "
           "crashes: journalctl -u jetmemd has the reason."),
 };
-consteval const Descriptor& boot_metric(std::string_view name) {
-  return find_metric(kBootMetrics, name);
-}
+constexpr MetricTable boot_metric{kBootMetrics};
 
 // `looked`: whether records of a crash could be seen.
 void write_history(SampleWriter& out, WriteContext& context, const boot::History& history,

@@ -84,9 +84,7 @@ constexpr std::array kNvmapMetrics{
         "Pages that nvmap keeps in stock for its next allocations: up to an eighth of all memory, "
         "not in MemAvailable, and free to others only when memory runs short."),
 };
-consteval const Descriptor& nvmap_metric(std::string_view name) {
-  return find_metric(kNvmapMetrics, name);
-}
+constexpr MetricTable nvmap_metric{kNvmapMetrics};
 
 std::optional<double> free_ratio(const Nvmap::Heap& heap) {
   if (heap.size.value_or(0) == 0) return std::nullopt;

@@ -41,9 +41,7 @@ constexpr std::array kNvmlMetrics{
           "same is a leak in one of them.",
           {"gpu"}, kMaxGpus),
 };
-consteval const Descriptor& nvml_metric(std::string_view name) {
-  return find_metric(kNvmlMetrics, name);
-}
+constexpr MetricTable nvml_metric{kNvmlMetrics};
 
 }  // namespace
 

@@ -65,9 +65,7 @@ constexpr std::array kTegrastatsMetrics{
           "Words of the last line that jetmem does not know. Above 0 tegrastats reports "
           "something that is not shown here: see jetmem decode tegrastats."),
 };
-consteval const Descriptor& tegrastats_metric(std::string_view name) {
-  return find_metric(kTegrastatsMetrics, name);
-}
+constexpr MetricTable tegrastats_metric{kTegrastatsMetrics};
 
 constexpr std::string_view kUnknownQuality = "unknown_quality";
 constexpr double kMib = 1024.0 * 1024;

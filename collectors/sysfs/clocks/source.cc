@@ -76,9 +76,7 @@ constexpr std::array kClockMetrics{
     gauge("jetmem_power_mode_info",
           "The power mode set, with its name from nvpmodel.conf: always 1.", {"mode", "name"}),
 };
-consteval const Descriptor& clock_metric(std::string_view name) {
-  return find_metric(kClockMetrics, name);
-}
+constexpr MetricTable clock_metric{kClockMetrics};
 
 }  // namespace
 
