@@ -162,6 +162,11 @@ class AbsentValues {
   std::vector<Count> counts_;
 };
 
+// A reading of which some values may be absent, beside those that write() finds.
+struct Reading {
+  AbsentValues absent;
+};
+
 // Everything that turns a reading into samples besides the reading itself.
 struct WriteContext {
   const Facts& facts;
@@ -193,6 +198,8 @@ class Source {
 
   virtual const void* reading_tag() const = 0;
   virtual const void* reading_address() const = 0;
+  // Of the reading: to be counted before write() adds others. Null: it keeps none.
+  virtual const AbsentValues* absent() const = 0;
 };
 
 // The base of every source: owns the typed reading. `Self` is the class itself, which has kInfo.
@@ -203,6 +210,10 @@ class SourceOf : public Source {
   const R& reading() const { return reading_; }
   const void* reading_tag() const final { return Readings::tag<R>(); }
   const void* reading_address() const final { return &reading_; }
+  const AbsentValues* absent() const final {
+    if constexpr (std::is_base_of_v<Reading, R>) return &reading_.absent;
+    return nullptr;
+  }
 
  protected:
   R reading_;

@@ -258,7 +258,6 @@ Result<void> parse_cgroups(const Snapshot& snapshot, Cgroups& out) {
 }
 
 void CgroupsSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   out.put(cgroup_metric("jetmem_cgroups"), reading_.groups.size());
   out.put(cgroup_metric("jetmem_cgroups_omitted"), reading_.left_out);
   sizes_.clear();

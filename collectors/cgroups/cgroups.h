@@ -40,7 +40,7 @@
 
 namespace jetmem {
 
-struct Cgroups {
+struct Cgroups : Reading {
   static constexpr std::size_t kMaxGroups = 256;
 
   struct Group {
@@ -67,8 +67,6 @@ struct Cgroups {
   };
   std::vector<Group> groups;  // by key
   std::uint64_t left_out = 0;
-
-  AbsentValues absent;
 };
 
 // Errors: kAbsent without a memory controller; no group could be read or understood, and why. `out`

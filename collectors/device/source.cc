@@ -193,7 +193,6 @@ Result<void> parse_device(const Snapshot& snapshot, Device& out) {
 
 void DeviceSource::write(SampleWriter& out, WriteContext& context) const {
   const Device& device = reading_;
-  context.absent.add(device.absent);
   const device::Identity& identity = device.identity;
   if (identity.model.empty()) context.absent.add("model_unknown");
   if (!identity.model.empty() || !identity.soc.empty() || !identity.l4t.empty() ||

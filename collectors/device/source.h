@@ -26,7 +26,7 @@
 
 namespace jetmem {
 
-struct Device {
+struct Device : Reading {
   device::Identity identity;
   device::CarveOuts tree;
   std::optional<std::uint64_t> mem_total;      // bytes, of /proc/meminfo
@@ -39,8 +39,6 @@ struct Device {
   device::ZonePages zones;
   std::optional<bool> optee;
   device::Iommu iommu;
-
-  AbsentValues absent;
 
   // The page size turns zoneinfo's pages into bytes; it is a fact of the machine, not in a file.
   // The parts' names are the reading's: valid as long as it is.

@@ -426,7 +426,6 @@ static void write_drm(SampleWriter& out, const Drm& drm) {
 }
 
 void DmabufSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   const Dmabuf& r = reading_;
   out.put(dmabuf_metric("jetmem_dmabuf_buffers"), r.buffers, r.origin);
   out.put(dmabuf_metric("jetmem_dmabuf_bytes"), r.bytes, r.origin);

@@ -28,7 +28,7 @@
 
 namespace jetmem {
 
-struct Dmabuf {
+struct Dmabuf : Reading {
   // All of the machine; absent when neither file reports them.
   std::optional<std::uint64_t> buffers;
   std::optional<std::uint64_t> bytes;
@@ -42,8 +42,6 @@ struct Dmabuf {
   // Whether any process's descriptors could be looked at.
   bool holders_known = false;
   bool holders_whole = false;  // all processes' are in `held`
-
-  AbsentValues absent;
 
   Bufinfo bufinfo;
   DmabufHolders held;

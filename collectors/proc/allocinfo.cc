@@ -130,8 +130,7 @@ Result<void> parse_allocinfo(std::string_view text, Allocinfo& out) {
   return {};
 }
 
-void AllocinfoSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
+void AllocinfoSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   for (const Allocinfo::Part& part : reading_.largest) {
     out.put(kAllocinfoMetrics[0], part.bytes, part.name, part.is_module ? "yes" : "no");
   }

@@ -28,7 +28,7 @@
 
 namespace jetmem {
 
-struct Allocinfo {
+struct Allocinfo : Reading {
   static constexpr std::size_t kMaxShown = 20;
   static constexpr std::size_t kMaxParts = 1024;
 
@@ -43,8 +43,6 @@ struct Allocinfo {
   std::vector<Part> largest;  // at most kMaxShown, by name
   std::uint64_t bytes = 0;    // of all
   bool is_whole = true;       // no size was odd
-
-  AbsentValues absent;
 
   // Storage kept between readings.
   std::vector<Part> parts;

@@ -123,7 +123,6 @@ Result<void> parse_buddyinfo(std::string_view text, Buddyinfo& out) {
 }
 
 void BuddyinfoSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   const auto page_size = context.facts.page_size;
   for (const Buddyinfo::Zone& zone : reading_.zones) {
     const std::string_view name = zone.id.name;

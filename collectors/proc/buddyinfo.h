@@ -24,7 +24,7 @@
 
 namespace jetmem {
 
-struct Buddyinfo {
+struct Buddyinfo : Reading {
   struct Zone {
     ZoneId id;
     // Free blocks by order; the first `orders` are meant.
@@ -38,7 +38,6 @@ struct Buddyinfo {
   };
   std::vector<Zone> zones;
   bool whole = true;  // whether these are all that the text has
-  AbsentValues absent;
 
   // Free blocks of all zones and orders.
   std::uint64_t total_blocks() const;

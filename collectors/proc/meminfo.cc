@@ -175,8 +175,7 @@ Result<void> parse_meminfo(std::string_view text, Meminfo& out) {
   return ok;
 }
 
-void MeminfoSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
+void MeminfoSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   for (const Meminfo::Field& field : reading_.fields) {
     if (field.descriptor->is_pattern()) {
       out.put(*field.descriptor, field.value, field.name);

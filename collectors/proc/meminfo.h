@@ -19,7 +19,7 @@
 
 namespace jetmem {
 
-struct Meminfo {
+struct Meminfo : Reading {
   struct Field {
     std::string name;                    // as printed: "Active(anon)"
     std::optional<std::uint64_t> value;  // bytes where `is_bytes`, else a count
@@ -28,7 +28,6 @@ struct Meminfo {
     std::optional<std::size_t> whole;  // the field that it is a part of
   };
   std::vector<Field> fields;
-  AbsentValues absent;
 
   // By the whole name: "MemFree" is not found in "NvMapMemFree".
   std::optional<std::uint64_t> find(std::string_view name) const;

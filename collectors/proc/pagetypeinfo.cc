@@ -251,7 +251,6 @@ Result<void> PagetypeinfoSource::parse(const Snapshot& snapshot, Nanoseconds rea
 }
 
 void PagetypeinfoSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   for (const Pagetypeinfo::Row& row : reading_.rows) {
     // HighAtomic and Isolate are empty on most machines most of the time, a seventh of the series
     // for nothing, as are zones without memory. They come and go with what they count; at one read

@@ -36,7 +36,7 @@
 
 namespace jetmem {
 
-struct Pagetypeinfo {
+struct Pagetypeinfo : Reading {
   // One zone and type.
   struct Row {
     ZoneId zone;
@@ -53,7 +53,6 @@ struct Pagetypeinfo {
     bool operator==(const Row&) const = default;
   };
   std::vector<Row> rows;  // by zone, then by type, in the kernel's order
-  AbsentValues absent;
 
   // Free blocks that the kernel walked to print these rows.
   std::uint64_t total_blocks() const;

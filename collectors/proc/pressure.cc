@@ -125,7 +125,6 @@ Result<void> parse_pressure(const Snapshot& snapshot, Pressure& out) {
 }
 
 void PressureSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   const std::array<const std::optional<Stall>*, 3> stalls{&reading_.memory, &reading_.io,
                                                           &reading_.cpu};
   const auto put_line = [&](const StallLine& line, std::string_view resource,

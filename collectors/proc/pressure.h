@@ -32,14 +32,13 @@ struct Stall {
   std::optional<StallLine> full;
 };
 
-struct Pressure {
+struct Pressure : Reading {
   // Unset when the resource's file could not be read or understood.
   std::optional<Stall> memory;
   std::optional<Stall> io;
   std::optional<Stall> cpu;
   // For each resource that is unset, in this order: why. Static text.
   std::array<std::string_view, 3> absent_reason{};
-  AbsentValues absent;  // fields of those that are set
 };
 
 // One resource's file. An odd field costs that field (collectors/fields.h); an average above 100 %

@@ -252,8 +252,7 @@ Result<void> parse_vmstat(std::string_view text, Vmstat& out) {
   return ok;
 }
 
-void VmstatSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
+void VmstatSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   for (std::size_t i = 0; i < reading_.parts.size();) {
     const std::size_t metric = reading_.parts[i].counter;
     std::optional<double> sum = 0;

@@ -22,7 +22,7 @@
 
 namespace jetmem {
 
-struct Vmstat {
+struct Vmstat : Reading {
   struct Field {
     std::string name;  // as printed
     std::optional<std::uint64_t> value;
@@ -35,7 +35,6 @@ struct Vmstat {
     std::uint16_t field = 0;    // index into fields
   };
   std::vector<Part> parts;
-  AbsentValues absent;
 
   // By the whole name as printed; pgscan_direct is not found in pgscan_direct_throttle.
   std::optional<std::uint64_t> find(std::string_view name) const;

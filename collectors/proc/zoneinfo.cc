@@ -219,7 +219,6 @@ Result<void> parse_zoneinfo(std::string_view text, Zoneinfo& out) {
 }
 
 void ZoneinfoSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   for (const Zoneinfo::Zone& zone : reading_.zones) {
     if (zone.is_populated()) write_zone(out, zone, context);
   }

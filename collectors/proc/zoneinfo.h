@@ -43,7 +43,7 @@
 namespace jetmem {
 
 // All numbers are pages.
-struct Zoneinfo {
+struct Zoneinfo : Reading {
   struct Zone {
     ZoneId id;
     // Absent where it is not printed, or odd.
@@ -67,7 +67,6 @@ struct Zoneinfo {
   };
   std::vector<Zone> zones;  // those without memory too
   bool whole = true;        // whether these are all that the text has
-  AbsentValues absent;
 
   const Zone* find(const ZoneId& id) const;
 };

@@ -372,7 +372,6 @@ void ProcessesSource::write(SampleWriter& out, WriteContext& context) const {
   out.put(process_metric("jetmem_processes_omitted"), reading_.malformed, "malformed");
   out.put(process_metric("jetmem_processes_omitted"), reading_.hidden ? reading_.unseen : 0,
           "hidden");
-  context.absent.add(reading_.absent);
   if (reading_.hidden) context.absent.add("processes_hidden");
   if (reading_.in_namespace) context.absent.add("other_pid_namespace");
   if (!context.facts.page_size) {

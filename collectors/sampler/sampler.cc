@@ -295,6 +295,7 @@ void Sampler::accept(std::size_t i, const Snapshot& snapshot, Nanoseconds read_t
 void Sampler::write(Entry& entry) {
   const Nanoseconds now = entry.status.last_success;
   entry.absent.reset();
+  if (const auto* of_reading = entry.source->absent()) entry.absent.add(*of_reading);
   WriteContext context{root_.facts(), readings_, entry.absent, now, now - entry.suspended};
   {
     SampleWriter writer(table_, entry.section, now);

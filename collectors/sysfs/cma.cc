@@ -336,7 +336,6 @@ Result<void> parse_cma(const Snapshot& snapshot, Cma& out) {
 }
 
 void CmaSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   if (reading_.areas_known) out.put(cma_metric("jetmem_cma_areas"), reading_.areas.size());
 
   // Sizes are in pages in the kernel's files, and only a fact of the machine says how large one is.

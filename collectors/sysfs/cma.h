@@ -39,7 +39,7 @@
 
 namespace jetmem {
 
-struct Cma {
+struct Cma : Reading {
   static constexpr std::size_t kMaxAreas = 64;
   struct Area {
     std::string name;
@@ -61,9 +61,6 @@ struct Cma {
   // Of /proc/meminfo; absent on a kernel without CMA.
   std::optional<std::uint64_t> total_bytes;
   std::optional<std::uint64_t> free_bytes;
-
-  // Unavailable values, by reason.
-  AbsentValues absent;
 };
 
 // A file that cannot be read or understood leaves out its figure and no other. Errors: kAbsent when

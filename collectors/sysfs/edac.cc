@@ -216,8 +216,7 @@ Result<void> parse_edac(const Snapshot& snapshot, Edac& out) {
   return EdacFiles(snapshot, out).run();
 }
 
-void EdacSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
+void EdacSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   const auto put = [&](EdacMetric metric, const Edac::Errors& errors, const auto&... labels) {
     out.put(kEdacMetrics[metric], errors.corrected, labels..., "corrected");
     out.put(kEdacMetrics[metric], errors.uncorrected, labels..., "uncorrected");

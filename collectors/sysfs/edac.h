@@ -27,7 +27,7 @@
 
 namespace jetmem {
 
-struct Edac {
+struct Edac : Reading {
   static constexpr std::size_t kMaxControllers = 32;
   static constexpr std::size_t kMaxModules = 128;  // of all controllers
 
@@ -56,8 +56,6 @@ struct Edac {
   };
   std::vector<Controller> controllers;
   std::vector<Module> modules;
-
-  AbsentValues absent;
 };
 
 // Errors: kAbsent when no controller's driver is loaded; no count that can be understood, and why.

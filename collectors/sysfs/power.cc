@@ -164,8 +164,7 @@ Result<void> PowerSource::parse(const Snapshot& snapshot, Nanoseconds /*read_tim
   return {};
 }
 
-void PowerSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
+void PowerSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   for (const Power::Rail& rail : reading_.rails) {
     const auto put = [&](PowerMetric metric, const std::optional<double>& value) {
       out.put(kPowerMetrics[metric], value, rail.name, rail.index);

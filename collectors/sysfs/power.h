@@ -51,7 +51,7 @@
 
 namespace jetmem {
 
-struct Power {
+struct Power : Reading {
   struct Rail {
     std::string name;
     std::uint32_t index = 0;   // among rails of this name; given by PowerSource, not by the text
@@ -65,9 +65,6 @@ struct Power {
     bool operator==(const Rail&) const = default;
   };
   std::vector<Rail> rails;  // in the order of chips and channels
-
-  // Unavailable values, by reason.
-  AbsentValues absent;
 };
 
 // Errors: kAbsent when no chip that measures power was found; when there is one and not one rail

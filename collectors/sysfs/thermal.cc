@@ -463,7 +463,6 @@ Result<void> ThermalSource::parse(const Snapshot& snapshot, Nanoseconds /*read_t
 }
 
 void ThermalSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   for (const Thermal::Zone& zone : reading_.zones) {
     out.put(kThermalMetrics[kZone], zone.celsius, zone.type, zone.index);
     out.put(kThermalMetrics[kEnabled], zone.enabled, zone.type, zone.index);

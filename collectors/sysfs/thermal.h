@@ -49,7 +49,7 @@
 
 namespace jetmem {
 
-struct Thermal {
+struct Thermal : Reading {
   enum class Kind : std::uint8_t { kActive, kPassive, kHot, kCritical };
   struct Trip {
     std::uint32_t number = 0;  // of trip_point_<T>_temp
@@ -86,9 +86,6 @@ struct Thermal {
   };
   std::vector<Zone> zones;             // by number
   std::vector<CoolingDevice> cooling;  // by number
-
-  // Unavailable values, by reason.
-  AbsentValues absent;
 };
 
 std::string_view kind_name(Thermal::Kind kind);

@@ -324,8 +324,7 @@ Result<void> parse_throttle(const Snapshot& snapshot, Throttle& out) {
   return ThrottleFiles(snapshot, out).run();
 }
 
-void ThrottleSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
+void ThrottleSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   out.put(kThrottleMetrics[kThrottling], reading_.throttling);
   for (const Throttle::Cause& cause : reading_.causes) {
     const bool is_warning = cause.kind == Throttle::Kind::kWarning;

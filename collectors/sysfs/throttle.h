@@ -42,7 +42,7 @@
 
 namespace jetmem {
 
-struct Throttle {
+struct Throttle : Reading {
   enum class Kind : std::uint8_t { kNone, kThrottle, kWarning };
   struct Cause {
     std::string type;
@@ -65,9 +65,6 @@ struct Throttle {
   // Whether anything slows the chip. Absent while what could is not all known, and where nothing
   // here could.
   std::optional<bool> throttling;
-
-  // Unavailable values, by reason.
-  AbsentValues absent;
 };
 
 // What a cooling device of this type means here.

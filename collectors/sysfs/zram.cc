@@ -331,8 +331,7 @@ Result<void> parse_zram(const Snapshot& snapshot, Zram& out) {
   return ZramFiles(snapshot, out).run();
 }
 
-void ZramSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
+void ZramSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   if (reading_.areas_known) out.put(zram_metric("jetmem_swap_areas"), reading_.areas.size());
   for (const Zram::Area& area : reading_.areas) {
     out.put(zram_metric("jetmem_swap_area_bytes"), area.bytes, area.device, area.type);

@@ -34,7 +34,7 @@
 
 namespace jetmem {
 
-struct Zram {
+struct Zram : Reading {
   static constexpr std::size_t kMaxDevices = 32;
   static constexpr std::size_t kMaxAreas = 64;
 
@@ -69,9 +69,6 @@ struct Zram {
   };
   std::vector<Area> areas;   // in the kernel's order
   bool areas_known = false;  // whether `areas` is what the machine has
-
-  // Unavailable values, by reason.
-  AbsentValues absent;
 };
 
 // Errors: kAbsent when there is neither /proc/swaps nor a zram device; when nothing of what there

@@ -374,7 +374,6 @@ void TasksSource::find_stuck() {
 }
 
 void TasksSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   for (const Tasks::Stuck& each : reading_.stuck) {
     out.put(task_metric("jetmem_stuck_task_seconds"), to_seconds(each.longest), each.name,
             each.wait_channel);

@@ -37,7 +37,7 @@
 
 namespace jetmem {
 
-struct Tasks {
+struct Tasks : Reading {
   static constexpr std::size_t kMaxBlocked = 64;
   static constexpr std::size_t kMaxStuck = 16;
   static constexpr std::chrono::seconds kLeast{30};
@@ -73,8 +73,6 @@ struct Tasks {
   bool idle = false;
   std::uint64_t left_out = 0;  // processes and threads beyond the bounds
   std::uint64_t denied = 0;    // processes
-
-  AbsentValues absent;
 };
 
 // Fills `blocked` of one reading. Errors: /proc could not be listed, or no process be read, and

@@ -53,6 +53,7 @@ class SourceFixture {
     auto ok = source.parse(snapshot_, read_time);
     if (!ok) return ok;
     absent.reset();
+    if (const auto* of_reading = source.absent()) absent.add(*of_reading);
     awake_ += std::chrono::minutes(1);
     WriteContext context{facts, readings, absent, now, awake_};
     SampleWriter writer(table, section_, now);

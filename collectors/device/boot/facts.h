@@ -50,7 +50,7 @@ inline constexpr std::array<std::string_view, 9> kBootPaths{"/proc/sys/kernel/os
                                                             "/run/jetmem/starts",
                                                             "/proc/uptime"};
 
-struct BootFacts {
+struct BootFacts : Reading {
   static constexpr std::size_t kMaxRecords = 48;
 
   // By What; empty: not known here. Settings and version are the daemon's to tell.
@@ -79,9 +79,6 @@ struct BootFacts {
   // Whether a time server keeps the clock synchronized, as the kernel reports it. Absent for a
   // captured tree.
   std::optional<bool> clock_synchronized;
-
-  // Unavailable values, by reason.
-  AbsentValues absent;
 
   // Whether a record that may be one of a crash could not be read.
   bool can_mask_crash() const;

@@ -170,7 +170,6 @@ void BootSource::write_starts(SampleWriter& out, WriteContext& context) const {
 }
 
 void BootSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   std::optional<std::int64_t> boot_time = context.facts.boot_time;
   if (view_) boot_time = view_->boot_time;
   if (boot_time && *boot_time >= kFirstPlausibleSecond) {

@@ -167,7 +167,6 @@ const SourceInfo NvmapSource::kInfo{
 };
 
 void NvmapSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
   for (const Nvmap::Heap& heap : reading_.heaps) {
     out.put(nvmap_metric("jetmem_nvmap_heap_bytes"), heap.bytes, heap.name);
     out.put(nvmap_metric("jetmem_nvmap_heap_clients"), heap.clients, heap.name);

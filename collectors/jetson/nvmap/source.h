@@ -56,7 +56,7 @@
 
 namespace jetmem {
 
-struct Nvmap {
+struct Nvmap : Reading {
   // A process with memory in a heap; several may bear one name, one may have several heaps.
   struct Client {
     std::string heap;  // "iovmm", "generic-0", ...
@@ -105,9 +105,6 @@ struct Nvmap {
   std::optional<std::uint64_t> total_bytes;  // the sum of all heaps; absent unless each is known
   std::optional<std::uint64_t> allocatable_bytes;
   std::optional<std::uint64_t> pool_pages;
-
-  // Unavailable values, by reason.
-  AbsentValues absent;
 };
 
 // A table that cannot be read or understood leaves out its figures and no others. Errors: kAbsent

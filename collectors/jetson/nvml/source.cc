@@ -67,8 +67,7 @@ Result<void> NvmlSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time
   return parse_nvml(*text, reading_);
 }
 
-void NvmlSource::write(SampleWriter& out, WriteContext& context) const {
-  context.absent.add(reading_.absent);
+void NvmlSource::write(SampleWriter& out, WriteContext& /*context*/) const {
   for (const Nvml::Gpu& gpu : reading_.gpus) {
     out.put(nvml_metric("jetmem_nvml_gpu_info"), 1, gpu.index, gpu.name, reading_.driver);
     out.put(nvml_metric("jetmem_nvml_gpu_integrated"), gpu.integrated, gpu.index);

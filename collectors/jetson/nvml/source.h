@@ -41,7 +41,7 @@
 
 namespace jetmem {
 
-struct Nvml {
+struct Nvml : Reading {
   // A process with memory on a GPU. On Thor it is the machine's own memory, on a PC the card's.
   struct Process {
     std::uint32_t gpu = 0;
@@ -80,9 +80,6 @@ struct Nvml {
   bool has_lists = false;
   std::vector<Gpu> gpus;
   std::string driver;
-
-  // Unavailable values, by reason.
-  AbsentValues absent;
 };
 
 // Errors: kAbsent when NVML is not installed or supports nothing of this GPU, kDenied when the

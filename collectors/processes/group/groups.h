@@ -44,7 +44,7 @@ struct ProcessKey {
   }
 };
 
-struct Processes {
+struct Processes : Reading {
   struct Group {
     ProcessKey key;
     std::uint64_t processes = 0;
@@ -69,7 +69,6 @@ struct Processes {
   std::uint64_t denied = 0;     // may not be looked at
   std::uint64_t left_out = 0;   // beyond the bounds
   std::uint64_t malformed = 0;  // could not be understood
-  AbsentValues absent;
   bool hidden = false;        // not even process 1 is to be seen: hidepid, or a PID namespace
   bool in_namespace = false;  // then: it is the namespace
   std::optional<std::uint64_t> unseen;  // then: how many, kernel threads included

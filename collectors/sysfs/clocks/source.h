@@ -63,7 +63,7 @@
 
 namespace jetmem {
 
-struct Clocks {
+struct Clocks : Reading {
   enum class Domain : std::uint8_t { kCpu, kGpu, kMemory, kOther };
   struct Clock {
     Domain domain = Domain::kOther;
@@ -110,9 +110,6 @@ struct Clocks {
   std::optional<std::uint64_t> cpus_present;
   std::optional<std::uint64_t> power_mode;
   std::string power_mode_name;  // empty: unknown
-
-  // Unavailable values, by reason.
-  AbsentValues absent;
 };
 
 std::string_view domain_name(Clocks::Domain domain);

@@ -44,6 +44,7 @@ class TasksTest : public testing::Test {
     const auto ok = source_.parse(snapshot_, {});
     EXPECT_TRUE(ok) << ok.error().message;
     absent_.reset();
+    absent_.add(*source_.absent());
     table_ = {};
     WriteContext context{facts_, readings_, absent_};
     SampleWriter out(table_, table_.add_section("tasks"), Nanoseconds{0});
