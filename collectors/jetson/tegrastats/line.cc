@@ -5,15 +5,18 @@
 #include <array>
 #include <utility>
 
-#include "collectors/jetson/tegrastats/cursor.h"
 #include "collectors/jetson/tegrastats/values.h"
 
 namespace jetmem {
 namespace {
 
-using tegrastats::Cursor;
+using tegrastats::at_word_end;
 using tegrastats::is_letter;
 using tegrastats::is_space;
+using tegrastats::skip_spaces;
+using tegrastats::take_next_word;
+using tegrastats::take_number;
+using tegrastats::word;
 
 constexpr std::size_t kMaxTegrastatsName = 64;
 constexpr double kNoPower = -200;  // degrees; -256 is printed
@@ -99,15 +102,15 @@ class TegrastatsParser {
   TegrastatsParser(std::string_view line, TegrastatsLine& out) : at_(line), out_(out) {}
 
   void run() {
-    for (at_.skip_spaces(); !at_.at_end(); at_.skip_spaces()) {
+    for (skip_spaces(at_); !at_.empty(); skip_spaces(at_)) {
       if (!take_field()) take_unknown();
     }
   }
 
  private:
   void take_unknown() {
-    const std::string_view word = at_.word();
-    at_.skip(word.size());
+    const std::string_view word = tegrastats::word(at_);
+    at_.remove_prefix(word.size());
     if (out_.unknown.size() == TegrastatsLine::kMaxUnknown) {
       ++out_.unknown_more;
       return;
@@ -117,34 +120,34 @@ class TegrastatsParser {
   }
 
   // Where a field was taken to its end: `after` is where the line goes on.
-  bool elapsed(const Cursor& after) {
-    const std::size_t size = at_.rest().size() - after.rest().size();
-    out_.known_words += words_in(at_.rest().substr(0, size));
+  bool elapsed(std::string_view after) {
+    const std::size_t size = at_.size() - after.size();
+    out_.known_words += words_in(at_.substr(0, size));
     ++out_.fields;
     at_ = after;
     return true;
   }
 
   bool take_field() {
-    const std::string_view line = at_.rest();
+    const std::string_view line = at_;
     if (is_digit(line.front()) && take_time()) return true;
     // Names of zones have dashes ("thermal-fan-est") and dots; those of carrier boards' rails may.
     std::size_t end = 0;
     while (end < line.size() && is_name_char(line[end])) ++end;
     if (end == 0 || end > kMaxTegrastatsName) return false;
     const std::string_view name = line.substr(0, end);
-    Cursor behind = at_;
-    behind.skip(end);
-    if (behind.take('@')) {
-      behind.skip_spaces();
+    std::string_view behind = at_;
+    behind.remove_prefix(end);
+    if (take_prefix(behind, "@")) {
+      skip_spaces(behind);
       return take_zone(name, behind);
     }
-    if (is_memory_word(name)) behind.take(':');
-    if (!is_letter(name.front()) || !behind.at_word_end()) return false;
-    behind.skip_spaces();
-    if (behind.at_end()) return false;
-    if (Cursor zone = behind; zone.take('@')) {
-      zone.skip_spaces();
+    if (is_memory_word(name)) take_prefix(behind, ":");
+    if (!is_letter(name.front()) || !at_word_end(behind)) return false;
+    skip_spaces(behind);
+    if (behind.empty()) return false;
+    if (std::string_view zone = behind; take_prefix(zone, "@")) {
+      skip_spaces(zone);
       if (take_zone(name, zone)) return true;
     }
     if (take_named(name, behind) || take_rail(name, behind)) return true;
@@ -152,10 +155,10 @@ class TegrastatsParser {
   }
 
   bool take_time() {
-    Cursor at = at_;
-    const std::string_view date = at.word();
+    std::string_view at = at_;
+    const std::string_view date = word(at);
     if (!out_.time.empty()) return false;
-    at.skip(date.size());
+    at.remove_prefix(date.size());
     // As people put it in front: "2025-10-26T05:10:54+00:00".
     if (is_iso_time(date)) {
       out_.time = date;
@@ -164,27 +167,27 @@ class TegrastatsParser {
       return true;
     }
     if (!looks_like(date, "00-00-0000") && !looks_like(date, "0000-00-00")) return false;
-    at.skip_spaces();
-    const std::string_view clock = at.word();
+    skip_spaces(at);
+    const std::string_view clock = word(at);
     if (!looks_like(clock, "00:00:00")) return false;
-    at.skip(clock.size());
+    at.remove_prefix(clock.size());
     out_.time.append(date).append(" ").append(clock);
     out_.known_words += 2;
     at_ = at;
     return true;
   }
 
-  bool take_zone(std::string_view name, Cursor at) {
+  bool take_zone(std::string_view name, std::string_view at) {
     if (has_name(out_.zones, name)) return false;
     const auto celsius = tegrastats::take_celsius(at);
     if (!celsius) return false;
     std::optional<double> highest;
-    if (at.take('/')) {
-      at.skip_spaces();
+    if (take_prefix(at, "/")) {
+      skip_spaces(at);
       highest = tegrastats::take_celsius(at);
       if (!highest) return false;
     }
-    if (!at.at_word_end()) return false;
+    if (!at_word_end(at)) return false;
     if (out_.zones.size() == TegrastatsLine::kMaxZones) {
       ++out_.beyond_bound;
       return elapsed(at);
@@ -209,7 +212,7 @@ class TegrastatsParser {
   }
 
   // Fields that go by their name. One that the line had already is none.
-  bool take_named(std::string_view name, const Cursor& at) {
+  bool take_named(std::string_view name, std::string_view at) {
     if (name == "RAM") return take_once(out_.ram, at, tegrastats::take_ram);
     if (name == "SWAP") return take_once(out_.swap, at, tegrastats::take_swap);
     if (name == "IRAM") return take_once(out_.iram, at, tegrastats::take_iram);
@@ -221,18 +224,18 @@ class TegrastatsParser {
   }
 
   template <class Value, class Take>
-  bool take_once(std::optional<Value>& out, Cursor at, const Take& take) {
+  bool take_once(std::optional<Value>& out, std::string_view at, const Take& take) {
     if (out) return false;
     const auto value = take(at);
-    if (!value || !at.at_word_end()) return false;
+    if (!value || !at_word_end(at)) return false;
     out = *value;
     return elapsed(at);
   }
 
-  bool take_cores(Cursor at) {
+  bool take_cores(std::string_view at) {
     if (!out_.cores.empty()) return false;
     std::uint64_t beyond = 0;
-    if (!tegrastats::take_cores(at, out_.cores, beyond) || !at.at_word_end()) {
+    if (!tegrastats::take_cores(at, out_.cores, beyond) || !at_word_end(at)) {
       out_.cores.clear();
       return false;
     }
@@ -240,20 +243,20 @@ class TegrastatsParser {
     return elapsed(at);
   }
 
-  bool take_emc(Cursor at) {
+  bool take_emc(std::string_view at) {
     if (out_.emc) return false;
     std::uint64_t beyond = 0;
     const auto form = tegrastats::take_load(at, nullptr, beyond);
-    if (!form || !at.at_word_end()) return false;
+    if (!form || !at_word_end(at)) return false;
     out_.emc = form->load;
     return elapsed(at);
   }
 
-  bool take_gpu(TegrastatsLine::Gpu& gpu, Cursor at) {
+  bool take_gpu(TegrastatsLine::Gpu& gpu, std::string_view at) {
     if (gpu.present) return false;
     std::uint64_t beyond = 0;
     const auto form = tegrastats::take_load(at, &gpu.mhz, beyond);
-    if (!form || !at.at_word_end()) {
+    if (!form || !at_word_end(at)) {
       gpu = {};
       return false;
     }
@@ -264,31 +267,31 @@ class TegrastatsParser {
     return elapsed(at);
   }
 
-  bool take_mts(Cursor at) {
-    if (out_.mts || !at.take_next_word("fg")) return false;
-    at.skip_spaces();
+  bool take_mts(std::string_view at) {
+    if (out_.mts || !take_next_word(at, "fg")) return false;
+    skip_spaces(at);
     const auto fg = tegrastats::take_percent(at);
-    if (!fg || !at.at_word_end() || !at.take_next_word("bg")) return false;
-    at.skip_spaces();
+    if (!fg || !at_word_end(at) || !take_next_word(at, "bg")) return false;
+    skip_spaces(at);
     const auto bg = tegrastats::take_percent(at);
-    if (!bg || !at.at_word_end()) return false;
+    if (!bg || !at_word_end(at)) return false;
     out_.mts = {*fg, *bg};
     return elapsed(at);
   }
 
-  bool take_edp(Cursor at) {
-    if (out_.edp_limit_mhz || !at.take_next_word("limit")) return false;
-    at.skip_spaces();
-    const auto mhz = at.take_number(tegrastats::kMaxMhz);
-    if (!mhz || !at.at_word_end()) return false;
+  bool take_edp(std::string_view at) {
+    if (out_.edp_limit_mhz || !take_next_word(at, "limit")) return false;
+    skip_spaces(at);
+    const auto mhz = take_number(at, tegrastats::kMaxMhz);
+    if (!mhz || !at_word_end(at)) return false;
     out_.edp_limit_mhz = mhz;
     return elapsed(at);
   }
 
-  bool take_rail(std::string_view name, Cursor at) {
+  bool take_rail(std::string_view name, std::string_view at) {
     if (is_memory_word(name)) return false;
     const auto form = tegrastats::take_rail(at);
-    if (!form || !at.at_word_end()) return false;
+    if (!form || !at_word_end(at)) return false;
     // "a/b" behind a word of prose is no power.
     if (!form->has_unit && !is_upper(name)) return false;
     if (out_.rails.size() == TegrastatsLine::kMaxRails) {
@@ -299,12 +302,12 @@ class TegrastatsParser {
     return elapsed(at);
   }
 
-  bool take_engine(std::string_view name, Cursor at) {
+  bool take_engine(std::string_view name, std::string_view at) {
     const auto stem = stem_of(name);
     const bool known = stem || is_known_engine(name);
     std::uint64_t beyond = 0;
     const auto form = tegrastats::take_load(at, nullptr, beyond);
-    if (!form || !at.at_word_end()) return false;
+    if (!form || !at_word_end(at)) return false;
     const TegrastatsLine::Load& load = form->load;
     // "p%@MHz" and "@MHz" can be nothing else; the rest only behind a name that makes it one.
     if (load.off && !known && !is_upper(name)) return false;
@@ -319,7 +322,7 @@ class TegrastatsParser {
     return elapsed(at);
   }
 
-  Cursor at_;
+  std::string_view at_;
   TegrastatsLine& out_;
 };
 
