@@ -94,39 +94,49 @@ Result<std::string> read_config_file(const std::string& path) {
   return std::string(bytes.view());
 }
 
-tl::expected<std::vector<ConfigFile>, std::vector<ConfigError>> find_config_files(
-    const std::string& directory) {
+std::vector<std::string> list_yaml(const std::string& directory, std::vector<ConfigError>& errors) {
   namespace fs = std::filesystem;
-  std::vector<ConfigFile> files{{directory + "/jetmem.yaml", false}};
-  std::vector<ConfigError> errors;
-  const std::string conf_d = directory + "/conf.d";
-  const std::string below = conf_d + "/";
   const auto refuse = [&](std::string path, std::string message) {
     errors.push_back({.file = std::move(path), .key = {}, .message = std::move(message)});
   };
-
   std::error_code error;
-  fs::directory_iterator entry(conf_d, error);
-  if (error == std::errc::no_such_file_or_directory) return files;
-  std::vector<std::string> names;
+  fs::directory_iterator entry(directory, error);
+  if (error == std::errc::no_such_file_or_directory) return {};
+  std::vector<std::string> paths;
+  std::size_t met = 0;
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    std::string name = entry->path().filename().string();
+    const std::string name = entry->path().filename().string();
     if (name.front() == '.') continue;
-    if (name.ends_with(".yml")) refuse(below + name, "is not read; rename it to .yaml");
-    if (name.ends_with(".yaml") && name != ".yaml") names.push_back(std::move(name));
-    if (names.size() + errors.size() > kMaxConfigFiles) {
-      refuse(conf_d, "holds more than 256 YAML files; is this the right directory?");
-      break;
+    const bool is_yml = name.ends_with(".yml");
+    if (!is_yml && !name.ends_with(".yaml")) continue;
+    if (++met > kMaxConfigFiles) {
+      refuse(directory, "holds more than " + std::to_string(kMaxConfigFiles) +
+                            " YAML files; is this the right directory?");
+      return {};
+    }
+    if (is_yml) {
+      refuse(entry->path().string(), "is not read; rename it to .yaml");
+    } else {
+      paths.push_back(entry->path().string());
     }
   }
   if (error) {
-    refuse(conf_d, error == std::errc::permission_denied
-                       ? std::string(kNotReadable)
-                       : "cannot be listed as a directory: " + error.message());
+    refuse(directory, error == std::errc::permission_denied
+                          ? std::string(kNotReadable)
+                          : "cannot be listed as a directory: " + error.message());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+tl::expected<std::vector<ConfigFile>, std::vector<ConfigError>> find_config_files(
+    const std::string& directory) {
+  std::vector<ConfigFile> files{{directory + "/jetmem.yaml", false}};
+  std::vector<ConfigError> errors;
+  for (std::string& path : list_yaml(directory + "/conf.d", errors)) {
+    files.push_back({std::move(path), true});
   }
   if (!errors.empty()) return tl::unexpected(std::move(errors));
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names) files.push_back({below + name, true});
   return files;
 }
 

@@ -35,9 +35,13 @@ struct ConfigFile {
 constexpr std::size_t kMaxConfigFileBytes = 1U << 20;
 constexpr std::size_t kMaxConfigFiles = 256;
 
-// DIR/jetmem.yaml, which may be missing, then DIR/conf.d/*.yaml in lexical order. Other names in
-// conf.d are left alone (editors' backups, packages' leftovers), except *.yml: whoever wrote it
-// believes that it is read.
+// The paths of DIRECTORY/*.yaml in lexical order; none where there is no such directory. Other
+// names are left alone (editors' backups, packages' leftovers), except *.yml: whoever wrote it
+// believes that it is read. Adds what is wrong to `errors`; of more than kMaxConfigFiles nothing is
+// returned.
+std::vector<std::string> list_yaml(const std::string& directory, std::vector<ConfigError>& errors);
+
+// DIR/jetmem.yaml, which may be missing, then DIR/conf.d/*.yaml as list_yaml() has them.
 tl::expected<std::vector<ConfigFile>, std::vector<ConfigError>> find_config_files(
     const std::string& directory);
 

@@ -2,69 +2,53 @@
 #include "config/load.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "base/text/text.h"
 #include "config/schema.h"
+#include "config/yaml_fields.h"
 
 namespace jetmem {
 namespace {
 
 using Kind = YamlNode::Kind;
 
-// Enough to mend a file in one go; the bound is for files that are no settings at all.
-constexpr std::size_t kMaxErrorsPerFile = 100;
-
 // Puts what one document says into the settings.
 class FileLoader {
  public:
-  FileLoader(const Schema& schema, std::string name, LoadedSettings& out)
-      : schema_(schema), name_(std::move(name)), out_(out) {}
+  FileLoader(const Schema& schema, ConfigErrors errors, LoadedSettings& out)
+      : schema_(schema), errors_(std::move(errors)), out_(out) {}
 
-  std::vector<ConfigError> load(const YamlDocument& document) {
-    for (const YamlProblem& problem : document.problems) add(problem.at, {}, problem.message);
+  void load(const YamlDocument& document) {
+    errors_.add(document.problems);
     if (document.readable) take_root(document.root);
-    const auto location = [](const ConfigError& e) { return std::pair(e.line, e.column); };
-    std::stable_sort(
-        errors_.begin(), errors_.end(),
-        [&](const ConfigError& a, const ConfigError& b) { return location(a) < location(b); });
-    if (errors_.size() > kMaxErrorsPerFile) {
-      errors_.resize(kMaxErrorsPerFile);
-      errors_.push_back({.file = name_,
-                         .key = {},
-                         .message = "has more errors than these " +
-                                    std::to_string(kMaxErrorsPerFile) + "; mend them first"});
-    }
-    return std::move(errors_);
   }
 
  private:
-  void add(Position at, std::string key, std::string message) {
-    errors_.push_back({name_, at.line, at.column, std::move(key), std::move(message)});
-  }
-
   void take_root(const YamlNode& root) {
     if (root.kind == Kind::kNull || root.kind == Kind::kRefused) return;
     if (root.kind == Kind::kMap) return take_section(root, "");
-    add(root.at, {}, "settings must be a map of sections, found " + found(root) + advice(root));
+    errors_.add(root.at, {},
+                "settings must be a map of sections, found " + found(root) + advice(root));
   }
 
   void take_section(const YamlNode& map, const std::string& section) {
     std::unordered_map<std::string_view, int> seen;  // name to its line
     for (std::size_t i = 0; i < map.keys.size() && i < map.items.size(); ++i) {
-      if (errors_.size() > kMaxErrorsPerFile) return;
+      if (errors_.count() > ConfigErrors::kMost) return;
       const YamlNode& name = map.keys[i];
       if (name.kind == Kind::kRefused) continue;
       if (name.kind != Kind::kScalar) {
-        add(name.at, section, "the name of a setting must be a word, found " + found(name));
+        errors_.add(name.at, section, "the name of a setting must be a word, found " + found(name));
         continue;
       }
       const std::string key = setting_key(section, printable(name.text, 100));
       if (const auto [first, is_new] = seen.emplace(name.text, name.at.line); !is_new) {
-        add(name.at, key,
-            "'" + key + "' is set twice, first in line " + std::to_string(first->second) +
-                "; keep one");
+        errors_.add(name.at, key,
+                    "'" + key + "' is set twice, first in line " + std::to_string(first->second) +
+                        "; keep one");
         continue;
       }
       take_entry(name, map.items[i], section, key);
@@ -78,11 +62,11 @@ class FileLoader {
                              printable(name.text, 100) == name.text;
     const Setting* setting = is_one_name ? schema_.find(key) : nullptr;
     if (setting == nullptr && !(is_one_name && schema_.is_section(key))) {
-      return add(name.at, key, unknown(name, section, key));
+      return errors_.add(name.at, key, unknown(name, section, key));
     }
     if (value.kind == Kind::kRefused) return;
     if (value.kind == Kind::kNull) {
-      return add(
+      return errors_.add(
           name.at, key,
           key +
               (setting != nullptr ? " has no value; write one (" + setting->allowed + ")"
@@ -91,7 +75,8 @@ class FileLoader {
     }
     if (setting != nullptr) return take_setting(*setting, name, value);
     if (value.kind == Kind::kMap) return take_section(value, key);
-    add(value.at, key,
+    errors_.add(
+        value.at, key,
         key + " is a section; indent its settings below it, found " + found(value) + advice(value));
   }
 
@@ -99,9 +84,9 @@ class FileLoader {
     ValueProblems problems;
     setting.read(value, out_.values, problems);
     for (ValueProblem& problem : problems) {
-      add(problem.at, setting.key, setting.key + " " + problem.message);
+      errors_.add(problem.at, setting.key, setting.key + " " + problem.message);
     }
-    out_.origins[setting.key] = name_ + ":" + std::to_string(name.at.line);
+    out_.origins[setting.key] = errors_.file() + ":" + std::to_string(name.at.line);
   }
 
   std::string unknown(const YamlNode& name, const std::string& section,
@@ -129,9 +114,8 @@ class FileLoader {
   }
 
   const Schema& schema_;
-  const std::string name_;
+  ConfigErrors errors_;
   LoadedSettings& out_;
-  std::vector<ConfigError> errors_;
 };
 
 class Loader {
@@ -142,8 +126,13 @@ class Loader {
   }
 
   void add_text(const std::string& name, std::string_view text) {
-    auto errors = FileLoader(schema_, name, loaded_).load(parse_yaml(text));
-    std::move(errors.begin(), errors.end(), std::back_inserter(errors_));
+    const auto first = static_cast<std::ptrdiff_t>(errors_.size());
+    FileLoader(schema_, {name, errors_}, loaded_).load(parse_yaml(text));
+    // Last: what is of the file as a whole, as that there are more.
+    const auto location = [](const ConfigError& e) {
+      return std::tuple(e.line == 0, e.line, e.column);
+    };
+    std::ranges::stable_sort(errors_.begin() + first, errors_.end(), {}, location);
   }
   void add_error(ConfigError error) { errors_.push_back(std::move(error)); }
 

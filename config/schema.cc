@@ -11,6 +11,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Letters, digits and these signs.
+bool consists_of(std::string_view text, std::string_view signs) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
+           signs.find(c) != std::string_view::npos;
+  });
+}
+// A name in the DNS, or in /etc/hosts: no port, no scheme.
+constexpr Word kHostName{"a name such as orin-7.example.org, without a port", 253,
+                         [](std::string_view text) { return consists_of(text, ".-_"); }};
+// A metric's name in which '*' stands for any run of characters, a '-' in front perhaps.
+constexpr Word kMetricPattern{
+    "a metric's name such as jetmem_nvmap_process_bytes, '*' for any characters, '-' in front to "
+    "exclude it",
+    200, [](std::string_view text) {
+      take_prefix(text, "-");
+      return consists_of(text, "*_");
+    }};
+
 // `access` takes Settings& or const Settings& and returns the address of the setting's field.
 template <class Type, class Access>
 Setting declare(std::string key, Type type, Applies applies, Access access) {
@@ -26,12 +45,6 @@ Setting declare(std::string key, Type type, Applies applies, Access access) {
   setting.show = [type, access](const Settings& from) {
     const auto* field = access(from);
     return field == nullptr ? std::string() : type.show(*field);
-  };
-  setting.same = [access](const Settings& a, const Settings& b) {
-    const auto* in_a = access(a);
-    const auto* in_b = access(b);
-    if (in_a == nullptr || in_b == nullptr) return in_a == in_b;
-    return *in_a == *in_b;
   };
   setting.copy = [access](const Settings& from, Settings& to) {
     const auto* value = access(from);
@@ -75,7 +88,7 @@ Schema::Schema(std::span<const KnownSource> sources)
                   [](auto& s) { return &s.http.listen; }),
           declare("http.web_config", AbsolutePath{true}, Applies::kAtRestart,
                   [](auto& s) { return &s.http.web_config; }),
-          declare("http.hosts", ListOf<HostName>{{}, 16}, Applies::kAtRestart,
+          declare("http.hosts", ListOf<Word>{kHostName, 16}, Applies::kAtRestart,
                   [](auto& s) { return &s.http.hosts; }),
           declare("http.max_connections", Integer{1, 1024}, Applies::kAtRestart,
                   [](auto& s) { return &s.http.max_connections; }),
@@ -153,7 +166,7 @@ Schema::Schema(std::span<const KnownSource> sources)
                   [](auto& s) { return &s.history.interval; }),
           declare("history.max_size", Size{8U << 20, 1U << 30}, Applies::kAtRestart,
                   [](auto& s) { return &s.history.max_size; }),
-          declare("history.metrics", ListOf<MetricPattern>{{}, 64}, Applies::kAtRestart,
+          declare("history.metrics", ListOf<Word>{kMetricPattern, 64}, Applies::kAtRestart,
                   [](auto& s) { return &s.history.metrics; }),
 
           declare("capture.enabled", Boolean{}, Applies::kAtOnce,
@@ -222,6 +235,25 @@ std::string Schema::suggest(std::string_view section, std::string_view name) con
     elsewhere = &setting;
   }
   return elsewhere == nullptr ? std::string() : elsewhere->key;
+}
+
+std::vector<std::string> keys_that_need_restart(const Settings& running, const Settings& needed) {
+  std::vector<std::string> keys;
+  const Schema schema = Schema::of(running);
+  for (const Setting& setting : schema.settings()) {
+    if (setting.applies == Applies::kAtOnce) continue;
+    if (setting.show(running) != setting.show(needed)) keys.push_back(setting.key);
+  }
+  return keys;
+}
+
+Settings applicable_without_restart(const Settings& running, const Settings& needed) {
+  Settings result = needed;
+  const Schema schema = Schema::of(running);
+  for (const Setting& setting : schema.settings()) {
+    if (setting.applies == Applies::kAtRestart) setting.copy(running, result);
+  }
+  return result;
 }
 
 }  // namespace jetmem

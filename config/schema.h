@@ -23,8 +23,7 @@ struct Setting {
 
   // What follows knows the setting's field and type; see declare() in schema.cc.
   std::function<void(const YamlNode&, Settings&, ValueProblems&)> read;
-  std::function<std::string(const Settings&)> show;  // one line of YAML
-  std::function<bool(const Settings&, const Settings&)> same;
+  std::function<std::string(const Settings&)> show;  // one line of YAML, for each value another
   std::function<void(const Settings& from, Settings& to)> copy;
 };
 
@@ -51,5 +50,12 @@ class Schema {
 
 // "http", "listen": "http.listen". Of the top level the section is empty.
 std::string setting_key(std::string_view section, std::string_view name);
+
+// Of new settings: the keys that differ and that only a restart applies, in the order of the
+// schema. Both settings must have been loaded with the same known sources.
+std::vector<std::string> keys_that_need_restart(const Settings& running, const Settings& needed);
+
+// `needed`, but with the running values of those keys: what a reload puts into effect.
+Settings applicable_without_restart(const Settings& running, const Settings& needed);
 
 }  // namespace jetmem

@@ -134,45 +134,12 @@ std::optional<Size::Value> Size::read(const YamlNode& node, ValueProblems& probl
   return read_range(*this, node, problems, parse_size, "write one like 12MiB");
 }
 
-std::string HostName::allowed() const {
-  return "a name such as orin-7.example.org, without a port";
-}
+std::string Word::show(const std::string& value) const { return in_quotes(value); }
 
-std::string HostName::show(const std::string& value) const { return in_quotes(value); }
-
-std::optional<std::string> HostName::read(const YamlNode& node, ValueProblems& problems) const {
-  constexpr std::size_t kMost = 253;
+std::optional<std::string> Word::read(const YamlNode& node, ValueProblems& problems) const {
   const std::string& text = node.text;
-  bool is_one = node.kind == Kind::kScalar && !text.empty() && text.size() <= kMost;
-  for (const char c : text) {
-    is_one = is_one && (c == '.' || c == '-' || c == '_' || (c >= 'a' && c <= 'z') ||
-                        (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'));
-  }
-  if (is_one) return text;
-  must_be(node, allowed(), problems);
-  return std::nullopt;
-}
-
-std::string MetricPattern::allowed() const {
-  return "a metric's name such as jetmem_nvmap_process_bytes, '*' for any characters, '-' in front "
-         "to exclude it";
-}
-
-std::string MetricPattern::show(const std::string& value) const { return in_quotes(value); }
-
-std::optional<std::string> MetricPattern::read(const YamlNode& node,
-                                               ValueProblems& problems) const {
-  constexpr std::size_t kMost = 200;
-  const std::string& text = node.text;
-  const std::size_t begin = !text.empty() && text.front() == '-' ? 1 : 0;
-  bool is_one = node.kind == Kind::kScalar && text.size() > begin && text.size() <= kMost;
-  for (std::size_t i = begin; is_one && i < text.size(); ++i) {
-    const char c = text[i];
-    is_one = c == '*' || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-             (c >= '0' && c <= '9');
-  }
-  if (is_one) return text;
-  must_be(node, allowed(), problems);
+  if (node.kind == Kind::kScalar && text.size() <= max_bytes && is_one(text)) return text;
+  must_be(node, what, problems);
   return std::nullopt;
 }
 

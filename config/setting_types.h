@@ -82,19 +82,13 @@ struct Address {
   bool may_repeat(const ListenAddress& value) const;
 };
 
-// A name in the DNS, or in /etc/hosts: no port, no scheme.
-struct HostName {
+// What `is_one` accepts.
+struct Word {
   using Value = std::string;
-  std::string allowed() const;
-  std::optional<std::string> read(const YamlNode& node, ValueProblems& problems) const;
-  std::string show(const std::string& value) const;
-  bool may_repeat(const std::string& /*value*/) const { return false; }
-};
-
-// A metric's name in which '*' stands for any run of characters, a '-' in front perhaps.
-struct MetricPattern {
-  using Value = std::string;
-  std::string allowed() const;
+  std::string_view what;
+  std::size_t max_bytes;
+  bool (*is_one)(std::string_view);
+  std::string allowed() const { return std::string(what); }
   std::optional<std::string> read(const YamlNode& node, ValueProblems& problems) const;
   std::string show(const std::string& value) const;
   bool may_repeat(const std::string& /*value*/) const { return false; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/yaml_files.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
@@ -15,37 +14,15 @@ std::vector<ConfigText> YamlFiles::views() const {
 }
 
 YamlFiles read_yaml_files(const std::string& directory) {
-  namespace fs = std::filesystem;
   YamlFiles out;
   if (directory.empty()) return out;
-  const auto refuse = [&](std::string file, std::string message) {
-    out.errors.push_back({.file = std::move(file), .key = {}, .message = std::move(message)});
-  };
-  std::error_code error;
-  fs::directory_iterator entry(directory, error);
-  if (error == std::errc::no_such_file_or_directory) return out;
-  std::vector<std::string> names;
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    // Editors' backups and the like are left alone.
-    if (name.front() == '.') continue;
-    if (name.ends_with(".yml")) refuse(entry->path().string(), "is not read; rename it to .yaml");
-    if (name.ends_with(".yaml")) names.push_back(entry->path().string());
-    if (names.size() > kMaxConfigFiles) {
-      refuse(directory, "holds more than " + std::to_string(kMaxConfigFiles) +
-                            " YAML files; is this the right directory?");
-      return out;
-    }
-  }
-  if (error) refuse(directory, "cannot be listed as a directory: " + error.message());
-  std::sort(names.begin(), names.end());
-  for (std::string& name : names) {
-    auto text = read_config_file(name);
+  for (std::string& path : list_yaml(directory, out.errors)) {
+    auto text = read_config_file(path);
     if (!text) {
-      refuse(name, text.error().message);
+      out.errors.push_back({.file = std::move(path), .key = {}, .message = text.error().message});
       continue;
     }
-    out.names.push_back(std::move(name));
+    out.names.push_back(std::move(path));
     out.texts.push_back(std::move(*text));
   }
   return out;

@@ -10,7 +10,6 @@
 #include "base/exit_codes.h"
 #include "base/text/text.h"
 #include "base/version.h"
-#include "config/restart.h"
 #include "config/schema.h"
 #include "daemon/children/memory_protection.h"
 #include "daemon/loop/system_state.h"

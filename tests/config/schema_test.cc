@@ -6,7 +6,6 @@
 
 #include "base/text/text.h"
 #include "collectors/sampler/registry.h"
-#include "config/restart.h"
 #include "tests/config/config_fixture.h"
 
 namespace jetmem {
@@ -96,7 +95,7 @@ TEST_F(ShippedFile, SetsEveryKeyToItsDefault) {
   const Schema schema(sources_);
   for (const Setting& setting : schema.settings()) {
     EXPECT_NE(loaded->origins.at(setting.key), "default") << setting.key << " is missing";
-    EXPECT_TRUE(setting.same(loaded->values, defaults))
+    EXPECT_TRUE(setting.show(loaded->values) == setting.show(defaults))
         << setting.key << " is not at its default, " << setting.show(defaults);
   }
   EXPECT_TRUE(loaded->values == defaults);

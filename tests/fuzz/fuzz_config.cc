@@ -2,7 +2,7 @@
 #include <array>
 
 #include "config/load.h"
-#include "config/restart.h"
+#include "config/schema.h"
 #include "tests/fuzz/target.h"
 
 // Whatever the text is: no crash, and what loads is what show_settings writes.
