@@ -17,9 +17,13 @@ struct Asset {
   std::size_t size;       // of the text in it
 };
 
-// Sorted by path.
 std::span<const Asset> assets();
 // Null for an unknown path.
-const Asset* find_asset(std::string_view path);
+inline const Asset* find_asset(std::string_view path) {
+  for (const Asset& each : assets()) {
+    if (each.path == path) return &each;
+  }
+  return nullptr;
+}
 
 }  // namespace jetmem

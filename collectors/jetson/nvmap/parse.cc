@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the text of nvmap's files to a reading.
 
-#include "collectors/jetson/nvmap/parse.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>

@@ -8,7 +8,6 @@
 #include <ctime>
 
 #include "base/text/text.h"
-#include "collectors/jetson/nvmap/parse.h"
 
 namespace jetmem {
 namespace {

@@ -47,14 +47,36 @@
 //   page_size_unknown    the page pool's pages cannot be converted to bytes
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectors/source.h"
 
 namespace jetmem {
+
+namespace nvmap {
+
+inline constexpr std::string_view kRoot = "/sys/kernel/debug/nvmap";
+inline constexpr std::size_t kMaxHeaps = 16;
+inline constexpr std::size_t kMaxClients = 512;  // of a heap
+// Process names listed per heap; the rest is summed up.
+inline constexpr std::size_t kMaxNames = 32;
+
+// Reading `clients` walks all handles under the spinlock that each allocation takes. Where one such
+// walk takes longer, the same heap's orphan_handles, which prints a row for each handle under that
+// lock, would take many times as long: it is not read. Some 10 000 handles of an Orin.
+inline constexpr std::chrono::milliseconds kMostWalkTime{1};
+
+// Notes of the gatherer ("jetmem:" stands before them). Whether the driver's device is there, known
+// only when debugfs could not be listed; how many folders were not looked at.
+inline constexpr std::string_view kDeviceRemark = "nvmap device";
+inline constexpr std::string_view kLeftOutNote = "nvmap folders omitted";
+
+}  // namespace nvmap
 
 struct Nvmap : Reading {
   // A process with memory in a heap; several may bear one name, one may have several heaps.
