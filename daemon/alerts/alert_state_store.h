@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps alerts over a restart of the daemon within one boot: which are active, and since when, at
-// each step that changed that or in which one is pending, and each minute while there are any; the
-// past that functions look back at every few minutes and at the end. In the runtime directory,
-// which is memory: two files, or none without systemd. Alerts are written together with the time,
-// so that of `for` nothing but the downtime is lost.
+// each step while there are any; the past that functions look back at every few minutes and at the
+// end. In the runtime directory, which is memory: two files, or none without systemd. Alerts are
+// written together with the time, so that of `for` nothing but the downtime is lost.
 #pragma once
 
 #include <optional>
@@ -22,7 +21,6 @@ namespace jetmem {
 class AlertStateStore {
  public:
   static constexpr Nanoseconds kPastInterval = std::chrono::minutes(5);
-  static constexpr Nanoseconds kAlertsInterval = std::chrono::minutes(1);
 
   // `directory` empty: nothing is kept.
   AlertStateStore(const std::string& directory, const std::string& boot_id, Log& log);
@@ -41,18 +39,13 @@ class AlertStateStore {
   bool is_enabled() const { return alerts_.is_enabled(); }
   void write_alerts(const RuleEngine& engine, const std::vector<std::string>& sources);
   void write_past(const RuleEngine& engine);
-  void store(StateFile& file, const SavedAlerts& kept, const RuleEngine* past);
+  void store(StateFile& file, const SavedAlerts& kept);
   std::optional<SavedAlerts> read(StateFile& file, Nanoseconds now);
 
   StateFile alerts_;
   StateFile past_;
-  std::string text_;  // used again
   // What another daemon left is replaced in the first step.
   bool file_has_alerts_ = true;
-  std::optional<std::uint64_t> written_;  // a digest of the alerts, without their values
-  Nanoseconds last_alerts_{0};
-  std::size_t past_bytes_ = 0;  // of the past when it was written last, and its values
-  std::size_t past_values_ = 0;
   std::optional<Nanoseconds> last_past_;
 };
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -160,13 +159,6 @@ class RuleEngine {
   };
   // `with_past`: also the samples of series that functions look back at.
   Saved save(bool with_past) const;
-  // That past, one series at a time; the span is good for the call.
-  std::vector<std::int64_t> past_times() const;
-  using TakePast = std::function<void(const std::string& metric, const Labels& labels,
-                                      std::span<const double> values)>;
-  void for_each_past(const TakePast& take) const;
-  // How many series and values that would be.
-  std::pair<std::size_t, std::size_t> past_size() const;
   // Before the first step. Alerts of removed rules are forgotten. The time from the last
   // step until now does not count towards `for`, as Prometheus has it after a restart.
   void restore(const Saved& saved, Nanoseconds now);

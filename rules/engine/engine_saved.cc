@@ -23,48 +23,19 @@ RuleEngine::Saved RuleEngine::save(bool with_past) const {
     }
   }
   if (!with_past) return saved;
-  saved.times = past_times();
-  for_each_past(
-      [&](const std::string& metric, const Labels& labels, std::span<const double> values) {
-        saved.series.push_back({metric, labels, {values.begin(), values.end()}});
-      });
-  return saved;
-}
-
-std::vector<std::int64_t> RuleEngine::past_times() const {
-  std::vector<std::int64_t> times;
-  std::size_t longest = 0;
   for (const Series& series : series_) {
     if (!series.used || !series.reached_back) continue;
-    const std::size_t columns = store_.saved_columns_of(series.ring);
-    if (columns <= longest) continue;
-    longest = columns;
-    times.clear();
-    for (std::size_t i = 0; i < columns; ++i) times.push_back(store_.column(series.ring, i).at);
-  }
-  return times;
-}
-
-void RuleEngine::for_each_past(const TakePast& take) const {
-  std::vector<double> values;
-  for (const Series& series : series_) {
-    if (!series.used || !series.reached_back) continue;
-    values.clear();
+    std::vector<std::int64_t> times;
+    std::vector<double> values;
     for (std::size_t i = 0; i < store_.saved_columns_of(series.ring); ++i) {
-      values.push_back(store_.column(series.ring, i).value);
+      const TimedValue sample = store_.column(series.ring, i);
+      times.push_back(sample.at);
+      values.push_back(sample.value);
     }
-    take(series.metric, labels_[series.identity], values);
+    if (times.size() > saved.times.size()) saved.times = std::move(times);
+    saved.series.push_back({series.metric, labels_[series.identity], std::move(values)});
   }
-}
-
-std::pair<std::size_t, std::size_t> RuleEngine::past_size() const {
-  std::pair<std::size_t, std::size_t> size{0, 0};
-  for (const Series& series : series_) {
-    if (!series.used || !series.reached_back) continue;
-    ++size.first;
-    size.second += store_.saved_columns_of(series.ring);
-  }
-  return size;
+  return saved;
 }
 
 void RuleEngine::restore_past(const Saved& saved, Nanoseconds now) {

@@ -2,8 +2,6 @@
 #include "rules/engine/saved.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -155,150 +153,78 @@ SavedAlerts from_json(const Json& json) {
   return kept;
 }
 
-// Written piece by piece: a tree of all samples would take many times their memory.
-class Writer {
- public:
-  explicit Writer(std::string& to) : out(to) {}
-  std::string& out;
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
-  void number(double value) {
-    if (std::isnan(value)) {
-      out += "\"NaN\"";
-    } else if (std::isinf(value)) {
-      out += value > 0 ? "\"+Inf\"" : "\"-Inf\"";
-    } else {
-      digits(value);
-      // A whole number has no sign at 0.
-      if (value == 0 && std::signbit(value)) out += ".0";
-    }
-  }
-  void number(std::int64_t value) { digits(value); }
-  void text(std::string_view text) {
-    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
-  void labels(const Labels& labels) {
-    const char* separator = "{";
-    for (const auto& [name, value] : labels) {
-      out += std::exchange(separator, ",");
-      text(name);
-      out += ':';
-      text(value);
-    }
-    out += labels.empty() ? "{}" : "}";
-  }
+Json number_json(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  // A whole number has no sign at 0.
+  const bool is_whole = std::fabs(value) < 0x1p53 && std::trunc(value) == value &&
+                        !(value == 0 && std::signbit(value));
+  return is_whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
+}
 
- private:
-  template <class Number>
-  void digits(Number value) {
-    std::array<char, 32> buffer{};
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-    out.append(buffer.data(), end.ptr);
-  }
-};
+Json labels_json(const Labels& labels) {
+  Json json = Json::object();
+  for (const auto& [name, value] : labels) json[name] = value;
+  return json;
+}
 
-void write_alert(Writer& json, const RuleEngine::SavedAlert& alert) {
+Json to_json(const RuleEngine::SavedAlert& alert) {
   const RuleEngine::Instance& instance = alert.instance;
-  json.out += "{\"rule\":";
-  json.text(alert.rule);
-  json.out += ",\"labels\":";
-  json.labels(alert.labels);
-  json.out += ",\"severity\":";
-  json.text(severity_name(alert.severity));
-  json.out += alert.is_unknown ? ",\"unknown\":true" : ",\"unknown\":false";
-  json.out += ",\"state\":";
-  json.text(alert_state_name(instance.state));
-  json.out += ",\"active_since\":";
-  json.number(instance.active_since.count());
-  json.out += ",\"firing_since\":";
-  json.number(instance.firing_since.count());
-  json.out += ",\"ended\":";
-  if (instance.ended) {
-    json.number(instance.ended->count());
-  } else {
-    json.out += "null";
-  }
-  json.out += ",\"value\":";
-  json.number(instance.value);
-  json.out += '}';
+  return {{"rule", alert.rule},
+          {"labels", labels_json(alert.labels)},
+          {"severity", severity_name(alert.severity)},
+          {"unknown", alert.is_unknown},
+          {"state", alert_state_name(instance.state)},
+          {"active_since", instance.active_since.count()},
+          {"firing_since", instance.firing_since.count()},
+          {"ended", instance.ended ? Json(instance.ended->count()) : Json()},
+          {"value", number_json(instance.value)}};
 }
 
-void write_series(Writer& json, const std::string& metric, const Labels& labels,
-                  std::span<const double> values) {
-  json.out += "{\"metric\":";
-  json.text(metric);
-  json.out += ",\"labels\":";
-  json.labels(labels);
-  json.out += ",\"values\":[";
-  // What was before its first value need not be said.
-  while (!values.empty() && SeriesStore::is_gap(values.front())) values = values.subspan(1);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) json.out += ',';
-    if (SeriesStore::is_gap(values[i])) {
-      json.out += "null";
-    } else if (std::isnan(values[i])) {  // the mark of its end
-      json.out += "false";
+Json to_json(const RuleEngine::SavedSeries& series) {
+  Json values = Json::array();
+  for (const double value : series.values) {
+    if (SeriesStore::is_gap(value)) {
+      // What was before its first value need not be said.
+      if (!values.empty()) values.push_back(nullptr);
     } else {
-      json.number(values[i]);
+      // No number: the mark of its end.
+      values.push_back(std::isnan(value) ? Json(false) : number_json(value));
     }
   }
-  json.out += "]}";
+  return {{"metric", series.metric},
+          {"labels", labels_json(series.labels)},
+          {"values", std::move(values)}};
 }
-
-bool is_full(const std::string& out) { return out.size() > SavedAlerts::kMaxBytes; }
 
 }  // namespace
 
-Result<void> write_saved_alerts(const SavedAlerts& kept, const RuleEngine* past, std::string& out) {
-  Writer json(out);
-  out.assign("{\"last_step\":");
-  json.number(kept.saved.last_step.count());
-  out += ",\"sources\":[";
-  const char* separator = "";
-  for (const std::string& source : kept.sources) {
-    out += std::exchange(separator, ",");
-    json.text(source);
-  }
-  out += "],\"alerts\":[";
-  separator = "";
-  for (const RuleEngine::SavedAlert& alert : kept.saved.alerts) {
-    out += std::exchange(separator, ",\n");
-    write_alert(json, alert);
-    if (is_full(out)) break;
-  }
-  out += "],\"times\":[";
-  separator = "";
-  for (const std::int64_t time : past != nullptr ? past->past_times() : kept.saved.times) {
-    out += std::exchange(separator, ",");
-    json.number(time);
-  }
-  out += "],\"series\":[";
-  separator = "";
-  std::size_t series = 0;
-  const auto write = [&](const std::string& metric, const Labels& labels,
-                         std::span<const double> values) {
-    ++series;
-    if (is_full(out)) return;
-    out += std::exchange(separator, ",\n");
-    write_series(json, metric, labels, values);
-  };
-  if (past != nullptr) {
-    past->for_each_past(write);
-  } else {
-    for (const RuleEngine::SavedSeries& one : kept.saved.series) {
-      write(one.metric, one.labels, one.values);
-    }
-  }
-  out += "]}\n";
-  if (kept.saved.alerts.size() > kMaxAlerts || series > kMaxSeries) {
+Result<std::string> to_text(const SavedAlerts& kept) {
+  const RuleEngine::Saved& saved = kept.saved;
+  if (saved.alerts.size() > kMaxAlerts || saved.series.size() > kMaxSeries) {
     return fail(Errc::kTooLarge, "more alerts or series than are read back");
   }
-  if (is_full(out)) return fail(Errc::kTooLarge, "it takes more than 2 MiB");
-  return {};
-}
-
-Result<std::string> to_text(const SavedAlerts& kept) {
-  std::string out;
-  if (auto ok = write_saved_alerts(kept, nullptr, out); !ok) return tl::unexpected(ok.error());
+  std::string out = "{\"last_step\":" + std::to_string(saved.last_step.count()) +
+                    ",\"sources\":" + dump(kept.sources) + ",\"times\":" + dump(saved.times);
+  // Piece by piece: a tree of all samples would take many times their memory.
+  const auto write = [&](std::string_view start, const auto& list) {
+    out += start;
+    const char* separator = "";
+    for (const auto& each : list) {
+      if (out.size() > SavedAlerts::kMaxBytes) return;
+      out.append(std::exchange(separator, ",\n")).append(dump(to_json(each)));
+    }
+  };
+  write(",\"alerts\":[", saved.alerts);
+  write("],\"series\":[", saved.series);
+  out += "]}\n";
+  if (out.size() > SavedAlerts::kMaxBytes) {
+    return fail(Errc::kTooLarge, "it takes more than 2 MiB");
+  }
   return out;
 }
 

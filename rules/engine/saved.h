@@ -21,9 +21,6 @@ struct SavedAlerts {
 
 // An error when it would be larger than kMaxBytes.
 Result<std::string> to_text(const SavedAlerts& kept);
-// The same into `out`, whose memory is used again; what is in it when it fails is of no use. With
-// `past`, its past in place of kept's, without a copy of it all.
-Result<void> write_saved_alerts(const SavedAlerts& kept, const RuleEngine* past, std::string& out);
 // Refuses a truncated text; what is in it need not be trusted.
 Result<SavedAlerts> parse_saved_alerts(std::string_view text);
 
