@@ -139,7 +139,7 @@ void Notifier::begin_with(const RuleEngine& engine) {
       Transition transition;
       transition.rule = &rules[i];
       transition.change = Change::kFiring;
-      transition.labels = engine.labels_of(instance);
+      transition.labels = *instance.labels;
       transition.value = instance.value;
       transition.at = instance.firing_since;
       transition.active_since = instance.active_since;

@@ -313,7 +313,7 @@ void RuleEvaluator::withdraw(const RuleEngine::Saved& before, const RuleEngine* 
     transition.from = alert.instance.state;
     const bool has_fired = transition.from == AlertState::kFiring;
     transition.change = has_fired ? Change::kWithdrawn : Change::kCleared;
-    transition.labels = alert.labels;
+    transition.labels = *alert.instance.labels;
     transition.value = alert.instance.value;
     transition.at = clock_.boot();
     transition.active_since = alert.is_unknown ? transition.at : alert.instance.active_since;

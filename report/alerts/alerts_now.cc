@@ -115,20 +115,20 @@ AlertsNow take_alerts(const RuleEngine& engine, std::shared_ptr<const AlertsText
         {evaluated.state(), evaluated.inhibited, std::string(evaluated.blind), evaluated.dropped});
     for (const RuleEngine::Seen& seen : evaluated.conditions) {
       out.conditions.push_back(
-          {seen.series, seen.holding, seen.worst, seen.worst ? engine.labels_of(seen) : Labels()});
+          {seen.series, seen.holding, seen.worst, seen.worst ? *seen.worst_labels : Labels()});
     }
   }
   // Where there are too many, those that fire stay.
   for (const AlertState state : {AlertState::kFiring, AlertState::kPending}) {
     for (std::size_t r = 0; r < n; ++r) {
       for (const RuleEngine::Instance& instance : engine.evaluated(r).instances) {
-        if (instance.state == state) add_alert(out, {r, instance, engine.labels_of(instance)});
+        if (instance.state == state) add_alert(out, {r, instance, *instance.labels});
       }
     }
   }
   for (std::size_t r = 0; r < n; ++r) {
     for (const RuleEngine::Unknown& unknown : engine.evaluated(r).unknown) {
-      if (!unknown.is_pending_again) add_alert(out, {r, std::nullopt, unknown.labels});
+      if (!unknown.is_pending_again) add_alert(out, {r, std::nullopt, *unknown.labels});
     }
   }
   return out;

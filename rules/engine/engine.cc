@@ -47,14 +47,15 @@ RuleEngine::RuleEngine(RuleSet rules, Options options)
   for (std::size_t r = 0; r < n; ++r) {
     const Rule& rule = rules_.rules[r];
     for (std::size_t c = 0; c < rule.when.size(); ++c) {
-      Selector selector{&rule, &rule.when[c], {}, {}};
-      if (c > 0) selector.absent_tie = tie_of(rule.when[c], labels_of_absent(rule.when[0]));
+      Selector selector{&rule, &rule.when[c], {}, {}, {}, {}};
+      const Labels absent = labels_of_absent(rule.when[0]);
+      if (c > 0) selector.absent_tie = tie_of(rule.when[c], absent);
+      if (c == 0) selector.absent = std::make_shared<const Labels>(absent);
       selectors_[r].push_back(std::move(selector));
       by_metric_[rule.when[c].metric].emplace_back(r, c);
       if (rule.when[c].clear) has_clear_[r] = true;
     }
     evaluated_[r].conditions.resize(rule.when.size());
-    absent_identity_.push_back(intern(labels_of_absent(rule.when.front())));
     for (std::size_t other = 0; other < n; ++other) {
       const std::string& name = rules_.rules[other].name;
       if (std::find(rule.unless.begin(), rule.unless.end(), name) != rule.unless.end()) {
@@ -91,7 +92,7 @@ void RuleEngine::evaluate(const SourceVisibility* blindness) {
 }
 
 void RuleEngine::see(Seen& seen, const Condition& condition, double value,
-                     std::uint32_t identity) const {
+                     const SharedLabels& labels) const {
   ++seen.series;
   if (holds(condition, value, false)) ++seen.holding;
   bool is_worse = !seen.worst || std::isnan(*seen.worst);
@@ -107,7 +108,7 @@ void RuleEngine::see(Seen& seen, const Condition& condition, double value,
   }
   if (!is_worse) return;
   seen.worst = value;
-  seen.worst_identity = identity;
+  seen.worst_labels = labels;
 }
 
 void RuleEngine::evaluate_first(std::size_t index) {
@@ -119,9 +120,9 @@ void RuleEngine::evaluate_first(std::size_t index) {
     if (is_there(member.series)) ++seen.there;
     const auto found = value(condition, member.series);
     // A row for each member, so that ties stay beside it.
-    Row row{member.identity, found.value_or(0), false, false};
+    Row row{&series_[member.series].labels, found.value_or(0), false, false};
     if (found) {
-      see(seen, condition, *found, member.identity);
+      see(seen, condition, *found, *row.labels);
       row.start = holds(condition, *found, false);
       row.hold = holds(condition, *found, true);
     }
@@ -131,7 +132,7 @@ void RuleEngine::evaluate_first(std::size_t index) {
   const bool is_absent = seen.series == 0;
   rows_.clear();
   seen.holding = is_absent ? 1 : 0;
-  if (is_absent) rows_.push_back({absent_identity_[index], 1, true, true});
+  if (is_absent) rows_.push_back({&selector.absent, 1, true, true});
 }
 
 void RuleEngine::evaluate_other(std::size_t index, std::size_t c) {
@@ -145,7 +146,7 @@ void RuleEngine::evaluate_other(std::size_t index, std::size_t c) {
     if (is_there(member.series)) ++seen.there;
     const auto found = value(condition, member.series);
     if (!found) continue;
-    see(seen, condition, *found, member.identity);
+    see(seen, condition, *found, series_[member.series].labels);
     if (holds(condition, *found, false)) start_ties_.keys.push_back(member.tie);
     if (holds(condition, *found, true)) hold_ties_.keys.push_back(member.tie);
   }
@@ -163,7 +164,7 @@ void RuleEngine::evaluate_other(std::size_t index, std::size_t c) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const auto is_tied = [&](const Ties& ties) {
       if (!tied) return ties.any;
-      const std::uint32_t tie = front_is_absent ? selector.absent_tie : selector.first_ties[i];
+      const std::string_view tie = front_is_absent ? selector.absent_tie : selector.first_ties[i];
       return std::binary_search(ties.keys.begin(), ties.keys.end(), tie);
     };
     rows_[i].start = rows_[i].start && is_tied(start_ties_);
@@ -196,7 +197,7 @@ void RuleEngine::evaluate_rule(std::size_t index, const SourceVisibility* blindn
     bool held = false;
     if (has_clear_[index] && row.hold && !row.start && earlier_is_seen_) {
       for (const Instance& instance : evaluated.instances) {
-        held |= instance.identity == row.identity && instance.state == AlertState::kFiring;
+        held |= instance.state == AlertState::kFiring && are_same(instance.labels, *row.labels);
       }
     }
     row.hold = row.start || held;
@@ -215,9 +216,9 @@ void RuleEngine::evaluate_rule(std::size_t index, const SourceVisibility* blindn
   if (!provisional_) end_unknown(index, blindness);
 }
 
-const RuleEngine::Member* RuleEngine::member_of(std::size_t index, std::uint32_t identity) const {
+const RuleEngine::Member* RuleEngine::member_of(std::size_t index, const Labels& labels) const {
   for (const Member& member : selectors_[index][0].members) {
-    if (member.identity == identity) return &member;
+    if (*series_[member.series].labels == labels) return &member;
   }
   return nullptr;
 }
@@ -232,12 +233,12 @@ const Condition* RuleEngine::unseen(std::size_t index, const Instance& instance,
   if (conditions[0].function == Function::kAbsent) {
     if (seen[0].series > 0) return nullptr;
   } else {
-    const Member* member = member_of(index, instance.identity);
+    const Member* member = member_of(index, *instance.labels);
     const auto now = member != nullptr ? value(conditions[0], member->series) : std::nullopt;
     // What a window still has of a series that is gone says nothing about now.
     if (!now || !is_there(member->series)) {
       const std::string_view why =
-          blindness->partly_blind(conditions[0].metric, labels_of(instance));
+          blindness->partly_blind(conditions[0].metric, *instance.labels);
       return why.empty() ? nullptr : conditions.data();
     }
     if (!holds(conditions[0], *now, has_clear_[index])) return nullptr;
@@ -257,7 +258,7 @@ void RuleEngine::advance(std::size_t index, const SourceVisibility* blindness) {
   const auto row_of = [&](const Instance& instance) -> const Row* {
     if (evaluated.inhibited) return nullptr;
     for (const Row& row : rows_) {
-      if (row.identity == instance.identity && row.hold) return &row;
+      if (row.hold && are_same(instance.labels, *row.labels)) return &row;
     }
     return nullptr;
   };
@@ -269,7 +270,6 @@ void RuleEngine::advance(std::size_t index, const SourceVisibility* blindness) {
       if (!provisional_) instance.ended.reset();
     } else if (!provisional_ && end(instance, index, blindness)) {
       evaluated.instances.erase(evaluated.instances.begin() + static_cast<std::ptrdiff_t>(i));
-      labels_may_be_unused_ = true;
       continue;
     }
     ++i;
@@ -292,14 +292,14 @@ void RuleEngine::begin_alerts(std::size_t index) {
     if (!row.hold) continue;
     const bool is_known =
         std::any_of(evaluated.instances.begin(), evaluated.instances.end(),
-                    [&](const Instance& instance) { return instance.identity == row.identity; });
+                    [&](const Instance& instance) { return are_same(instance.labels, *row.labels); });
     if (is_known) continue;
     if (evaluated.instances.size() == kMaxInstances) {
       ++too_many;
       continue;
     }
     Instance instance;
-    instance.identity = row.identity;
+    instance.labels = *row.labels;
     instance.active_since = step_;
     instance.value = row.value;
     evaluated.instances.push_back(instance);
@@ -331,14 +331,13 @@ bool RuleEngine::end(Instance& instance, std::size_t index, const SourceVisibili
   }
   if (blind != nullptr) {
     emit_transition(index, Change::kUnknown, instance,
-                    std::string(blindness->partly_blind(blind->metric, labels_of(instance))));
+                    std::string(blindness->partly_blind(blind->metric, *instance.labels)));
     // It is followed no further, so there is room: at most as many as there are alerts at a time.
-    const Labels& labels = labels_of(instance);
-    const bool is_known =
-        std::any_of(evaluated.unknown.begin(), evaluated.unknown.end(),
-                    [&](const Unknown& unknown) { return unknown.labels == labels; });
+    const bool is_known = std::any_of(
+        evaluated.unknown.begin(), evaluated.unknown.end(),
+        [&](const Unknown& unknown) { return are_same(unknown.labels, instance.labels); });
     if (!is_known && evaluated.unknown.size() < kMaxInstances) {
-      evaluated.unknown.push_back({labels, instance.state, instance.value});
+      evaluated.unknown.push_back({instance.labels, instance.state, instance.value});
     }
   } else if (evaluated.inhibited) {
     std::string by;
@@ -362,7 +361,7 @@ void RuleEngine::end_unknown(std::size_t index, const SourceVisibility* blindnes
   std::erase_if(evaluated.unknown, [&](Unknown& unknown) {
     unknown.is_pending_again = false;
     for (const Instance& instance : evaluated.instances) {
-      if (labels_of(instance) != unknown.labels) continue;
+      if (!are_same(instance.labels, unknown.labels)) continue;
       if (unknown.from != AlertState::kFiring || instance.state == AlertState::kFiring) return true;
       unknown.is_pending_again = true;
       return false;
@@ -371,12 +370,12 @@ void RuleEngine::end_unknown(std::size_t index, const SourceVisibility* blindnes
     Instance instance;
     instance.state = unknown.from;
     instance.active_since = step_;
-    instance.identity = intern(unknown.labels);
+    instance.labels = unknown.labels;
     instance.value = unknown.value;
-    const Member* member = member_of(index, instance.identity);
+    const Member* member = member_of(index, *unknown.labels);
     const auto now = member != nullptr ? value(first, member->series) : std::nullopt;
     if (!now && blindness != nullptr &&
-        !blindness->partly_blind(first.metric, unknown.labels).empty()) {
+        !blindness->partly_blind(first.metric, *unknown.labels).empty()) {
       return false;
     }
     // It is there, and will have a value when its window has enough of it.
@@ -395,7 +394,7 @@ void RuleEngine::emit_transition(std::size_t index, Change change, const Instanc
   transition.change = change;
   if (change == Change::kFiring) transition.from = AlertState::kPending;
   if (change > Change::kFiring) transition.from = instance.state;
-  transition.labels = labels_of(instance);
+  transition.labels = *instance.labels;
   transition.value = instance.value;
   transition.at = step_;
   transition.active_since = instance.active_since;

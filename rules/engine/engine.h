@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,7 +76,7 @@ class RuleEngine {
   // To be called before the series of a new shape are asked for.
   void forget_refused() { refused_ = 0; }
   std::size_t series_count() const { return store_.series(); }
-  std::size_t bytes() const { return store_.bytes() + label_bytes_ + series_bytes_; }
+  std::size_t bytes() const { return store_.bytes() + series_bytes_; }
 
   void begin(Nanoseconds now, bool provisional = false);
   void set(SeriesId id, double value) { store_.set(series_[id].ring, value); }
@@ -84,8 +85,10 @@ class RuleEngine {
   void evaluate(const SourceVisibility* blindness = nullptr);
   const std::vector<Transition>& transitions() const { return transitions_; }
 
+  // Those of a series and of its alerts, which may outlive it.
+  using SharedLabels = std::shared_ptr<const Labels>;
   struct Instance {
-    std::uint32_t identity = 0;
+    SharedLabels labels;
     AlertState state = AlertState::kPending;
     Nanoseconds active_since{0};
     Nanoseconds firing_since{0};
@@ -94,7 +97,7 @@ class RuleEngine {
   };
   // An alert that ended because its source went blind, as it was then.
   struct Unknown {
-    Labels labels;
+    SharedLabels labels;
     AlertState from = AlertState::kFiring;
     double value = 0;
     // It fired and is pending again: whoever was notified of the firing must be notified of its
@@ -108,7 +111,7 @@ class RuleEngine {
     std::size_t holding = 0;  // of them, beyond the threshold
     // The value nearest to its threshold or furthest beyond it, and whose it is.
     std::optional<double> worst;
-    std::uint32_t worst_identity = 0;  // for labels_of
+    SharedLabels worst_labels;
   };
   struct Evaluation {
     std::vector<Instance> instances;  // none inactive
@@ -126,8 +129,6 @@ class RuleEngine {
     }
   };
   const Evaluation& evaluated(std::size_t rule) const { return evaluated_[rule]; }
-  const Labels& labels_of(const Instance& instance) const { return labels_[instance.identity]; }
-  const Labels& labels_of(const Seen& seen) const { return labels_[seen.worst_identity]; }
   Nanoseconds last_step() const { return last_step_; }
   std::uint64_t steps() const { return steps_; }
 
@@ -137,10 +138,9 @@ class RuleEngine {
   // For keeping it over a restart.
   struct SavedAlert {
     std::string rule;
-    Labels labels;
     Severity severity = Severity::kInfo;
     bool is_unknown =
-        false;  // one of Evaluated::unknown: of the instance only state and value count
+        false;  // one of Evaluated::unknown: of the instance only labels, state and value count
     Instance instance;
   };
   struct SavedSeries {
@@ -166,8 +166,7 @@ class RuleEngine {
  private:
   struct Member {
     SeriesId series = 0;
-    std::uint32_t identity = 0;
-    std::uint32_t tie = 0;  // of the values of the labels in `on`
+    std::string tie;  // the values of the labels in `on`
   };
   // One for each condition of each rule.
   struct Selector {
@@ -176,38 +175,39 @@ class RuleEngine {
     std::vector<Member> members;
     // Of a later condition's `on`: the same labels of the first condition's members, and of an
     // absent() in front.
-    std::vector<std::uint32_t> first_ties;
-    std::uint32_t absent_tie = 0;
+    std::vector<std::string> first_ties;
+    std::string absent_tie;
+    SharedLabels absent;  // of the alert of an absent()
   };
   struct Series {
     SeriesStore::Id ring = 0;
-    std::uint32_t identity = 0;
+    SharedLabels labels;
     std::string metric;
     bool used = false;
     bool reached_back = false;  // by a function
-    std::size_t bytes = 0;      // beside its ring and its labels
+    std::size_t bytes = 0;      // beside its ring
   };
   struct Row {
-    std::uint32_t identity = 0;
+    const SharedLabels* labels = nullptr;
     double value = 0;
     bool start = false;  // beyond the threshold
     bool hold = false;   // beyond the threshold to stop at
   };
   struct Ties {
     bool any = false;
-    std::vector<std::uint32_t> keys;  // sorted
+    std::vector<std::string_view> keys;  // sorted
   };
 
   static bool matches(const Condition& condition, const Labels& labels);
+  static bool are_same(const SharedLabels& a, const SharedLabels& b) { return a == b || *a == *b; }
   static Labels labels_of_absent(const Condition& condition);
-  std::uint32_t intern(const Labels& labels);
-  std::uint32_t tie_of(const Condition& condition, const Labels& labels);
-  void forget_unused_labels();
+  static std::string tie_of(const Condition& condition, const Labels& labels);
   std::optional<double> value(const Condition& condition, SeriesId id);
   void evaluate_rule(std::size_t index, const SourceVisibility* blindness);
   void evaluate_first(std::size_t index);
   void evaluate_other(std::size_t index, std::size_t condition);
-  void see(Seen& seen, const Condition& condition, double value, std::uint32_t identity) const;
+  void see(Seen& seen, const Condition& condition, double value,
+           const SharedLabels& labels) const;
   bool is_inhibited(std::size_t index) const;
   bool is_firing(std::size_t index, std::size_t seen_from) const;
   void advance(std::size_t index, const SourceVisibility* blindness);
@@ -220,7 +220,7 @@ class RuleEngine {
   const Condition* unseen(std::size_t index, const Instance& instance,
                           const SourceVisibility* blindness);
   void restore_past(const Saved& saved, Nanoseconds now);
-  const Member* member_of(std::size_t index, std::uint32_t identity) const;
+  const Member* member_of(std::size_t index, const Labels& labels) const;
 
   const RuleSet rules_;
   const Options options_;
@@ -231,16 +231,10 @@ class RuleEngine {
   std::unordered_map<std::string, std::vector<std::pair<std::size_t, std::size_t>>> by_metric_;
   std::vector<std::vector<std::size_t>> unless_;  // by rule: rules that silence it
   std::vector<bool> has_clear_;
-  std::vector<std::uint32_t> absent_identity_;  // of an absent() in front
   std::vector<Series> series_;
   std::vector<SeriesId> free_series_;
   std::unordered_map<std::string, SeriesId> series_by_key_;
-  // Label sets by number. Those of series that are gone stay until their memory is needed.
-  std::vector<Labels> labels_;
-  std::unordered_map<std::string, std::uint32_t> label_ids_;
-  std::size_t label_bytes_ = 0;
   std::size_t series_bytes_ = 0;
-  bool labels_may_be_unused_ = false;
   std::size_t refused_ = 0;
 
   std::vector<Evaluation> evaluated_;

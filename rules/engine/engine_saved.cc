@@ -13,13 +13,14 @@ RuleEngine::Saved RuleEngine::save(bool with_past) const {
   for (std::size_t r = 0; r < evaluated_.size(); ++r) {
     const Rule& rule = rules_.rules[r];
     for (const Instance& instance : evaluated_[r].instances) {
-      saved.alerts.push_back({rule.name, labels_of(instance), rule.severity, false, instance});
+      saved.alerts.push_back({rule.name, rule.severity, false, instance});
     }
     for (const Unknown& unknown : evaluated_[r].unknown) {
       Instance instance;
+      instance.labels = unknown.labels;
       instance.state = unknown.from;
       instance.value = unknown.value;
-      saved.alerts.push_back({rule.name, unknown.labels, rule.severity, true, instance});
+      saved.alerts.push_back({rule.name, rule.severity, true, instance});
     }
   }
   if (!with_past) return saved;
@@ -33,7 +34,7 @@ RuleEngine::Saved RuleEngine::save(bool with_past) const {
       values.push_back(sample.value);
     }
     if (times.size() > saved.times.size()) saved.times = std::move(times);
-    saved.series.push_back({series.metric, labels_[series.identity], std::move(values)});
+    saved.series.push_back({series.metric, *series.labels, std::move(values)});
   }
   return saved;
 }
@@ -76,20 +77,18 @@ void RuleEngine::restore(const Saved& saved, Nanoseconds now) {
     for (std::size_t r = 0; r < rules_.rules.size(); ++r) {
       if (rules_.rules[r].name != alert.rule) continue;
       Evaluation& evaluated = evaluated_[r];
+      Instance instance = alert.instance;
+      // A file may have one twice.
+      const auto is_it = [&](const auto& other) { return are_same(other.labels, instance.labels); };
       if (alert.is_unknown) {
         const bool is_there =
-            std::any_of(evaluated.unknown.begin(), evaluated.unknown.end(),
-                        [&](const Unknown& u) { return u.labels == alert.labels; });
+            std::any_of(evaluated.unknown.begin(), evaluated.unknown.end(), is_it);
         if (is_there || evaluated.unknown.size() == kMaxInstances) continue;
-        evaluated.unknown.push_back({alert.labels, alert.instance.state, alert.instance.value});
+        evaluated.unknown.push_back({instance.labels, instance.state, instance.value});
         continue;
       }
-      Instance instance = alert.instance;
-      instance.identity = intern(alert.labels);
-      // A file may have one twice.
       const bool is_there =
-          std::any_of(evaluated.instances.begin(), evaluated.instances.end(),
-                      [&](const Instance& other) { return other.identity == instance.identity; });
+          std::any_of(evaluated.instances.begin(), evaluated.instances.end(), is_it);
       if (is_there || evaluated.instances.size() == kMaxInstances) continue;
       if (instance.state == AlertState::kPending) instance.active_since += away;
       evaluated.instances.push_back(instance);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's series: which condition looks at which, and their labels by number.
+// The engine's series: which condition looks at which.
 #include <algorithm>
 #include <utility>
 
@@ -53,52 +53,10 @@ bool RuleEngine::matches(const Condition& condition, const Labels& labels) {
   return true;
 }
 
-std::uint32_t RuleEngine::intern(const Labels& labels) {
-  std::string key = key_of({}, labels);
-  if (const auto at = label_ids_.find(key); at != label_ids_.end()) return at->second;
-  const auto id = static_cast<std::uint32_t>(labels_.size());
-  label_bytes_ += bytes_of(key, labels);
-  labels_.push_back(labels);
-  label_ids_.emplace(std::move(key), id);
-  return id;
-}
-
-std::uint32_t RuleEngine::tie_of(const Condition& condition, const Labels& labels) {
+std::string RuleEngine::tie_of(const Condition& condition, const Labels& labels) {
   Labels values;
   for (const std::string& name : condition.on) values.emplace_back(name, value_of(labels, name));
-  return intern(values);
-}
-
-void RuleEngine::forget_unused_labels() {
-  labels_may_be_unused_ = false;
-  const std::vector<Labels> old = std::exchange(labels_, {});
-  label_ids_.clear();
-  label_bytes_ = 0;
-  std::vector<std::optional<std::uint32_t>> now(old.size());
-  const auto move = [&](std::uint32_t& id) {
-    if (!now[id]) now[id] = intern(old[id]);
-    id = *now[id];
-  };
-  for (Series& series : series_) {
-    if (series.used) move(series.identity);
-  }
-  for (std::vector<Selector>& of_rule : selectors_) {
-    for (Selector& selector : of_rule) {
-      for (Member& member : selector.members) {
-        move(member.identity);
-        move(member.tie);
-      }
-      for (std::uint32_t& tie : selector.first_ties) move(tie);
-      move(selector.absent_tie);
-    }
-  }
-  for (std::uint32_t& id : absent_identity_) move(id);
-  for (Evaluation& evaluated : evaluated_) {
-    for (Instance& instance : evaluated.instances) move(instance.identity);
-    for (Seen& seen : evaluated.conditions) {
-      if (seen.worst) move(seen.worst_identity);
-    }
-  }
+  return key_of({}, values);
 }
 
 std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
@@ -119,15 +77,15 @@ std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
     reached_back |= condition.window.count() > 0;
   }
   if (required.empty()) return std::nullopt;
-  // Its ties take at most as much as its labels.
-  std::size_t ties = 0;
-  for (const auto& [r, c] : required) ties += c == 0 ? selectors_[r].size() - 1 : 1;
-  const std::size_t own = kNodeBytes + key.size() + sizeof(Series) +
-                          required.size() * sizeof(Member) + ties * sizeof(std::uint32_t);
-  const std::size_t needed = own + store_.bytes_for(window) + (1 + ties) * bytes_of(key, labels);
-  const auto has_room = [&] { return bytes() + needed <= options_.memory; };
-  if (!has_room() && labels_may_be_unused_) forget_unused_labels();
-  const auto ring = has_room() ? store_.add(window) : std::nullopt;
+  std::size_t own = sizeof(Series) + bytes_of(key, labels);
+  for (const auto& [r, c] : required) {
+    own += sizeof(Member) + tie_of(*selectors_[r][c].condition, labels).size();
+    for (std::size_t other = 1; c == 0 && other < selectors_[r].size(); ++other) {
+      own += sizeof(std::string) + tie_of(*selectors_[r][other].condition, labels).size();
+    }
+  }
+  const bool has_room = bytes() + own + store_.bytes_for(window) <= options_.memory;
+  const auto ring = has_room ? store_.add(window) : std::nullopt;
   if (!ring) {
     ++refused_;
     return std::nullopt;
@@ -139,13 +97,13 @@ std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
     id = free_series_.back();
     free_series_.pop_back();
   }
-  const std::uint32_t identity = intern(labels);
-  series_[id] = {*ring, identity, std::string(metric), true, reached_back, own};
+  series_[id] = {*ring, std::make_shared<const Labels>(labels), std::string(metric), true,
+                 reached_back, own};
   series_bytes_ += own;
   series_by_key_.emplace(std::move(key), id);
   for (const auto& [r, c] : required) {
     Selector& selector = selectors_[r][c];
-    selector.members.push_back({id, identity, tie_of(*selector.condition, labels)});
+    selector.members.push_back({id, tie_of(*selector.condition, labels)});
     if (c != 0) continue;
     for (Selector& other : selectors_[r]) {
       if (&other != &selector) other.first_ties.push_back(tie_of(*other.condition, labels));
@@ -156,7 +114,7 @@ std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
 
 void RuleEngine::remove(SeriesId id) {
   Series& series = series_[id];
-  series_by_key_.erase(key_of(series.metric, labels_[series.identity]));
+  series_by_key_.erase(key_of(series.metric, *series.labels));
   for (const auto& [r, c] : by_metric_.at(series.metric)) {
     std::vector<Member>& members = selectors_[r][c].members;
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -174,7 +132,6 @@ void RuleEngine::remove(SeriesId id) {
   }
   store_.remove(series.ring);
   series_bytes_ -= series.bytes;
-  labels_may_be_unused_ = true;
   series = Series();
   free_series_.push_back(id);
 }
@@ -186,7 +143,7 @@ std::vector<std::pair<Labels, double>> RuleEngine::values_of(const Condition& co
       if (selector.condition != &condition) continue;
       for (const Member& member : selector.members) {
         if (const auto found = value(condition, member.series)) {
-          out.emplace_back(labels_[member.identity], *found);
+          out.emplace_back(*series_[member.series].labels, *found);
         }
       }
       if (condition.function != Function::kAbsent) continue;

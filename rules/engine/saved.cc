@@ -80,11 +80,11 @@ Severity severity_of(const Json& json) {
 RuleEngine::SavedAlert alert_of(const Json& json) {
   RuleEngine::SavedAlert alert;
   alert.rule = text_of(json.at("rule"));
-  alert.labels = labels_in(json.at("labels"));
   alert.severity = severity_of(json.at("severity"));
   if (!json.at("unknown").is_boolean()) refuse("not a yes or no", json);
   alert.is_unknown = json.at("unknown").get<bool>();
   RuleEngine::Instance& instance = alert.instance;
+  instance.labels = std::make_shared<const Labels>(labels_in(json.at("labels")));
   instance.state = state_of(json.at("state"));
   instance.active_since = Nanoseconds(integer_of(json.at("active_since")));
   instance.firing_since = Nanoseconds(integer_of(json.at("firing_since")));
@@ -175,7 +175,7 @@ Json labels_json(const Labels& labels) {
 Json to_json(const RuleEngine::SavedAlert& alert) {
   const RuleEngine::Instance& instance = alert.instance;
   return {{"rule", alert.rule},
-          {"labels", labels_json(alert.labels)},
+          {"labels", labels_json(*instance.labels)},
           {"severity", severity_name(alert.severity)},
           {"unknown", alert.is_unknown},
           {"state", alert_state_name(instance.state)},

@@ -106,7 +106,7 @@ TEST_P(FixtureAlerts, MatchTheBoard) {
     pending.clear();
     for (std::size_t r = 0; r < engine.rules().rules.size(); ++r) {
       for (const RuleEngine::Instance& instance : engine.evaluated(r).instances) {
-        const std::string name = shown(engine.rules().rules[r], engine.labels_of(instance));
+        const std::string name = shown(engine.rules().rules[r], *instance.labels);
         (instance.state == AlertState::kFiring ? fired : pending).insert(name);
       }
     }

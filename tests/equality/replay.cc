@@ -108,7 +108,7 @@ Json step_json(RuleEngine& engine, std::int64_t at) {
     }
     values.push_back(std::move(of_rule));
     for (const RuleEngine::Instance& instance : engine.evaluated(r).instances) {
-      const Labels& labels = engine.labels_of(instance);
+      const Labels& labels = *instance.labels;
       Json alert{{"alert", rule.name}, {"labels", labels_json(labels)}};
       alert["severity"] = severity_name(rule.severity);
       alert["state"] = alert_state_name(instance.state);

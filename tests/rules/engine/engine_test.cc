@@ -172,7 +172,7 @@ TEST(Engine, TheWorstIsTheOneBeyondItsThreshold) {
           {"jetmem_x_celsius", {{"zone", "c"}}, 80}});
   const auto& seen = j.engine.evaluated(0).conditions[0];
   EXPECT_EQ(seen.worst, 80);
-  EXPECT_EQ(j.engine.labels_of(seen), (Labels{{"zone", "c"}}));
+  EXPECT_EQ(*seen.worst_labels, (Labels{{"zone", "c"}}));
 }
 
 TEST(Engine, RestoredForDoesNotCountTheTimeAway) {
@@ -327,7 +327,7 @@ rules:
   }
   std::vector<Labels> firing;
   for (const auto& instance : j.engine.evaluated(0).instances) {
-    firing.push_back(j.engine.labels_of(instance));
+    firing.push_back(*instance.labels);
   }
   EXPECT_THAT(firing, ::testing::UnorderedElementsAre(stays, kept));
   EXPECT_EQ(j.engine.refused_series(), 0U);

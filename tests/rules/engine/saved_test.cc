@@ -21,13 +21,14 @@ SavedAlerts some() {
   kept.saved.last_step = Nanoseconds(1'000'000'000'007);
   RuleEngine::SavedAlert alert;
   alert.rule = "JetmemX";
-  alert.labels = {{"area", "linux,cma"}, {"kind", "a\"\\\n\xc3\xa4"}};
+  alert.instance.labels = std::make_shared<const Labels>(
+      Labels{{"area", "linux,cma"}, {"kind", "a\"\\\n\xc3\xa4"}});
   alert.instance.state = AlertState::kFiring;
   alert.instance.active_since = Nanoseconds(999'000'000'001);
   alert.instance.firing_since = Nanoseconds(999'500'000'002);
   alert.instance.value = 0.1;
   kept.saved.alerts.push_back(alert);
-  alert.labels.clear();
+  alert.instance.labels = std::make_shared<const Labels>();
   alert.instance.state = AlertState::kPending;
   alert.instance.ended = Nanoseconds(3);
   kept.saved.alerts.push_back(alert);
@@ -64,7 +65,7 @@ TEST(Saved, ComesBackBitByBit) {
     const RuleEngine::SavedAlert& a = kept.saved.alerts[i];
     const RuleEngine::SavedAlert& b = back->saved.alerts[i];
     EXPECT_EQ(a.rule, b.rule);
-    EXPECT_EQ(a.labels, b.labels);
+    EXPECT_EQ(*a.instance.labels, *b.instance.labels);
     EXPECT_EQ(a.severity, b.severity);
     EXPECT_EQ(a.is_unknown, b.is_unknown);
     EXPECT_EQ(a.instance.state, b.instance.state);

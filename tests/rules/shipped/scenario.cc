@@ -196,7 +196,7 @@ std::string ScenarioDevice::labels() const {
   std::string out;
   for (const RuleEngine::Instance& instance : engine_.evaluated(index_).instances) {
     if (instance.state != AlertState::kFiring) continue;
-    for (const auto& [name, value] : engine_.labels_of(instance)) {
+    for (const auto& [name, value] : *instance.labels) {
       out.append(out.empty() ? "" : " ").append(name).append("=").append(value);
     }
     break;
