@@ -38,7 +38,7 @@ RuleEngine::RuleEngine(RuleSet rules, Options options)
     : rules_(std::move(rules)),
       options_(options),
       reach_(longest_window(rules_)),
-      store_(options.interval, reach_, options.memory) {
+      store_(options.interval, reach_) {
   const std::size_t n = rules_.rules.size();
   selectors_.resize(n);
   unless_.resize(n);
@@ -73,10 +73,13 @@ void RuleEngine::begin(Nanoseconds now, bool provisional) {
   step_ = now;
   provisional_ = provisional;
   store_.begin(milliseconds_of(now), provisional);
+  for (Series& series : series_) {
+    if (series.labels) store_.set_gap(series.ring);
+  }
 }
 
 std::optional<double> RuleEngine::value(const Condition& condition, SeriesId id) {
-  const SeriesStore::Id ring = series_[id].ring;
+  const SeriesStore::Ring& ring = series_[id].ring;
   if (condition.window.count() == 0) return store_.now(ring);
   store_.collect(ring, condition.window, window_);
   if (window_.empty()) return std::nullopt;

@@ -67,7 +67,7 @@ class RuleEngine {
   std::optional<SeriesId> series(std::string_view metric, const Labels& labels);
   // A series that will not come back: its past and its place are given free.
   void remove(SeriesId id);
-  bool is_series(SeriesId id) const { return id < series_.size() && series_[id].used; }
+  bool is_series(SeriesId id) const { return id < series_.size() && series_[id].labels != nullptr; }
   // One more than the largest id so far.
   std::size_t series_end() const { return series_.size(); }
   // The furthest that any rule looks back.
@@ -75,7 +75,7 @@ class RuleEngine {
   std::size_t refused_series() const { return refused_; }
   // To be called before the series of a new shape are asked for.
   void forget_refused() { refused_ = 0; }
-  std::size_t series_count() const { return store_.series(); }
+  std::size_t series_count() const { return series_.size() - free_series_.size(); }
   std::size_t bytes() const { return store_.bytes() + series_bytes_; }
 
   void begin(Nanoseconds now, bool provisional = false);
@@ -180,12 +180,11 @@ class RuleEngine {
     SharedLabels absent;  // of the alert of an absent()
   };
   struct Series {
-    SeriesStore::Id ring = 0;
-    SharedLabels labels;
+    SeriesStore::Ring ring;
+    SharedLabels labels;  // null: a free place
     std::string metric;
-    bool used = false;
     bool reached_back = false;  // by a function
-    std::size_t bytes = 0;      // beside its ring
+    std::size_t bytes = 0;      // that it takes in all
   };
   struct Row {
     const SharedLabels* labels = nullptr;

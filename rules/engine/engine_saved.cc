@@ -25,7 +25,7 @@ RuleEngine::Saved RuleEngine::save(bool with_past) const {
   }
   if (!with_past) return saved;
   for (const Series& series : series_) {
-    if (!series.used || !series.reached_back) continue;
+    if (!series.labels || !series.reached_back) continue;
     std::vector<std::int64_t> times;
     std::vector<double> values;
     for (std::size_t i = 0; i < store_.saved_columns_of(series.ring); ++i) {
@@ -54,7 +54,7 @@ void RuleEngine::restore_past(const Saved& saved, Nanoseconds now) {
   }
   for (std::size_t t = 0; t < times.size(); ++t) {
     if (!keep[t]) continue;
-    store_.begin(times[t], false);
+    begin(std::chrono::milliseconds(times[t]));
     for (const auto& [id, series] : pasts) {
       const std::size_t before = saved.times.size() - series->values.size();
       if (t < before) continue;

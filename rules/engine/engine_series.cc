@@ -77,16 +77,14 @@ std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
     reached_back |= condition.window.count() > 0;
   }
   if (required.empty()) return std::nullopt;
-  std::size_t own = sizeof(Series) + bytes_of(key, labels);
+  std::size_t bytes = sizeof(Series) + bytes_of(key, labels) + store_.bytes_for(window);
   for (const auto& [r, c] : required) {
-    own += sizeof(Member) + tie_of(*selectors_[r][c].condition, labels).size();
+    bytes += sizeof(Member) + tie_of(*selectors_[r][c].condition, labels).size();
     for (std::size_t other = 1; c == 0 && other < selectors_[r].size(); ++other) {
-      own += sizeof(std::string) + tie_of(*selectors_[r][other].condition, labels).size();
+      bytes += sizeof(std::string) + tie_of(*selectors_[r][other].condition, labels).size();
     }
   }
-  const bool has_room = bytes() + own + store_.bytes_for(window) <= options_.memory;
-  const auto ring = has_room ? store_.add(window) : std::nullopt;
-  if (!ring) {
+  if (this->bytes() + bytes > options_.memory) {
     ++refused_;
     return std::nullopt;
   }
@@ -97,9 +95,9 @@ std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
     id = free_series_.back();
     free_series_.pop_back();
   }
-  series_[id] = {*ring, std::make_shared<const Labels>(labels), std::string(metric), true,
-                 reached_back, own};
-  series_bytes_ += own;
+  series_[id] = {store_.ring(window), std::make_shared<const Labels>(labels), std::string(metric),
+                 reached_back, bytes};
+  series_bytes_ += bytes;
   series_by_key_.emplace(std::move(key), id);
   for (const auto& [r, c] : required) {
     Selector& selector = selectors_[r][c];
@@ -130,7 +128,6 @@ void RuleEngine::remove(SeriesId id) {
       break;
     }
   }
-  store_.remove(series.ring);
   series_bytes_ -= series.bytes;
   series = Series();
   free_series_.push_back(id);

@@ -30,11 +30,8 @@ double SeriesStore::gap() { return from_bits(kGapBits); }
 bool SeriesStore::is_gap(double value) { return bits_of(value) == kGapBits; }
 bool SeriesStore::is_stale(double value) { return bits_of(value) == kStaleBits; }
 
-SeriesStore::SeriesStore(std::chrono::milliseconds interval, std::chrono::milliseconds reach,
-                         std::size_t memory_limit)
-    : interval_(interval), limit_(memory_limit), times_(capacity_for(reach)) {
-  bytes_ = times_.size() * sizeof(std::int64_t);
-}
+SeriesStore::SeriesStore(std::chrono::milliseconds interval, std::chrono::milliseconds reach)
+    : interval_(interval), times_(capacity_for(reach)) {}
 
 std::size_t SeriesStore::capacity_for(std::chrono::milliseconds window) const {
   const std::int64_t reach = std::max<std::int64_t>(window.count(), kLookback);
@@ -43,68 +40,34 @@ std::size_t SeriesStore::capacity_for(std::chrono::milliseconds window) const {
 }
 
 std::size_t SeriesStore::bytes_for(std::chrono::milliseconds window) const {
-  return std::min(capacity_for(window), times_.size()) * sizeof(double) + sizeof(Ring);
+  return std::min(capacity_for(window), times_.size()) * sizeof(double);
 }
 
-std::optional<SeriesStore::Id> SeriesStore::add(std::chrono::milliseconds window) {
-  const std::size_t capacity = std::min(capacity_for(window), times_.size());
-  const std::size_t bytes = bytes_for(window);
-  if (bytes_ + bytes > limit_) return std::nullopt;
-  Id id = static_cast<Id>(rings_.size());
-  if (free_.empty()) {
-    rings_.emplace_back();
-  } else {
-    id = free_.back();
-    free_.pop_back();
-  }
-  Ring& ring = rings_[id];
-  ring.values.assign(capacity, from_bits(kGapBits));
-  ring.since = columns_ == 0 ? 0 : columns_ - 1;
-  ring.used = true;
-  bytes_ += bytes;
-  ++used_;
-  return id;
-}
-
-void SeriesStore::remove(Id id) {
-  Ring& ring = rings_[id];
-  bytes_ -= ring.values.size() * sizeof(double) + sizeof(Ring);
-  --used_;
-  ring = Ring();
-  free_.push_back(id);
+SeriesStore::Ring SeriesStore::ring(std::chrono::milliseconds window) const {
+  return {std::vector<double>(std::min(capacity_for(window), times_.size()), gap()),
+          columns_ == 0 ? 0 : columns_ - 1};
 }
 
 void SeriesStore::begin(std::int64_t at, bool provisional) {
   if (!provisional_ || columns_ == 0) ++columns_;
   provisional_ = provisional;
-  const std::uint64_t column = columns_ - 1;
-  times_[column % times_.size()] = at;
-  for (Ring& ring : rings_) {
-    if (ring.used) ring.values[column % ring.values.size()] = from_bits(kGapBits);
-  }
+  times_[(columns_ - 1) % times_.size()] = at;
 }
 
-void SeriesStore::set(Id id, double value) {
-  Ring& ring = rings_[id];
-  ring.values[(columns_ - 1) % ring.values.size()] = value;
-}
+void SeriesStore::set_stale(Ring& ring) const { set(ring, from_bits(kStaleBits)); }
 
-void SeriesStore::set_stale(Id id) { set(id, from_bits(kStaleBits)); }
-
-std::size_t SeriesStore::columns_of(Id id) const {
-  const Ring& ring = rings_[id];
+std::size_t SeriesStore::columns_of(const Ring& ring) const {
   const std::uint64_t since = std::min(ring.since, columns_);
   return static_cast<std::size_t>(std::min<std::uint64_t>(columns_ - since, ring.values.size()));
 }
 
-std::size_t SeriesStore::saved_columns_of(Id id) const {
-  const std::size_t columns = columns_of(id);
+std::size_t SeriesStore::saved_columns_of(const Ring& ring) const {
+  const std::size_t columns = columns_of(ring);
   return provisional_ && columns > 0 ? columns - 1 : columns;
 }
 
-TimedValue SeriesStore::column(Id id, std::size_t i) const {
-  const Ring& ring = rings_[id];
-  const std::uint64_t column = columns_ - columns_of(id) + i;
+TimedValue SeriesStore::column(const Ring& ring, std::size_t i) const {
+  const std::uint64_t column = columns_ - columns_of(ring) + i;
   return {times_[column % times_.size()], ring.values[column % ring.values.size()]};
 }
 
@@ -126,10 +89,10 @@ std::vector<bool> SeriesStore::on_grid(std::span<const std::int64_t> times) cons
   return keep;
 }
 
-std::optional<double> SeriesStore::now(Id id) const {
+std::optional<double> SeriesStore::now(const Ring& ring) const {
   const std::int64_t oldest = time() - kLookback;
-  for (std::size_t i = columns_of(id); i-- > 0;) {
-    const TimedValue sample = column(id, i);
+  for (std::size_t i = columns_of(ring); i-- > 0;) {
+    const TimedValue sample = column(ring, i);
     if (sample.at < oldest) break;
     if (is_stale(sample.value)) break;
     if (!is_gap(sample.value)) return sample.value;
@@ -137,11 +100,10 @@ std::optional<double> SeriesStore::now(Id id) const {
   return std::nullopt;
 }
 
-void SeriesStore::collect(Id id, std::chrono::milliseconds window,
+void SeriesStore::collect(const Ring& ring, std::chrono::milliseconds window,
                           std::vector<TimedValue>& out) const {
   const std::int64_t oldest = time() - window.count();
-  const Ring& ring = rings_[id];
-  std::size_t n = columns_of(id);
+  std::size_t n = columns_of(ring);
   std::uint64_t first = columns_ - n;
   // The window's first column: another rule may look back further than this one.
   for (std::size_t step = std::bit_floor(n); step > 0; step /= 2) {

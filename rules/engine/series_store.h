@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The past of the series that rules mention, in columns: one per evaluation step, as a
-// scrape then would have seen the series. Eight bytes a sample; bounded in bytes.
+// scrape then would have seen the series. Eight bytes a sample.
 #pragma once
 
 #include <chrono>
@@ -15,44 +15,48 @@ namespace jetmem {
 
 class SeriesStore {
  public:
-  using Id = std::uint32_t;
+  struct Ring {
+    std::vector<double> values;  // of column c at c % size
+    std::uint64_t since = 0;     // the column that was open when it was made
+  };
   // A value is taken for the present one for so long, unless it was marked stale (Prometheus'
   // lookback).
   static constexpr std::int64_t kLookback = 300'000;
 
   // Steps come every `interval`; windows reach at most `reach` back.
-  SeriesStore(std::chrono::milliseconds interval, std::chrono::milliseconds reach,
-              std::size_t memory_limit);
+  SeriesStore(std::chrono::milliseconds interval, std::chrono::milliseconds reach);
 
-  // A series whose past is wanted for `window`. Nothing when there is no memory left for it.
-  std::optional<Id> add(std::chrono::milliseconds window);
-  // What it would take.
+  // Of a series whose past is wanted for `window`.
+  Ring ring(std::chrono::milliseconds window) const;
+  // What its samples take.
   std::size_t bytes_for(std::chrono::milliseconds window) const;
-  void remove(Id id);
 
-  // Opens the column of this moment, milliseconds, later than the one before. A `provisional` one
-  // is replaced by the next.
+  // Opens the column of this moment, milliseconds, later than the one before; each ring is to be
+  // given a value, a gap or its end in it. A `provisional` one is replaced by the next.
   void begin(std::int64_t at, bool provisional);
-  void set(Id id, double value);
-  // The series ends here. A column without a value of a series is a gap in it.
-  void set_stale(Id id);
+  void set(Ring& ring, double value) const {
+    ring.values[(columns_ - 1) % ring.values.size()] = value;
+  }
+  void set_gap(Ring& ring) const { set(ring, gap()); }
+  // The series ends here.
+  void set_stale(Ring& ring) const;
 
   // What Prometheus' instant selector would find in the open column's moment.
-  std::optional<double> now(Id id) const;
+  std::optional<double> now(const Ring& ring) const;
   // Its range selector: the samples of the last `window`, both ends included.
-  void collect(Id id, std::chrono::milliseconds window, std::vector<TimedValue>& out) const;
+  void collect(const Ring& ring, std::chrono::milliseconds window,
+               std::vector<TimedValue>& out) const;
 
-  bool is_empty() const { return columns_ == 0; }
   std::int64_t time() const { return times_[(columns_ - 1) % times_.size()]; }
-  std::size_t series() const { return used_; }
-  std::size_t bytes() const { return bytes_; }
+  // Beside the rings.
+  std::size_t bytes() const { return times_.size() * sizeof(std::int64_t); }
 
   // For keeping it over a restart: the columns, oldest first, in which the series may have
   // something, and what it has there: a value, or a NaN that is_gap or is_stale knows.
-  std::size_t columns_of(Id id) const;
+  std::size_t columns_of(const Ring& ring) const;
   // Without a provisional one, which the next step would have replaced.
-  std::size_t saved_columns_of(Id id) const;
-  TimedValue column(Id id, std::size_t i) const;
+  std::size_t saved_columns_of(const Ring& ring) const;
+  TimedValue column(const Ring& ring, std::size_t i) const;
   static double gap();
   static bool is_gap(double value);
   static bool is_stale(double value);
@@ -63,22 +67,12 @@ class SeriesStore {
   std::vector<bool> on_grid(std::span<const std::int64_t> times) const;
 
  private:
-  struct Ring {
-    std::vector<double> values;  // of column c at c % size
-    std::uint64_t since = 0;     // the column that was open when it was added
-    bool used = false;
-  };
   std::size_t capacity_for(std::chrono::milliseconds window) const;
 
   const std::chrono::milliseconds interval_;
-  const std::size_t limit_;
   std::vector<std::int64_t> times_;
-  std::vector<Ring> rings_;
-  std::vector<Id> free_;
   std::uint64_t columns_ = 0;  // opened so far; the open one is the last
   bool provisional_ = false;
-  std::size_t used_ = 0;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace jetmem

@@ -13,9 +13,9 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-std::vector<double> values(const SeriesStore& store, SeriesStore::Id id, milliseconds window) {
+std::vector<double> values(const SeriesStore& store, const SeriesStore::Ring& ring, milliseconds window) {
   std::vector<TimedValue> found;
-  store.collect(id, window, found);
+  store.collect(ring, window, found);
   std::vector<double> out;
   for (const TimedValue& sample : found) out.push_back(sample.value);
   return out;
@@ -25,12 +25,13 @@ class Store : public ::testing::Test {
  protected:
   void step(std::optional<double> value, bool provisional = false) {
     store_.begin(time_, provisional);
-    if (value) store_.set(id_, *value);
+    store_.set_gap(ring_);
+    if (value) store_.set(ring_, *value);
     time_ += 15'000;
   }
 
-  SeriesStore store_{seconds(15), minutes(10), 1U << 20};
-  SeriesStore::Id id_ = *store_.add(minutes(10));
+  SeriesStore store_{seconds(15), minutes(10)};
+  SeriesStore::Ring ring_ = store_.ring(minutes(10));
   std::int64_t time_ = 0;
 };
 
@@ -38,16 +39,16 @@ using Values = std::vector<double>;
 
 TEST_F(Store, WindowsIncludeBothEnds) {
   for (int i = 0; i < 10; ++i) step(i);
-  EXPECT_EQ(values(store_, id_, seconds(45)), (Values{6, 7, 8, 9}));
-  EXPECT_EQ(values(store_, id_, milliseconds(44'999)), (Values{7, 8, 9}));
-  EXPECT_EQ(values(store_, id_, milliseconds(0)), (Values{9}));
-  EXPECT_EQ(values(store_, id_, minutes(10)).size(), 10U);
+  EXPECT_EQ(values(store_, ring_, seconds(45)), (Values{6, 7, 8, 9}));
+  EXPECT_EQ(values(store_, ring_, milliseconds(44'999)), (Values{7, 8, 9}));
+  EXPECT_EQ(values(store_, ring_, milliseconds(0)), (Values{9}));
+  EXPECT_EQ(values(store_, ring_, minutes(10)).size(), 10U);
 }
 
 TEST_F(Store, KeepsWhatTheLongestWindowReaches) {
   for (int i = 0; i < 1000; ++i) {
     step(i);
-    const auto found = values(store_, id_, minutes(10));
+    const auto found = values(store_, ring_, minutes(10));
     ASSERT_EQ(found.size(), static_cast<std::size_t>(std::min(i + 1, 41)));
     for (std::size_t k = 0; k < found.size(); ++k) {
       ASSERT_EQ(found[k], i + 1.0 - static_cast<double>(found.size() - k));
@@ -56,12 +57,12 @@ TEST_F(Store, KeepsWhatTheLongestWindowReaches) {
 }
 
 TEST_F(Store, AShortRingSeesTheSameTimesAsALongOne) {
-  const SeriesStore::Id short_one = *store_.add(minutes(6));
+  SeriesStore::Ring short_one = store_.ring(minutes(6));
   for (int i = 0; i < 200; ++i) {
     step(i);
     store_.set(short_one, i);
     for (const int window : {1, 3, 5, 6}) {
-      ASSERT_EQ(values(store_, short_one, minutes(window)), values(store_, id_, minutes(window)));
+      ASSERT_EQ(values(store_, short_one, minutes(window)), values(store_, ring_, minutes(window)));
     }
   }
 }
@@ -69,79 +70,59 @@ TEST_F(Store, AShortRingSeesTheSameTimesAsALongOne) {
 TEST_F(Store, GapsAndStaleMarksAreNoSamples) {
   step(1);
   step(std::nullopt);
-  EXPECT_EQ(store_.now(id_), 1.0);
+  EXPECT_EQ(store_.now(ring_), 1.0);
   step(std::nullopt);
-  store_.set_stale(id_);
-  EXPECT_EQ(store_.now(id_), std::nullopt);
+  store_.set_stale(ring_);
+  EXPECT_EQ(store_.now(ring_), std::nullopt);
   step(std::nullopt);
-  EXPECT_EQ(store_.now(id_), std::nullopt);
-  EXPECT_EQ(values(store_, id_, minutes(5)), (Values{1}));
+  EXPECT_EQ(store_.now(ring_), std::nullopt);
+  EXPECT_EQ(values(store_, ring_, minutes(5)), (Values{1}));
   step(5);
-  EXPECT_EQ(store_.now(id_), 5.0);
-  EXPECT_EQ(values(store_, id_, minutes(5)), (Values{1, 5}));
+  EXPECT_EQ(store_.now(ring_), 5.0);
+  EXPECT_EQ(values(store_, ring_, minutes(5)), (Values{1, 5}));
 }
 
 TEST_F(Store, AMeasuredNaNIsASample) {
   step(std::nan(""));
-  ASSERT_TRUE(store_.now(id_).has_value());
-  EXPECT_EQ(values(store_, id_, minutes(5)).size(), 1U);
+  ASSERT_TRUE(store_.now(ring_).has_value());
+  EXPECT_EQ(values(store_, ring_, minutes(5)).size(), 1U);
 }
 
 TEST_F(Store, LooksBackFiveMinutesAndNoMore) {
   step(7);
   for (int i = 1; i <= 20; ++i) {
     step(std::nullopt);
-    EXPECT_EQ(store_.now(id_), 7.0) << i;
+    EXPECT_EQ(store_.now(ring_), 7.0) << i;
   }
   step(std::nullopt);
-  EXPECT_EQ(store_.now(id_), std::nullopt);
+  EXPECT_EQ(store_.now(ring_), std::nullopt);
 }
 
 TEST_F(Store, AProvisionalColumnIsReplaced) {
   step(1);
   step(2, true);
-  EXPECT_EQ(values(store_, id_, minutes(5)), (Values{1, 2}));
+  EXPECT_EQ(values(store_, ring_, minutes(5)), (Values{1, 2}));
   step(3, true);
-  EXPECT_EQ(values(store_, id_, minutes(5)), (Values{1, 3}));
+  EXPECT_EQ(values(store_, ring_, minutes(5)), (Values{1, 3}));
   step(std::nullopt, true);
-  EXPECT_EQ(values(store_, id_, minutes(5)), (Values{1}));
+  EXPECT_EQ(values(store_, ring_, minutes(5)), (Values{1}));
   step(4);
   step(5);
-  EXPECT_EQ(values(store_, id_, minutes(5)), (Values{1, 4, 5}));
+  EXPECT_EQ(values(store_, ring_, minutes(5)), (Values{1, 4, 5}));
 }
 
 TEST_F(Store, ASeriesHasNoPastFromBeforeItWasAdded) {
   for (int i = 0; i < 100; ++i) step(i);
-  const SeriesStore::Id later = *store_.add(minutes(10));
+  SeriesStore::Ring later = store_.ring(minutes(10));
   EXPECT_EQ(store_.now(later), std::nullopt);
   store_.set(later, 3);
   EXPECT_EQ(values(store_, later, minutes(10)), (Values{3}));
 }
 
-TEST_F(Store, APlaceThatIsUsedAgainIsEmpty) {
-  step(1);
-  store_.remove(id_);
-  const SeriesStore::Id again = *store_.add(minutes(10));
-  EXPECT_EQ(again, id_);
-  EXPECT_EQ(store_.now(again), std::nullopt);
-}
-
-TEST(StoreLimit, HoldsBytesToTheLimitAndGivesThemBack) {
-  SeriesStore store(seconds(15), minutes(60), 64U << 10);
-  const std::size_t empty = store.bytes();
-  std::vector<SeriesStore::Id> ids;
-  while (const auto id = store.add(minutes(60))) ids.push_back(*id);
-  // 243 columns of eight bytes a series.
-  EXPECT_GT(ids.size(), 25U);
-  EXPECT_LT(ids.size(), 33U);
-  EXPECT_LE(store.bytes(), 64U << 10);
-  EXPECT_EQ(store.series(), ids.size());
-  store.remove(ids.back());
-  EXPECT_TRUE(store.add(minutes(60)));
-  EXPECT_FALSE(store.add(minutes(60)));
-  for (const SeriesStore::Id id : ids) store.remove(id);
-  EXPECT_EQ(store.bytes(), empty);
-  EXPECT_EQ(store.series(), 0U);
+TEST_F(Store, BytesAreThoseOfTheSamples) {
+  EXPECT_EQ(store_.bytes_for(minutes(10)), ring_.values.size() * sizeof(double));
+  EXPECT_EQ(store_.bytes_for(minutes(60)), store_.bytes_for(minutes(10))) << "no more columns";
+  EXPECT_EQ(store_.bytes(), ring_.values.size() * sizeof(std::int64_t));
 }
 
 TEST_F(Store, TimesThatAreTooCloseAreThinnedToTheGrid) {
