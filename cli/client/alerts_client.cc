@@ -17,7 +17,6 @@
 #include "config/load.h"
 #include "report/alerts/alerts_now.h"
 #include "rules/engine/engine.h"
-#include "rules/engine/table_feed.h"
 #include "rules/export/promql.h"
 #include "rules/model/metric_catalog.h"
 
@@ -265,7 +264,7 @@ AlertsAnswer evaluate_now(const LocalSnapshot& shot, ParsedRules rules,
                           const RulesSettings& settings) {
   RuleEngine engine(std::move(rules.rules), {settings.interval, settings.memory});
   const OneLook sources(shot.sampler());
-  TableFeed(engine).scrape(shot.table(), shot.now());
+  engine.scrape(shot.table(), shot.now());
   engine.evaluate(&sources);
   const auto texts = std::make_shared<const AlertsTexts>(AlertsTexts{
       engine.rules(), std::move(rules.errors), settings.interval, settings.runbook_directory()});

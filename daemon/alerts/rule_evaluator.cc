@@ -118,11 +118,9 @@ bool RuleEvaluator::apply(const RulesSettings& settings) {
     steps_before_ += old->steps();
     dropped_before_ += dropped_of(*old);
   }
-  feed_.reset();
   engine_ = std::make_unique<RuleEngine>(
       std::move(parsed.rules),
       RuleEngine::Options{settings.interval, static_cast<std::size_t>(settings.memory)});
-  feed_ = std::make_unique<TableFeed>(*engine_);
   logged_refused_series_ = 0;
   logged_dropped_.assign(engine_->rules().rules.size(), false);
   // No time was lost: the next step comes when it would have.
@@ -256,7 +254,7 @@ bool RuleEvaluator::step(const SampleTable& table, bool provisional,
   Nanoseconds at = clock_.boot();
   if (!provisional && grid && *grid > last_grid_ && at - *grid <= kGridLateness) at = *grid;
   if (!provisional) last_grid_ = at;
-  feed_->scrape(table, at, provisional);
+  engine_->scrape(table, at, provisional);
   engine_->evaluate(this);
   for (const Transition& transition : engine_->transitions()) notify(transition);
   alert_log_.flush_due(clock_.boot());

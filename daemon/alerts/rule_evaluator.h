@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads the rules, feeds the engine on its grid, and reports what changed.
 //
-//   SampleTable ──▶ TableFeed ──▶ RuleEngine ──▶ Transition ──▶ journal, Notifier, IncidentCapture
-//                                      └──▶ jetmem_alert_state, jetmem_alert_unknown,
-//                                      jetmem_rules_*
+//   SampleTable ──▶ RuleEngine ──▶ Transition ──▶ journal, Notifier, IncidentCapture
+//                       └──▶ jetmem_alert_state, jetmem_alert_unknown, jetmem_rules_*
 #pragma once
 
 #include <functional>
@@ -20,7 +19,6 @@
 #include "metrics/histogram.h"
 #include "metrics/sample.h"
 #include "rules/engine/engine.h"
-#include "rules/engine/table_feed.h"
 
 namespace jetmem {
 
@@ -106,7 +104,6 @@ class RuleEvaluator final : private SourceVisibility {
   std::vector<ConfigError> config_errors_;
   std::uint64_t times_read_ = 0;
   std::unique_ptr<RuleEngine> engine_;
-  std::unique_ptr<TableFeed> feed_;
   std::vector<std::string> blind_sources_;  // by source; empty: it is not
   std::vector<bool> was_there_;             // by source: it gave a reading in this boot
   std::vector<bool> answered_;              // by source: it was not pending, since the start

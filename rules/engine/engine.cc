@@ -240,8 +240,7 @@ const Condition* RuleEngine::unseen(std::size_t index, const Instance& instance,
     const auto now = member != nullptr ? value(conditions[0], member->series) : std::nullopt;
     // What a window still has of a series that is gone says nothing about now.
     if (!now || !is_there(member->series)) {
-      const std::string_view why =
-          blindness->partly_blind(conditions[0].metric, *instance.labels);
+      const std::string_view why = blindness->partly_blind(conditions[0].metric, *instance.labels);
       return why.empty() ? nullptr : conditions.data();
     }
     if (!holds(conditions[0], *now, has_clear_[index])) return nullptr;
@@ -293,9 +292,9 @@ void RuleEngine::begin_alerts(std::size_t index) {
   std::uint64_t too_many = 0;
   for (const Row& row : rows_) {
     if (!row.hold) continue;
-    const bool is_known =
-        std::any_of(evaluated.instances.begin(), evaluated.instances.end(),
-                    [&](const Instance& instance) { return are_same(instance.labels, *row.labels); });
+    const bool is_known = std::any_of(
+        evaluated.instances.begin(), evaluated.instances.end(),
+        [&](const Instance& instance) { return are_same(instance.labels, *row.labels); });
     if (is_known) continue;
     if (evaluated.instances.size() == kMaxInstances) {
       ++too_many;

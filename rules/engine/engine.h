@@ -3,8 +3,9 @@
 // evaluated the rules' PromQL (promql.h) in one group: the same values, the same alerts, at the
 // same steps.
 //
-// A step: begin(), set() or set_stale() for each series, evaluate(). What a step finds stays until
-// the next one, to be asked for. Nothing here allocates while neither series nor alerts come or go.
+// A step: scrape(), or begin() and set() or set_stale() for each series; then evaluate(). What a
+// step finds stays until the next one, to be asked for. Nothing here allocates while neither series
+// nor alerts come or go.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "metrics/sample.h"
 #include "rules/engine/series_store.h"
 #include "rules/engine/transition.h"
 #include "rules/model/rules.h"
@@ -67,17 +69,13 @@ class RuleEngine {
   std::optional<SeriesId> series(std::string_view metric, const Labels& labels);
   // A series that will not come back: its past and its place are given free.
   void remove(SeriesId id);
-  bool is_series(SeriesId id) const { return id < series_.size() && series_[id].labels != nullptr; }
-  // One more than the largest id so far.
-  std::size_t series_end() const { return series_.size(); }
-  // The furthest that any rule looks back.
-  std::chrono::milliseconds reach() const { return reach_; }
   std::size_t refused_series() const { return refused_; }
-  // To be called before the series of a new shape are asked for.
-  void forget_refused() { refused_ = 0; }
   std::size_t series_count() const { return series_.size() - free_series_.size(); }
   std::size_t bytes() const { return store_.bytes() + series_bytes_; }
 
+  // Opens the step at `now` with the table's values of all series that rules mention; one that
+  // ended is stale.
+  void scrape(const SampleTable& table, Nanoseconds now, bool provisional = false);
   void begin(Nanoseconds now, bool provisional = false);
   void set(SeriesId id, double value) { store_.set(series_[id].ring, value); }
   void set_stale(SeriesId id) { store_.set_stale(series_[id].ring); }
@@ -185,6 +183,13 @@ class RuleEngine {
     std::string metric;
     bool reached_back = false;  // by a function
     std::size_t bytes = 0;      // that it takes in all
+    bool in_table = false;
+    Nanoseconds seen{-1};  // when it was in the table last
+  };
+  struct Location {
+    std::size_t section = 0;
+    std::size_t slot = 0;
+    SeriesId series = 0;
   };
   struct Row {
     const SharedLabels* labels = nullptr;
@@ -200,13 +205,14 @@ class RuleEngine {
   static bool matches(const Condition& condition, const Labels& labels);
   static bool are_same(const SharedLabels& a, const SharedLabels& b) { return a == b || *a == *b; }
   static Labels labels_of_absent(const Condition& condition);
+  void resolve_series(const SampleTable& table, Nanoseconds now);
+  void remove_oldest_absent();
   static std::string tie_of(const Condition& condition, const Labels& labels);
   std::optional<double> value(const Condition& condition, SeriesId id);
   void evaluate_rule(std::size_t index, const SourceVisibility* blindness);
   void evaluate_first(std::size_t index);
   void evaluate_other(std::size_t index, std::size_t condition);
-  void see(Seen& seen, const Condition& condition, double value,
-           const SharedLabels& labels) const;
+  void see(Seen& seen, const Condition& condition, double value, const SharedLabels& labels) const;
   bool is_inhibited(std::size_t index) const;
   bool is_firing(std::size_t index, std::size_t seen_from) const;
   void advance(std::size_t index, const SourceVisibility* blindness);
@@ -223,7 +229,7 @@ class RuleEngine {
 
   const RuleSet rules_;
   const Options options_;
-  const std::chrono::milliseconds reach_;
+  const std::chrono::milliseconds reach_;  // the furthest that any rule looks back
   SeriesStore store_;
   std::vector<std::vector<Selector>> selectors_;  // by rule, by condition
   // The selectors of a metric: rule and condition.
@@ -235,6 +241,10 @@ class RuleEngine {
   std::unordered_map<std::string, SeriesId> series_by_key_;
   std::size_t series_bytes_ = 0;
   std::size_t refused_ = 0;
+  // Of the table that was scraped last.
+  std::vector<Location> places_;
+  std::vector<SeriesId> gone_;
+  std::optional<std::uint64_t> shape_;
 
   std::vector<Evaluation> evaluated_;
   std::vector<Transition> transitions_;

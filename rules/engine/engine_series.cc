@@ -95,8 +95,13 @@ std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
     id = free_series_.back();
     free_series_.pop_back();
   }
-  series_[id] = {store_.ring(window), std::make_shared<const Labels>(labels), std::string(metric),
-                 reached_back, bytes};
+  series_[id] = {store_.ring(window),
+                 std::make_shared<const Labels>(labels),
+                 std::string(metric),
+                 reached_back,
+                 bytes,
+                 false,
+                 Nanoseconds(-1)};
   series_bytes_ += bytes;
   series_by_key_.emplace(std::move(key), id);
   for (const auto& [r, c] : required) {

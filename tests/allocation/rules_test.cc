@@ -2,7 +2,7 @@
 // Judging allocates nothing while neither series nor alerts come or go.
 #include <gtest/gtest.h>
 
-#include "rules/engine/table_feed.h"
+#include "metrics/sample.h"
 #include "tests/bench/count_malloc.h"
 #include "tests/rules/engine/rule_evaluation.h"
 
@@ -38,7 +38,6 @@ constexpr Descriptor kY{"jetmem_y_bytes", MetricType::kGauge, "y", {"zone"}, 10}
 
 TEST(Rules, JudgingAllocatesNothing) {
   RuleEngine engine(rules_of(kSteadyRules), {std::chrono::seconds(15), 1U << 20});
-  TableFeed feed(engine);
   SampleTable table;
   const std::size_t section = table.add_section("s");
   Nanoseconds now{0};
@@ -51,7 +50,7 @@ TEST(Rules, JudgingAllocatesNothing) {
         out.put(kY, 9 + static_cast<double>(now.count() % 5), zone);
       }
     }
-    feed.scrape(table, now);
+    engine.scrape(table, now);
     engine.evaluate(&sees);
     now += std::chrono::seconds(15);
   };

@@ -8,7 +8,7 @@
 
 #include "cli/client/local_snapshot.h"
 #include "report/device/sample_set.h"
-#include "rules/engine/table_feed.h"
+#include "rules/engine/engine.h"
 #include "rules/model/closed_labels.h"
 #include "rules/parse/check.h"
 #include "tests/boards.h"
@@ -97,11 +97,10 @@ TEST_P(FixtureAlerts, MatchTheBoard) {
   ParsedRules parsed = load_rules(shipped_rules(), MetricCatalog::of_jetmem(), 15s);
   ASSERT_TRUE(parsed.errors.empty()) << describe(parsed.errors);
   RuleEngine engine(std::move(parsed.rules), {});
-  TableFeed feed(engine);
   std::set<std::string> fired;
   std::set<std::string> pending;
   for (int step = 0; step < 80; ++step) {
-    feed.scrape((*shot)->table(), 1h + step * 15s);
+    engine.scrape((*shot)->table(), 1h + step * 15s);
     engine.evaluate();
     pending.clear();
     for (std::size_t r = 0; r < engine.rules().rules.size(); ++r) {

@@ -21,8 +21,8 @@ SavedAlerts some() {
   kept.saved.last_step = Nanoseconds(1'000'000'000'007);
   RuleEngine::SavedAlert alert;
   alert.rule = "JetmemX";
-  alert.instance.labels = std::make_shared<const Labels>(
-      Labels{{"area", "linux,cma"}, {"kind", "a\"\\\n\xc3\xa4"}});
+  alert.instance.labels =
+      std::make_shared<const Labels>(Labels{{"area", "linux,cma"}, {"kind", "a\"\\\n\xc3\xa4"}});
   alert.instance.state = AlertState::kFiring;
   alert.instance.active_since = Nanoseconds(999'000'000'001);
   alert.instance.firing_since = Nanoseconds(999'500'000'002);

@@ -13,7 +13,8 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-std::vector<double> values(const SeriesStore& store, const SeriesStore::Ring& ring, milliseconds window) {
+std::vector<double> values(const SeriesStore& store, const SeriesStore::Ring& ring,
+                           milliseconds window) {
   std::vector<TimedValue> found;
   store.collect(ring, window, found);
   std::vector<double> out;

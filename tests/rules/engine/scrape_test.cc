@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/engine/table_feed.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -32,7 +30,7 @@ rules:
 
 class Feed : public ::testing::Test {
  protected:
-  Feed() : engine_(rules_of(kFedRules), {std::chrono::seconds(15), 1U << 20}), feed_(engine_) {
+  Feed() : engine_(rules_of(kFedRules), {std::chrono::seconds(15), 1U << 20}) {
     first_ = table_.add_section("first");
     second_ = table_.add_section("second");
   }
@@ -47,7 +45,7 @@ class Feed : public ::testing::Test {
     for (const Given& each : given) out.put(kBytes, each.value, each.zone, each.area);
   }
   void scrape() {
-    feed_.scrape(table_, now_);
+    engine_.scrape(table_, now_);
     engine_.evaluate();
     now_ += std::chrono::seconds(15);
   }
@@ -56,7 +54,6 @@ class Feed : public ::testing::Test {
   }
 
   RuleEngine engine_;
-  TableFeed feed_;
   SampleTable table_;
   std::size_t first_ = 0;
   std::size_t second_ = 0;
@@ -141,7 +138,6 @@ TEST_F(Feed, SeriesThatComeAndGoForeverNeedNoMoreRoom) {
 // Room for about a hundred: all of them give way to as many others.
 TEST(FeedWithoutRoom, WhatIsGoneGivesWayToWhatIsThere) {
   RuleEngine engine(rules_of(kFedRules), {std::chrono::seconds(15), 64U << 10});
-  TableFeed feed(engine);
   SampleTable table;
   const std::size_t section = table.add_section("only");
   Nanoseconds now{0};
@@ -150,7 +146,7 @@ TEST(FeedWithoutRoom, WhatIsGoneGivesWayToWhatIsThere) {
       SampleWriter out(table, section, now);
       for (int i = 0; i < 250; ++i) out.put(kBytes, 9, zone, i);
     }
-    feed.scrape(table, now);
+    engine.scrape(table, now);
     engine.evaluate();
     now += std::chrono::seconds(15);
   };
