@@ -19,11 +19,31 @@
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "collectors/proc/buddyinfo.h"
+#include "collectors/proc/zoneinfo.h"
+#include "health/memory/fragmentation.h"
+#include "report/json/fields.h"
 
 namespace jetmem {
 namespace {
 
-Result<std::vector<ZoneFree>> read_zones(const CompactFiles& files) {
+constexpr int kFormat = 1;
+
+FreeBlocks free_blocks(Buddyinfo::Zone zone, const Zoneinfo& zoneinfo) {
+  FreeBlocks free;
+  const Zoneinfo::Zone* const info = zoneinfo.find(zone.id);
+  if (info == nullptr || !info->free_cma) return free;
+  without_cma({zone.blocks.data(), zone.orders}, *info->free_cma);
+  free.largest_order = zone.largest_free_order();
+  for (std::size_t i = 0; i < kCompactionOrders.size(); ++i) {
+    if (kCompactionOrders[i] >= zone.orders) continue;
+    free.unusable[i] = unusable_index(zone.counts(), kCompactionOrders[i]);
+  }
+  return free;
+}
+
+// What they have now, as `before`.
+Result<std::vector<CompactionReport::Zone>> read_zones(const CompactFiles& files) {
   Buddyinfo buddyinfo;
   Zoneinfo zoneinfo;
   const auto blocks = read_small_file(files.buddyinfo);
@@ -36,7 +56,11 @@ Result<std::vector<ZoneFree>> read_zones(const CompactFiles& files) {
   if (auto ok = parse_zoneinfo(*zones, zoneinfo); !ok) {
     return tl::unexpected(std::move(ok.error()).within(files.zoneinfo));
   }
-  return free_blocks(buddyinfo, zoneinfo);
+  std::vector<CompactionReport::Zone> all;
+  for (const Buddyinfo::Zone& zone : buddyinfo.zones) {
+    all.push_back({zone.id, free_blocks(zone, zoneinfo), {}});
+  }
+  return all;
 }
 
 std::string words_of(std::optional<unsigned> order) { return order ? std::to_string(*order) : "-"; }
@@ -77,11 +101,16 @@ int run_compact(const Target& options) {
   const auto report = compact_memory({}, SystemClock());
   if (!report) {
     // A reader of the JSON may not see stderr.
-    if (options.json) put(compaction_error_json(report.error().message));
+    if (options.json) {
+      put(json::write_document(-1, [&](json::Fields& v) {
+        v.output("format", kFormat);
+        v.output("error", printable(report.error().message, 500));
+      }));
+    }
     return failed("compact", report.error());
   }
   if (options.json) {
-    put(to_json(*report));
+    put(compaction_json(*report));
   } else {
     print_text(*report);
   }
@@ -112,8 +141,39 @@ Result<CompactionReport> compact_memory(const CompactFiles& files, const Clock& 
   if (!after) {
     return tl::unexpected(std::move(after.error()).within("after compaction"));
   }
-  return compaction_report(*before, *after, elapsed);
+  CompactionReport report{elapsed, {}};
+  for (const CompactionReport::Zone& zone : *before) {
+    const auto same = std::find_if(after->begin(), after->end(),
+                                   [&](const auto& other) { return other.id == zone.id; });
+    if (same != after->end()) report.zones.push_back({zone.id, zone.before, same->before});
+  }
+  return report;
 }
+
+static void describe(json::Fields& v, FreeBlocks& free) {
+  std::optional<double> largest(free.largest_order);
+  v.null_if_absent("largest_order", largest);
+  v.object("unusable_ratio", [&](json::Fields& w) {
+    for (std::size_t i = 0; i < kCompactionOrders.size(); ++i) {
+      w.null_if_absent(std::to_string(kCompactionOrders[i]).c_str(), free.unusable[i]);
+    }
+  });
+}
+
+static void describe(json::Fields& v, CompactionReport::Zone& zone) {
+  v.output("node", std::uint64_t{zone.id.node});
+  v("zone", zone.id.name);
+  v("before", zone.before);
+  v("after", zone.after);
+}
+
+static void describe(json::Fields& v, CompactionReport& report) {
+  v.output("format", kFormat);
+  v("seconds", report.elapsed);
+  v("zones", report.zones);
+}
+
+std::string compaction_json(const CompactionReport& report) { return json::write(report, -1); }
 
 void add_compact_command(const Command& program) {
   const Command command =
