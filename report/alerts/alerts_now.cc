@@ -15,21 +15,17 @@ namespace jetmem {
 namespace {
 
 constexpr std::size_t kMaxConfigErrors = 100;
-
-void add_alert(AlertsNow& out, AlertsNow::Alert alert) {
-  if (out.alerts.size() == AlertsNow::kMaxAlerts) {
-    ++out.alerts_omitted;
-  } else {
-    out.alerts.push_back(std::move(alert));
-  }
-}
+// For all rules together; further ones are counted.
+constexpr std::size_t kMaxAlerts = 256;
 
 double seconds_of(std::chrono::milliseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-void put_conditions(const Rule& rule, const AlertsNow::Condition* found, AlertsAnswer::Rule& out) {
-  for (const Condition& condition : rule.when) {
+void put_conditions(const Rule& rule, const std::vector<RuleEngine::Seen>& seen,
+                    AlertsAnswer::Rule& out) {
+  for (std::size_t c = 0; c < rule.when.size(); ++c) {
+    const Condition& condition = rule.when[c];
     AlertsAnswer::Condition& to = out.conditions.emplace_back();
     to.text = condition_text(condition);
     to.expression = promql_value(condition);
@@ -37,14 +33,13 @@ void put_conditions(const Rule& rule, const AlertsNow::Condition* found, AlertsA
       to.comparison = comparison_name(*condition.comparison);
       to.threshold = condition.threshold.value;
     }
-    to.series = found->series;
-    to.holding = found->holding;
-    to.worst = found->worst;
-    if (found->worst) {
-      to.shown = show_value(*found->worst, value_unit(condition));
-      to.labels = found->labels;
+    to.series = seen[c].series;
+    to.holding = seen[c].holding;
+    to.worst = seen[c].worst;
+    if (to.worst) {
+      to.shown = show_value(*to.worst, value_unit(condition));
+      to.labels = *seen[c].worst_labels;
     }
-    ++found;
   }
 }
 
@@ -58,15 +53,10 @@ void put_no_series(const Rule& rule, AlertsAnswer::Rule& out) {
   }
 }
 
-void put_alert(const AlertsNow& now, const Rule& rule, const AlertsNow::Alert& found,
-               AlertsAnswer::Rule& out) {
-  AlertsAnswer::Alert& to = out.alerts.emplace_back();
-  to.labels = found.labels;
-  if (!found.instance) {
-    to.state = "unknown";
-    return;
-  }
-  const RuleEngine::Instance& instance = *found.instance;
+AlertsAnswer::Alert alert_of(const AlertsNow& now, const Rule& rule,
+                             const RuleEngine::Instance& instance) {
+  AlertsAnswer::Alert to;
+  to.labels = *instance.labels;
   const ValueUnit unit = value_unit(rule.when.front());
   to.state = alert_state_name(instance.state);
   to.value = instance.value;
@@ -78,11 +68,38 @@ void put_alert(const AlertsNow& now, const Rule& rule, const AlertsNow::Alert& f
   to.kept = instance.ended.has_value();
   const auto filled = [&](const std::string& text) {
     // A label that is not there may leave a blank at the end.
-    return std::string(trim(fill_text(text, instance.value, unit, found.labels)));
+    return std::string(trim(fill_text(text, instance.value, unit, to.labels)));
   };
   to.summary = filled(rule.texts.summary);
   to.cause = filled(rule.texts.cause);
   to.remedy = filled(rule.texts.remedy);
+  return to;
+}
+
+// Where there are too many, those that fire stay.
+void put_alerts(const AlertsNow& now, AlertsAnswer& out) {
+  std::size_t count = 0;
+  const auto has_room = [&] {
+    if (count++ < kMaxAlerts) return true;
+    ++out.alerts_omitted;
+    return false;
+  };
+  for (const AlertState state : {AlertState::kFiring, AlertState::kPending}) {
+    for (std::size_t r = 0; r < out.rules.size(); ++r) {
+      for (const RuleEngine::Instance& instance : now.evaluations[r].instances) {
+        if (instance.state != state || !has_room()) continue;
+        out.rules[r].alerts.push_back(alert_of(now, now.texts->rules.rules[r], instance));
+      }
+    }
+  }
+  for (std::size_t r = 0; r < out.rules.size(); ++r) {
+    for (const RuleEngine::Unknown& unknown : now.evaluations[r].unknown) {
+      if (unknown.is_pending_again || !has_room()) continue;
+      AlertsAnswer::Alert& to = out.rules[r].alerts.emplace_back();
+      to.labels = *unknown.labels;
+      to.state = "unknown";
+    }
+  }
 }
 
 // Those that fire first; of these the one furthest beyond the threshold: whoever shows one shows
@@ -108,28 +125,8 @@ AlertsNow take_alerts(const RuleEngine& engine, std::shared_ptr<const AlertsText
   out.evaluated = engine.last_step();
   out.wall_offset = wall_offset;
   out.steps = engine.steps();
-  const std::size_t n = engine.rules().rules.size();
-  for (std::size_t r = 0; r < n; ++r) {
-    const RuleEngine::Evaluation& evaluated = engine.evaluated(r);
-    out.rules.push_back(
-        {evaluated.state(), evaluated.inhibited, std::string(evaluated.blind), evaluated.dropped});
-    for (const RuleEngine::Seen& seen : evaluated.conditions) {
-      out.conditions.push_back(
-          {seen.series, seen.holding, seen.worst, seen.worst ? *seen.worst_labels : Labels()});
-    }
-  }
-  // Where there are too many, those that fire stay.
-  for (const AlertState state : {AlertState::kFiring, AlertState::kPending}) {
-    for (std::size_t r = 0; r < n; ++r) {
-      for (const RuleEngine::Instance& instance : engine.evaluated(r).instances) {
-        if (instance.state == state) add_alert(out, {r, instance, *instance.labels});
-      }
-    }
-  }
-  for (std::size_t r = 0; r < n; ++r) {
-    for (const RuleEngine::Unknown& unknown : engine.evaluated(r).unknown) {
-      if (!unknown.is_pending_again) add_alert(out, {r, std::nullopt, *unknown.labels});
-    }
+  for (std::size_t r = 0; r < engine.rules().rules.size(); ++r) {
+    out.evaluations.push_back(engine.evaluated(r));
   }
   return out;
 }
@@ -142,7 +139,6 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
   if (wall >= kFirstPlausibleTime) out.evaluated_wall = to_seconds(wall);
   out.interval_seconds = seconds_of(texts.interval);
   out.steps = now.steps;
-  out.alerts_omitted = now.alerts_omitted;
   for (const ConfigError& error : texts.config_errors) {
     if (out.config_errors.size() == kMaxConfigErrors) {
       ++out.config_errors_omitted;
@@ -152,10 +148,9 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
                                  static_cast<std::uint64_t>(error.line),
                                  static_cast<std::uint64_t>(error.column), error.message});
   }
-  const AlertsNow::Condition* condition = now.conditions.data();
   for (std::size_t r = 0; r < texts.rules.rules.size(); ++r) {
     const Rule& rule = texts.rules.rules[r];
-    const AlertsNow::Rule& found = now.rules[r];
+    const RuleEngine::Evaluation& found = now.evaluations[r];
     AlertsAnswer::Rule& to = out.rules.emplace_back();
     to.name = rule.name;
     to.severity = severity_name(rule.severity);
@@ -169,20 +164,15 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
     to.remedy = rule.texts.remedy;
     to.runbook = runbook_page(texts.runbooks, rule);
     to.dropped = found.dropped;
-    put_conditions(rule, condition, to);
-    condition += rule.when.size();
-    bool was_blinded = false;
-    for (const AlertsNow::Alert& alert : now.alerts) {
-      if (alert.rule != r) continue;
-      put_alert(now, rule, alert, to);
-      was_blinded |= !alert.instance;
-    }
-    sort_alerts(to);
+    put_conditions(rule, found.conditions, to);
+    const AlertState state = found.state();
     const bool is_unknown =
-        found.state == AlertState::kInactive && (was_blinded || !found.blind.empty());
-    to.state = is_unknown ? "unknown" : alert_state_name(found.state);
+        state == AlertState::kInactive && (found.has_unknown() || !found.blind.empty());
+    to.state = is_unknown ? "unknown" : alert_state_name(state);
     if (to.state == "inactive") put_no_series(rule, to);
   }
+  put_alerts(now, out);
+  for (AlertsAnswer::Rule& rule : out.rules) sort_alerts(rule);
   sort_rules(out);
   return out;
 }
