@@ -25,10 +25,10 @@ Trend::Scratch Trend::make_scratch() { return Scratch(kMost * (kMost - 1) / 2); 
 
 void Trend::clear() { *this = Trend(); }
 
-void Trend::add(Nanoseconds boot_now, double value) {
+void Trend::add(Nanoseconds boot_now, double value, Scratch& scratch) {
   const std::int64_t minute = boot_now / std::chrono::minutes(1);
   if (minute != minute_) {
-    end_minute();
+    end_minute(scratch);
     const std::int64_t last = newest_;
     if (last != kNever && (minute < last || minute - last > kLongestGap)) clear();
     minute_ = minute;
@@ -39,17 +39,16 @@ void Trend::add(Nanoseconds boot_now, double value) {
   seen_at_ = boot_now;
 }
 
-void Trend::end_minute() {
+void Trend::end_minute(Scratch& scratch) {
   if (seen_count_ == 0) return;
   const double value = median(std::span(seen_.data(), seen_count_));
   values_[static_cast<std::size_t>(minute_ % kMinutes)] = {minute_, value};
   newest_ = minute_;
   seen_count_ = 0;
-  due_ = true;
+  compute(scratch);
 }
 
 void Trend::compute(Scratch& scratch) {
-  due_ = false;
   line_.reset();
   std::array<double, kMost> minutes;
   std::array<double, kMost> values;

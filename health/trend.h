@@ -52,14 +52,11 @@ class Trend {
   using Scratch = std::vector<float>;
   static Scratch make_scratch();
 
-  void add(Nanoseconds boot_now, double value);
+  // Computes the line when a minute has ended: some 0.1 ms for a full window.
+  void add(Nanoseconds boot_now, double value, Scratch& scratch);
   void clear();
 
-  // Whether a minute has ended since the last compute().
-  bool is_due() const { return due_; }
-  // Some 0.1 ms for a full window.
-  void compute(Scratch& scratch);
-  // As of the last compute(); absent while there are too few values.
+  // Absent while there are too few values.
   const std::optional<TrendLine>& line() const { return line_; }
   // The line where it fits well enough to be reported, and the growth continues.
   const TrendLine* good_line() const { return line_ && is_good(*line_) ? &*line_ : nullptr; }
@@ -77,7 +74,8 @@ class Trend {
     std::int64_t minute = kNever;
     double value = 0;
   };
-  void end_minute();
+  void end_minute(Scratch& scratch);
+  void compute(Scratch& scratch);
 
   std::array<Value, kMinutes> values_{};  // by minute
   std::int64_t newest_ = kNever;
@@ -86,7 +84,6 @@ class Trend {
   std::array<double, 32> seen_{};  // at most one each two seconds
   std::size_t seen_count_ = 0;
   Nanoseconds seen_at_{0};
-  bool due_ = false;
   std::optional<TrendLine> line_;
 };
 

@@ -37,9 +37,6 @@ enum TrendMetric : std::size_t { kSlope, kFit, kExhaustion, kGroupSlope };
 constexpr std::array<std::string_view, 3> kTrendsSources{"meminfo", "nvmap", "processes"};
 constexpr std::array<std::string_view, 3> kOf{"MemAvailable", "NvMapMemUsed", "nvmap_orphans"};
 constexpr double kFurthest = 30 * 86400.0;
-// One for each second that has passed, so that no cycle takes long.
-constexpr Nanoseconds kEach = std::chrono::seconds(1);
-constexpr std::int64_t kMostAtOnce = 16;  // after a pause
 
 constexpr std::string_view kTooFew = "too_few_values";
 constexpr std::string_view kNoFit = "no_steady_trend";
@@ -63,7 +60,7 @@ const DerivedInfo Trends::kInfo{"trends", kTrendsSources, kTrendsMetrics};
 void Trends::add_processes(WriteContext& context) {
   const auto add = [&](Of of, const std::optional<std::uint64_t>& bytes) {
     there_[of] = bytes.has_value();
-    if (bytes) stats_[of].add(context.now, static_cast<double>(*bytes));
+    if (bytes) stats_[of].add(context.now, static_cast<double>(*bytes), scratch_);
   };
   const auto* meminfo = context.readings.get<Meminfo>();
   add(kMemAvailable, meminfo == nullptr ? std::nullopt : meminfo->find(kOf[kMemAvailable]));
@@ -94,7 +91,7 @@ void Trends::add_groups(WriteContext& context) {
     Group& group = group_of(one.key);
     group.shown = true;
     group.seen = context.now;
-    if (is_new) group.trend.add(context.now, static_cast<double>(one.bytes));
+    if (is_new) group.trend.add(context.now, static_cast<double>(one.bytes), scratch_);
   }
 }
 
@@ -109,19 +106,6 @@ Trends::Group& Trends::group_of(const ProcessKey& key) {
   oldest->key = key;  // NOLINT(clang-analyzer-core.CallAndMessage): one is not shown
   oldest->trend.clear();
   return *oldest;
-}
-
-void Trends::compute(Nanoseconds now) {
-  std::int64_t most = std::min(1 + (now - computed_) / kEach, kMostAtOnce);
-  computed_ = now;
-  const std::size_t all = kStatistics + kGroups;
-  for (std::size_t n = 0; n < all && most > 0; ++n) {
-    Trend& one = trend(next_);
-    next_ = (next_ + 1) % all;
-    if (!one.is_due()) continue;
-    one.compute(scratch_);
-    --most;
-  }
 }
 
 void Trends::write_process_metrics(SampleWriter& out, WriteContext& context) const {
@@ -164,7 +148,6 @@ void Trends::write_groups(SampleWriter& out, WriteContext& context) const {
 void Trends::write(SampleWriter& out, WriteContext& context) {
   add_processes(context);
   add_groups(context);
-  compute(context.now);
   write_process_metrics(out, context);
   write_groups(out, context);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trends (health/trend.h) of MemAvailable, of nvmap's memory and its orphans, and of the largest
 // groups of processes.
-//
-// A trend is computed once a minute, and only a few in one cycle, so that no cycle takes long.
 #pragma once
 
 #include <array>
@@ -39,10 +37,6 @@ class Trends final : public DerivedMetric {
   void add_processes(WriteContext& context);
   void add_groups(WriteContext& context);
   Group& group_of(const ProcessKey& key);
-  Trend& trend(std::size_t i) {
-    return i < kStatistics ? stats_[i] : groups_[i - kStatistics].trend;
-  }
-  void compute(Nanoseconds now);
   void write_process_metrics(SampleWriter& out, WriteContext& context) const;
   void write_groups(SampleWriter& out, WriteContext& context) const;
 
@@ -53,8 +47,6 @@ class Trends final : public DerivedMetric {
   // Of the processes' readings: the one taken last, and what their bytes are made of.
   std::uint64_t groups_reading_ = 0;
   std::uint64_t groups_kind_ = 0;
-  std::size_t next_ = 0;  // trend to look at
-  Nanoseconds computed_{0};
 };
 
 }  // namespace jetmem

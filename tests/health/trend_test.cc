@@ -38,12 +38,11 @@ std::optional<TrendLine> line_of(const Series& values) {
   Trend::Scratch scratch = Trend::make_scratch();
   Nanoseconds now = minutes(7);
   for (const double value : values) {
-    if (!std::isnan(value)) trend.add(now, value);
+    if (!std::isnan(value)) trend.add(now, value, scratch);
     now += minutes(1);
   }
   // The last minute is over once another begins.
-  trend.add(now, 0);
-  trend.compute(scratch);
+  trend.add(now, 0, scratch);
   return trend.line();
 }
 
@@ -238,9 +237,8 @@ TEST(Trend, ShortDipsDoNotBendTheLine) {
     // A probe takes 20 s of each minute and gives all back.
     const double taken = second % 60 < 20 ? 500 * kMiBAsDouble : 0;
     trend.add(minutes(1) + seconds(second),
-              2000 * kMiBAsDouble - static_cast<double>(second) * 1000 - taken);
+              2000 * kMiBAsDouble - static_cast<double>(second) * 1000 - taken, scratch);
   }
-  trend.compute(scratch);
   ASSERT_TRUE(is_good(trend.line()));
   EXPECT_NEAR(trend.line()->slope, -1000, 1);
   EXPECT_NEAR(trend.line()->last, 2000 * kMiBAsDouble - 7200 * 1000.0, 100 * 1000);
@@ -275,19 +273,6 @@ TEST(Trend, OldValuesGo) {
   ASSERT_TRUE(line);
   EXPECT_EQ(line->slope, 0);
   EXPECT_EQ(line->fit, 0);
-}
-
-TEST(Trend, IsDueOnceAMinute) {
-  Trend trend;
-  Trend::Scratch scratch = Trend::make_scratch();
-  int due = 0;
-  for (int second = 0; second < 600; ++second) {
-    trend.add(seconds(second), 1);
-    if (!trend.is_due()) continue;
-    ++due;
-    trend.compute(scratch);
-  }
-  EXPECT_EQ(due, 9);
 }
 
 }  // namespace
