@@ -255,7 +255,6 @@ class RuleEngine {
   bool earlier_is_seen_ = false;  // the last step is not too long ago for ALERTS to be found
   std::uint64_t steps_ = 0;
   std::vector<Row> rows_;
-  std::vector<std::uint8_t> start_;  // of rows_: whether the conditions hold
   Ties start_ties_;
   Ties hold_ties_;
   std::vector<TimedValue> window_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text/units.h"
 #include "rules/export/condition_text.h"
 #include "rules/export/promql.h"
 #include "rules/model/texts.h"
@@ -94,7 +95,7 @@ std::string prometheus_rules(const RuleSet& rules, std::chrono::milliseconds int
       "# this file. Each device evaluates the same rules itself; this file is for the fleet.\n"
       "groups:\n"
       "  - name: jetmem\n";
-  line(out, 4, "interval", promql_duration(interval));
+  line(out, 4, "interval", format_duration(interval));
   if (rules.rules.empty()) {
     out.append("    rules: []\n");
     return out;
@@ -107,9 +108,9 @@ std::string prometheus_rules(const RuleSet& rules, std::chrono::milliseconds int
     };
     line(out, 6, "- alert", rule.name);
     line(out, 8, "expr", yaml_text(promql_expression(rule)));
-    if (rule.hold.count() > 0) line(out, 8, "for", promql_duration(rule.hold));
+    if (rule.hold.count() > 0) line(out, 8, "for", format_duration(rule.hold));
     if (rule.keep_firing_for.count() > 0) {
-      line(out, 8, "keep_firing_for", promql_duration(rule.keep_firing_for));
+      line(out, 8, "keep_firing_for", format_duration(rule.keep_firing_for));
     }
     out.append("        labels:\n");
     line(out, 10, "severity", severity_name(rule.severity));

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text/text.h"
+#include "base/text/units.h"
 #include "config/named.h"
 
 namespace jetmem {
@@ -93,22 +94,6 @@ bool has_clear(const Rule& rule) {
 
 }  // namespace
 
-std::string promql_duration(std::chrono::milliseconds duration) {
-  std::int64_t left = duration.count();
-  std::string out;
-  const auto take = [&](std::int64_t unit, const char* name) {
-    if (left < unit) return;
-    out.append(std::to_string(left / unit)).append(name);
-    left %= unit;
-  };
-  take(24LL * 3600 * 1000, "d");
-  take(3600LL * 1000, "h");
-  take(60LL * 1000, "m");
-  take(1000, "s");
-  take(1, "ms");
-  return out.empty() ? "0s" : out;
-}
-
 std::string promql_selector(const Condition& condition) {
   std::string out = condition.metric;
   const char* separator = "{";
@@ -131,7 +116,7 @@ std::string promql_value(const Condition& condition) {
   std::string out = promql_selector(condition);
   if (condition.function == Function::kNone) return out;
   if (condition.window.count() > 0)
-    out.append("[").append(promql_duration(condition.window)) += ']';
+    out.append("[").append(format_duration(condition.window)) += ']';
   out.insert(0, "(").insert(0, prometheus_name(condition.function));
   if (condition.function == Function::kPredict) {
     out.append(", ").append(

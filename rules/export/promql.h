@@ -22,7 +22,4 @@ std::string promql_value(const Condition& condition);
 //   unless on (job, instance) ALERTS{of an alert in `unless`, firing}
 std::string promql_expression(const Rule& rule);
 
-// "1h30m", "500ms"
-std::string promql_duration(std::chrono::milliseconds duration);
-
 }  // namespace jetmem

@@ -16,12 +16,6 @@
 namespace jetmem {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 template <class... A>
 std::string print(const char* format, A... values) {
   std::array<char, 64> buffer{};
@@ -94,7 +88,7 @@ std::vector<TextPart> split_text(std::string_view text) {
       break;
     }
     if (open > 0) parts.push_back({TextPart::Kind::kPlain, text.substr(0, open)});
-    std::string_view inside = trimmed(text.substr(open + 2, close - open - 2));
+    std::string_view inside = trim(text.substr(open + 2, close - open - 2));
     if (inside == "value") {
       parts.push_back({TextPart::Kind::kValue, inside});
     } else if (take_prefix(inside, "labels.")) {

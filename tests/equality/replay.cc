@@ -18,6 +18,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text/units.h"
 #include "rules/engine/engine.h"
 #include "rules/export/promql.h"
 #include "rules/model/texts.h"
@@ -84,8 +85,8 @@ Json rules_json(const RuleSet& rules) {
     for (const Condition& condition : rule.when) values.push_back(promql_value(condition));
     const ValueUnit unit = value_unit(rule.when.front());
     Json each{{"alert", rule.name}, {"expr", promql_expression(rule)}, {"values", values}};
-    each["for"] = promql_duration(rule.hold);
-    each["keep_firing_for"] = promql_duration(rule.keep_firing_for);
+    each["for"] = format_duration(rule.hold);
+    each["keep_firing_for"] = format_duration(rule.keep_firing_for);
     each["severity"] = severity_name(rule.severity);
     each["summary"] = prometheus_text(rule.texts.summary, unit);
     out.push_back(std::move(each));

@@ -58,12 +58,5 @@ TEST(Promql, ClearAndUnless) {
             "ALERTS{alertname=\"Other\",alertstate=\"firing\"}");
 }
 
-TEST(Promql, Durations) {
-  using std::chrono::milliseconds;
-  EXPECT_EQ(promql_duration(milliseconds(0)), "0s");
-  EXPECT_EQ(promql_duration(milliseconds(1500)), "1s500ms");
-  EXPECT_EQ(promql_duration(milliseconds(90'061'000)), "1d1h1m1s");
-}
-
 }  // namespace
 }  // namespace jetmem
