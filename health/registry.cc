@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "health/registry.h"
 
+#include <array>
+
 #include "health/bandwidth.h"
 #include "health/clock_steps.h"
 #include "health/memory/cma_health.h"
@@ -29,6 +31,14 @@ std::vector<std::unique_ptr<DerivedMetric>> make_derived_metrics(const HealthOpt
   derived_metrics.push_back(std::make_unique<ProbeBaseline>());
   derived_metrics.push_back(std::make_unique<ClockSteps>());
   return derived_metrics;
+}
+
+std::span<const DerivedInfo* const> derived_infos() {
+  static constexpr std::array<const DerivedInfo*, 11> kInfos{
+      &Fragmentation::kInfo,  &CmaHealth::kInfo,     &MemoryHealth::kInfo, &MemoryExhaustion::kInfo,
+      &MemoryPressure::kInfo, &Throttling::kInfo,    &Bandwidth::kInfo,    &Trends::kInfo,
+      &RecentEvents::kInfo,   &ProbeBaseline::kInfo, &ClockSteps::kInfo};
+  return kInfos;
 }
 
 }  // namespace jetmem

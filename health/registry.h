@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "collectors/source.h"
@@ -14,5 +15,8 @@ namespace jetmem {
 // cycle on.
 std::vector<std::unique_ptr<DerivedMetric>> make_derived_metrics(
     const HealthOptions& options = kDefaultHealthOptions);
+
+// What they are, in the same order, without making them.
+std::span<const DerivedInfo* const> derived_infos();
 
 }  // namespace jetmem

@@ -16,20 +16,14 @@ bool matches(std::string_view pattern, std::string_view name) {
   return name.size() > head.size() + tail.size() && name.starts_with(head) && name.ends_with(tail);
 }
 
-struct OfJetmem {
-  OfJetmem() {
-    for (const SourceInfo* info : all_source_infos()) {
-      catalog.add(info->metrics, {&info->name, 1});
-    }
-    for (const auto& derived_metric : derived_metrics) {
-      catalog.add(derived_metric->info().metrics, derived_metric->info().sources);
-    }
-    catalog.add(sampler_metrics(), {});
-    catalog.add(RecorderStats::metrics(), {});
-  }
-  std::vector<std::unique_ptr<DerivedMetric>> derived_metrics = make_derived_metrics();
+MetricCatalog make_catalog() {
   MetricCatalog catalog;
-};
+  for (const SourceInfo* info : all_source_infos()) catalog.add(info->metrics, {&info->name, 1});
+  for (const DerivedInfo* info : derived_infos()) catalog.add(info->metrics, info->sources);
+  catalog.add(sampler_metrics(), {});
+  catalog.add(RecorderStats::metrics(), {});
+  return catalog;
+}
 
 }  // namespace
 
@@ -42,8 +36,8 @@ std::vector<std::string_view> MetricCatalog::Metric::labels() const {
 }
 
 const MetricCatalog& MetricCatalog::of_jetmem() {
-  static const OfJetmem all;
-  return all.catalog;
+  static const MetricCatalog all = make_catalog();
+  return all;
 }
 
 void MetricCatalog::add(std::span<const Descriptor> descriptors,
