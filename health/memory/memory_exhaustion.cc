@@ -2,6 +2,8 @@
 #include "health/memory/memory_exhaustion.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "collectors/proc/meminfo.h"
 
@@ -32,26 +34,23 @@ const DerivedInfo MemoryExhaustion::kInfo{.name = "memory_exhaustion",
                                           .write_at_once = true};
 
 void MemoryExhaustion::add(Nanoseconds now, double left) {
-  if (size_ > 0) {
-    const Nanoseconds since = now - newest().at;
+  if (!readings_.empty()) {
+    const Nanoseconds since = now - readings_.back().at;
     if (since < Nanoseconds(0) || since > kLongestGap) {
-      size_ = 0;
+      readings_.clear();
     } else if (since < kSpacing) {
       return;
     }
   }
-  while (size_ > 0 && (size_ == kMost || now - readings_[begin_].at > kWindow)) {
-    begin_ = (begin_ + 1) % kMost;
-    --size_;
-  }
-  readings_[(begin_ + size_) % kMost] = {now, left};
-  ++size_;
+  std::erase_if(readings_, [&](const Reading& each) { return now - each.at > kWindow; });
+  if (readings_.size() == kMost) readings_.erase(readings_.begin());
+  readings_.push_back({now, left});
 }
 
 const MemoryExhaustion::Reading& MemoryExhaustion::since(Nanoseconds age) const {
-  std::size_t i = size_ - 1;
-  while (i > 0 && newest().at - readings_[(begin_ + i) % kMost].at < age) --i;
-  return readings_[(begin_ + i) % kMost];
+  std::size_t i = readings_.size() - 1;
+  while (i > 0 && readings_.back().at - readings_[i].at < age) --i;
+  return readings_[i];
 }
 
 void MemoryExhaustion::write(SampleWriter& out, WriteContext& context) {
@@ -65,18 +64,19 @@ void MemoryExhaustion::write(SampleWriter& out, WriteContext& context) {
     // A kernel without swap prints no SwapFree.
     add(context.now, static_cast<double>(*available + meminfo->find("SwapFree").value_or(0)));
   }
-  const Nanoseconds span = newest().at - readings_[begin_].at;
-  if (span < kLeastSpan) return context.absent.add("too_few_readings");
+  if (readings_.empty() || readings_.back().at - readings_.front().at < kLeastSpan) {
+    return context.absent.add("too_few_readings");
+  }
+  const Reading& newest = readings_.back();
   const Reading& recent = since(kRecent);
-  const Reading& before = since(newest().at - recent.at + kRecent);
+  const Reading& before = since(newest.at - recent.at + kRecent);
   if (before.at >= recent.at) return context.absent.add("too_few_readings");
-  const double loss =
-      std::min({loss_per_second(readings_[begin_], newest()), loss_per_second(before, recent),
-                loss_per_second(recent, newest())});
-  if (loss <= 0 || newest().left > loss * kMostSeconds) {
+  const double loss = std::min({loss_per_second(readings_.front(), newest),
+                                loss_per_second(before, recent), loss_per_second(recent, newest)});
+  if (loss <= 0 || newest.left > loss * kMostSeconds) {
     return context.absent.add("not_shrinking");
   }
-  out.put(kMemoryExhaustionMetrics[0], newest().left / loss);
+  out.put(kMemoryExhaustionMetrics[0], newest.left / loss);
 }
 
 }  // namespace jetmem

@@ -15,9 +15,8 @@
 // rate, not within ten minutes).
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
+#include <vector>
 
 #include "collectors/source.h"
 
@@ -34,6 +33,8 @@ class MemoryExhaustion final : public DerivedMetric {
   static constexpr Nanoseconds kSpacing = std::chrono::milliseconds(900);
   static constexpr double kMostSeconds = 600;
 
+  MemoryExhaustion() { readings_.reserve(kMost); }
+
   const DerivedInfo& info() const override { return kInfo; }
   void write(SampleWriter& out, WriteContext& context) override;
 
@@ -45,14 +46,11 @@ class MemoryExhaustion final : public DerivedMetric {
   static constexpr std::size_t kMost = 40;  // at kSpacing, and one from before the window
 
   void add(Nanoseconds now, double left);
-  const Reading& newest() const { return readings_[(begin_ + size_ - 1) % kMost]; }
   // The newest that is at least so old: readings come late where the machine stalls.
   const Reading& since(Nanoseconds age) const;
 
-  std::uint64_t number_ = 0;  // of the reading of meminfo that was added last
-  std::array<Reading, kMost> readings_{};
-  std::size_t begin_ = 0;
-  std::size_t size_ = 0;
+  std::uint64_t number_ = 0;       // of the reading of meminfo that was added last
+  std::vector<Reading> readings_;  // the newest last
 };
 
 }  // namespace jetmem
