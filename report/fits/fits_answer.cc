@@ -8,7 +8,7 @@
 #include "report/answers/cma_answer.h"
 #include "report/answers/fragmentation_answer.h"
 #include "report/diagnosis/format.h"
-#include "report/doctor/nvmap_limit.h"
+#include "report/diagnosis/known_issues.h"
 
 namespace jetmem {
 namespace {
@@ -106,7 +106,7 @@ void fit_device(const DeviceNow& now, FitsAnswer& out) {
   explain(out.absent, "now_bytes", out.now_bytes, now.absence_reason("meminfo"));
   const auto infos = samples.family("jetmem_device_info");
   const std::string l4t = infos.empty() ? std::string() : printable(infos[0].label("l4t"), 40);
-  if (doctor::nvmap_limit(l4t) == doctor::NvmapLimit::kRefuses) {
+  if (diagnosis::nvmap_limit(l4t) == diagnosis::NvmapLimit::kRefuses) {
     out.notes.push_back("nvmap of L4T " + l4t + " may refuse a large request although it fits.");
   }
 }

@@ -3,7 +3,7 @@
 #include "base/text/text.h"
 #include "report/answers/holder_names.h"
 #include "report/answers/top_answer.h"
-#include "report/doctor/nvmap_limit.h"
+#include "report/diagnosis/known_issues.h"
 #include "report/doctor/step.h"
 #include "report/doctor/summary.h"
 
@@ -58,17 +58,17 @@ void note_allocatable(const DeviceView& view, Step& step) {
   if (const auto pool = view.value("jetmem_nvmap_page_pool_bytes"); pool && *pool > 0) {
     text += ", and has " + bytes(*pool) + " more in its page pool";
   }
-  switch (nvmap_limit(l4t)) {
-    case NvmapLimit::kRefuses:
+  switch (diagnosis::nvmap_limit(l4t)) {
+    case diagnosis::NvmapLimit::kRefuses:
       text += "; L4T " + l4t +
               " may refuse requests near or above that, although reclaim could free enough memory";
       break;
-    case NvmapLimit::kGrants:
+    case diagnosis::NvmapLimit::kGrants:
       text += "; L4T " + l4t +
               " grants larger requests up to all RAM, and the OOM killer then ends processes: "
               "limit what GPU programs request";
       break;
-    case NvmapLimit::kUnknown:
+    case diagnosis::NvmapLimit::kUnknown:
       text += "; whether this release refuses or grants larger requests is not known";
       break;
   }
