@@ -6,19 +6,21 @@
 
 #include "base/text/text.h"
 #include "base/text/utc_time.h"
+#include "config/named.h"
 #include "report/events/event_json.h"
 
 namespace jetmem {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kOrigins{"daemon", "command", "capture", "history"};
+constexpr std::array<Named<SnapshotOrigin>, 4> kOrigins{{{SnapshotOrigin::kDaemon, "daemon"},
+                                                         {SnapshotOrigin::kCommand, "command"},
+                                                         {SnapshotOrigin::kCapture, "capture"},
+                                                         {SnapshotOrigin::kHistory, "history"}}};
 
 }  // namespace
 
-std::string_view snapshot_origin_name(SnapshotOrigin by) {
-  return kOrigins[static_cast<std::size_t>(by)];
-}
+std::string_view snapshot_origin_name(SnapshotOrigin by) { return name_in(kOrigins, by); }
 
 const SourceNow* DeviceNow::source(std::string_view name) const {
   for (const SourceNow& each : sources) {
@@ -46,12 +48,6 @@ namespace {
 constexpr std::size_t kMaxSamples = 20'000;
 constexpr std::size_t kMaxSampleBytes = 3U << 20;
 constexpr std::size_t kMaxSourceName = 100;
-
-SnapshotOrigin snapshot_origin_named(std::string_view name) {
-  const auto found = std::find(kOrigins.begin(), kOrigins.end(), name);
-  if (found == kOrigins.end()) return SnapshotOrigin::kCommand;
-  return static_cast<SnapshotOrigin>(found - kOrigins.begin());
-}
 
 json::Fields::Map<double> pairs_of(const SampleSet& samples) {
   json::Fields::Map<double> out;
@@ -112,7 +108,7 @@ void describe_now(json::Fields& v, DeviceNow& now, Omit omit) {
   v("notes", notes);
   v.required("samples", samples);
   if (!v.reading()) return;
-  now.by = snapshot_origin_named(by);
+  now.by = value_named(kOrigins, by).value_or(SnapshotOrigin::kCommand);
   now.notes = std::move(notes);
   if (now.wall && !wall_of(*now.wall)) now.wall.reset();
   if (now.events.size() > DeviceNow::kMaxEvents) now.events.resize(DeviceNow::kMaxEvents);

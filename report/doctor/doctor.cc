@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "config/named.h"
 #include "report/diagnosis/format.h"
 #include "report/doctor/step.h"
 #include "report/doctor/summary.h"
@@ -15,7 +16,10 @@
 namespace jetmem {
 namespace {
 
-constexpr std::array<std::string_view, 4> kVerdicts{"ok", "unknown", "warning", "critical"};
+constexpr std::array<Named<Verdict>, 4> kVerdicts{{{Verdict::kOk, "ok"},
+                                                   {Verdict::kUnknown, "unknown"},
+                                                   {Verdict::kWarning, "warning"},
+                                                   {Verdict::kCritical, "critical"}}};
 
 // From the worst to the best; of equals the most urgent first.
 void sort_steps(std::vector<DoctorAnswer::Step>& steps) {
@@ -62,16 +66,9 @@ Judgement judge(const DeviceNow& now, History* history) {
   return doctor::judge_steps(now, found, steps_of(now, found));
 }
 
-std::string_view verdict_name(Verdict verdict) {
-  return kVerdicts[static_cast<std::size_t>(verdict)];
-}
+std::string_view verdict_name(Verdict verdict) { return name_in(kVerdicts, verdict); }
 
-std::optional<Verdict> verdict_named(std::string_view name) {
-  for (std::size_t i = 0; i < kVerdicts.size(); ++i) {
-    if (kVerdicts[i] == name) return static_cast<Verdict>(i);
-  }
-  return std::nullopt;
-}
+std::optional<Verdict> verdict_named(std::string_view name) { return value_named(kVerdicts, name); }
 
 const DoctorAnswer::Step* DoctorAnswer::step(std::string_view name) const {
   for (const Step& each : steps) {
