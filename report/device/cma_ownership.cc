@@ -222,11 +222,6 @@ static void describe(json::Fields& v, CmaOwnership::Block& block) {
       block.state == CmaBlock::State::kTaken ? static_cast<std::int64_t>(block.owner) : -1;
   double age = block.age_seconds.value_or(-1);
   v.row({&block.offset_bytes, &block.bytes, &state, &owner, &age});
-  if (!v.reading()) return;
-  if (state < 0 || state > 2) return v.skip();
-  block.state = static_cast<CmaBlock::State>(state);
-  block.owner = static_cast<std::uint64_t>(std::max<std::int64_t>(owner, 0));
-  if (age >= 0) block.age_seconds = age;
 }
 
 void describe_ownership(json::Fields& v, CmaOwnership& area) {
