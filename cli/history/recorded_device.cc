@@ -2,12 +2,12 @@
 #include "cli/history/recorded_device.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "cli/draw/since.h"
 #include "cli/history/history_select.h"
+#include "report/alerts/alerts_now.h"
+#include "report/events/event_json.h"
 
 namespace jetmem {
 namespace {
@@ -28,19 +28,9 @@ AlertsAnswer::Rule recorded_rule(const Sample& state) {
   return rule;
 }
 
-int worth(const AlertsAnswer::Rule& rule) {
-  const int state = rule.state == "firing" ? 20 : rule.state == "pending" ? 10 : 0;
-  return state + (rule.severity == "critical" ? 2 : rule.severity == "warning" ? 1 : 0);
-}
-
 // Of the alert after this change; a rule's state is the worst of its alerts.
 double state_after(const EventRecord& change) {
   return change.kind == "firing" ? 2 : change.kind == "pending" ? 1 : 0;
-}
-
-std::string labels_of(const EventRecord& change) {
-  const auto fields = nlohmann::json::parse(change.fields, nullptr, /*allow_exceptions=*/false);
-  return fields.is_object() && fields.contains("labels") ? fields["labels"].dump() : std::string();
 }
 
 // The summary's numbers are those of the change, which may be long before `then`.
@@ -56,18 +46,11 @@ AlertsAnswer::Alert alert_of(const EventRecord& change, Nanoseconds then) {
   return alert;
 }
 
-// `changes`: the newest first. By the last one of each of the rule's alerts; where there is none,
-// as recorded.
-void add_changes(AlertsAnswer::Rule& rule, const std::vector<EventRecord>& changes,
-                 const DeviceNow& then, Nanoseconds wall) {
-  const auto is_of_boot = [&](const EventRecord& change) {
-    return change.boot == 0 || then.boot == 0 || change.boot == then.boot;
-  };
-  std::set<std::string> known;
+// By the last change of each of the rule's alerts; where there is none, as recorded.
+void add_changes(AlertsAnswer::Rule& rule, const std::vector<EventRecord>& last, Nanoseconds wall) {
   const EventRecord* worst = nullptr;
-  for (const EventRecord& change : changes) {
-    if (change.subject != rule.name || !is_of_boot(change)) continue;
-    if (!known.insert(labels_of(change)).second) continue;
+  for (const EventRecord& change : last) {
+    if (change.subject != rule.name) continue;
     if (worst == nullptr || state_after(change) > state_after(*worst)) worst = &change;
   }
   if (worst == nullptr) return;
@@ -126,14 +109,14 @@ void add_recorded_alerts(History& history, DeviceNow& then) {
   query.what = EventWhat::kAlert;
   query.most = kMostChanges;
   if (std::any_of(alerts.rules.begin(), alerts.rules.end(), is_active)) {
-    if (const auto changes = history.events(query)) {
+    if (auto changes = history.events(query)) {
+      const auto last = last_changes(std::move(changes->events), then.boot);
       for (AlertsAnswer::Rule& rule : alerts.rules) {
-        if (is_active(rule)) add_changes(rule, changes->events, then, wall);
+        if (is_active(rule)) add_changes(rule, last, wall);
       }
     }
   }
-  std::stable_sort(alerts.rules.begin(), alerts.rules.end(),
-                   [](const auto& a, const auto& b) { return worth(a) > worth(b); });
+  sort_rules(alerts);
   then.alerts = std::move(alerts);
 }
 

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/kinds.h"
@@ -17,6 +15,7 @@
 #include "report/diagnosis/event_fields.h"
 #include "report/diagnosis/format.h"
 #include "report/doctor/top_growth.h"
+#include "report/events/event_json.h"
 #include "report/events/kernel_event_record.h"
 
 namespace jetmem::doctor {
@@ -68,7 +67,7 @@ std::int64_t number_of_boot(const DeviceNow& now, Past& past) {
 void gather_events(const DeviceNow& now, Past& past, Findings& out) {
   const auto add = [&](const EventRecord& event) {
     if (event.what == EventWhat::kGuess) return;
-    const double time = seconds_of(*event.wall);
+    const double time = to_seconds(*event.wall);
     if (out.now > 0 && (time < out.now - 2 * kRecent || time > out.now + kRecent)) return;
     out.longer.push_back({time, &event});
   };
@@ -98,7 +97,7 @@ void gather_events(const DeviceNow& now, Past& past, Findings& out) {
 }
 
 // When the last of those that were kept as one happened.
-double end_of(const Seen& seen) { return seen.time + seconds_of(seen.event->lasted()); }
+double end_of(const Seen& seen) { return seen.time + to_seconds(seen.event->lasted()); }
 
 // The last series of matching events, each less than kApart after the previous one. Empty where it
 // ended more than a day ago.
@@ -133,7 +132,7 @@ std::optional<MemoryFall> memory_fall(const DeviceNow& now, Past& past, const Fi
   // Of an earlier boot, its own beginning.
   if (const HistoryFacts* facts = past.facts()) {
     for (const BootKnown& boot : facts->boots) {
-      const double began = boot.first_wall ? seconds_of(*boot.first_wall) : 0;
+      const double began = boot.first_wall ? to_seconds(*boot.first_wall) : 0;
       if (began <= out.until) earliest = std::max(earliest, began);
     }
   }
@@ -204,7 +203,7 @@ std::string nvmap_requester(const Findings& found, const Seen& kill) {
     if (each.time > kill.time) break;
     if (each.event->kind != "oom_invoked") continue;
     const diagnosis::EventFields fields(*each.event);
-    const bool is_it = kill.time - each.time <= seconds_of(diagnosis::kOneOomCall) &&
+    const bool is_it = kill.time - each.time <= to_seconds(diagnosis::kOneOomCall) &&
                        fields.is("allocator", "nvmap");
     out = is_it ? printable(fields.text("comm"), 64) : "";
   }
@@ -403,7 +402,7 @@ std::optional<Restart> restart_of(const DeviceNow& now, Past& past, const Findin
   if (!it->last_wall) return std::nullopt;
   const std::int64_t boot = it->number;
   Restart out;
-  out.died = seconds_of(*it->last_wall);
+  out.died = to_seconds(*it->last_wall);
   out.booted = found.now > 0 && now.since_boot > 0 ? found.now - now.since_boot : 0;
   // The recorder writes in long steps: jetmemd's note that it runs, and events, which are written
   // at once, may be later.
@@ -415,7 +414,7 @@ std::optional<Restart> restart_of(const DeviceNow& now, Past& past, const Findin
   if (out.booted > out.died) {
     for (const EventRecord& each : past.events(out.died, out.booted, {}, 200)) {
       if (each.boot != boot || !each.wall) continue;
-      const double time = seconds_of(*each.last_wall());
+      const double time = to_seconds(*each.last_wall());
       if (is_later(time)) out.died = time;
     }
   }
@@ -424,7 +423,7 @@ std::optional<Restart> restart_of(const DeviceNow& now, Past& past, const Findin
   for (const EventRecord& each :
        past.events(out.died - 600, out.died + 60, kinds_of_interest(), 50)) {
     if (each.what != EventWhat::kKernel || !each.wall) continue;
-    if (out.booted > 0 && seconds_of(*each.wall) > out.booted) continue;
+    if (out.booted > 0 && to_seconds(*each.wall) > out.booted) continue;
     out.last_events = printable(each.summary, 200);
     break;
   }
@@ -471,22 +470,6 @@ std::uint64_t refusals(const std::vector<const EventRecord*>& events) {
 
 namespace {
 
-// Of the changes of alerts, the newest first: those that have not ended since. Each boot begins
-// without any.
-std::vector<EventRecord> firing_alerts(std::vector<EventRecord> changes, std::int64_t boot) {
-  std::set<std::string> seen;
-  std::erase_if(changes, [&](const EventRecord& change) {
-    if (boot != 0 && change.boot != 0 && change.boot != boot) return true;
-    const auto fields = nlohmann::json::parse(change.fields, nullptr, /*allow_exceptions=*/false);
-    const bool has_labels = fields.is_object() && fields.contains("labels");
-    const std::string labels =
-        has_labels ? fields["labels"].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                   : std::string();
-    return !seen.insert(change.subject + "\n" + labels).second || change.kind != "firing";
-  });
-  return changes;
-}
-
 // The log may be a moment older than the first value that it explains.
 void find_alarm(const std::vector<Seen>& events, Heat& heat) {
   const double around = std::max(heat.step, 60.0);
@@ -514,14 +497,14 @@ Findings correlate(const DeviceNow& now, Past& past) {
       // Of a tree that is played or was put together, the history may be of another day than its
       // manifest: the last recorded moment counts as now.
       const bool is_other_day = now.by == SnapshotOrigin::kCapture && out.now > 0 &&
-                                facts->newest && seconds_of(*facts->newest) > out.now + kOtherDay;
+                                facts->newest && to_seconds(*facts->newest) > out.now + kOtherDay;
       if (facts->newest && (out.now <= 0 || is_other_day)) {
-        out.now = seconds_of(*facts->newest);
+        out.now = to_seconds(*facts->newest);
         out.of_other_day = is_other_day;
       }
       // Alerts that were firing at the last record.
       if (now.by != SnapshotOrigin::kDaemon && facts->newest &&
-          out.now - seconds_of(*facts->newest) <= kOtherDay) {
+          out.now - to_seconds(*facts->newest) <= kOtherDay) {
         // The last record is of this boot, or no alert of it is recorded.
         const bool is_other_boot = !out.of_other_day && !now.boot_id.empty() &&
                                    number_of_boot(now, past) == 0 && !facts->boots.empty();
@@ -529,10 +512,12 @@ Findings correlate(const DeviceNow& now, Past& past) {
                                       ? facts->boots.back().number
                                       : number_of_boot(now, past);
         if (!is_other_boot) {
-          out.alerts = firing_alerts(
+          out.alerts = last_changes(
               past.events(out.now - kAlertsWindow, out.now + 60,
                           {"firing", "resolved", "unknown", "inhibited", "withdrawn"}, 500),
               boot);
+          // Those that have not ended since. Each boot begins without any.
+          std::erase_if(out.alerts, [](const EventRecord& each) { return each.kind != "firing"; });
         }
         out.alerts_recorded = past.problem().empty();
       }

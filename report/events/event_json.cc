@@ -2,6 +2,7 @@
 #include "report/events/event_json.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text/text.h"
 
@@ -66,6 +67,20 @@ void describe(json::Fields& v, EventRecord& record) {
        {&record.kind, &record.severity, &record.origin, &record.subject, &record.summary}) {
     *text = printable(*text, EventRecord::kMaxText);
   }
+}
+
+std::vector<EventRecord> last_changes(std::vector<EventRecord> changes, std::int64_t boot) {
+  std::set<std::string> seen;
+  std::erase_if(changes, [&](const EventRecord& change) {
+    if (boot != 0 && change.boot != 0 && change.boot != boot) return true;
+    const auto fields = nlohmann::json::parse(change.fields, nullptr, /*allow_exceptions=*/false);
+    const bool has_labels = fields.is_object() && fields.contains("labels");
+    const std::string labels =
+        has_labels ? fields["labels"].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                   : std::string();
+    return !seen.insert(change.subject + "\n" + labels).second;
+  });
+  return changes;
 }
 
 std::string event_record_line(const EventRecord& record) { return json::write(record, -1); }

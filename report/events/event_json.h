@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "collectors/kernel_log/event/event.h"
 #include "history/event_record.h"
@@ -22,5 +23,9 @@ nlohmann::ordered_json event_json(const kernel_log::Event& event);
 void describe(json::Fields& v, EventRecord& record);
 // On one line, which it ends.
 std::string event_record_line(const EventRecord& record);
+
+// Of changes of alerts, the newest first: the newest of each alert. Those of other boots than
+// `boot` do not count; 0: which one is unknown.
+std::vector<EventRecord> last_changes(std::vector<EventRecord> changes, std::int64_t boot);
 
 }  // namespace jetmem
