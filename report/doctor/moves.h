@@ -18,7 +18,6 @@ struct Move {
   double step = 0;          // seconds from one value to the next; 0: as finely as is recorded
   bool is_ongoing = false;  // it still moved at the last value
   double change() const { return after - before; }
-  double per_second() const { return to > from ? change() / (to - from) : 0; }
 };
 
 // The last move of `values` towards where they are at the end: absent where they do not get there

@@ -117,8 +117,9 @@ TEST_P(FixedLeak, MemoryThatStaysLow) {
     ASSERT_TRUE(later.found.memory) << later.answer.conclusion;
     const doctor::Move& now = later.found.memory->available;
     is_same(move, now);
-    EXPECT_NEAR(now.per_second(), move.per_second(),
-                std::abs(move.per_second()) * (0.01 + 3 * now.step / GetParam().seconds));
+    const double rate = move.change() / (move.to - move.from);
+    EXPECT_NEAR(now.change() / (now.to - now.from), rate,
+                std::abs(rate) * (0.01 + 3 * now.step / GetParam().seconds));
     ASSERT_FALSE(later.found.memory->top_growth.empty());
     EXPECT_EQ(later.found.memory->top_growth.front().command, "python3");
     EXPECT_NEAR(later.found.memory->top_growth.front().grown,
