@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The history, with a limit of queries: the doctor runs on the daemon's web thread, and each query
-// may read the disk.
+// The history, with a limit of queries: in the daemon the doctor runs on the history's query
+// worker, and each query may read the disk.
 #pragma once
 
 #include <map>
