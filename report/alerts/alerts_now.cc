@@ -18,10 +18,6 @@ constexpr std::size_t kMaxConfigErrors = 100;
 // For all rules together; further ones are counted.
 constexpr std::size_t kMaxAlerts = 256;
 
-double seconds_of(std::chrono::milliseconds duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
 void put_conditions(const Rule& rule, const std::vector<RuleEngine::Seen>& seen,
                     AlertsAnswer::Rule& out) {
   for (std::size_t c = 0; c < rule.when.size(); ++c) {
@@ -137,7 +133,7 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
   out.evaluated_since_boot = to_seconds(now.evaluated);
   const Nanoseconds wall = now.evaluated + now.wall_offset;
   if (wall >= kFirstPlausibleTime) out.evaluated_wall = to_seconds(wall);
-  out.interval_seconds = seconds_of(texts.interval);
+  out.interval_seconds = to_seconds(texts.interval);
   out.steps = now.steps;
   for (const ConfigError& error : texts.config_errors) {
     if (out.config_errors.size() == kMaxConfigErrors) {
@@ -157,8 +153,8 @@ AlertsAnswer alerts_answer(const AlertsNow& now) {
     to.inhibited = found.inhibited;
     to.unless = rule.unless;
     to.blind = printable(found.blind);
-    to.hold_seconds = seconds_of(rule.hold);
-    to.keep_firing_seconds = seconds_of(rule.keep_firing_for);
+    to.hold_seconds = to_seconds(rule.hold);
+    to.keep_firing_seconds = to_seconds(rule.keep_firing_for);
     to.summary = rule.texts.summary;
     to.cause = rule.texts.cause;
     to.remedy = rule.texts.remedy;

@@ -34,7 +34,6 @@ std::string moment(double wall, std::optional<double> now);
 // "UTC", "CEST", and its seconds east of UTC now.
 using Zone = std::pair<std::string, double>;
 Zone local_zone();
-inline double seconds_of(Nanoseconds at) { return std::chrono::duration<double>(at).count(); }
 Nanoseconds nanoseconds_of(double seconds);
 
 }  // namespace jetmem::doctor

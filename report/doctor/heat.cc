@@ -73,7 +73,7 @@ std::optional<Heat> heat_of(Past& past, double now) {
   if (!past.known() || now <= 0) return std::nullopt;
   const HistoryFacts* const facts = past.facts();
   const double raw_step =
-      facts != nullptr && facts->raw_step > Nanoseconds(0) ? seconds_of(facts->raw_step) : 10;
+      facts != nullptr && facts->raw_step > Nanoseconds(0) ? to_seconds(facts->raw_step) : 10;
   Heat out;
   const Values rough = past.series(kThrottling, now - 2 * kRecent, now, kMostMinutes);
   find_spell(rough, raw_step, out);

@@ -42,13 +42,13 @@ Values Past::series(const std::string& key, double from, double to, std::size_t 
   lacks(past->problem);
   out.reserve(past->points.size());
   for (const HistoryPoint& point : past->points) {
-    const double time = seconds_of(point.wall);
+    const double time = to_seconds(point.wall);
     if (!std::isfinite(point.average) || !std::isfinite(point.min) || !std::isfinite(point.max)) {
       continue;
     }
     const double step = point.resolution == Resolution::kRaw
                             ? 0
-                            : seconds_of(resolution_step(point.resolution, Nanoseconds(0)));
+                            : to_seconds(resolution_step(point.resolution, Nanoseconds(0)));
     out.push_back({time, point.average, point.min, point.max, step});
   }
   return out;

@@ -216,7 +216,7 @@ Values summed(const std::vector<Values>& all) {
 std::map<std::string, double> first_known(Past& past, double from, double to, double timeout,
                                           unsigned requested_families) {
   if (const HistoryFacts* facts = past.facts(); facts != nullptr && facts->oldest) {
-    from = std::max(from, seconds_of(*facts->oldest));
+    from = std::max(from, to_seconds(*facts->oldest));
   }
   std::map<std::string, double> best;
   unsigned most = 0;

@@ -31,7 +31,7 @@ Counted count_refusals(const DeviceView& view) {
   // Of this boot: what the counters count.
   std::vector<const EventRecord*> listed;
   for (const EventRecord& each : view.now.events) {
-    const double at = each.wall ? seconds_of(*each.wall) : view.found.now;
+    const double at = each.wall ? to_seconds(*each.wall) : view.found.now;
     if (view.now.since_boot > 0 && at < view.found.now - view.now.since_boot - 1) continue;
     listed.push_back(&each);
   }

@@ -72,7 +72,7 @@ void add_recorded(const DeviceView& view, std::string_view name, std::vector<Act
   alert.state = "firing";
   alert.severity = last->severity;
   alert.summary = printable(last->summary, 300);
-  alert.since = seconds_of(*last->wall);
+  alert.since = to_seconds(*last->wall);
   alert.text = " has been firing since " + moment(*alert.since, view.today());
   out.push_back(std::move(alert));
 }
@@ -231,7 +231,7 @@ void acknowledge(const DeviceView& view, Step& step) {
   for (const Seen& each : view.found.events) {
     const auto kind = kernel_log::kind_named(each.event->kind);
     if (!kind || kernel_log::info_of(*kind).step != step.name) continue;
-    last = std::max(last, each.time + seconds_of(each.event->lasted()));
+    last = std::max(last, each.time + to_seconds(each.event->lasted()));
   }
   for (const Sample& each : view.now.samples.family("jetmem_acknowledged_timestamp_seconds")) {
     if (each.label("finding") != step.name || each.value < last) continue;
@@ -282,7 +282,7 @@ Counted count_events(const DeviceView& view, Kinds kinds) {
   for (const Seen& each : view.found.events) {
     if (!is_of_system(*each.event, kinds)) continue;
     out.recent += static_cast<double>(each.event->count);
-    const double last = each.time + seconds_of(each.event->lasted());
+    const double last = each.time + to_seconds(each.event->lasted());
     if (!out.last || last > *out.last) out.last = last;
   }
   out.from_probe_only = out.total == 0 && out.recent == 0 && out.of_probe > 0;
@@ -343,7 +343,7 @@ void note_events(const DeviceView& view, Step& step, Kinds kinds, std::size_t mo
   std::size_t n = 0;
   for (auto it = view.found.events.rbegin(); it != view.found.events.rend() && n < most; ++it) {
     if (!is_of_system(*it->event, kinds)) continue;
-    const double lasted = seconds_of(it->event->lasted());
+    const double lasted = to_seconds(it->event->lasted());
     std::string text =
         moment(it->time + lasted, view.today()) + ": " + printable(it->event->summary, 300);
     if (it->event->count > 1) text += " (" + repeated(it->event->count, lasted) + ")";
@@ -358,10 +358,10 @@ void note_events(const DeviceView& view, Step& step, Kinds kinds, std::size_t mo
     std::string when;
     std::optional<double> time;
     if (event.wall) {
-      time = seconds_of(*event.wall);
+      time = to_seconds(*event.wall);
       when = moment(*time, view.today()) + ": ";
     } else if (event.at) {
-      when = span(seconds_of(*event.at)) + " after boot: ";
+      when = span(to_seconds(*event.at)) + " after boot: ";
     }
     note(step, when + printable(event.summary, 300), time);
     ++n;
