@@ -31,7 +31,9 @@ constexpr std::size_t kFewFollowed = 50;
 constexpr std::size_t kFollowed = 500;
 
 struct EventsOptions : Target {
-  RingQuery ring;
+  std::optional<std::string> since;
+  std::optional<std::string> until;
+  std::vector<std::string> kinds;
   std::vector<std::string> what;
   std::size_t limit = 200;
   bool only_ring = false;
@@ -48,7 +50,7 @@ class EventsCommand {
 
   int run() {
     if (auto good = check(); !good) return fail_with(good.error());
-    if (options_.only_ring) return show_ring();
+    if (options_.only_ring) return ring();
     std::string silent;
     auto history = open_device_history(options_, &silent);
     if (!silent.empty()) note(silent);
@@ -72,12 +74,12 @@ class EventsCommand {
       }
       needed_.what.push_back(*what);
     }
-    for (const std::string& kind : options_.ring.kinds) {
+    for (const std::string& kind : options_.kinds) {
       if (auto known = check_event_kind(kind); !known) {
         return tl::unexpected(std::move(known.error()).within("--kind"));
       }
     }
-    needed_.kinds = options_.ring.kinds;
+    needed_.kinds = options_.kinds;
     needed_.limit = options_.limit;
     const bool other_than_kernel = std::any_of(needed_.what.begin(), needed_.what.end(),
                                                [](EventWhat what) { return !is_of_log(what); });
@@ -87,16 +89,7 @@ class EventsCommand {
     return {};
   }
 
-  int show_ring() const {
-    RingQuery ring = options_.ring;
-    const auto wants = [&](EventWhat what) {
-      const auto& all = needed_.what;
-      return all.empty() || std::find(all.begin(), all.end(), what) != all.end();
-    };
-    ring.with_events = wants(EventWhat::kKernel);
-    ring.with_guesses = wants(EventWhat::kGuess);
-    return show_ring_events(ring);
-  }
+  int ring() const { return show_ring(options_, needed_, options_.since, options_.until); }
 
   // The ring, as far back as the kernel keeps it.
   int without_history(const Error& why) {
@@ -114,7 +107,7 @@ class EventsCommand {
     if (!kernel_too) return fail_with(why);
     // A captured tree need not have one; what is there and cannot be used is said.
     if (!options_.root.empty() && why.code != Errc::kAbsent) note(why.message);
-    const int status = show_ring();
+    const int status = ring();
     if (status == kExitOk && options_.root.empty()) {
       note(why.message + "; showing the kernel's ring buffer");
     }
@@ -141,7 +134,7 @@ class EventsCommand {
                                 (full ? "the newest " + std::to_string(now->events.size()) +
                                             " of the day before the capture"
                                       : "all of the day before the capture");
-    if (options_.ring.json) {
+    if (options_.json) {
       note("events " + of_what);
       if (found.more) note(kOlderEvents);
     } else {
@@ -153,8 +146,7 @@ class EventsCommand {
   Result<void> find_span(Nanoseconds now) {
     if (options_.root.empty()) now = std::max(now, SystemClock().wall());
     for (const bool begin : {true, false}) {
-      const RingQuery& ring = options_.ring;
-      const auto& text = begin ? ring.since : ring.until;
+      const auto& text = begin ? options_.since : options_.until;
       if (!text) continue;
       auto moment = parse_moment(*text, now);
       if (!moment) {
@@ -184,8 +176,8 @@ class EventsCommand {
     const bool is_file = !facts.location.empty() && facts.location.front() == '/';
     if (is_file || !options_.root.empty()) add_log(facts, *found);
     show_list(found->events);
-    if (!options_.ring.json && !options_.follow) put(wrapped(summary(*found, where(facts)), 0));
-    if (options_.ring.json && found->more) {
+    if (!options_.json && !options_.follow) put(wrapped(summary(*found, where(facts)), 0));
+    if (options_.json && found->more) {
       note(kOlderEvents);
     }
     if (!options_.follow) return kExitOk;
@@ -226,7 +218,7 @@ class EventsCommand {
   void show_list(const std::vector<EventRecord>& events) const {
     EventRecordList list(put);
     for (const EventRecord& event : events) {
-      if (options_.ring.json) {
+      if (options_.json) {
         put(event_record_line(event));
       } else {
         list.add(event);
@@ -317,25 +309,11 @@ class EventsCommand {
   EventFilter needed_;
 };
 
-// "-6h" is 6h ago as well.
-void without_dash(std::string& text) {
-  if (text.size() > 1 && text.front() == '-' && text.find_first_of(":@") == std::string::npos) {
-    text.erase(0, 1);
-  }
-}
-
 int run_events(const EventsOptions& given) {
   EventsOptions options = given;
-  options.ring.root = options.root;
-  options.ring.config = options.config;
-  options.ring.json = options.json;
-  options.ring.limit = options.limit;
   if (options.faults_only) {
-    options.ring.kinds = fault_kinds();
+    options.kinds = fault_kinds();
     options.what = {"kernel"};
-  }
-  for (auto* moment : {&options.ring.since, &options.ring.until}) {
-    if (*moment) without_dash(**moment);
   }
   return EventsCommand(options).run();
 }
@@ -343,14 +321,14 @@ int run_events(const EventsOptions& given) {
 void add_options(const Command& command, bool is_faults) {
   auto& options = command.runs(run_events);
   options.faults_only = is_faults;
-  command.option("--since", options.ring.since, "WHEN",
+  command.option("--since", options.since, "WHEN",
                  "Start: 10m, 1h30m, 2w, yesterday, 02:00 (the last one), '2026-11-20 02:00', "
                  "@1790000000");
-  command.option("--until", options.ring.until, "WHEN", "End");
+  command.option("--until", options.until, "WHEN", "End");
   if (!is_faults) {
     command.option("--category", options.what, "WHAT", "Only kernel, alert, daemon, mark or guess")
         .separated_by_commas();
-    command.option("--kind", options.ring.kinds, "KIND", "Only these kinds: oom_kill,firing")
+    command.option("--kind", options.kinds, "KIND", "Only these kinds: oom_kill,firing")
         .separated_by_commas();
     command
         .flag("--faults", options.faults_only,

@@ -4,137 +4,36 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <deque>
 #include <nlohmann/json.hpp>
 
-#include "base/clock.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "cli/client/site_messages_input.h"
-#include "cli/command.h"
 #include "cli/decode/log_format.h"
 #include "cli/draw/since.h"
-#include "cli/events/events_past.h"
-#include "cli/exit_codes.h"
+#include "cli/history/history_select.h"
+#include "cli/text/budget_text.h"
 #include "cli/text/events/event_text.h"
 #include "report/events/event_json.h"
+#include "report/events/kernel_event_record.h"
 
 namespace jetmem {
 namespace {
 
 using kernel_log::Event;
-using kernel_log::Soc;
 using kernel_log::TextLog;
 
 constexpr const char* kRing = "/dev/kmsg";
+// With --until, which is resolved when the log's end is known.
+constexpr std::size_t kMostKept = 100'000;
 
-// On the wall clock where the time of the boot is known, otherwise since boot.
-struct Span {
-  std::optional<Nanoseconds> from;
-  std::optional<Nanoseconds> to;
-};
-
-// Shows the newest events from a moment on.
-class EventPrinter {
- public:
-  // `boot` is the wall time at which the kernel's log clock was 0.
-  EventPrinter(const RingQuery& needed, std::optional<Nanoseconds> boot, const Span& span)
-      : needed_(needed), json_(needed.json), boot_(boot), span_(span) {}
-
-  void event(const Event& event) {
-    if (!needed_.with_guesses && event.is_guess()) return;
-    if (!needed_.with_events && !event.is_guess()) return;
-    const std::vector<std::string>& kinds = needed_.kinds;
-    const auto is_wanted = [&](kernel_log::EventKind kind) {
-      return kinds.empty() ||
-             std::find(kinds.begin(), kinds.end(), info_of(kind).name) != kinds.end();
-    };
-    // As is_of_kinds() has it.
-    const bool reports_suppressed = event.kind() == kernel_log::EventKind::kRatelimitSuppressed &&
-                                    is_wanted(kernel_log::suppressed_kind(event.text("function")));
-    if (!is_wanted(event.kind()) && !reports_suppressed) return;
-    std::optional<Nanoseconds> wall;
-    if (boot_ && event.stamp) wall = *boot_ + *event.stamp;
-    if (event.stamp) {
-      const Nanoseconds at = wall ? *wall : Nanoseconds(*event.stamp);
-      if ((span_.from && at < *span_.from) || (span_.to && at > *span_.to)) return;
-    }
-    if (!json_) {
-      records_.push_back(log_event_record(event, wall));
-    } else {
-      nlohmann::ordered_json json = event_json(event);
-      if (wall) json["time"] = utc_time(*wall);
-      if (event.stamp) json["since_boot_seconds"] = to_seconds(*event.stamp);
-      if (event.seq) json["seq"] = *event.seq;
-      lines_.push_back(json.dump() + "\n");
-    }
-    keep_newest(records_);
-    keep_newest(lines_);
-  }
-
-  // What was read, and what was not.
-  void summary(const TextLog::Counts& counts, Nanoseconds suspended) {
-    EventRecordList list(put);
-    for (const EventRecord& record : records_) list.add(record);
-    list.finish();
-    for (const std::string& line : lines_) put(line);
-    std::string text = counted(records_.size(), "event");
-    if (span_.from) {
-      text.append(boot_ ? " since " + local_time(*span_.from) : std::string(" since then"));
-    }
-    const bool records = counts.records > 0;
-    text.append(" in ").append(
-        counted(records ? counts.records : counts.lines, records ? "record" : "line"));
-    text.append(" of the kernel's log");
-    if (counts.first_stamp) {
-      text.append(", from ").append(moment(*counts.first_stamp));
-      text.append(" to ").append(moment(*counts.last_stamp));
-    }
-    if (counts.first_seq.value_or(0) > 0) {
-      text.append("; the ").append(counted(*counts.first_seq, "record"));
-      text.append(" before were overwritten");
-    }
-    std::string losses = omitted_text(counts, "lost: overwritten before they were read");
-    if (suspended > std::chrono::seconds(1)) {
-      using std::chrono::milliseconds;
-      using std::chrono::seconds;
-      losses.append(losses.empty() ? "" : "; ").append("the machine was suspended for ");
-      losses.append(format_duration(milliseconds(std::chrono::duration_cast<seconds>(suspended))));
-      losses.append(" in total: times of earlier events are late by as much");
-    }
-    if (more_) losses.append(losses.empty() ? "" : "; ").append(kOlderEvents);
-    if (!losses.empty()) text.append("; ").append(losses);
-    if (boot_) text.append("; times are ").append(time_zone_text());
-    if (!json_) {
-      put(wrapped(text + ".", 0));
-    } else if (!losses.empty()) {
-      warn("events", losses);
-    }
-  }
-
- private:
-  std::string moment(std::chrono::microseconds stamp) const {
-    return boot_ ? local_time(*boot_ + stamp) : seconds_text(stamp) + " s after boot";
-  }
-
-  template <class T>
-  void keep_newest(std::deque<T>& all) {
-    if (all.size() <= needed_.limit) return;
-    all.pop_front();
-    more_ = true;
-  }
-
-  const RingQuery& needed_;
-  bool json_;
-  std::optional<Nanoseconds> boot_;
-  Span span_;
-  std::deque<EventRecord> records_;  // for people
-  std::deque<std::string> lines_;    // for programs
-  bool more_ = false;                // older ones match as well
+struct KeptEvent {
+  EventRecord record;
+  std::string json;  // its line with --json
 };
 
 // What helps where the ring cannot be read.
@@ -173,96 +72,156 @@ Result<void> feed_ring(int fd, std::chrono::microseconds until, TextLog& log) {
   return {};
 }
 
-// What --since and --until name. `now`: where it is unknown, so is all that depends on it.
-Result<Span> span_of(const RingQuery& needed, std::optional<Nanoseconds> boot,
-                     std::optional<Nanoseconds> now) {
-  Span out;
-  for (const bool begin : {true, false}) {
-    const auto& text = begin ? needed.since : needed.until;
-    if (!text) continue;
-    const char* const option = begin ? "--since" : "--until";
-    auto since = parse_since(*text, boot && now ? *now : SystemClock().wall());
-    if (!since) return tl::unexpected(std::move(since.error()).within(option));
-    if (since->at && !boot) {
-      return fail(Errc::kAbsent, std::string(option) +
-                                     ": the capture has no boot time; give the time before its "
-                                     "end, e.g. 10m");
-    }
-    (begin ? out.from : out.to) = since->at;
-    if (since->ago && now) (begin ? out.from : out.to) = *now - *since->ago;
-  }
-  return out;
+// What --since or --until names: on the wall clock where the time of the boot is known, otherwise
+// since boot. `now`: where it is unknown, so is all that depends on it.
+Result<std::optional<Nanoseconds>> moment_of(const std::optional<std::string>& text,
+                                             const char* option, bool has_boot,
+                                             std::optional<Nanoseconds> now) {
+  if (!text) return std::nullopt;
+  const Nanoseconds wall = has_boot && now ? *now : SystemClock().wall();
+  auto moment = parse_moment(*text, wall);
+  if (!moment) return tl::unexpected(std::move(moment.error()).within(option));
+  const auto since = parse_since(text->substr(text->front() == '-' ? 1 : 0), wall);
+  if (since->ago) return now ? std::optional(*now - *since->ago) : std::nullopt;
+  if (has_boot) return *moment;
+  return fail(Errc::kAbsent, std::string(option) +
+                                 ": the capture has no boot time; give the time before its end, "
+                                 "e.g. 10m");
 }
 
-int run_live(const RingQuery& options) {
-  const SystemClock clock;
-  const Nanoseconds now = clock.wall();
-  const Nanoseconds mono = clock.mono();
-  // The log's clock stands still in suspend, as the monotonic one does.
-  const std::optional<Nanoseconds> boot = now - mono;
-  const auto span = span_of(options, boot, now);
-  if (!span) return failed_past("events", span.error());
-  const UniqueFd ring(::open(kRing, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-  if (!ring.valid()) return failed_past("events", ring_error("open", errno));
-  EventPrinter printer(options, boot, *span);
-  const auto messages = site_messages_for(options.config, Root::live());
-  const auto log = std::make_unique<TextLog>(
-      kernel_log::soc_of(Root::live()),
-      [&](const Event& event, std::string_view) { printer.event(event); }, messages->catalogues());
-  const auto until = std::chrono::duration_cast<std::chrono::microseconds>(mono);
-  if (auto read = feed_ring(ring.get(), until + std::chrono::seconds(1), *log); !read) {
-    return failed_past("events", read.error());
-  }
-  printer.summary(log->counts(), clock.boot() - clock.mono());
-  return kExitOk;
+std::string json_line(const Event& event, const EventRecord& record) {
+  nlohmann::ordered_json json = event_json(event);
+  if (record.wall) json["time"] = utc_time(*record.wall);
+  if (record.at) json["since_boot_seconds"] = to_seconds(*record.at);
+  if (event.seq) json["seq"] = *event.seq;
+  return json.dump() + "\n";
 }
 
-// The stamp of a captured log's last line: its "now", where the capture does not say.
-Result<std::optional<Nanoseconds>> last_stamp(const Root& root, const std::string& directory) {
-  auto file = open_captured(root, directory);
-  if (!file) return tl::unexpected(std::move(file.error()));
-  const auto log = std::make_unique<TextLog>(Soc::kUnknown, [](const Event&, std::string_view) {});
-  if (auto read = feed_from(file->get(), directory, *log); !read) {
-    return tl::unexpected(std::move(read.error()));
+// What was read of the log.
+std::string read_text(const TextLog::Counts& counts, std::optional<Nanoseconds> boot) {
+  const auto moment = [&](std::chrono::microseconds stamp) {
+    return boot ? local_time(*boot + stamp) : seconds_text(stamp) + " s after boot";
+  };
+  const bool records = counts.records > 0;
+  std::string text = " in " +
+                     counted(records ? counts.records : counts.lines, records ? "record" : "line") +
+                     " of the kernel's log";
+  if (counts.first_stamp) {
+    text.append(", from ").append(moment(*counts.first_stamp));
+    text.append(" to ").append(moment(*counts.last_stamp));
   }
-  std::optional<Nanoseconds> stamp;
-  if (log->counts().last_stamp) stamp = *log->counts().last_stamp;
-  return stamp;
-}
-
-int run_captured(const std::string& directory, const RingQuery& options) {
-  auto root = Root::at(directory);
-  if (!root) return failed_past("events", std::move(root.error()).within("--root"));
-  std::optional<Nanoseconds> boot;
-  if (root->facts().boot_time) boot = std::chrono::seconds(*root->facts().boot_time);
-  std::optional<Nanoseconds> now;  // on the clock that times are shown in
-  if (options.since || options.until) {
-    const auto last = last_stamp(*root, directory);
-    if (!last) return failed_past("events", last.error());
-    if (boot && root->facts().captured_at) now = std::chrono::seconds(*root->facts().captured_at);
-    if (!now && *last) now = boot.value_or(Nanoseconds(0)) + **last;
+  if (counts.first_seq.value_or(0) > 0) {
+    text.append("; the ").append(counted(*counts.first_seq, "record"));
+    text.append(" before were overwritten");
   }
-  const auto span = span_of(options, boot, now);
-  if (!span) return failed_past("events", span.error());
-  auto file = open_captured(*root, directory);
-  if (!file) return failed_past("events", file.error());
-  EventPrinter printer(options, boot, *span);
-  const auto messages = site_messages_for(options.config, *root);
-  const auto log = std::make_unique<TextLog>(
-      kernel_log::soc_of(*root),
-      [&](const Event& event, std::string_view) { printer.event(event); }, messages->catalogues());
-  const std::string path = printable(directory, 300) + kRing;
-  const auto read = feed_from(file->get(), path, *log);
-  if (!read) return failed_past("events", read.error());
-  if (!read->empty()) warn("events", path + ": " + *read);
-  printer.summary(log->counts(), Nanoseconds(0));
-  return kExitOk;
+  return text;
 }
 
 }  // namespace
 
-int show_ring_events(const RingQuery& needed) {
-  return needed.root.empty() ? run_live(needed) : run_captured(needed.root, needed);
+int show_ring(const Target& target, EventFilter needed, const std::optional<std::string>& since,
+              const std::optional<std::string>& until) {
+  const bool is_live = target.root.empty();
+  const auto root = is_live ? Result<Root>(Root::live()) : Root::at(target.root);
+  if (!root) return failed_past("events", Error(root.error()).within("--root"));
+  const SystemClock clock;
+  const Nanoseconds mono = clock.mono();
+  std::optional<Nanoseconds> now;
+  std::optional<Nanoseconds> boot;  // the wall time at which the kernel's log clock was 0
+  if (is_live) {
+    now = clock.wall();
+    // The log's clock stands still in suspend, as the monotonic one does.
+    boot = *now - mono;
+  } else if (root->facts().boot_time) {
+    boot = std::chrono::seconds(*root->facts().boot_time);
+    if (root->facts().captured_at) now = std::chrono::seconds(*root->facts().captured_at);
+  }
+  Result<UniqueFd> file = UniqueFd();
+  if (!is_live) {
+    file = open_captured(*root, target.root);
+  } else if (file = UniqueFd(::open(kRing, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+             !file->valid()) {
+    file = tl::unexpected(ring_error("open", errno));
+  }
+  if (!file) return failed_past("events", file.error());
+
+  // One more than is shown: whether there are older ones.
+  const std::size_t most = until ? kMostKept : needed.limit + 1;
+  bool is_cut = false;
+  std::deque<KeptEvent> kept;
+  const auto keep = [&](const Event& event, std::string_view) {
+    EventRecord record = kernel_event_record(event, kernel_log::Origin::kSystem, event.stamp);
+    if (!needed.wants(record)) return;
+    if (boot && record.at) record.wall = *boot + *record.at;
+    record.wall_trusted = record.wall.has_value();
+    std::string json = target.json ? json_line(event, record) : std::string();
+    kept.push_back({std::move(record), std::move(json)});
+    if (kept.size() <= most) return;
+    kept.pop_front();
+    is_cut = true;
+  };
+  const auto messages = site_messages_for(target.config, *root);
+  const auto log =
+      std::make_unique<TextLog>(kernel_log::soc_of(*root), keep, messages->catalogues());
+  if (is_live) {
+    const auto end = std::chrono::duration_cast<std::chrono::microseconds>(mono);
+    if (auto read = feed_ring(file->get(), end + std::chrono::seconds(1), *log); !read) {
+      return failed_past("events", read.error());
+    }
+  } else {
+    const std::string path = printable(target.root, 300) + kRing;
+    const auto read = feed_from(file->get(), path, *log);
+    if (!read) return failed_past("events", read.error());
+    if (!read->empty()) warn("events", path + ": " + *read);
+  }
+  const TextLog::Counts& counts = log->counts();
+  if (!now && counts.last_stamp) now = boot.value_or(Nanoseconds(0)) + *counts.last_stamp;
+  const auto from = moment_of(since, "--since", boot.has_value(), now);
+  if (!from) return failed_past("events", from.error());
+  const auto to = moment_of(until, "--until", boot.has_value(), now);
+  if (!to) return failed_past("events", to.error());
+  std::erase_if(kept, [&](const KeptEvent& each) {
+    const auto at = each.record.wall ? each.record.wall : each.record.at;
+    return at && ((*from && *at < **from) || (*to && *at > **to));
+  });
+  const bool more = kept.size() > needed.limit;
+  while (kept.size() > needed.limit) kept.pop_front();
+
+  EventRecordList list(put);
+  for (const KeptEvent& each : kept) {
+    if (target.json) {
+      put(each.json);
+    } else {
+      list.add(each.record);
+    }
+  }
+  list.finish();
+  std::string losses = omitted_text(counts, "lost: overwritten before they were read");
+  if (const auto suspended = clock.boot() - clock.mono();
+      is_live && suspended > std::chrono::seconds(1)) {
+    using std::chrono::milliseconds;
+    using std::chrono::seconds;
+    join(losses,
+         "the machine was suspended for " +
+             format_duration(milliseconds(std::chrono::duration_cast<seconds>(suspended))) +
+             " in total: times of earlier events are late by as much",
+         "; ");
+  }
+  if (more) join(losses, kOlderEvents, "; ");
+  if (is_cut && until) {
+    join(losses, "only the newest " + counted(kMostKept, "event") + " were looked at", "; ");
+  }
+  if (target.json) {
+    if (!losses.empty()) warn("events", losses);
+    return kExitOk;
+  }
+  std::string text = counted(kept.size(), "event");
+  if (*from) text += boot ? " since " + local_time(**from) : std::string(" since then");
+  text += read_text(counts, boot);
+  join(text, losses, "; ");
+  if (boot) text.append("; times are ").append(time_zone_text());
+  put(wrapped(text + ".", 0));
+  return kExitOk;
 }
 
 }  // namespace jetmem

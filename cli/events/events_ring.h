@@ -3,28 +3,16 @@
 // history.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "base/result.h"
+#include "cli/command.h"
+#include "cli/events/events_past.h"
 
 namespace jetmem {
 
-struct RingQuery {
-  std::string root;
-  std::optional<std::string> since;
-  std::optional<std::string> until;
-  std::vector<std::string> kinds;   // any of; empty: all
-  std::vector<std::string> config;  // settings files that name the site's own messages
-  std::size_t limit = 200;          // the newest
-  bool json = false;
-  bool with_events = true;
-  bool with_guesses = true;
-};
-
-// Shows them; the exit status.
-int show_ring_events(const RingQuery& needed);
+// Shows those that are needed, between the moments that the options name; the exit status.
+int show_ring(const Target& target, EventFilter needed, const std::optional<std::string>& since,
+              const std::optional<std::string>& until);
 
 }  // namespace jetmem

@@ -107,30 +107,6 @@ std::string head_of(const EventRecord& record) {
 
 }  // namespace
 
-EventRecord log_event_record(const kernel_log::Event& event, std::optional<Nanoseconds> wall) {
-  const kernel_log::KindInfo& info = kernel_log::info_of(event.kind());
-  EventRecord record;
-  record.what = event.is_guess() ? EventWhat::kGuess : EventWhat::kKernel;
-  record.kind = std::string(info.name);
-  if (event.kind() == kernel_log::EventKind::kCustom) record.subject = message_id(event);
-  for (const std::string_view name : info.key) {
-    const kernel_log::Field* const field = name.empty() ? nullptr : event.find(name);
-    record.subject.push_back('\0');
-    if (field == nullptr) continue;
-    record.subject.append(std::to_string(field->number)).push_back(':');
-    record.subject.append(event.text(name));
-  }
-  record.summary = kernel_log::describe(event);
-  if (event.kind() == kernel_log::EventKind::kRatelimitSuppressed) {
-    // All of its fields that a folded row adds up.
-    record.fields = "{\"count\":" + std::to_string(event.number("count").value_or(0)) + "}";
-  }
-  if (event.stamp) record.at = *event.stamp;
-  record.wall = wall;
-  record.wall_trusted = wall.has_value();
-  return record;
-}
-
 void EventRecordList::add(const EventRecord& record) {
   const auto begin = record.wall ? record.wall : record.at;
   const double suppressed = suppressed_by(record);

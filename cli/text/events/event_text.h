@@ -57,8 +57,4 @@ class EventRecordList {
   std::set<std::string> explained_;
 };
 
-// An event of a log that has no history: those of one kind that agree in the kind's key fields
-// fold. `wall` is its moment if that is known; otherwise the time since boot is shown.
-EventRecord log_event_record(const kernel_log::Event& event, std::optional<Nanoseconds> wall);
-
 }  // namespace jetmem

@@ -10,6 +10,7 @@
 #include "cli/draw/since.h"
 #include "cli/exit_codes.h"
 #include "cli/text/events/event_text.h"
+#include "report/events/kernel_event_record.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
 #include "tests/time_zone.h"
@@ -108,6 +109,13 @@ TEST_F(Events, TimesAreShown) {
   EXPECT_EQ(time_zone_text("UTC", 0), "UTC");
 }
 
+EventRecord record_of(const Event& event, std::optional<Nanoseconds> wall) {
+  EventRecord record = kernel_event_record(event, kernel_log::Origin::kSystem, {});
+  record.wall = wall;
+  record.wall_trusted = wall.has_value();
+  return record;
+}
+
 TEST_F(Events, AStormIsFolded) {
   std::string out;
   EventRecordList list([&](const std::string& text) { out += text; });
@@ -116,12 +124,12 @@ TEST_F(Events, AStormIsFolded) {
       Event event(EventKind::kSmmuContextFault);
       event.set_text("dev", dev);
       event.set_hex("iova", static_cast<std::uint64_t>(0x1000 * i));
-      list.add(log_event_record(event, kNow + i * 1s));
+      list.add(record_of(event, kNow + i * 1s));
     }
   }
   Event late(EventKind::kSmmuContextFault);
   late.set_text("dev", "a.iommu");
-  list.add(log_event_record(late, kNow + 39s + 61s));
+  list.add(record_of(late, kNow + 39s + 61s));
   EXPECT_THAT(out, HasSubstr("x40 over 39 s, last 18:00:39"));
   list.finish();
   std::size_t heads = 0;
@@ -143,7 +151,7 @@ TEST_F(Events, WithoutTimesOnlyNeighboursAreFolded) {
   EventRecordList list([&](const std::string& text) { out += text; });
   for (const EventKind kind :
        {EventKind::kOomKill, EventKind::kOomKill, EventKind::kKmemleak, EventKind::kOomKill}) {
-    list.add(log_event_record(Event(kind), std::nullopt));
+    list.add(record_of(Event(kind), std::nullopt));
   }
   list.finish();
   EXPECT_THAT(out, HasSubstr("    x2\n"));
@@ -156,7 +164,7 @@ TEST_F(Events, ManyDifferentEventsAreAllShown) {
   for (std::size_t i = 0; i < 4 * EventRecordList::kMaxRows; ++i) {
     Event event(EventKind::kOomKill);
     event.set_text("comm", "app" + std::to_string(i));
-    list.add(log_event_record(event, kNow));
+    list.add(record_of(event, kNow));
   }
   list.finish();
   std::size_t heads = 0;
