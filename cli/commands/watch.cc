@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -22,7 +22,7 @@ namespace jetmem {
 namespace {
 
 // How long a read in progress may still take at the end.
-constexpr double kStopTimeout = 0.5;
+constexpr std::chrono::milliseconds kStopTimeout(500);
 
 struct WatchOptions : Target {
   std::string interval = "2s";

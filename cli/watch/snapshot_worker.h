@@ -2,9 +2,11 @@
 // Takes looks at a device on a thread of its own, so that keys are answered while one takes long.
 #pragma once
 
+#include <chrono>
 #include <functional>
-#include <memory>
+#include <future>
 #include <optional>
+#include <utility>
 
 #include "base/result.h"
 #include "base/worker_thread.h"
@@ -16,15 +18,12 @@ class SnapshotWorker {
  public:
   using TakeSnapshot = std::function<Result<Look>(const Request&)>;
   // `wake` is called on the thread when a look has ended.
-  SnapshotWorker(TakeSnapshot take_snapshot, std::function<void()> wake);
-  SnapshotWorker(const SnapshotWorker&) = delete;
-  SnapshotWorker& operator=(const SnapshotWorker&) = delete;
-  // Does not wait for a look under way: stop() does.
-  ~SnapshotWorker();
+  SnapshotWorker(TakeSnapshot take_snapshot, std::function<void()> wake)
+      : take_snapshot_(std::move(take_snapshot)), wake_(std::move(wake)) {}
 
-  // Begins a look; nothing where one is under way.
+  // Begins a look; nothing where one is under way or was not taken.
   void ask(const Request& request);
-  bool busy() const;
+  bool busy() const { return look_.valid(); }
   struct TimedSnapshot {
     Result<Look> look;
     double seconds = 0;
@@ -33,11 +32,12 @@ class SnapshotWorker {
 
   // True once the thread has ended, false where a look is still under way after so long: the
   // thread then keeps what it uses alive itself, and the program had better end.
-  bool stop(double timeout_seconds);
+  bool stop(std::chrono::milliseconds timeout) { return thread_.stop(timeout); }
 
  private:
-  struct Shared;
-  std::shared_ptr<Shared> shared_;
+  TakeSnapshot take_snapshot_;
+  std::function<void()> wake_;
+  std::future<TimedSnapshot> look_;
   WorkerThread thread_;
 };
 
