@@ -24,7 +24,7 @@ std::vector<std::string> remove_old_bundles(const std::string& directory, const 
     if (++checked > 10'000) break;
     const std::string name = at->path().filename().string();
     std::error_code ignored;
-    if (!name.starts_with(kBundlePrefix) || !is_bundle_name(name)) continue;
+    if (!name.starts_with(kBundlePrefix) || bundle_ending(name).empty()) continue;
     if (at->symlink_status(ignored).type() != fs::file_type::regular) continue;
     const std::uint64_t size = at->file_size(ignored);
     if (ignored) continue;

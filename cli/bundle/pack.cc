@@ -23,13 +23,6 @@ constexpr std::size_t kPiece = 64U << 10;
 
 std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
 
-std::string_view ending_of(std::string_view name) {
-  for (const std::string_view ending : kEndings) {
-    if (name.size() > ending.size() && name.ends_with(ending)) return ending;
-  }
-  return {};
-}
-
 int add_filter(archive* to, std::string_view ending) {
   if (ending == ".tar.gz") return archive_write_add_filter_gzip(to);
   if (ending == ".tar") return archive_write_add_filter_none(to);
@@ -41,7 +34,12 @@ int add_filter(archive* to, std::string_view ending) {
 
 }  // namespace
 
-bool is_bundle_name(std::string_view name) { return !ending_of(name).empty(); }
+std::string_view bundle_ending(std::string_view name) {
+  for (const std::string_view ending : kEndings) {
+    if (name.size() > ending.size() && name.ends_with(ending)) return ending;
+  }
+  return {};
+}
 
 void BundleWriter::Close::operator()(archive* a) const { archive_write_free(a); }
 
@@ -56,7 +54,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::create(const std::string& fi
   writer->max_bytes_ = max_bytes;
   writer->time_ = time;
   const bool to_stdout = file == "-";
-  const std::string_view ending = to_stdout ? kEndings[0] : ending_of(file);
+  const std::string_view ending = to_stdout ? kEndings[0] : bundle_ending(file);
   if (ending.empty()) {
     return fail(Errc::kInvalid, file + ": a bundle's name ends in .tar.zst, .tar.gz or .tar");
   }

@@ -74,7 +74,7 @@ class BundleWriter {
   std::unordered_set<std::string> folders_;
 };
 
-// Whether a bundle can be called so.
-bool is_bundle_name(std::string_view name);
+// ".tar.zst", ".tar.gz" or ".tar"; empty: no bundle can be called so.
+std::string_view bundle_ending(std::string_view name);
 
 }  // namespace jetmem

@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -121,11 +120,7 @@ void step_back(bool automatic) {
 std::string folder_in(const std::string& file, const std::string& name) {
   if (file == "-") return name;
   std::string base = std::filesystem::path(file).filename().string();
-  for (const char* ending : {".tar.zst", ".tar.gz", ".tar"}) {
-    if (base.size() <= std::strlen(ending) || !base.ends_with(ending)) continue;
-    base.erase(base.size() - std::strlen(ending));
-    break;
-  }
+  base.erase(base.size() - bundle_ending(base).size());
   return base.front() == '.' || base.front() == '-' ? name : base;
 }
 
@@ -177,7 +172,7 @@ int wrong(std::string message) { return failed("capture", {Errc::kInvalid, std::
 // temporary directory is memory on many devices. Sets part_folder.
 Result<std::unique_ptr<TemporaryFolder>> make_part_folder(BundleOptions& needed, bool automatic) {
   // Another name is refused when the bundle is made.
-  const bool is_file = needed.file != "-" && is_bundle_name(needed.file);
+  const bool is_file = needed.file != "-" && !bundle_ending(needed.file).empty();
   if (!is_file && needed.history.count() == 0) return nullptr;
   if (is_file) {
     const std::string directory = std::filesystem::path(needed.file).parent_path().string();
