@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "cli/draw/characters.h"
 #include "cli/draw/number_text.h"
 
 namespace jetmem {
@@ -51,31 +52,6 @@ void use_terminal_locale() {
 bool has_utf8() {
   use_terminal_locale();
   return std::strcmp(::nl_langinfo(CODESET), "UTF-8") == 0;
-}
-
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
-  if (columns == 0) columns = static_cast<std::size_t>(terminal_width());
-  std::string out;
-  std::size_t column = 0;
-  while (!text.empty()) {
-    const std::size_t begin = text.find_first_not_of(' ');
-    if (begin == std::string_view::npos) break;
-    text.remove_prefix(begin);
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(word.size());
-    const std::size_t width = shown_width(word);
-    if (column > 0 && column + 1 + width <= columns) {
-      out.append(" ");
-      column += 1 + width;
-    } else {
-      if (column > 0) out.append("\n");
-      out.append(indent, ' ');
-      column = indent + width;
-    }
-    out.append(word);
-  }
-  if (column > 0) out.append("\n");
-  return out;
 }
 
 namespace {
@@ -140,12 +116,11 @@ std::string painted(const ScreenStyle& style, Paint paint, std::string_view text
 
 std::size_t shown_width(std::string_view text) {
   std::size_t width = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') {
-      while (i < text.size() && text[i] != 'm') ++i;
-    } else if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) {
-      ++width;
-    }
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    const bool is_escape = text[0] == '\x1b';
+    width += is_escape ? 0 : next.cells;
+    text.remove_prefix(is_escape ? std::min(text.find('m'), text.size() - 1) + 1 : next.bytes);
   }
   return width;
 }
@@ -153,13 +128,7 @@ std::size_t shown_width(std::string_view text) {
 std::string cut_to(std::string_view text, std::size_t width) {
   if (shown_width(text) <= width) return std::string(text);
   if (width <= 2) return std::string(width, '.');
-  std::string out;
-  std::size_t taken = 0;
-  for (const char c : text) {
-    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80 && ++taken > width - 2) break;
-    out.push_back(c);
-  }
-  return out.append("..");
+  return cut_text(text, width - 2).append("..");
 }
 
 std::string padded(std::string_view text, std::size_t width) {
@@ -184,32 +153,30 @@ std::string labelled_as_is(std::string_view label, std::string_view text) {
 namespace {
 
 // The bytes of a word that fit into so many columns, escape sequences whole; after a mark between
-// its parts ("nvargus-|daemon") where the second half of them has one.
+// its parts ("nvargus-|daemon") where the second half of them has one. At least one character.
 std::size_t fitting(std::string_view word, std::size_t columns) {
   std::size_t taken = 0;
   std::size_t after_mark = 0;
   std::size_t i = 0;
   while (i < word.size()) {
-    std::size_t next = i + 1;
     if (word[i] == '\x1b') {
-      while (next < word.size() && word[next - 1] != 'm') ++next;
-    } else {
-      if (taken == columns) break;
-      ++taken;
-      while (next < word.size() && (static_cast<unsigned char>(word[next]) & 0xc0) == 0x80) ++next;
-      if (taken * 2 > columns && std::string_view("-_/.,:;=@").find(word[i]) != std::string::npos) {
-        after_mark = next;
-      }
+      i = std::min(word.find('m', i), word.size() - 1) + 1;
+      continue;
     }
-    i = next;
+    const Character next = first_character(word.substr(i));
+    if (taken > 0 && taken + next.cells > columns) break;
+    taken += next.cells;
+    i += next.bytes;
+    if (taken * 2 > columns &&
+        std::string_view("-_/.,:;=@").find(word[i - 1]) != std::string::npos) {
+      after_mark = i;
+    }
   }
   return i < word.size() && after_mark > 0 ? after_mark : i;
 }
 
-}  // namespace
-
-std::vector<std::string> folded(std::string_view text, std::size_t columns, std::size_t max_lines,
-                                bool color) {
+std::vector<std::string> fold(std::string_view text, std::size_t columns, std::size_t max_lines,
+                              bool color, bool whole_words) {
   std::vector<std::string> lines(1);
   const auto next_line = [&] {
     if (lines.size() != max_lines) {
@@ -235,7 +202,7 @@ std::vector<std::string> folded(std::string_view text, std::size_t columns, std:
     if (width > 0 && width + 1 + shown_width(word) > columns && !next_line()) break;
     if (!lines.back().empty()) lines.back().append(" ");
     // A word that no line can hold goes on in the next.
-    while (shown_width(word) > columns) {
+    while (!whole_words && shown_width(word) > columns) {
       const std::size_t part = fitting(word, columns);
       lines.back().append(word.substr(0, part));
       word.remove_prefix(part);
@@ -244,6 +211,23 @@ std::vector<std::string> folded(std::string_view text, std::size_t columns, std:
     lines.back().append(word);
   }
   return lines;
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
+  if (columns == 0) columns = static_cast<std::size_t>(terminal_width());
+  const std::size_t room = columns - std::min(columns, indent);
+  std::string out;
+  for (const std::string& line : fold(text, room, 0, false, /*whole_words=*/true)) {
+    if (!line.empty()) out.append(indent, ' ').append(line).append("\n");
+  }
+  return out;
+}
+
+std::vector<std::string> folded(std::string_view text, std::size_t columns, std::size_t max_lines,
+                                bool color) {
+  return fold(text, columns, max_lines, color, /*whole_words=*/false);
 }
 
 std::string labelled(const ScreenStyle& style, std::string_view label, std::string_view text,

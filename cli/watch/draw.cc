@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cwchar>
+#include <utility>
 
 #include "base/text/text.h"
+#include "cli/draw/characters.h"
+#include "cli/draw/terminal.h"
 
 namespace jetmem::watch {
 namespace {
@@ -91,49 +93,14 @@ Style grade(double value, double warning, double critical) {
 void add_wrapped(std::vector<Line>& to, std::string_view text, std::size_t indent,
                  std::size_t columns, Glyphs glyphs, Style style, std::size_t max_lines) {
   const std::size_t room = columns > indent + 1 ? columns - indent : 1;
-  std::string safe = safe_text(text, glyphs);
-  for (std::size_t lines = 0; !safe.empty() && lines < max_lines; ++lines) {
-    const bool last = lines + 1 == max_lines;
-    std::string part = last ? cut_words(safe, room) : cut_text(safe, room);
-    if (part.empty()) part = "?";  // a wide character, and room for a narrow one
-    if (!last && part.size() < safe.size() && safe[part.size()] != ' ') {
-      const std::size_t blank = part.find_last_of(' ');
-      if (blank != std::string::npos && blank > 0) part.resize(blank);
-    }
-    Line line(glyphs);
-    line.add(std::string(indent, ' ')).add(part, style);
-    to.push_back(std::move(line));
-    safe.erase(0, std::max<std::size_t>(part.size(), 1));
-    safe.erase(0, std::min(safe.find_first_not_of(' '), safe.size()));
+  for (const std::string& part : folded(safe_text(text, glyphs), room, max_lines)) {
+    if (part.empty()) continue;
+    to.push_back(Line(glyphs).add(std::string(indent, ' ')).add(part, style));
   }
 }
 
-namespace {
-
 // No terminal is wider.
 constexpr std::size_t kMaxText = 1000;
-
-struct Character {
-  std::size_t bytes = 1;
-  std::size_t cells = 1;
-  bool shown = true;
-};
-
-Character first_of(std::string_view text) {
-  const auto byte = static_cast<unsigned char>(text[0]);
-  if (byte < 0x80) return {1, 1, byte >= 0x20 && byte != 0x7f};
-  std::mbstate_t state{};
-  wchar_t wide = 0;
-  const std::size_t bytes = std::mbrtowc(&wide, text.data(), text.size(), &state);
-  if (bytes == 0 || bytes > text.size()) return {1, 1, false};
-  const int cells = ::wcwidth(wide);
-  // What combines with the character before it, or has no width known here, may be drawn otherwise
-  // at the other end of the line.
-  if (cells != 1 && cells != 2) return {bytes, 1, false};
-  return {bytes, static_cast<std::size_t>(cells), true};
-}
-
-}  // namespace
 
 std::string safe_text(std::string_view text, Glyphs glyphs) {
   const std::string printed = printable(text, kMaxText);
@@ -141,7 +108,7 @@ std::string safe_text(std::string_view text, Glyphs glyphs) {
   out.reserve(printed.size());
   std::string_view rest = printed;
   while (!rest.empty()) {
-    const Character next = first_of(rest);
+    const Character next = first_character(rest);
     const bool ascii = static_cast<unsigned char>(rest[0]) < 0x80;
     if (next.shown && (ascii || glyphs.utf8)) {
       out.append(rest.substr(0, next.bytes));
@@ -159,45 +126,14 @@ std::string safe_text(std::string_view text, Glyphs glyphs) {
   return out;
 }
 
-std::size_t cells_of(std::string_view safe) {
-  std::size_t out = 0;
-  while (!safe.empty()) {
-    const Character next = first_of(safe);
-    out += next.cells;
-    safe.remove_prefix(next.bytes);
-  }
-  return out;
-}
-
-std::string cut_text(std::string_view safe, std::size_t cells) {
-  std::size_t bytes = 0;
-  std::string_view rest = safe;
-  while (!rest.empty()) {
-    const Character next = first_of(rest);
-    if (next.cells > cells) break;
-    cells -= next.cells;
-    bytes += next.bytes;
-    rest.remove_prefix(next.bytes);
-  }
-  return std::string(safe.substr(0, bytes));
-}
-
 std::string cut_words(std::string_view safe, std::size_t cells) {
-  if (cells_of(safe) <= cells) return std::string(safe);
-  if (cells <= 2) return std::string(cells, '.');
-  std::string out = cut_text(safe, cells - 2);
-  // Where the next character is a blank, the last word is whole.
-  const std::size_t blank = safe[out.size()] == ' ' ? out.size() : out.find_last_of(' ');
-  if (blank != std::string::npos) out.resize(std::min(blank, out.size()));
-  out.erase(out.find_last_not_of(" ,;:") + 1);
-  const bool has_room = !out.empty() && cells_of(out) + 3 <= cells;
-  return out.append(has_room ? " .." : "..");
+  return folded(safe, cells, 1).front();
 }
 
 Line& Line::add(std::string_view text, Style style) {
   std::string safe = safe_text(text, glyphs_);
   if (safe.empty()) return *this;
-  width_ += cells_of(safe);
+  width_ += shown_width(safe);
   if (!pieces_.empty() && pieces_.back().style == style) {
     pieces_.back().text += safe;
   } else {
@@ -212,14 +148,14 @@ Line& Line::to(std::size_t column) {
 
 Line& Line::right(std::string_view text, std::size_t cells, Style style) {
   const std::string safe = cut_text(safe_text(text, glyphs_), cells);
-  add(std::string(cells - cells_of(safe), ' '));
+  add(std::string(cells - shown_width(safe), ' '));
   return add(safe, style);
 }
 
 Line& Line::left(std::string_view text, std::size_t cells, Style style) {
   const std::string safe = cut_text(safe_text(text, glyphs_), cells);
   add(safe, style);
-  return add(std::string(cells - cells_of(safe), ' '));
+  return add(std::string(cells - shown_width(safe), ' '));
 }
 
 void Line::cut(std::size_t cells) {
@@ -228,7 +164,7 @@ void Line::cut(std::size_t cells) {
   for (Piece& piece : pieces_) {
     piece.text = cut_text(piece.text, left);
     if (piece.text.empty()) break;
-    left -= cells_of(piece.text);
+    left -= shown_width(piece.text);
     ++kept;
   }
   pieces_.resize(kept);
@@ -251,37 +187,6 @@ Style style_of_escape(std::string_view codes) {
   return codes == "1;31" ? Style::kCritical : Style::kWarning;
 }
 
-// Breaks a line at blanks; what follows is indented a little more than its begin.
-void add_broken(std::vector<Line>& to, const Line& line, std::size_t columns) {
-  const std::string text = line.text();
-  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  const std::size_t indent = std::min(begin + 2, columns / 3);
-  Line out(line.glyphs());
-  out.add(std::string(std::min(begin, columns / 3), ' '));
-  bool first = true;
-  for (const Piece& piece : line.pieces()) {
-    std::string_view rest = piece.text;
-    while (!rest.empty()) {
-      const std::size_t blanks = std::min(rest.find_first_not_of(' '), rest.size());
-      rest.remove_prefix(blanks);
-      const std::string_view word = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(word.size());
-      if (word.empty()) continue;
-      const std::string gap(first ? 0 : std::min<std::size_t>(blanks, 2), ' ');
-      if (!first && out.width() + gap.size() + cells_of(word) > columns) {
-        to.push_back(std::move(out));
-        out = Line(line.glyphs());
-        out.add(std::string(indent, ' '));
-      } else {
-        out.add(gap);
-      }
-      out.add(word, piece.style);
-      first = false;
-    }
-  }
-  to.push_back(std::move(out));
-}
-
 }  // namespace
 
 std::vector<Line> page_lines(std::string_view page, Glyphs glyphs, std::size_t columns) {
@@ -290,20 +195,25 @@ std::vector<Line> page_lines(std::string_view page, Glyphs glyphs, std::size_t c
   Lines rows(page);
   std::string_view row;
   while (rows.next(row)) {
-    Line line(glyphs);
+    // Of a row that is too wide, what follows is indented a little more than its begin.
+    const bool fits = shown_width(row) <= columns;
+    std::size_t begin = fits ? 0 : std::min(row.find_first_not_of(' '), columns / 3);
+    const std::size_t indent = fits ? 0 : std::min(begin + 2, columns / 3);
     Style style = Style::kPlain;
-    while (!row.empty()) {
-      const std::size_t escape = std::min(row.find(kEscape), row.size());
-      line.add(row.substr(0, escape), style);
-      row.remove_prefix(escape);
-      if (!take_prefix(row, kEscape)) break;
-      const std::size_t end = std::min(row.find('m'), row.size());
-      style = style_of_escape(row.substr(0, end));
-      row.remove_prefix(std::min(end + 1, row.size()));
-    }
-    if (line.width() > columns) {
-      add_broken(out, line, columns);
-    } else {
+    for (const std::string& part :
+         fits ? std::vector{std::string(row)} : folded(row, columns - indent)) {
+      Line line(glyphs);
+      line.add(std::string(std::exchange(begin, indent), ' '));
+      std::string_view rest = part;
+      while (!rest.empty()) {
+        const std::size_t escape = std::min(rest.find(kEscape), rest.size());
+        line.add(rest.substr(0, escape), style);
+        rest.remove_prefix(escape);
+        if (!take_prefix(rest, kEscape)) break;
+        const std::size_t end = std::min(rest.find('m'), rest.size());
+        style = style_of_escape(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
       out.push_back(std::move(line));
     }
   }

@@ -67,12 +67,8 @@ class Line {
 
 // Printable, one line, and each character of one or two cells ('?' for others).
 std::string safe_text(std::string_view text, Glyphs glyphs);
-// Cells of a safe text.
-std::size_t cells_of(std::string_view safe);
 // The whole words of a safe text that fit, followed by ".." where some are missing.
 std::string cut_words(std::string_view safe, std::size_t cells);
-// As many characters of a safe text as fit.
-std::string cut_text(std::string_view safe, std::size_t cells);
 
 // Bars and sparklines, in block characters or ASCII.
 

@@ -207,12 +207,12 @@ class Overview {
   void add_cma() {
     const CmaAnswer& cma = status_.cma;
     if (!cma.has_cma) {
-      wrap("CMA       not known: " + plain_reason(absence_reason(cma.absent, "has_cma")), 0,
-           Style::kDim, 1);
+      wrap("CMA: not known: " + plain_reason(absence_reason(cma.absent, "has_cma")), 0, Style::kDim,
+           1);
       return;
     }
     if (!*cma.has_cma) {
-      if (is_tall()) wrap("CMA       none: " + plain_reason(cma.none), 0, Style::kDim, 1);
+      if (is_tall()) wrap("CMA: none: " + plain_reason(cma.none), 0, Style::kDim, 1);
       return;
     }
     // The area in which the next frame fits worst.

@@ -169,7 +169,7 @@ void add_fitting(Line& line, const std::vector<std::string>& parts, std::size_t 
   for (const std::string& part : parts) {
     const std::string safe = safe_text(part, line.glyphs());
     const std::size_t gap = first ? 0 : blanks;
-    if (line.width() + gap + cells_of(safe) > columns) return;
+    if (line.width() + gap + shown_width(safe) > columns) return;
     line.add(std::string(gap, ' ')).add(safe, style);
     first = false;
   }

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cli/client/device_client.h"
+#include "cli/draw/terminal.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/loop.h"
 
@@ -111,8 +112,8 @@ void check_everywhere(const Model& model, Glyphs glyphs) {
                                   " view " + std::to_string(view);
         EXPECT_LE(full.lines.size(), size.rows) << where;
         for (const Line& line : full.lines) {
-          EXPECT_LE(cells_of(line.text()), size.columns) << where << ": " << line.text();
-          EXPECT_EQ(cells_of(line.text()), line.width()) << where;
+          EXPECT_LE(shown_width(line.text()), size.columns) << where << ": " << line.text();
+          EXPECT_EQ(shown_width(line.text()), line.width()) << where;
           expect_safe(line, where);
         }
       }
@@ -266,9 +267,15 @@ TEST(WatchDraw, SparklineHasATimeAxis) {
 
 TEST(WatchDraw, WordsStayWhole) {
   EXPECT_EQ(cut_words("all of this", 20), "all of this");
-  EXPECT_EQ(cut_words("available memory is low", 18), "available memory..");
+  EXPECT_EQ(cut_words("available memory is low", 19), "available memory ..");
   EXPECT_EQ(cut_words("available memory is low", 14), "available ..");
-  EXPECT_EQ(cut_words("availability", 6), "avai..");
+}
+
+TEST(WatchDraw, WideCharactersTakeTwoColumns) {
+  const Utf8Locale locale;
+  EXPECT_EQ(shown_width("漢字 x"), 6U);
+  EXPECT_EQ(cut_to("漢字プロセス", 7), "漢字..");
+  EXPECT_EQ(folded("漢字プロセス", 5), (std::vector<std::string>{"漢字", "プロ", "セス"}));
 }
 
 TEST(WatchDraw, BarKeepsItsWidth) {
