@@ -26,6 +26,8 @@ std::string map_text(const MapAnswer& answer, const ScreenStyle& style);
 std::string plan_text(const PlanAnswer& answer);
 std::string thermal_text(const ThermalAnswer& answer, const ScreenStyle& style);
 std::string top_text(const TopAnswer& answer, const ScreenStyle& style);
+// Of that the table of the processes alone.
+std::string holders_table(const TopAnswer& answer, const ScreenStyle& style);
 
 // The table of who has the memory that Linux manages, with what is left at its end.
 std::string memory_text(const MemoryBudget& memory, const ScreenStyle& style);

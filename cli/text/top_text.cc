@@ -8,7 +8,6 @@
 #include "cli/draw/table.h"
 #include "cli/text/answer_text.h"
 #include "cli/text/budget_text.h"
-#include "cli/text/events/event_text.h"
 
 namespace jetmem {
 namespace {
@@ -91,7 +90,7 @@ std::string drop_columns(std::vector<GroupColumn>& columns, TopSort sort, std::s
 }
 
 // `dropped`: names of the columns that have no room.
-Table groups_table(const TopAnswer& answer, std::size_t width, std::string& dropped) {
+std::string groups_table(const TopAnswer& answer, const ScreenStyle& style, std::string& dropped) {
   std::vector<GroupColumn> columns{{"PID", {}},      {"NAME", {}, Align::kLeft},
                                    {"N", {}},        {"TOTAL", {}},
                                    {"RESIDENT", {}}, {"SHARED", {}},
@@ -111,7 +110,7 @@ Table groups_table(const TopAnswer& answer, std::size_t width, std::string& drop
     for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back(cells[i]);
     place = std::max(place, shown_width(place_text(group.unit, group.container, 400)));
   }
-  const std::size_t room = width - std::min(width, kGroupIndent);
+  const std::size_t room = static_cast<std::size_t>(std::max(style.width, 20)) - kGroupIndent;
   if (place > 0) place = std::max(place, std::string_view(kPlace).size());
   const std::size_t needed = std::min(place, kGoodPlace);
   dropped = drop_columns(columns, answer.sort, room - std::min(room, needed));
@@ -134,7 +133,7 @@ Table groups_table(const TopAnswer& answer, std::size_t width, std::string& drop
     if (has_place) cells.push_back(place_text(group.unit, group.container, left));
     table.row(std::move(cells));
   }
-  return table;
+  return table.text(style, kGroupIndent);
 }
 
 std::string growth_note(const TopAnswer& answer, const ScreenStyle& style) {
@@ -153,9 +152,7 @@ std::string groups_text(const TopAnswer& answer, const ScreenStyle& style) {
     return out + paragraph(style, not_known(answer.absent, "groups"));
   }
   std::string dropped;
-  const Table table =
-      groups_table(answer, static_cast<std::size_t>(std::max(style.width, 20)), dropped);
-  out += table.text(style, kGroupIndent);
+  out += groups_table(answer, style, dropped);
   if (!dropped.empty()) {
     out += paragraph(style, "No room here for " + dropped + ": use a wider terminal, or --json.");
   }
@@ -460,6 +457,11 @@ std::string read_by_text(const AnswerFrom& from, const ScreenStyle& style) {
 
 std::string gpu_text(const TopAnswer& answer, const ScreenStyle& style) {
   return groups_text(answer, style) + heaps_text(answer, style) + read_by_text(answer.from, style);
+}
+
+std::string holders_table(const TopAnswer& answer, const ScreenStyle& style) {
+  std::string dropped;
+  return groups_table(answer, style, dropped);
 }
 
 std::string top_text(const TopAnswer& answer, const ScreenStyle& style) {

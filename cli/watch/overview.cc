@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first view: what is wrong, who holds the memory, and what happened.
 #include <algorithm>
-#include <cmath>
 
 #include "cli/draw/number_text.h"
 #include "cli/draw/shorten.h"
 #include "cli/draw/terminal.h"
+#include "cli/text/answer_text.h"
 #include "cli/text/budget_text.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/views.h"
@@ -346,13 +346,8 @@ class Overview {
   }
 
   void add_holders() {
-    TopAnswer top = top_answer(now_, {shown_.sort, 1000});
-    std::erase_if(top.groups, [&](const TopAnswer::Group& group) {
-      return !has_filter(group.command + " " + group.unit + " " + group.container + " " +
-                             (group.pid ? number_text(*group.pid) : ""),
-                         shown_.filter);
-    });
     const std::size_t most = is_tall() ? 10 : is_narrow() ? 2 : 4;
+    TopAnswer top = filtered_top(now_, shown_, most);
     if (top.groups.empty()) {
       const std::string why = shown_.filter.empty() ? absence_reason(top.absent, "groups") : "";
       wrap(why.empty() ? "Holders: none that match" : "Holders: not known: " + why, 0, Style::kDim,
@@ -360,45 +355,10 @@ class Overview {
       return;
     }
     if (top.groups.size() > most) top.groups.resize(most);
-    const bool has_gpu = std::any_of(top.groups.begin(), top.groups.end(),
-                                     [](const auto& group) { return group.gpu.value_or(0) > 0; });
-    const bool has_growth =
-        std::any_of(top.groups.begin(), top.groups.end(),
-                    [](const auto& group) { return group.trend || group.growth; });
-    const bool wide = !is_narrow();
-    Line& head = line();
-    head.right("PID", 7, Style::kBold).add(" ").left("HOLDER", 16, Style::kBold);
-    head.right("TOTAL", 9, Style::kBold);
-    if (wide && has_gpu) head.right("GPU", 9, Style::kBold);
-    if (wide && has_growth) head.right("GROWTH", 13, Style::kBold);
-    if (wide) head.add("  UNIT, CONTAINER", Style::kBold);
-    for (const TopAnswer::Group& group : top.groups) {
-      Line& row = line();
-      row.right(group.pid ? number_text(*group.pid) : "-", 7).add(" ");
-      std::string name = shortened(group.command, 15);
-      if (group.processes.value_or(1) > 1) {
-        const std::string count = " x" + number_text(*group.processes);
-        name = shortened(group.command, 15 - std::min<std::size_t>(count.size(), 6)) + count;
-      }
-      row.left(name, 16).right(bytes_text(group.total), 9, Style::kBold);
-      if (wide && has_gpu) row.right(bytes_text(group.gpu), 9);
-      if (wide && has_growth) row.right(growth_text(group), 13);
-      if (group.unit.empty() && group.container.empty()) continue;
-      if (wide) {
-        const std::size_t left = size_.columns - std::min(size_.columns, row.width() + 2);
-        row.add("  ").add(place_text(group.unit, group.container, left), Style::kDim);
-      } else {
-        const std::size_t left = size_.columns - std::min<std::size_t>(size_.columns, 8);
-        line().left("", 8).add(place_text(group.unit, group.container, left), Style::kDim);
-      }
+    const ScreenStyle style{static_cast<int>(size_.columns), true, glyphs_.utf8};
+    for (Line& row : page_lines(holders_table(top, style), glyphs_, size_.columns)) {
+      out_.push_back(std::move(row));
     }
-  }
-
-  static std::string growth_text(const TopAnswer::Group& group) {
-    const auto growth = group.trend ? group.trend : group.growth;
-    if (!growth) return "-";
-    if (std::fabs(*growth) < 1) return "0";
-    return (*growth > 0 ? "+" : "") + rate_text(*growth);
   }
 
   const Model& model_;

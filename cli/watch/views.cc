@@ -75,14 +75,8 @@ Line title(const Model& model, const Shown& shown, std::size_t columns, Glyphs g
 }
 
 Body holders_body(const DeviceNow& now, const Shown& shown, std::size_t columns, Glyphs glyphs) {
-  TopAnswer top = top_answer(now, {shown.sort, shown.filter.empty() ? kMaxGroups : 1000});
-  std::erase_if(top.groups, [&](const TopAnswer::Group& group) {
-    return !has_filter(group.command + " " + group.unit + " " + group.container + " " +
-                           (group.pid ? number_text(*group.pid) : ""),
-                       shown.filter);
-  });
   const ScreenStyle style{static_cast<int>(columns), true, glyphs.utf8};
-  return page_lines(top_text(top, style), glyphs, columns);
+  return page_lines(top_text(filtered_top(now, shown, kMaxGroups), style), glyphs, columns);
 }
 
 Body body_of(const Model& model, const Shown& shown, Size size, Glyphs glyphs) {
@@ -162,6 +156,16 @@ Line foot(const Shown& shown, std::size_t first, std::size_t room, std::size_t m
 }
 
 }  // namespace
+
+TopAnswer filtered_top(const DeviceNow& now, const Shown& shown, std::size_t most) {
+  TopAnswer top = top_answer(now, {shown.sort, shown.filter.empty() ? most : 1000});
+  std::erase_if(top.groups, [&](const TopAnswer::Group& group) {
+    return !has_filter(group.command + " " + group.unit + " " + group.container + " " +
+                           (group.pid ? number_text(*group.pid) : ""),
+                       shown.filter);
+  });
+  return top;
+}
 
 void add_fitting(Line& line, const std::vector<std::string>& parts, std::size_t columns,
                  std::size_t blanks, Style style) {

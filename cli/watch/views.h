@@ -66,6 +66,9 @@ Body help_body(std::size_t columns, Glyphs glyphs);
 void add_events(Body& to, const DeviceNow& now, const std::string& filter, std::size_t columns,
                 Glyphs glyphs, bool whole);
 
+// Who holds the memory, of those that the filter lets through; without one `most` of them.
+TopAnswer filtered_top(const DeviceNow& now, const Shown& shown, std::size_t most);
+
 // Whether a text has the filter in it, whatever the case of its letters. An empty one is in all.
 bool has_filter(std::string_view text, std::string_view filter);
 
