@@ -204,17 +204,6 @@ std::string memory_line(const StatusAnswer& answer, const ScreenStyle& style) {
   return line.text() + (contradiction.empty() ? "" : labelled(style, "", contradiction));
 }
 
-// The area that a frame fits least into, else the fullest.
-const CmaAnswer::Area* tightest(const CmaAnswer& cma) {
-  const auto key = [](const CmaAnswer::Area& area) {
-    return std::pair(area.frame_fit_ratio.value_or(1e9), -area.used_ratio.value_or(-1));
-  };
-  const auto found =
-      std::min_element(cma.areas.begin(), cma.areas.end(),
-                       [&](const auto& a, const auto& b) { return key(a) < key(b); });
-  return found == cma.areas.end() ? nullptr : &*found;
-}
-
 std::string cma_line(const CmaAnswer& cma, const ScreenStyle& style) {
   if (!cma.has_cma) return unknown_line(style, "cma", absence_reason(cma.absent, "has_cma"));
   FieldLine line(style, "cma");
@@ -222,7 +211,7 @@ std::string cma_line(const CmaAnswer& cma, const ScreenStyle& style) {
     line.add("none");
     return line.text();
   }
-  const CmaAnswer::Area* const area = tightest(cma);
+  const CmaAnswer::Area* const area = tightest_area(cma);
   if (area == nullptr) {
     return labelled(style, "cma",
                     bytes_text(cma.total_bytes) + " in total, the rest not known: " +
@@ -310,11 +299,7 @@ std::string event_lines(const StatusAnswer& answer, const ScreenStyle& style,
     const std::string why = absence_reason(answer.absent, "last_event");
     return why.empty() ? std::string() : unknown_line(style, "event", why);
   }
-  const StatusEvent& event = *answer.last_event;
-  const std::string when = last_seen_text(event.age_seconds, event.wall, event.before_this_boot);
-  std::string text = (when.empty() ? "at an unknown time" : when) + ": " + event.summary;
-  if (event.count > 1) text += " (" + doctor::repeated(event.count, event.lasted_seconds) + ")";
-  return labelled(style, "event", text, max_lines);
+  return labelled(style, "event", event_sentence(*answer.last_event), max_lines);
 }
 
 std::string fault_line(const StatusAnswer& answer, const ScreenStyle& style,
@@ -419,6 +404,23 @@ std::vector<ScreenPart> parts_of(const StatusAnswer& answer, const ScreenStyle& 
 }
 
 }  // namespace
+
+const CmaAnswer::Area* tightest_area(const CmaAnswer& cma) {
+  const auto key = [](const CmaAnswer::Area& area) {
+    return std::pair(area.frame_fit_ratio.value_or(1e9), -area.used_ratio.value_or(-1));
+  };
+  const auto found =
+      std::min_element(cma.areas.begin(), cma.areas.end(),
+                       [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  return found == cma.areas.end() ? nullptr : &*found;
+}
+
+std::string event_sentence(const StatusEvent& event) {
+  const std::string when = last_seen_text(event.age_seconds, event.wall, event.before_this_boot);
+  std::string text = (when.empty() ? "at an unknown time" : when) + ": " + event.summary;
+  if (event.count > 1) text += " (" + doctor::repeated(event.count, event.lasted_seconds) + ")";
+  return text;
+}
 
 std::string last_seen_text(const std::optional<double>& age, const std::optional<double>& wall,
                            bool before_this_boot) {

@@ -24,6 +24,10 @@ std::string status_screen(const StatusAnswer& answer, const ScreenStyle& style,
 
 // "smmu_context_fault: 71,943 since boot, of these 71,781 not printed by the kernel; last 3s ago".
 std::string fault_text(const StatusAnswer::Fault& fault);
+// "3s ago: GPU MMU fault ... (x3 over 10s)".
+std::string event_sentence(const StatusEvent& event);
+// The area that a frame fits least into, else the fullest; null where there is none.
+const CmaAnswer::Area* tightest_area(const CmaAnswer& cma);
 // "3s ago", "before this boot, 2026-11-25 02:11:47"; empty: nobody knows.
 std::string last_seen_text(const std::optional<double>& age, const std::optional<double>& wall,
                            bool before_this_boot);

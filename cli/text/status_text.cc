@@ -11,10 +11,8 @@
 #include "cli/draw/bars.h"
 #include "cli/draw/number_text.h"
 #include "cli/text/budget_text.h"
-#include "cli/text/events/event_text.h"
 #include "cli/text/judgement_text.h"
 #include "cli/text/status_screen.h"
-#include "report/diagnosis/format.h"
 
 namespace jetmem {
 namespace {
@@ -216,15 +214,6 @@ std::string alerts_part(const StatusAnswer& answer, const ScreenStyle& style) {
   return out;
 }
 
-std::string event_text(const StatusAnswer& answer, const ScreenStyle& style) {
-  if (!answer.last_event) return {};
-  const StatusEvent& event = *answer.last_event;
-  std::string text = last_seen_text(event.age_seconds, event.wall, event.before_this_boot);
-  text += (text.empty() ? "" : ": ") + event.summary;
-  if (event.count > 1) text += " (" + doctor::repeated(event.count, event.lasted_seconds) + ")";
-  return labelled(style, "event", text);
-}
-
 std::string probes_text(const StatusAnswer& answer, const ScreenStyle& style) {
   const std::string why = absence_reason(answer.absent, "probes");
   if (answer.probes.empty()) return labelled(style, "probes", "none: " + plain_reason(why));
@@ -311,7 +300,7 @@ std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
   }
   out += gpu_text(answer, style);
   out += thermal_text_line(answer.thermal, style);
-  out += event_text(answer, style);
+  if (answer.last_event) out += labelled(style, "event", event_sentence(*answer.last_event));
   out += faults_text(answer, style);
   out += alerts_part(answer, style);
   out += probes_text(answer, style);
@@ -322,11 +311,7 @@ std::string status_brief(const StatusAnswer& answer, const std::string& host) {
   std::string out = level_word(answer.level) + " " + (host.empty() ? "-" : host) + ": mem ";
   out += answer.available_ratio ? ratio_text(1 - *answer.available_ratio) : "?";
   out += " used " + (answer.available_bytes ? bytes_text(*answer.available_bytes) : "?") + " avail";
-  const CmaAnswer::Area* tightest = nullptr;
-  for (const CmaAnswer::Area& area : answer.cma.areas) {
-    const auto fit = [](const CmaAnswer::Area& each) { return each.frame_fit_ratio.value_or(1e9); };
-    if (tightest == nullptr || fit(area) < fit(*tightest)) tightest = &area;
-  }
+  const CmaAnswer::Area* const tightest = tightest_area(answer.cma);
   if (!answer.cma.has_cma) {
     out += ", cma ?";
   } else if (*answer.cma.has_cma) {

@@ -7,6 +7,7 @@
 #include "cli/draw/terminal.h"
 #include "cli/text/answer_text.h"
 #include "cli/text/budget_text.h"
+#include "cli/text/status_screen.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/views.h"
 
@@ -215,17 +216,12 @@ class Overview {
       if (is_tall()) wrap("CMA: none: " + plain_reason(cma.none), 0, Style::kDim, 1);
       return;
     }
-    // The area in which the next frame fits worst.
-    const CmaAnswer::Area* tightest = nullptr;
+    const CmaAnswer::Area* const tightest = tightest_area(cma);
     double total = 0;
     bool all_known = !cma.areas.empty();
     for (const CmaAnswer::Area& area : cma.areas) {
       total += area.bytes.value_or(0);
       all_known = all_known && area.bytes.has_value();
-      const auto fit = [](const CmaAnswer::Area& each) {
-        return each.frame_fit_ratio.value_or(1e9);
-      };
-      if (tightest == nullptr || fit(area) < fit(*tightest)) tightest = &area;
     }
     const auto used = value_of(status_, Quantity::kCmaUsed);
     if (!all_known && cma.total_bytes) total = *cma.total_bytes;
