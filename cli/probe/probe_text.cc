@@ -139,13 +139,13 @@ std::string problems(const std::vector<const Probe*>& probes, ProbeState state) 
   return section(probe_state_name(state), out);
 }
 
-// Kinds that share a reason are listed together.
-std::string left_alone(const std::vector<const Probe*>& probes, ProbeState state,
-                       const std::string& grant) {
+// Of those that `reason_of` has a reason of; kinds that share it are listed together.
+template <class ReasonOf>
+std::string by_reason(const std::vector<const Probe*>& probes, const ReasonOf& reason_of) {
   std::vector<std::pair<std::string, std::string>> groups;
   for (const Probe* probe : probes) {
-    if (probe->state != state) continue;
-    const std::string reason = probe->reason.empty() ? "no reason given" : probe->reason;
+    const std::string reason = reason_of(*probe);
+    if (reason.empty()) continue;
     const auto same = std::find_if(groups.begin(), groups.end(),
                                    [&](const auto& group) { return group.first == reason; });
     if (same != groups.end()) {
@@ -156,6 +156,15 @@ std::string left_alone(const std::vector<const Probe*>& probes, ProbeState state
   }
   std::string out;
   for (const auto& [reason, names] : groups) out += wrapped(names + ": " + reason, 2);
+  return out;
+}
+
+std::string left_alone(const std::vector<const Probe*>& probes, ProbeState state,
+                       const std::string& grant) {
+  std::string out = by_reason(probes, [&](const Probe& probe) {
+    if (probe.state != state) return std::string();
+    return probe.reason.empty() ? "no reason given" : probe.reason;
+  });
   if (!out.empty() && !grant.empty()) out += wrapped("to allow it: " + grant, 2);
   return section(probe_state_name(state), out);
 }
@@ -172,24 +181,6 @@ std::string ratios(const std::vector<const Probe*>& probes) {
     }
   }
   return section("ratios", out);
-}
-
-std::string not_checked(const std::vector<const Probe*>& probes) {
-  std::vector<std::pair<std::string, std::string>> groups;
-  for (const Probe* probe : probes) {
-    if (probe->not_checked.empty()) continue;
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return group.first == probe->not_checked;
-    });
-    if (same != groups.end()) {
-      same->second += ", " + name_of(*probe);
-    } else if (groups.size() < kMostGroups) {
-      groups.emplace_back(probe->not_checked, name_of(*probe));
-    }
-  }
-  std::string out;
-  for (const auto& [what, names] : groups) out += wrapped(names + ": " + what, 2);
-  return section("not checked", out);
 }
 
 std::string pools(const std::vector<const Probe*>& probes) {
@@ -359,7 +350,9 @@ std::string probe_text(const std::vector<ProbeRun>& runs, const std::string& gra
   });
   std::string out = tried.empty() ? "nothing was tried\n" : table(tried);
   out += problems(all, ProbeState::kMismatch) + problems(all, ProbeState::kFailed);
-  out += bisections(all) + not_checked(tried) + pools(tried);
+  out += bisections(all);
+  const auto unchecked = [](const Probe& probe) { return probe.not_checked; };
+  out += section("not checked", by_reason(tried, unchecked)) + pools(tried);
   out += left_alone(all, ProbeState::kDenied, grant);
   out += left_alone(all, ProbeState::kUnsupported, {}) + left_alone(all, ProbeState::kSkipped, {});
   out += ratios(all);
