@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include "base/fatal_handler.h"
@@ -14,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
+#include "cli/manual/command_page.h"
 
 namespace {
 
@@ -64,6 +66,12 @@ int main(int argc, char** argv) {
   std::unique_ptr<jetmem::UnpackedBundle> bundle;
   try {
     jetmem::CommandProgram program;
+    // Asked by the shells' completions.
+    if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+      jetmem::put(
+          jetmem::completions(jetmem::command_pages(program.app()), {argv + 2, argv + argc}));
+      return reported(jetmem::kExitOk);
+    }
     return reported(program.run({argv + 1, argv + argc}, [&](jetmem::CommandContext& context) {
       return open_root(context, bundle);
     }));

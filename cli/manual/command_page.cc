@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/version.h"
 #include "cli/draw/terminal.h"
@@ -196,223 +197,57 @@ std::string man_page(const CommandPage& page, std::span<const CommandPage> all) 
   return out + others + "\n";
 }
 
-namespace {
-
-// Behind the program's name: "rules check"; empty: the program itself.
-std::string words_of(const CommandPage& page) { return join(std::span(page.path).subspan(1)); }
-
-// Those of the program hold for its commands too (--root).
-std::vector<std::string> options_of(const CommandPage& page, const CommandPage& program) {
-  std::vector<std::string> out;
-  for (const CommandPage* each : {&page, &program}) {
-    for (const CommandPage::Option& option : each->options) {
-      if (option.is_positional) continue;
-      for (const std::string& name : option.names) {
-        if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
-      }
+std::string completions(std::span<const CommandPage> pages, const std::vector<std::string>& words) {
+  const std::string current = words.empty() ? "" : words.back();
+  const CommandPage* page = &pages.front();
+  // Those of the program hold for its commands too (--root).
+  const auto options = [&] {
+    std::vector<CommandPage::Option> out = page->options;
+    if (page != &pages.front()) {
+      out.insert(out.end(), pages.front().options.begin(), pages.front().options.end());
     }
-    if (&page == &program) break;
-  }
-  return out;
-}
-
-// Options that take a value: a path, or something that cannot be completed.
-void values_of(std::span<const CommandPage> pages, std::vector<std::string>& paths,
-               std::vector<std::string>& others) {
-  for (const CommandPage& page : pages) {
-    for (const CommandPage::Option& option : page.options) {
-      if (option.is_positional || option.type.empty()) continue;
-      std::vector<std::string>& out = option.takes_path ? paths : others;
-      for (const std::string& name : option.names) {
-        if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
-      }
+    std::erase_if(out, [](const CommandPage::Option& option) { return option.is_positional; });
+    return out;
+  };
+  std::optional<CommandPage::Option> open;  // its value comes next
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (open) {
+      // bash makes three words of --root=DIR.
+      if (word != "=") open.reset();
+      continue;
     }
-  }
-  // One that takes a path somewhere is completed as one everywhere.
-  std::erase_if(others, [&](const std::string& name) {
-    return std::find(paths.begin(), paths.end(), name) != paths.end();
-  });
-}
-
-std::string alternatives(const std::vector<std::string>& names) {
-  return names.empty() ? "--" : join(names, "|");
-}
-
-bool takes_paths(const CommandPage& page) {
-  return std::any_of(page.options.begin(), page.options.end(),
-                     [](const auto& each) { return each.is_positional && each.takes_path; });
-}
-
-std::string in_single_quotes(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c == '\n' ? ' ' : c;
+    for (const CommandPage::Option& option : options()) {
+      const auto& names = option.names;
+      const bool is_it = std::find(names.begin(), names.end(), word) != names.end();
+      if (is_it && !open && !option.type.empty()) open = option;
     }
+    std::vector<std::string> below = page->path;
+    below.push_back(word);
+    const auto found = std::find_if(pages.begin(), pages.end(),
+                                    [&](const CommandPage& each) { return each.path == below; });
+    if (found != pages.end()) page = &*found;
   }
-  return out + "'";
-}
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-// The body that bash and zsh (through its bash completions) share.
-std::string cases(std::span<const CommandPage> pages) {
+  constexpr const char* kPath = "/\n";
+  if (open) return open->takes_path ? kPath : "";
   std::string out;
-  for (const CommandPage& page : pages) {
-    out += "    " + in_single_quotes(words_of(page)) +
-           ")\n      commands=" + in_single_quotes(join(page.commands)) +
-           "\n      options=" + in_single_quotes(join(options_of(page, pages.front()))) +
-           "\n      files=" + (takes_paths(page) ? "1" : "0") + "\n      ;;\n";
-  }
-  return out;
-}
-
-// A shell's script, with what is between '@' replaced.
-std::string completion(std::string script, std::span<const CommandPage> pages) {
-  std::vector<std::string> paths;
-  std::vector<std::string> others;
-  values_of(pages, paths, others);
-  std::vector<std::string> both = paths;
-  both.insert(both.end(), others.begin(), others.end());
-  std::string commands;
-  std::string words;
-  for (const CommandPage& page : pages) {
-    if (page.path.size() < 2) continue;
-    const std::string quoted = in_single_quotes(words_of(page));
-    commands += (commands.empty() ? "" : "|") + quoted;
-    words += (words.empty() ? "" : " ") + quoted;
-  }
-  for (const auto& [name, text] :
-       {std::pair("@PATHS@", alternatives(paths)), std::pair("@OTHERS@", alternatives(others)),
-        std::pair("@VALUES@", alternatives(both)), std::pair("@VALUE_WORDS@", join(both)),
-        std::pair("@COMMANDS@", commands), std::pair("@COMMAND_WORDS@", words),
-        std::pair("@CASES@", cases(pages))}) {
-    if (const std::size_t at = script.find(name); at != std::string::npos) {
-      script.replace(at, std::string_view(name).size(), text);
+  const auto offer = [&](const std::string& name, const std::string& text) {
+    const std::string line = name + "\t" + text.substr(0, text.find('\n')) + "\n";
+    if (name.starts_with(current) && out.find(line) == std::string::npos) out += line;
+  };
+  if (current.starts_with("-")) {
+    for (const CommandPage::Option& option : options()) {
+      for (const std::string& name : option.names) offer(name, option.text);
     }
+    return out;
   }
-  return script;
-}
-
-}  // namespace
-
-std::string bash_completion(std::span<const CommandPage> pages) {
-  return completion(R"(# bash completion of jetmem
-_jetmem() {
-  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
-  local path='' longer word i commands='' options='' files=0
-  # --root=DIR is three words.
-  if [[ $current == = ]]; then current='' before=${COMP_WORDS[COMP_CWORD-1]}
-  elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi
-  case $before in
-    @PATHS@) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    @OTHERS@) COMPREPLY=(); return ;;
-  esac
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    word=${COMP_WORDS[i]}
-    case $word in
-      @VALUES@) i=$((i + 1)); [[ ${COMP_WORDS[i]} != = ]] || i=$((i + 1)); continue ;;
-    esac
-    longer=${path:+$path }$word
-    case $longer in @COMMANDS@) path=$longer ;; esac
-  done
-  case $path in
-@CASES@  esac
-  if [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
-  elif [[ -n $commands ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
-  elif [[ $files == 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -f -- "$current")
-  fi
-}
-complete -o filenames -F _jetmem jetmem
-)",
-                    pages);
-}
-
-std::string zsh_completion(std::span<const CommandPage> pages) {
-  return completion(R"(#compdef jetmem
-_jetmem() {
-  local path_= longer word commands options files=0 before=${words[CURRENT-1]}
-  local -i i
-  case $before in
-    @PATHS@) _files; return ;;
-    @OTHERS@) return ;;
-  esac
-  for ((i = 2; i < CURRENT; i++)); do
-    case ${words[i]} in
-      @VALUES@) i=$((i + 1)); continue ;;
-    esac
-    longer=${path_:+$path_ }${words[i]}
-    case $longer in @COMMANDS@) path_=$longer ;; esac
-  done
-  case $path_ in
-@CASES@  esac
-  if [[ $PREFIX == -* ]]; then
-    compadd -- ${=options}
-  elif [[ -n $commands ]]; then
-    compadd -- ${=commands}
-  elif [[ $files == 1 ]]; then
-    _files
-  fi
-}
-_jetmem "$@"
-)",
-                    pages);
-}
-
-std::string fish_completion(std::span<const CommandPage> pages) {
-  // fish's own __fish_use_subcommand takes an option's value for a command.
-  std::string out = completion(R"(# fish completion of jetmem
-function __jetmem_at --description 'Whether this command of jetmem is being written'
-  set -l words (commandline -opc)
-  set -e words[1]
-  set -l path ''
-  set -l value 0
-  for word in $words
-    if test $value = 1
-      set value 0
-      continue
-    end
-    switch $word
-      case @VALUE_WORDS@
-        set value 1
-        continue
-    end
-    set -l longer (string trim -- "$path $word")
-    switch $longer
-      case @COMMAND_WORDS@
-        set path $longer
-    end
-  end
-  test "$path" = "$argv"
-end
-complete -c jetmem -f
-)",
-                               pages);
-  for (const CommandPage& page : pages) {
-    const std::string seen =
-        page.path.size() > 1 ? "__jetmem_at " + words_of(page) : std::string("__jetmem_at");
-    for (std::size_t i = 0; i < page.commands.size(); ++i) {
-      out += "complete -c jetmem -n " + in_single_quotes(seen) + " -a " + page.commands[i] +
-             " -d " + in_single_quotes(first_line(page.command_texts[i])) + "\n";
-    }
-    if (takes_paths(page)) out += "complete -c jetmem -n " + in_single_quotes(seen) + " -F\n";
-    for (const CommandPage::Option& option : page.options) {
-      if (option.is_positional) continue;
-      out += "complete -c jetmem";
-      if (page.path.size() > 1) out += " -n " + in_single_quotes(seen);
-      for (const std::string& name : option.names) {
-        out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      }
-      if (!option.type.empty()) out += option.takes_path ? " -r -F" : " -x";
-      out += " -d " + in_single_quotes(first_line(option.text)) + "\n";
-    }
+  for (std::size_t i = 0; i < page->commands.size(); ++i) {
+    offer(page->commands[i], page->command_texts[i]);
   }
-  return out;
+  const bool takes_paths =
+      std::any_of(page->options.begin(), page->options.end(),
+                  [](const auto& each) { return each.is_positional && each.takes_path; });
+  return page->commands.empty() && takes_paths ? kPath : out;
 }
 
 }  // namespace jetmem

@@ -42,10 +42,8 @@ std::vector<CommandPage> command_pages(const CLI::App& app);
 // `all`: for SEE ALSO.
 std::string man_page(const CommandPage& page, std::span<const CommandPage> all);
 
-// What a shell completes after `jetmem`: commands, options, files where an option takes one.
-
-std::string bash_completion(std::span<const CommandPage> pages);
-std::string zsh_completion(std::span<const CommandPage> pages);
-std::string fish_completion(std::span<const CommandPage> pages);
+// What the last of these words behind `jetmem` may become: a line for each candidate, with what it
+// means behind a tab. The one line "/": a path.
+std::string completions(std::span<const CommandPage> pages, const std::vector<std::string>& words);
 
 }  // namespace jetmem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jetmem-manual DIRECTORY: writes the man pages and completions of jetmem there. Run by the build.
+// jetmem-manual DIRECTORY: writes the man pages of jetmem there. Run by the build.
 
 #include <cstdio>
 #include <filesystem>
@@ -27,9 +27,6 @@ int main(int argc, char** argv) {
   for (const jetmem::CommandPage& page : pages) {
     write("man/" + page.name() + ".1", jetmem::man_page(page, pages));
   }
-  write("completion/jetmem.bash", jetmem::bash_completion(pages));
-  write("completion/_jetmem", jetmem::zsh_completion(pages));
-  write("completion/jetmem.fish", jetmem::fish_completion(pages));
   if (!ok) std::perror("jetmem-manual: cannot write");
   return ok ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The man pages and completions, as the build made them: read by the programs that read them.
+"""The man pages, as the build made them, and the completions: read by the programs that read them.
 
 JETMEM_MANUAL is the folder.
 """
@@ -14,6 +14,9 @@ import unittest
 import jetmem_testing as jt
 
 MANUAL = pathlib.Path(os.environ["JETMEM_MANUAL"])
+COMPLETION = pathlib.Path(__file__).parent.parent.parent / "cli/manual/completion"
+# They ask the program.
+PATH = {"PATH": f"{pathlib.Path(jt.JETMEM).parent}:{os.environ['PATH']}"}
 
 
 def commands_of_help():
@@ -27,10 +30,10 @@ def wrong(page):
 
 def completed(words):
     """What bash offers for these words, the last of them unfinished."""
-    script = (f"source {MANUAL}/completion/jetmem.bash; COMP_WORDS=({' '.join(words[:-1])} "
+    script = (f"source {COMPLETION}/jetmem.bash; COMP_WORDS=({' '.join(words[:-1])} "
               f"'{words[-1]}'); COMP_CWORD={len(words) - 1}; _jetmem; printf '%s\\n' "
               "\"${COMPREPLY[@]}\"")
-    return jt.run(["bash", "-euc", script], check=True, cwd="/").stdout.split()
+    return jt.run(["bash", "-euc", script], check=True, cwd="/", environment=PATH).stdout.split()
 
 
 class ManPages(unittest.TestCase):
@@ -94,17 +97,17 @@ class Completions(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
     def test_zsh_can_read_it(self):
-        jt.run(["zsh", "-n", MANUAL / "completion/_jetmem"], check=True)
+        jt.run(["zsh", "-n", COMPLETION / "_jetmem"], check=True)
 
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish_can_read_it(self):
-        jt.run(["fish", "-n", MANUAL / "completion/jetmem.fish"], check=True)
+        jt.run(["fish", "-n", COMPLETION / "jetmem.fish"], check=True)
 
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish_offers_commands_options_and_files(self):
         def offered(line):
-            script = f"source {MANUAL}/completion/jetmem.fish; complete -C '{line}'"
-            done = jt.run(["fish", "--no-config", "-c", script], check=True, cwd="/")
+            script = f"source {COMPLETION}/jetmem.fish; complete -C '{line}'"
+            done = jt.run(["fish", "--no-config", "-c", script], check=True, cwd="/", environment=PATH)
             self.assertEqual(done.stderr, "")
             return [each.split("\t")[0] for each in done.stdout.splitlines()]
 
