@@ -137,11 +137,6 @@ CommandOption& CommandOption::separated_by_commas() {
   return *this;
 }
 
-CommandOption& CommandOption::optional_value() {
-  option_->expected(0, 1);
-  return *this;
-}
-
 CommandOption& CommandOption::show_default() {
   option_->capture_default_str();
   return *this;

@@ -62,8 +62,6 @@ class CommandOption {
   CommandOption& range(int least, int most);
   // "a,b" is two values.
   CommandOption& separated_by_commas();
-  // Without a value the target is empty, but given.
-  CommandOption& optional_value();
   // The target's value now is shown as the default.
   CommandOption& show_default();
   CommandOption& hidden();

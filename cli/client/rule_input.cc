@@ -2,7 +2,6 @@
 #include "cli/client/rule_input.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem alerts: what fires now, and what to do about it.
 
-#include <cstdio>
-
 #include "cli/client/alerts_client.h"
 #include "cli/client/rule_input.h"
 #include "cli/commands.h"

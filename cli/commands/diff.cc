@@ -2,7 +2,6 @@
 // jetmem diff: what changed between two captures, or two moments.
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 

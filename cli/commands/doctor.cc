@@ -6,7 +6,6 @@
 
 #include "base/text/text.h"
 #include "cli/client/device_client.h"
-#include "cli/client/rule_input.h"
 #include "cli/commands.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"

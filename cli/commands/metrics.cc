@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem metrics: one sample of every source, or what jetmemd serves, as Prometheus text.
 
-#include <cstdio>
 #include <optional>
 
 #include "base/text/text.h"

@@ -2,7 +2,6 @@
 // jetmem decode: explains text that a machine printed. Here is the list of formats.
 
 #include <array>
-#include <cstdio>
 
 #include "base/text/text.h"
 #include "cli/commands.h"

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/text/print_error.h"
 #include "base/text/text.h"
-#include "cli/draw/since.h"
+#include "base/text/utc_time.h"
 #include "cli/text/events/event_text.h"
 #include "config/yaml_fields.h"
 

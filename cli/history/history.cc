@@ -4,7 +4,6 @@
 #include "history/history.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>

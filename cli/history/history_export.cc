@@ -2,8 +2,6 @@
 #include "cli/history/history_export.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "base/text/text.h"
 #include "base/text/utc_time.h"
@@ -20,12 +18,6 @@ std::string escaped(std::string_view text) {
   std::string out;
   append_label_value(out, text);
   return out;
-}
-
-// The shortest that reads back as the same double.
-std::string number(double value) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 std::string seconds_text(std::int64_t milliseconds) {
@@ -108,7 +100,7 @@ std::string OpenMetricsWriter::samples(const std::string& name, const SeriesPast
       continue;
     }
     last = time;
-    out += key + " " + number(point.*value) + " " + seconds_text(time) + "\n";
+    out += key + " " + shortest_number(point.*value) + " " + seconds_text(time) + "\n";
   }
   return out;
 }
@@ -180,7 +172,8 @@ std::string csv_lines(const SeriesPast& past) {
     out += key + "," + utc_time(point.wall) + "," + seconds_of(point.wall) + ",";
     out += std::to_string(point.boot) + "," + (point.wall_trusted ? "true" : "false") + ",";
     out += std::string(resolution_name(point.resolution)) + "," + std::to_string(point.count) + ",";
-    out += number(point.min) + "," + number(point.average) + "," + number(point.max) + kLineEnd;
+    for (const double value : {point.min, point.average}) out += shortest_number(value) + ",";
+    out += shortest_number(point.max) + kLineEnd;
   }
   return out;
 }

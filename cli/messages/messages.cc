@@ -32,8 +32,6 @@ using kernel_log::KindInfo;
 using kernel_log::Message;
 using kernel_log::Voice;
 
-constexpr std::size_t kIndent = 2;
-
 // PATH..., or messages.directory.
 Result<YamlFiles> files_of(const char* command, const std::vector<std::string>& paths,
                            const std::vector<std::string>& config) {

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "base/text/text.h"
-#include "base/text/units.h"
 #include "cli/client/local_snapshot.h"
 #include "cli/commands.h"
 #include "cli/draw/number_text.h"

@@ -6,8 +6,8 @@
 
 #include "base/text/units.h"
 #include "cli/draw/since.h"
+#include "cli/draw/terminal.h"
 #include "cli/exit_codes.h"
-#include "cli/text/events/event_text.h"
 
 namespace jetmem {
 namespace {

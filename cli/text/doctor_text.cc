@@ -6,7 +6,6 @@
 
 #include "base/text/text.h"
 #include "cli/draw/since.h"
-#include "cli/text/events/event_text.h"
 #include "cli/text/judgement_text.h"
 
 namespace jetmem {

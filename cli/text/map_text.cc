@@ -5,7 +5,6 @@
 #include "cli/draw/number_text.h"
 #include "cli/draw/table.h"
 #include "cli/text/answer_text.h"
-#include "cli/text/events/event_text.h"
 
 namespace jetmem {
 namespace {

@@ -134,18 +134,13 @@ namespace {
 constexpr std::array<double, 8> kIntervals{1, 2, 3, 5, 10, 20, 30, 60};
 
 double next_of(double interval) {
-  for (const double one : kIntervals) {
-    if (one > interval) return one;
-  }
-  return kLongest;
+  const auto next = std::upper_bound(kIntervals.begin(), kIntervals.end(), interval);
+  return next == kIntervals.end() ? kLongest : *next;
 }
 
 double previous_of(double interval) {
-  double out = kShortest;
-  for (const double one : kIntervals) {
-    if (one < interval) out = one;
-  }
-  return out;
+  const auto next = std::lower_bound(kIntervals.begin(), kIntervals.end(), interval);
+  return next == kIntervals.begin() ? kShortest : *std::prev(next);
 }
 
 void show(Shown& shown, std::size_t view) {
