@@ -30,9 +30,14 @@ constexpr std::array<ScreenLimits, 5> kLimits{
 // One line of whole fields, one more on a narrow terminal: what does not fit is dropped.
 class FieldLine {
  public:
+  // `most` 0: all fields, on as many lines as they take.
   FieldLine(const ScreenStyle& style, std::string_view label, std::size_t most = 1)
-      : label_(label), room_(static_cast<std::size_t>(style.width)), most_(most), lines_(1) {
-    if (room_ < kNarrow) ++most_;
+      : style_(style),
+        label_(label),
+        room_(static_cast<std::size_t>(style.width)),
+        most_(most),
+        lines_(1) {
+    if (most_ > 0 && room_ < kNarrow) ++most_;
     room_ = room_ > kLabelWidth + 10 ? room_ - kLabelWidth : 10;
   }
 
@@ -41,7 +46,7 @@ class FieldLine {
     if (field.empty()) return true;
     std::string& line = lines_.back();
     const std::string more = (line.empty() ? "" : with) + field;
-    if (shown_width(line) + shown_width(more) <= room_) {
+    if (most_ == 0 || shown_width(line) + shown_width(more) <= room_) {
       line += more;
       return true;
     }
@@ -56,6 +61,7 @@ class FieldLine {
   void add_shortened(const std::string& field) { add(folded(field, room_, 1).front()); }
   bool empty() const { return lines_.front().empty(); }
   std::string text() const {
+    if (most_ == 0) return labelled(style_, label_, lines_.front());
     std::string out;
     for (const std::string& line : lines_) {
       if (!line.empty()) out += labelled_as_is(out.empty() ? label_ : "", line);
@@ -65,6 +71,7 @@ class FieldLine {
 
  private:
   static constexpr std::size_t kNarrow = 60;
+  const ScreenStyle& style_;
   std::string label_;
   std::size_t room_;
   std::size_t most_;
@@ -179,31 +186,6 @@ class AlertsPart {
   const CommandFor& command_for_;
 };
 
-std::string memory_line(const StatusAnswer& answer, const ScreenStyle& style) {
-  if (!answer.available_bytes) {
-    return unknown_line(style, "memory", absence_reason(answer.absent, "available_bytes"));
-  }
-  FieldLine line(style, "memory");
-  std::string text = bytes_text(*answer.available_bytes);
-  if (answer.mem_total_bytes) text += " of " + bytes_text(*answer.mem_total_bytes);
-  line.add(text + " available");
-  if (answer.available_ratio) line.add("(" + ratio_text(*answer.available_ratio) + ")", " ");
-  if (answer.exhaustion_seconds) {
-    line.add(
-        painted(style, Paint::kWarn, "exhausted in " + duration_text(*answer.exhaustion_seconds)));
-  }
-  if (answer.pressure_some_ratio.value_or(0) > 0) {
-    line.add("stalled " + ratio_text(*answer.pressure_some_ratio) + " of 10 s");
-  }
-  if (answer.swap_bytes && answer.swap_used_bytes) {
-    line.add(*answer.swap_bytes > 0 ? "swap " + bytes_text(*answer.swap_used_bytes) + " of " +
-                                          bytes_text(*answer.swap_bytes)
-                                    : std::string("no swap"));
-  }
-  const std::string& contradiction = answer.budget.contradiction;
-  return line.text() + (contradiction.empty() ? "" : labelled(style, "", contradiction));
-}
-
 std::string cma_line(const CmaAnswer& cma, const ScreenStyle& style) {
   if (!cma.has_cma) return unknown_line(style, "cma", absence_reason(cma.absent, "has_cma"));
   FieldLine line(style, "cma");
@@ -242,26 +224,62 @@ std::string cma_line(const CmaAnswer& cma, const ScreenStyle& style) {
   return line.text();
 }
 
-std::string gpu_line(const StatusAnswer& answer, const ScreenStyle& style) {
-  if (!answer.no_gpu && !answer.gpu_bytes) {
+}  // namespace
+
+std::string memory_line(const StatusAnswer& answer, const ScreenStyle& style, bool all) {
+  if (!answer.available_bytes && !all) {
+    return unknown_line(style, "memory", absence_reason(answer.absent, "available_bytes"));
+  }
+  FieldLine line(style, all ? "" : "memory", all ? 0 : 1);
+  if (answer.available_bytes) {
+    std::string text = bytes_text(*answer.available_bytes);
+    if (answer.mem_total_bytes) text += " of " + bytes_text(*answer.mem_total_bytes);
+    line.add(text + " available");
+  } else {
+    line.add("available: " + not_known(answer.absent, "available_bytes"));
+  }
+  if (answer.available_ratio) line.add("(" + ratio_text(*answer.available_ratio) + ")", " ");
+  if (answer.exhaustion_seconds) {
+    line.add(
+        painted(style, Paint::kWarn, "exhausted in " + duration_text(*answer.exhaustion_seconds)));
+  }
+  if (answer.pressure_some_ratio && (all || *answer.pressure_some_ratio > 0)) {
+    line.add("stalled " + ratio_text(*answer.pressure_some_ratio) + " of 10 s");
+  }
+  if (answer.swap_bytes && answer.swap_used_bytes) {
+    line.add(*answer.swap_bytes > 0 ? "swap " + bytes_text(*answer.swap_used_bytes) + " of " +
+                                          bytes_text(*answer.swap_bytes)
+                                    : std::string("no swap"));
+  }
+  const std::string& contradiction = answer.budget.contradiction;
+  const bool is_told = all || contradiction.empty();
+  return line.text() + (is_told ? "" : labelled(style, "", contradiction));
+}
+
+std::string gpu_line(const StatusAnswer& answer, const ScreenStyle& style, bool all) {
+  if (!answer.no_gpu && !answer.gpu_bytes && !all) {
     return unknown_line(style, "gpu", absence_reason(answer.absent, "gpu_bytes"));
   }
-  FieldLine line(style, "gpu");
+  FieldLine line(style, "gpu", all ? 0 : 1);
   if (answer.no_gpu) {
     line.add("none that shares this memory and whose driver reports it");
     return line.text();
   }
-  line.add(bytes_text(*answer.gpu_bytes) + " in use");
+  line.add(answer.gpu_bytes ? bytes_text(*answer.gpu_bytes) + " in use"
+                            : not_known(answer.absent, "gpu_bytes"));
   // Not a smaller holder in place of one whose name is too long.
   for (const StatusAnswer::Process& process : answer.gpu_processes) {
     if (!line.add(process.process + " " + bytes_text(process.bytes))) break;
   }
-  if (answer.gpu_processes.empty()) line.add("holders not known");
+  if (answer.gpu_processes.empty()) {
+    const std::string why = all ? plain_reason(absence_reason(answer.absent, "gpu_processes")) : "";
+    line.add("holders not known" + (why.empty() ? "" : ": " + why));
+  }
   return line.text();
 }
 
-std::string thermal_line(const ThermalAnswer& thermal, const ScreenStyle& style) {
-  FieldLine line(style, "thermal");
+std::string thermal_line(const ThermalAnswer& thermal, const ScreenStyle& style, bool all) {
+  FieldLine line(style, "thermal", all ? 0 : 1);
   if (!thermal.causes.empty()) {
     std::string causes;
     for (const std::string& cause : thermal.causes) join(causes, cause);
@@ -282,16 +300,19 @@ std::string thermal_line(const ThermalAnswer& thermal, const ScreenStyle& style)
       line.add(*margin > 0 ? celsius_text(*margin) + " below " + what
                            : std::string("beyond ") + what);
     }
-  } else if (line.empty()) {
-    return unknown_line(style, "thermal",
-                        thermal.zones.empty()
-                            ? absence_reason(thermal.absent, "zones")
-                            : absence_reason(thermal.zones.front().absent, "celsius"));
+  } else if (all || line.empty()) {
+    const std::string why = thermal.zones.empty()
+                                ? absence_reason(thermal.absent, "zones")
+                                : absence_reason(thermal.zones.front().absent, "celsius");
+    if (!all) return unknown_line(style, "thermal", why);
+    line.add("temperature not known" + (why.empty() ? "" : ": " + plain_reason(why)));
   }
   if (thermal.causes.empty() && thermal.throttling) line.add("not throttled");
   if (!thermal.power_mode.empty()) line.add("power mode " + thermal.power_mode);
   return line.text();
 }
+
+namespace {
 
 std::string event_lines(const StatusAnswer& answer, const ScreenStyle& style,
                         std::size_t max_lines) {
@@ -390,10 +411,10 @@ std::vector<ScreenPart> parts_of(const StatusAnswer& answer, const ScreenStyle& 
   return {{0, verdict_text(answer, answer.from, style, limits.verdict)},
           {0, device_line(answer, style)},
           {1, AlertsPart(answer, style, limits, command_for).text()},
-          {2, memory_line(answer, style)},
+          {2, memory_line(answer, style, false)},
           {3, cma_line(answer.cma, style)},
-          {3, gpu_line(answer, style)},
-          {3, thermal_line(answer.thermal, style)},
+          {3, gpu_line(answer, style, false)},
+          {3, thermal_line(answer.thermal, style, false)},
           {4, event_lines(answer, style, limits.event)},
           {6, fault_line(answer, style, command_for)},
           {6, probe_line(answer, style)},

@@ -22,6 +22,12 @@ using CommandFor = std::function<std::string(std::string command)>;
 std::string status_screen(const StatusAnswer& answer, const ScreenStyle& style,
                           const CommandFor& command_for = std::identity());
 
+// Lines of it that `status --all` has too: `all` fields with their reasons, where the screen has
+// those that fit.
+std::string memory_line(const StatusAnswer& answer, const ScreenStyle& style, bool all);
+std::string gpu_line(const StatusAnswer& answer, const ScreenStyle& style, bool all);
+std::string thermal_line(const ThermalAnswer& thermal, const ScreenStyle& style, bool all);
+
 // "smmu_context_fault: 71,943 since boot, of these 71,781 not printed by the kernel; last 3s ago".
 std::string fault_text(const StatusAnswer::Fault& fault);
 // "3s ago: GPU MMU fault ... (x3 over 10s)".

@@ -49,29 +49,6 @@ std::string budget_text(const MemoryBudget& budget, const ScreenStyle& style) {
   return out;
 }
 
-std::string available(const StatusAnswer& answer, const ScreenStyle& style) {
-  std::string text;
-  if (answer.available_bytes) {
-    text = bytes_text(*answer.available_bytes) + " available";
-    if (answer.available_ratio) text += " (" + ratio_text(*answer.available_ratio) + ")";
-  } else {
-    text = "available: not known";
-  }
-  if (answer.swap_bytes && answer.swap_used_bytes) {
-    join(text, *answer.swap_bytes > 0 ? "swap " + bytes_text(*answer.swap_used_bytes) + " of " +
-                                            bytes_text(*answer.swap_bytes)
-                                      : std::string("no swap"));
-  }
-  if (answer.pressure_some_ratio) {
-    join(text, "stalled on memory " + ratio_text(*answer.pressure_some_ratio) + " of 10 s");
-  }
-  if (answer.exhaustion_seconds) {
-    join(text,
-         painted(style, Paint::kWarn, "exhausted in " + duration_text(*answer.exhaustion_seconds)));
-  }
-  return labelled(style, "", text);
-}
-
 std::string cma_area_line(const CmaAnswer::Area& area, const ScreenStyle& style) {
   Paint paint = Paint::kNone;
   if (area.frame_fit_ratio) paint = *area.frame_fit_ratio < 1 ? Paint::kBad : Paint::kGood;
@@ -109,58 +86,6 @@ std::string cma_lines(const CmaAnswer& cma, const ScreenStyle& style) {
         bytes_text(cma.total_bytes) + " in total; the largest free block is not known: " + why);
   }
   return out;
-}
-
-std::string gpu_text(const StatusAnswer& answer, const ScreenStyle& style) {
-  if (answer.no_gpu) return {};
-  std::string text;
-  if (answer.gpu_bytes) {
-    text = bytes_text(*answer.gpu_bytes) + " in total";
-  } else {
-    text = "not known: " + plain_reason(absence_reason(answer.absent, "gpu_bytes"));
-  }
-  std::string names;
-  for (const StatusAnswer::Process& process : answer.gpu_processes) {
-    join(names, process.process + " " + bytes_text(process.bytes));
-  }
-  if (!names.empty()) text += ": " + names;
-  if (names.empty() && answer.gpu_bytes) {
-    const std::string why = absence_reason(answer.absent, "gpu_processes");
-    if (!why.empty()) text += "; per process not known: " + plain_reason(why);
-  }
-  return labelled(style, "gpu", text);
-}
-
-std::string thermal_text_line(const ThermalAnswer& thermal, const ScreenStyle& style) {
-  std::string text;
-  if (!thermal.zones.empty() && thermal.zones.front().celsius) {
-    const ThermalAnswer::Zone& zone = thermal.zones.front();
-    text = zone.zone + " " + celsius_text(*zone.celsius);
-    for (const char* kind : {"passive", "hot", "critical"}) {
-      const auto margin = zone.margin(kind);
-      if (!margin) continue;
-      const std::string what = std::string(kind) == "passive" ? "throttling"
-                               : std::string(kind) == "hot"   ? "hot"
-                                                              : "switching off";
-      join(text, *margin > 0 ? celsius_text(*margin) + " below " + what : "beyond " + what);
-    }
-  } else {
-    const std::string why = absence_reason(thermal.absent, "zones");
-    text = why.empty() ? "no temperature" : "no temperature: " + plain_reason(why);
-  }
-  if (!thermal.causes.empty()) {
-    std::string causes;
-    for (const std::string& cause : thermal.causes) join(causes, cause);
-    join(text,
-         painted(style, Paint::kWarn,
-                 thermal.level.value_or(1) >= 2 ? "THROTTLED HARD" : "THROTTLED") +
-             " by " + causes,
-         "; ");
-  } else if (thermal.throttling) {
-    join(text, "not throttled", "; ");
-  }
-  if (!thermal.power_mode.empty()) join(text, "power mode " + thermal.power_mode, "; ");
-  return labelled(style, "thermal", text);
 }
 
 std::string faults_text(const StatusAnswer& answer, const ScreenStyle& style) {
@@ -290,7 +215,7 @@ std::string health_text(const StatusAnswer& answer, const ScreenStyle& style) {
 std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
   std::string out = head(answer, style);
   out += budget_text(answer.budget, style);
-  out += available(answer, style);
+  out += memory_line(answer, style, /*all=*/true);
   out += cma_lines(answer.cma, style);
   if (answer.fragmentation.zones.empty()) {
     out += labelled(style, "free",
@@ -298,8 +223,8 @@ std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
   } else {
     out += heat_map_text(answer.fragmentation, style, kZones);
   }
-  out += gpu_text(answer, style);
-  out += thermal_text_line(answer.thermal, style);
+  out += gpu_line(answer, style, /*all=*/true);
+  out += thermal_line(answer.thermal, style, /*all=*/true);
   if (answer.last_event) out += labelled(style, "event", event_sentence(*answer.last_event));
   out += faults_text(answer, style);
   out += alerts_part(answer, style);
