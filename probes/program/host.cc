@@ -2,10 +2,7 @@
 // host: pageable memory, what malloc() gives. The baseline of the others: where this is slow, the
 // machine is short of memory or of clock, whatever the kind.
 
-#include <sys/mman.h>
-
-#include <cerrno>
-
+#include "probes/program/host_buffer.h"
 #include "probes/program/kinds.h"
 #include "probes/program/pattern.h"
 
@@ -20,19 +17,15 @@ void probe_host(Run& run) {
     return;
   }
   run.run_ladder("host", "", [](Recorder& recorder, std::uint64_t bytes) {
-    void* memory = MAP_FAILED;
+    HostBuffer memory;
     Pattern pattern;
-    recorder.step(step::kAllocate, 0, [&] {
-      memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      return recorder.call_errno("mmap", memory == MAP_FAILED ? errno : 0);
-    });
-    if (memory == MAP_FAILED) return;
-    recorder.touch(memory, bytes, bytes);
-    recorder.write(pattern, memory, bytes);
-    recorder.verify(pattern, memory, bytes);
-    recorder.cleanup(step::kFree, [&] {
-      return recorder.call_errno("munmap", ::munmap(memory, bytes) != 0 ? errno : 0);
-    });
+    recorder.step(step::kAllocate, 0,
+                  [&] { return recorder.call_errno("mmap", memory.allocate(bytes)); });
+    if (memory.get() == nullptr) return;
+    recorder.touch(memory.get(), bytes, bytes);
+    recorder.write(pattern, memory.get(), bytes);
+    recorder.verify(pattern, memory.get(), bytes);
+    recorder.cleanup(step::kFree, [&] { return recorder.call_errno("munmap", memory.free()); });
   });
 }
 

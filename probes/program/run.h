@@ -18,6 +18,17 @@
 
 namespace jetmem::probe {
 
+// Times one step and keeps it as the last of `steps`. `work` is a bool().
+template <class Work>
+bool timed_step(std::vector<Step>& steps, const char* name, std::uint64_t bytes, Work&& work) {
+  steps.push_back({name, 0, bytes, {}});
+  const auto begin = std::chrono::steady_clock::now();
+  const bool well = work();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  steps.back().seconds = elapsed.count();
+  return well;
+}
+
 // Records the steps of one rung. After a step failed, further ones are not done, but for those
 // that give back what was taken.
 class Recorder {
@@ -63,11 +74,7 @@ class Recorder {
   template <class Work>
   bool timed(const char* name, std::uint64_t bytes, Work&& work) {
     progress_(name);
-    size_step_.steps.push_back({name, 0, bytes, {}});
-    const auto begin = std::chrono::steady_clock::now();
-    const bool well = work();
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    size_step_.steps.back().seconds = elapsed.count();
+    const bool well = timed_step(size_step_.steps, name, bytes, std::forward<Work>(work));
     if (!well) fail(name);
     return well;
   }

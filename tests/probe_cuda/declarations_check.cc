@@ -97,7 +97,6 @@ static_assert(kExternalMemoryDmaBufFd == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_F
 #endif
 
 #if defined(JETMEM_HAS_CUDA_EGL)
-static_assert(kEglFrameArray == CU_EGL_FRAME_TYPE_ARRAY, "");
 static_assert(kEglFramePitch == CU_EGL_FRAME_TYPE_PITCH, "");
 static_assert(kEglColorArgb == CU_EGL_COLOR_FORMAT_ARGB, "");
 static_assert(sizeof(EglFrame) == sizeof(CUeglFrame), "");

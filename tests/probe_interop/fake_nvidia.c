@@ -16,7 +16,6 @@
 struct control {
   /* Set by the test. */
   int fail_at;       /* the call, from 1, that fails; 0: none */
-  int no_dma_buf;    /* the GPU's memory cannot be exported */
   int import_answer; /* of cuImportExternalMemory: 0 is success */
   int keeps_fd;      /* an imported descriptor stays the caller's */
   int array_frames;  /* the consumer of a stream gets arrays */
@@ -110,17 +109,6 @@ int cuGetErrorName(int error, const char** name) {
 }
 int cuGetErrorString(int error, const char** text) {
   *text = error == 0 ? "no error" : "some error";
-  return 0;
-}
-int cuCtxGetDevice(int* device) {
-  if (fails("cuCtxGetDevice")) return failure();
-  *device = 0;
-  return 0;
-}
-int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  if (fails("cuDeviceGetAttribute")) return failure();
-  if (attribute != 124 || device != 0) misused("attribute");
-  *value = !c->no_dma_buf;
   return 0;
 }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {

@@ -6,7 +6,7 @@
 // staging as much as the way to the GPU (the ratios of `pinned` tell these apart).
 #include <optional>
 
-#include "probes/program/cuda/copies.h"
+#include "probes/program/cuda/device_buffer.h"
 #include "probes/program/cuda/session.h"
 #include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
@@ -14,24 +14,11 @@
 namespace jetmem::probe {
 namespace {
 
-bool allocate(Recorder& recorder, std::uint64_t bytes, driver::Address& memory) {
-  return recorder.step(step::kAllocate, 0, [&] {
-    return cuda_call(recorder, "cuMemAlloc", cuda().cuMemAlloc_v2(&memory, bytes));
-  });
-}
-
-void free(Recorder& recorder, driver::Address memory) {
-  if (memory == 0) return;
-  recorder.cleanup(step::kFree,
-                   [&] { return cuda_call(recorder, "cuMemFree", cuda().cuMemFree_v2(memory)); });
-}
-
 void use(Recorder& recorder, std::uint64_t bytes) {
-  driver::Address memory = 0;
-  HostBuffer staging;
-  allocate(recorder, bytes, memory);
-  use_by_copies(recorder, memory, bytes, staging);
-  free(recorder, memory);
+  DeviceBuffer memory(recorder, bytes);
+  memory.allocate();
+  memory.use();
+  memory.free();
 }
 
 void bisect(Run& run) {
@@ -40,7 +27,7 @@ void bisect(Run& run) {
   std::optional<std::uint64_t> limit;
   if (!gpu().integrated && gpu().free_bytes) limit = *gpu().free_bytes / 10 * 9;
   run.bisect("device", "", [&](Recorder& recorder, std::uint64_t bytes) {
-    driver::Address memory = 0;
+    DeviceBuffer memory(recorder, bytes);
     if (limit && bytes > *limit) {
       recorder.step(step::kAllocate, 0, [&] {
         return recorder.call("cuMemGetInfo", false, "not tried",
@@ -48,8 +35,8 @@ void bisect(Run& run) {
       });
       return;
     }
-    allocate(recorder, bytes, memory);
-    free(recorder, memory);
+    memory.allocate();
+    memory.free();
   });
 }
 

@@ -34,36 +34,34 @@ constexpr Ability kAbilities[] = {
 
 class Attributes {
  public:
-  Attributes(const Driver& driver, driver::Device device, Step& step)
-      : driver_(driver), device_(device), step_(step) {}
+  Attributes(driver::Device device, Step& step) : device_(device), step_(step) {}
 
   // Noted by the attribute's name alone: with the function's it would be longer than a call's name
   // may be.
   bool read(const char* call, int attribute, int& value) {
-    return note(call, driver_.cuDeviceGetAttribute(&value, attribute, device_));
+    return note(call, cuda().cuDeviceGetAttribute(&value, attribute, device_));
   }
   std::string name() {
     char name[128] = {};
     const bool well =
-        note("cuDeviceGetName", driver_.cuDeviceGetName(name, sizeof name - 1, device_));
+        note("cuDeviceGetName", cuda().cuDeviceGetName(name, sizeof name - 1, device_));
     return well && name[0] != '\0' ? name : "unknown";
   }
 
  private:
   bool note(const char* call, driver::Result answer) {
-    step_.calls.push_back({call, driver_.name_of(answer)});
+    step_.calls.push_back({call, cuda().name_of(answer)});
     return answer == driver::kSuccess;
   }
 
-  const Driver& driver_;
   driver::Device device_;
   Step& step_;
 };
 
 }  // namespace
 
-bool read_attributes(const Driver& driver, driver::Device device, Gpu& gpu, Step& step) {
-  Attributes attributes(driver, device, step);
+bool read_attributes(driver::Device device, Gpu& gpu, Step& step) {
+  Attributes attributes(device, step);
   int integrated = 0;
   if (!attributes.read("CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR",
                        driver::kAttributeCapabilityMajor, gpu.capability_major) ||

@@ -8,6 +8,6 @@
 namespace jetmem::probe {
 
 // Makes no context. False: the device does not say what it is, and the step's last call says why.
-bool read_attributes(const Driver& driver, driver::Device device, Gpu& gpu, Step& step);
+bool read_attributes(driver::Device device, Gpu& gpu, Step& step);
 
 }  // namespace jetmem::probe

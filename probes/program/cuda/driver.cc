@@ -90,21 +90,22 @@ std::string Driver::described(driver::Result result) const {
   return has_words ? std::string(why) + " (" + name_of(result) + ")" : name_of(result);
 }
 
-bool Driver::call(Recorder& recorder, const char* name, driver::Result result) const {
+bool cuda_call(Recorder& recorder, const char* name, driver::Result result) {
   const char* why = nullptr;
-  if (result != driver::kSuccess && cuGetErrorString != nullptr) cuGetErrorString(result, &why);
-  return recorder.call(name, result == driver::kSuccess, name_of(result),
+  if (result != driver::kSuccess && cuda().cuGetErrorString != nullptr) {
+    cuda().cuGetErrorString(result, &why);
+  }
+  return recorder.call(name, result == driver::kSuccess, cuda().name_of(result),
                        why == nullptr ? "" : why);
 }
 
-bool can_be_tried(Run& run, const char* kind, const Driver& driver,
-                  std::initializer_list<const char*> functions) {
+bool can_be_tried(Run& run, const char* kind, std::initializer_list<const char*> functions) {
   if (run.options().bisect_limit > 0) {
     run.add_result(kind, "", State::kUnsupported, "only allocations are bisected");
     return false;
   }
   if (!gpu_usable(run, kind)) return false;
-  const std::string lacks = driver.lacks(functions);
+  const std::string lacks = cuda().lacks(functions);
   if (lacks.empty()) return true;
   run.add_result(kind, "", State::kUnsupported, lacks);
   return false;

@@ -101,7 +101,6 @@ struct ExternalBuffer {  // CUDA_EXTERNAL_MEMORY_BUFFER_DESC
 };
 
 // CUeglFrameType
-inline constexpr int kEglFrameArray = 0;
 inline constexpr int kEglFramePitch = 1;
 // CUeglColorFormat
 inline constexpr int kEglColorArgb = 6;
@@ -157,7 +156,6 @@ struct Copy2D {  // CUDA_MEMCPY2D
   X(cuDeviceGetAttribute, int*, int attribute, Device)                                             \
   X(cuDevicePrimaryCtxRetain, Context*, Device)                                                    \
   X(cuCtxSetCurrent, Context)                                                                      \
-  X(cuCtxGetDevice, Device*)                                                                       \
   X(cuCtxSynchronize)                                                                              \
   X(cuModuleLoadDataEx, Module*, const void* image, unsigned count, int* options, void** values)   \
   X(cuModuleGetFunction, Function*, Module, const char* name)                                      \
@@ -256,8 +254,6 @@ class Driver : public driver::Functions {
   std::string name_of(driver::Result result) const;
   // "operation not supported (CUDA_ERROR_NOT_SUPPORTED)"; the name alone where there are no words.
   std::string described(driver::Result result) const;
-  // Within a step of the recorder: notes the call, and whether it was well.
-  bool call(Recorder& recorder, const char* name, driver::Result result) const;
 
  private:
   void* library_ = nullptr;
@@ -265,9 +261,16 @@ class Driver : public driver::Functions {
   std::string base_problem_;
 };
 
+// The driver of this process.
+const Driver& cuda();
+// Within a step: a call of the driver, and what it answered.
+//   recorder.step(step::kAllocate, 0, [&] {
+//     return cuda_call(recorder, "cuMemAlloc", cuda().cuMemAlloc_v2(&address, bytes));
+//   });
+bool cuda_call(Recorder& recorder, const char* name, driver::Result result);
+
 // Leaves a kind out, all of it, where it cannot be tried: for a bisection, without a GPU that
 // works, with a driver that lacks one of these functions. True: it can be.
-bool can_be_tried(Run& run, const char* kind, const Driver& driver,
-                  std::initializer_list<const char*> functions);
+bool can_be_tried(Run& run, const char* kind, std::initializer_list<const char*> functions);
 
 }  // namespace jetmem::probe

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 
+#include "probes/program/cuda/session.h"
 #include "probes/program/pattern.h"
 #include "probes/program/process_limits.h"
 #include "probes/program/small_file.h"
@@ -23,12 +24,12 @@ constexpr std::uint64_t kMostBlocks = 1024;
 driver::Function modify = nullptr;
 driver::Function read = nullptr;
 
-driver::Result launch(const Driver& driver, driver::Function function, std::uint64_t count,
-                      void** arguments, driver::Stream stream) {
+driver::Result launch(driver::Function function, std::uint64_t count, void** arguments) {
   const std::uint64_t blocks = (count + kThreads - 1) / kThreads;
   const auto grid =
       static_cast<unsigned>(std::min(std::max(blocks, std::uint64_t{1}), kMostBlocks));
-  return driver.cuLaunchKernel(function, grid, 1, 1, kThreads, 1, 1, 0, stream, arguments, nullptr);
+  return cuda().cuLaunchKernel(function, grid, 1, 1, kThreads, 1, 1, 0, gpu_stream(), arguments,
+                               nullptr);
 }
 
 // The compiler takes this process's memory, and briefly more than it keeps.
@@ -62,10 +63,10 @@ class ProcessMemory {
   std::optional<std::uint64_t> peak_;
 };
 
-std::optional<std::uint64_t> free_on_gpu(const Driver& driver) {
+std::optional<std::uint64_t> free_on_gpu() {
   std::size_t free = 0;
   std::size_t total = 0;
-  if (driver.cuMemGetInfo_v2(&free, &total) != driver::kSuccess) return std::nullopt;
+  if (cuda().cuMemGetInfo_v2(&free, &total) != driver::kSuccess) return std::nullopt;
   return free;
 }
 
@@ -90,7 +91,7 @@ const char* no_compiler(driver::Result result) {
 
 }  // namespace
 
-Kernels load_kernels(const Driver& driver, std::vector<Call>& calls) {
+Kernels load_kernels(std::vector<Call>& calls) {
   Kernels kernels;
   char log[512] = {};
   int options[] = {driver::kJitErrorLog, driver::kJitErrorLogBytes};
@@ -98,16 +99,16 @@ Kernels load_kernels(const Driver& driver, std::vector<Call>& calls) {
   driver::Module module = nullptr;
   const char* failed = "";
   const auto call = [&](const char* name, driver::Result answer) {
-    calls.push_back({name, driver.name_of(answer)});
+    calls.push_back({name, cuda().name_of(answer)});
     if (answer != driver::kSuccess) failed = name;
     return answer;
   };
-  const auto free_before = free_on_gpu(driver);
+  const auto free_before = free_on_gpu();
   const ProcessMemory memory;
   const auto begin = std::chrono::steady_clock::now();
   const auto load = [&](const void* image) {
     return call("cuModuleLoadDataEx",
-                driver.cuModuleLoadDataEx(&module, image, std::size(options), options, values));
+                cuda().cuModuleLoadDataEx(&module, image, std::size(options), options, values));
   };
   kernels.code = "cubin";
   driver::Result answer = kKernelsFatbinSize > 0 ? load(kKernelsFatbin) : driver::kNoBinaryForGpu;
@@ -118,14 +119,14 @@ Kernels load_kernels(const Driver& driver, std::vector<Call>& calls) {
   // A driver may put the work off until a function is asked for.
   if (answer == driver::kSuccess) {
     answer =
-        call("cuModuleGetFunction", driver.cuModuleGetFunction(&modify, module, "jetmem_modify"));
+        call("cuModuleGetFunction", cuda().cuModuleGetFunction(&modify, module, "jetmem_modify"));
   }
   if (answer == driver::kSuccess) {
-    answer = call("cuModuleGetFunction", driver.cuModuleGetFunction(&read, module, "jetmem_read"));
+    answer = call("cuModuleGetFunction", cuda().cuModuleGetFunction(&read, module, "jetmem_read"));
   }
   kernels.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   memory.measure(kernels);
-  const auto free_after = free_on_gpu(driver);
+  const auto free_after = free_on_gpu();
   // More than before: others gave some back, and it is unknown how much this took.
   if (free_before && free_after && *free_after <= *free_before) {
     kernels.gpu_bytes = *free_before - *free_after;
@@ -135,26 +136,25 @@ Kernels load_kernels(const Driver& driver, std::vector<Call>& calls) {
     return kernels;
   }
   modify = read = nullptr;
-  kernels.error = driver.name_of(answer);
+  kernels.error = cuda().name_of(answer);
   const char* const why = no_compiler(answer);
   kernels.state = why != nullptr ? State::kUnsupported : State::kFailed;
-  kernels.reason = std::string(why != nullptr ? why : failed) + ": " + driver.described(answer);
+  kernels.reason = std::string(why != nullptr ? why : failed) + ": " + cuda().described(answer);
   std::string words(log);
   words.erase(std::min(words.find('\n'), words.size()));
   if (!words.empty()) kernels.reason += ": " + words;
   return kernels;
 }
 
-driver::Result launch_modify(const Driver& driver, driver::Address words, std::uint64_t count,
-                             driver::Stream stream) {
+driver::Result launch_modify(driver::Address words, std::uint64_t count) {
   void* arguments[] = {&words, &count};
-  return launch(driver, modify, count, arguments, stream);
+  return launch(modify, count, arguments);
 }
 
-driver::Result launch_read(const Driver& driver, driver::Address words, std::uint64_t count,
-                           unsigned times, driver::Address sum, driver::Stream stream) {
+driver::Result launch_read(driver::Address words, std::uint64_t count, unsigned times,
+                           driver::Address sum) {
   void* arguments[] = {&words, &count, &times, &sum};
-  return launch(driver, read, count, arguments, stream);
+  return launch(read, count, arguments);
 }
 
 }  // namespace jetmem::probe

@@ -18,12 +18,8 @@ bool prefetch(Recorder& recorder, driver::Address memory, std::uint64_t bytes, b
     recorder.call(kCall, true, "no such function");
     return false;
   }
-  driver::Device where = driver::kCpu;
-  driver::Result answer = driver::kSuccess;
-  if (to_gpu) answer = cuda().cuCtxGetDevice(&where);
-  if (answer == driver::kSuccess) {
-    answer = cuda().cuMemPrefetchAsync(memory, bytes, where, gpu_stream());
-  }
+  const driver::Device where = to_gpu ? gpu_device() : driver::kCpu;
+  const driver::Result answer = cuda().cuMemPrefetchAsync(memory, bytes, where, gpu_stream());
   recorder.call(kCall, true, cuda().name_of(answer));
   return answer == driver::kSuccess;
 }
@@ -90,13 +86,8 @@ void probe_managed(Run& run) {
                    "found by the OOM killer");
     return;
   }
-  if (!gpu_can("managed_memory")) {
-    const bool is_reported = gpu().can.find("managed_memory") != gpu().can.end();
-    run.add_result("managed", "", State::kUnsupported,
-                   is_reported
-                       ? "this GPU has no managed memory (CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY is 0)"
-                       : "the driver does not say whether this GPU has managed memory "
-                         "(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)");
+  if (!has_ability(run, "managed", "managed_memory", "managed memory",
+                   "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY")) {
     return;
   }
   Managed managed;

@@ -2,9 +2,8 @@
 // pool: cuMemAllocAsync()'s memory (cudaMallocAsync()), of the process's pool for this GPU. A pool
 // reserves more than is used, and a process may keep what it freed: nobody else can have that,
 // which is a common "out of memory" with memory free.
-#include "probes/program/cuda/copies.h"
+#include "probes/program/cuda/device_buffer.h"
 #include "probes/program/cuda/session.h"
-#include "probes/program/gpu.h"
 #include "probes/program/kinds.h"
 
 namespace jetmem::probe {
@@ -16,22 +15,17 @@ class Pool {
  public:
   // False: the run has the result.
   bool find(Run& run) {
-    driver::Device device = 0;
-    driver::Result answer = cuda().cuCtxGetDevice(&device);
-    const char* call = "cuCtxGetDevice";
-    if (answer == driver::kSuccess) {
-      call = "cuDeviceGetDefaultMemPool";
-      answer = cuda().cuDeviceGetDefaultMemPool(&pool_, device);
-    }
+    const driver::Result answer = cuda().cuDeviceGetDefaultMemPool(&pool_, gpu_device());
     if (answer == driver::kSuccess) return true;
-    run.add_result(kKind, "", State::kFailed, std::string(call) + ": " + cuda().described(answer))
+    run.add_result(kKind, "", State::kFailed,
+                   "cuDeviceGetDefaultMemPool: " + cuda().described(answer))
         .error = cuda().name_of(answer);
     return false;
   }
 
   void use(Recorder& recorder, std::uint64_t bytes) {
     driver::Address memory = 0;
-    HostBuffer staging;
+    DeviceBuffer buffer(recorder, bytes);
     uses_ = {};
     uses_.release_threshold_bytes = attribute(driver::kPoolReleaseThreshold);
     // Promised at once, and there when the stream has come to it.
@@ -41,7 +35,9 @@ class Pool {
              wait_for_gpu(recorder);
     });
     uses_.allocated = use_now(recorder);
-    use_by_copies(recorder, memory, bytes, staging);
+    buffer.adopt(memory);
+    buffer.use();
+    buffer.keep();
     if (memory != 0) {
       recorder.cleanup(step::kFree, [&] {
         return cuda_call(recorder, "cuMemFreeAsync", cuda().cuMemFreeAsync(memory, gpu_stream())) &&
@@ -90,12 +86,9 @@ void probe_pool(Run& run) {
       cuda().lacks({"cuDeviceGetDefaultMemPool", "cuMemAllocFromPoolAsync", "cuMemFreeAsync",
                     "cuMemPoolGetAttribute", "cuMemPoolTrimTo"});
   if (!lacks.empty()) return unsupported(lacks + ": CUDA 11.2 brought it");
-  if (!gpu_can("memory_pools")) {
-    const bool is_reported = gpu().can.find("memory_pools") != gpu().can.end();
-    return unsupported(is_reported ? "this GPU has no memory pools "
-                                     "(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0)"
-                                   : "the driver does not say whether this GPU has memory pools "
-                                     "(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)");
+  if (!has_ability(run, kKind, "memory_pools", "memory pools",
+                   "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED")) {
+    return;
   }
   Pool pool;
   if (!pool.find(run)) return;

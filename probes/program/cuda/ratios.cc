@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "probes/program/cuda/host_buffer.h"
 #include "probes/program/cuda/kernels.h"
 #include "probes/program/cuda/session.h"
 #include "probes/program/gpu.h"
+#include "probes/program/host_buffer.h"
 #include "probes/program/pattern.h"
 
 namespace jetmem::probe {
@@ -148,10 +148,8 @@ Measured best(Once&& once) {
 // nothing to lose by not being cached.
 std::uint64_t bytes_to_read(std::uint64_t bytes) {
   int cache = 0;
-  driver::Device device = 0;
-  const bool known = cuda().cuCtxGetDevice(&device) == driver::kSuccess &&
-                     cuda().cuDeviceGetAttribute(&cache, driver::kAttributeL2CacheSize, device) ==
-                         driver::kSuccess;
+  const bool known = cuda().cuDeviceGetAttribute(&cache, driver::kAttributeL2CacheSize,
+                                                 gpu_device()) == driver::kSuccess;
   std::uint64_t most = kMostRead;
   if (known && cache > 0) most = std::min(most, static_cast<std::uint64_t>(cache) / 2);
   return std::max(page_size(), std::min(bytes, most) / page_size() * page_size());
@@ -164,10 +162,8 @@ Measured gpu_read(Events& events, driver::Address memory, std::uint64_t bytes,
     return not_measured("it needs a kernel: " + gpu().kernels->error);
   }
   const auto passes_take = [&](unsigned passes) {
-    return best([&] {
-      return events.time(
-          [&] { return launch_read(cuda(), memory, bytes / 8, passes, sum, gpu_stream()); });
-    });
+    return best(
+        [&] { return events.time([&] { return launch_read(memory, bytes / 8, passes, sum); }); });
   };
   unsigned passes = kLeastPasses;
   Measured all = passes_take(passes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // registered: memory that the process already has, which cuMemHostRegister() opens to the GPU.
-#include "probes/program/cuda/host_buffer.h"
 #include "probes/program/cuda/session.h"
 #include "probes/program/gpu.h"
+#include "probes/program/host_buffer.h"
 #include "probes/program/kinds.h"
 #include "probes/program/pattern.h"
 

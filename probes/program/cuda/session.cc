@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +25,7 @@ namespace {
 constexpr int kMaxGpus = 4;
 
 bool requested = false;
+driver::Device the_device = 0;
 driver::Stream the_stream = nullptr;
 std::vector<driver::Device> devices;  // integrated ones first
 unsigned omitted = 0;                 // beyond kMaxGpus
@@ -54,12 +54,7 @@ class Start {
   // Times one step and keeps it. `work` is a bool().
   template <class Work>
   bool step(const char* name, Work&& work) {
-    gpu_.start.push_back({name, 0, 0, {}});
-    const auto begin = std::chrono::steady_clock::now();
-    const bool well = work();
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    gpu_.start.back().seconds = elapsed.count();
-    return well;
+    return timed_step(gpu_.start, name, 0, std::forward<Work>(work));
   }
 
   bool call(const char* name, driver::Result answer) {
@@ -127,7 +122,7 @@ bool list_devices(Start& start) {
   return true;
 }
 
-bool find(Gpu& gpu, Start& start, unsigned number, driver::Device& device) {
+bool find(Gpu& gpu, Start& start, unsigned number) {
   const auto well = start.step("driver", [&] {
     if (!load_driver(gpu, start)) return false;
     // It answers before cuInit() does, also where that fails.
@@ -136,12 +131,12 @@ bool find(Gpu& gpu, Start& start, unsigned number, driver::Device& device) {
     if (version > 0) gpu.driver = version;
     if (number == 0 && !(start.call("cuInit", cuda().cuInit(0)) && list_devices(start)))
       return false;
-    device = devices[number];
+    the_device = devices[number];
     return true;
   });
   return well && start.step("attributes", [&] {
     Step& step = gpu.start.back();
-    return read_attributes(cuda(), device, gpu, step) ||
+    return read_attributes(the_device, gpu, step) ||
            start.end(State::kFailed, step.calls.back().call + ": " + step.calls.back().result);
   });
 }
@@ -150,29 +145,29 @@ bool find(Gpu& gpu, Start& start, unsigned number, driver::Device& device) {
 // good. A refusal is noted, and costs CPU time, no more. A primary context takes no
 // CU_CTX_MAP_HOST: with one address space for CPU and GPU, which every Jetson has, pinned memory is
 // always mapped.
-void set_flags(Gpu& gpu, driver::Device device) {
+void set_flags(Gpu& gpu) {
   const auto set = cuda().cuDevicePrimaryCtxSetFlags_v2 != nullptr
                        ? cuda().cuDevicePrimaryCtxSetFlags_v2
                        : cuda().cuDevicePrimaryCtxSetFlags;
   gpu.start.back().calls.push_back(
       {"cuDevicePrimaryCtxSetFlags",
        set == nullptr ? "no such function"
-                      : cuda().name_of(set(device, driver::kContextBlockingSync))});
+                      : cuda().name_of(set(the_device, driver::kContextBlockingSync))});
 }
 
-bool make_context(Gpu& gpu, Start& start, driver::Device device) {
+bool make_context(Gpu& gpu, Start& start) {
   const bool well = start.step("context", [&] {
     driver::Context context = nullptr;
-    set_flags(gpu, device);
+    set_flags(gpu);
     return start.call("cuDevicePrimaryCtxRetain",
-                      cuda().cuDevicePrimaryCtxRetain(&context, device)) &&
+                      cuda().cuDevicePrimaryCtxRetain(&context, the_device)) &&
            start.call("cuCtxSetCurrent", cuda().cuCtxSetCurrent(context)) &&
            start.call("cuStreamCreate",
                       cuda().cuStreamCreate(&the_stream, driver::kStreamNonBlocking));
   });
   if (!well) return false;
   start.step("kernels", [&] {
-    gpu.kernels = load_kernels(cuda(), gpu.start.back().calls);
+    gpu.kernels = load_kernels(gpu.start.back().calls);
     return gpu.kernels->state == State::kOk;
   });
   if (gpu.kernels->state == State::kFailed) {
@@ -181,7 +176,7 @@ bool make_context(Gpu& gpu, Start& start, driver::Device device) {
   if (gpu.kernels->state == State::kOk && !start.step("launch", [&] {
         // Of no words: it touches no memory. Some drivers bring a kernel's code to the GPU only
         // now.
-        return start.call("cuLaunchKernel", launch_modify(cuda(), 0, 0, the_stream)) &&
+        return start.call("cuLaunchKernel", launch_modify(0, 0)) &&
                start.call("cuStreamSynchronize", cuda().cuStreamSynchronize(the_stream));
       })) {
     return false;
@@ -199,9 +194,8 @@ bool make_context(Gpu& gpu, Start& start, driver::Device device) {
 void start_gpu(unsigned number) {
   Gpu& gpu = found.emplace_back();
   Start start(gpu);
-  driver::Device device = 0;
   the_stream = nullptr;
-  if (find(gpu, start, number, device) && make_context(gpu, start, device)) gpu.state = State::kOk;
+  if (find(gpu, start, number) && make_context(gpu, start)) gpu.state = State::kOk;
 }
 
 }  // namespace
@@ -227,11 +221,9 @@ const Driver& cuda() {
   return driver;
 }
 
-driver::Stream gpu_stream() { return the_stream; }
+driver::Device gpu_device() { return the_device; }
 
-bool cuda_call(Recorder& recorder, const char* name, driver::Result result) {
-  return cuda().call(recorder, name, result);
-}
+driver::Stream gpu_stream() { return the_stream; }
 
 bool wait_for_gpu(Recorder& recorder) {
   return cuda_call(recorder, "cuStreamSynchronize", cuda().cuStreamSynchronize(the_stream));
@@ -259,6 +251,17 @@ bool gpu_can(const char* what) {
   return found != gpu().can.end() && found->second;
 }
 
+bool has_ability(Run& run, const char* kind, const char* what, const std::string& name,
+                 const std::string& attribute) {
+  if (gpu_can(what)) return true;
+  const bool is_reported = gpu().can.find(what) != gpu().can.end();
+  run.add_result(kind, "", State::kUnsupported,
+                 is_reported ? "this GPU has no " + name + " (" + attribute + " is 0)"
+                             : "the driver does not say whether this GPU has " + name + " (" +
+                                   attribute + ")");
+  return false;
+}
+
 bool gpu_modify(Recorder& recorder, Pattern& pattern, driver::Address for_gpu,
                 std::uint64_t bytes) {
   if (gpu().kernels->state != State::kOk) {
@@ -266,8 +269,7 @@ bool gpu_modify(Recorder& recorder, Pattern& pattern, driver::Address for_gpu,
     return true;
   }
   const bool well = recorder.step(step::kGpuRmw, bytes, [&] {
-    return cuda_call(recorder, "cuLaunchKernel",
-                     launch_modify(cuda(), for_gpu, bytes / 8, the_stream)) &&
+    return cuda_call(recorder, "cuLaunchKernel", launch_modify(for_gpu, bytes / 8)) &&
            wait_for_gpu(recorder);
   });
   pattern.modify();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "probes/program/cuda/driver.h"
 #include "probes/program/pattern.h"
@@ -11,16 +12,11 @@
 
 namespace jetmem::probe {
 
-// The driver, and the stream, made when gpu() is. All work goes through it: the one stream does
+// The device and the stream, made when gpu() is. All work goes through it: the one stream does
 // what it is given in order, and it alone is waited for; waiting sleeps, it does not spin.
-const Driver& cuda();
+driver::Device gpu_device();
 driver::Stream gpu_stream();
 
-// Within a step: a call of the driver, and what it answered.
-//   recorder.step(step::kAllocate, 0, [&] {
-//     return cuda_call(recorder, "cuMemAlloc", cuda().cuMemAlloc_v2(&address, bytes));
-//   });
-bool cuda_call(Recorder& recorder, const char* name, driver::Result result);
 // Within a step: waits until the stream's work is done.
 bool wait_for_gpu(Recorder& recorder);
 
@@ -30,6 +26,9 @@ bool gpu_usable(Run& run, const char* kind);
 
 // Whether gpu() has this ability (gpu.h); false also where the driver does not know of it.
 bool gpu_can(const char* what);
+// The same; where it has not, that is `kind`'s result: "this GPU has no `name` (`attribute` is 0)".
+bool has_ability(Run& run, const char* kind, const char* what, const std::string& name,
+                 const std::string& attribute);
 
 // The step of the GPU, to its completion: it changes every word, and `pattern` is from then on what
 // it must have made of them. Where the kernels could not be loaded there is no such step, the

@@ -3,7 +3,6 @@
 // GPU is at both ends: what the consumer is given must be what the producer presented.
 
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "probes/program/cuda/device_buffer.h"
@@ -24,8 +23,8 @@ constexpr unsigned kAcquireTimeoutUs = 1'000'000;
 // A stream with CUDA at both ends. Its destructor frees what release_buffer() did not.
 class Stream {
  public:
-  Stream(Recorder& recorder, const Driver& driver, const Egl& egl)
-      : recorder_(recorder), driver_(driver), egl_(egl), cuda_stream_(gpu_stream()) {}
+  Stream(Recorder& recorder, const Egl& egl)
+      : recorder_(recorder), egl_(egl), cuda_stream_(gpu_stream()) {}
   ~Stream() {
     take_down([](const char*, bool, const std::string&) {});
   }
@@ -39,13 +38,13 @@ class Stream {
                         stream_ != nullptr ? "ok" : egl_.last_error())) {
       return false;
     }
-    has_consumer_ =
-        call("cuEGLStreamConsumerConnect", driver_.cuEGLStreamConsumerConnect(&consumer_, stream_));
+    has_consumer_ = refusable_call(recorder_, "cuEGLStreamConsumerConnect",
+                                   cuda().cuEGLStreamConsumerConnect(&consumer_, stream_));
     if (!has_consumer_) return false;
-    has_producer_ =
-        call("cuEGLStreamProducerConnect",
-             driver_.cuEGLStreamProducerConnect(&producer_, stream_, kRowBytes / kBytesOfPixel,
-                                                static_cast<std::int32_t>(rows)));
+    has_producer_ = refusable_call(
+        recorder_, "cuEGLStreamProducerConnect",
+        cuda().cuEGLStreamProducerConnect(&producer_, stream_, kRowBytes / kBytesOfPixel,
+                                          static_cast<std::int32_t>(rows)));
     return has_producer_;
   }
 
@@ -61,19 +60,19 @@ class Stream {
     frame.frame_type = driver::kEglFramePitch;
     frame.color_format = driver::kEglColorArgb;
     frame.array_format = driver::kArrayUnsignedInt8;
-    return call("cuEGLStreamProducerPresentFrame",
-                driver_.cuEGLStreamProducerPresentFrame(&producer_, frame, &cuda_stream_));
+    return refusable_call(recorder_, "cuEGLStreamProducerPresentFrame",
+                          cuda().cuEGLStreamProducerPresentFrame(&producer_, frame, &cuda_stream_));
   }
 
   bool acquire(driver::EglFrame& frame) {
-    if (!call("cuEGLStreamConsumerAcquireFrame",
-              driver_.cuEGLStreamConsumerAcquireFrame(&consumer_, &acquired_, &cuda_stream_,
-                                                      kAcquireTimeoutUs))) {
+    if (!refusable_call(recorder_, "cuEGLStreamConsumerAcquireFrame",
+                        cuda().cuEGLStreamConsumerAcquireFrame(&consumer_, &acquired_,
+                                                               &cuda_stream_, kAcquireTimeoutUs))) {
       acquired_ = nullptr;
       return false;
     }
-    return call("cuGraphicsResourceGetMappedEglFrame",
-                driver_.cuGraphicsResourceGetMappedEglFrame(&frame, acquired_, 0, 0));
+    return refusable_call(recorder_, "cuGraphicsResourceGetMappedEglFrame",
+                          cuda().cuGraphicsResourceGetMappedEglFrame(&frame, acquired_, 0, 0));
   }
 
   bool release_buffer() {
@@ -89,30 +88,24 @@ class Stream {
   bool may_hold_frames() const { return may_hold_frames_; }
 
  private:
-  bool call(const char* name, driver::Result result) {
-    const bool well = driver_.call(recorder_, name, result);
-    end_if_refused(recorder_, driver_, result);
-    return well;
-  }
-
   // In the order in which frames and ends depend on each other. `note` gets every call.
   template <class Note>
   void take_down(Note&& note) {
     const auto noted = [&](const char* name, driver::Result result) {
-      note(name, result == driver::kSuccess, driver_.name_of(result));
+      note(name, result == driver::kSuccess, cuda().name_of(result));
     };
     if (acquired_ != nullptr) {
       noted("cuEGLStreamConsumerReleaseFrame",
-            driver_.cuEGLStreamConsumerReleaseFrame(&consumer_, std::exchange(acquired_, nullptr),
-                                                    &cuda_stream_));
+            cuda().cuEGLStreamConsumerReleaseFrame(&consumer_, std::exchange(acquired_, nullptr),
+                                                   &cuda_stream_));
     }
     // The producer does not ask for it back (cuEGLStreamProducerReturnFrame): a stream's last frame
     // stays in it until a later one is acquired, and goes when the ends are disconnected.
     if (std::exchange(has_consumer_, false)) {
-      noted("cuEGLStreamConsumerDisconnect", driver_.cuEGLStreamConsumerDisconnect(&consumer_));
+      noted("cuEGLStreamConsumerDisconnect", cuda().cuEGLStreamConsumerDisconnect(&consumer_));
     }
     if (std::exchange(has_producer_, false)) {
-      const driver::Result result = driver_.cuEGLStreamProducerDisconnect(&producer_);
+      const driver::Result result = cuda().cuEGLStreamProducerDisconnect(&producer_);
       may_hold_frames_ = result != driver::kSuccess;
       noted("cuEGLStreamProducerDisconnect", result);
     }
@@ -123,7 +116,6 @@ class Stream {
   }
 
   Recorder& recorder_;
-  const Driver& driver_;
   const Egl& egl_;
   driver::Stream cuda_stream_;
   void* stream_ = nullptr;
@@ -137,8 +129,7 @@ class Stream {
 
 // Within a step: the consumer's frame into `to`. The driver may hand it on as it was presented, or
 // as an array of its own.
-bool copy_frame(Recorder& recorder, const Driver& driver, const driver::EglFrame& frame,
-                unsigned rows, std::unique_ptr<std::uint64_t[]>& to) {
+bool copy_frame(Recorder& recorder, const driver::EglFrame& frame, unsigned rows, HostBuffer& to) {
   const bool is_pitch = frame.frame_type == driver::kEglFramePitch;
   if (frame.height != rows || frame.planes[0] == nullptr || (is_pitch && frame.pitch < kRowBytes)) {
     return recorder.call("EGL frame", false,
@@ -161,28 +152,28 @@ bool copy_frame(Recorder& recorder, const Driver& driver, const driver::EglFrame
   copy.width_bytes = kRowBytes;
   copy.height = rows;
   const bool copied =
-      driver.call(recorder, "cuMemcpy2DAsync", driver.cuMemcpy2DAsync_v2(&copy, gpu_stream()));
-  return DeviceBuffer::settle(recorder, driver, to) && copied;
+      cuda_call(recorder, "cuMemcpy2DAsync", cuda().cuMemcpy2DAsync_v2(&copy, gpu_stream()));
+  return DeviceBuffer::settle(recorder, to) && copied;
 }
 
-void use(Recorder& recorder, const Driver& driver, const Egl& egl, std::uint64_t bytes) {
+void use(Recorder& recorder, const Egl& egl, std::uint64_t bytes) {
   const auto rows = static_cast<unsigned>(bytes / kRowBytes);
-  DeviceBuffer memory(recorder, driver, bytes);
+  DeviceBuffer memory(recorder, bytes, DeviceBuffer::kSharedGrain);
   // Goes before the memory does, which must not be freed while a stream has it.
-  Stream stream(recorder, driver, egl);
+  Stream stream(recorder, egl);
   Pattern pattern;
   driver::EglFrame frame;
   memory.allocate();
+  memory.map_copy();
   memory.write(pattern);
   memory.modify(pattern, memory.address());
-  std::unique_ptr<std::uint64_t[]> seen = memory.take_copy();
+  HostBuffer seen = memory.take_copy();
   // A copy that does nothing is seen.
-  if (seen != nullptr && !recorder.failed()) std::memset(seen.get(), 0, bytes);
+  if (seen.get() != nullptr && !recorder.failed()) std::memset(seen.get(), 0, bytes);
   recorder.step(step::kExport, 0,
                 [&] { return stream.connect(rows) && stream.present(memory.address(), rows); });
   recorder.step(step::kImport, 0, [&] { return stream.acquire(frame); });
-  recorder.step(step::kCopyFromGpu, bytes,
-                [&] { return copy_frame(recorder, driver, frame, rows, seen); });
+  recorder.step(step::kCopyFromGpu, bytes, [&] { return copy_frame(recorder, frame, rows, seen); });
   recorder.verify(pattern, seen.get(), bytes);
   if (stream.is_there()) {
     recorder.cleanup(step::kRelease, [&] { return stream.release_buffer(); });
@@ -194,8 +185,7 @@ void use(Recorder& recorder, const Driver& driver, const Egl& egl, std::uint64_t
 }  // namespace
 
 void probe_eglstream(Run& run) {
-  const Driver driver(run.options().library_directory);
-  if (!can_be_tried(run, kKind, driver,
+  if (!can_be_tried(run, kKind,
                     {"cuEGLStreamConsumerConnect", "cuEGLStreamConsumerDisconnect",
                      "cuEGLStreamConsumerAcquireFrame", "cuEGLStreamConsumerReleaseFrame",
                      "cuEGLStreamProducerConnect", "cuEGLStreamProducerDisconnect",
@@ -203,22 +193,14 @@ void probe_eglstream(Run& run) {
                      "cuMemcpy2DAsync_v2"})) {
     return;
   }
-  int device = 0;
-  const driver::Result result = driver.cuCtxGetDevice(&device);
-  if (result != driver::kSuccess) {
-    run.add_result(kKind, "", State::kFailed, "cuCtxGetDevice: " + driver.name_of(result)).error =
-        driver.name_of(result);
-    return;
-  }
   run.report_progress(kKind, "", "display", 0);
-  const Egl egl(run.options().library_directory, device, gpu().integrated);
+  const Egl egl(run.options().library_directory, gpu_device(), gpu().integrated);
   if (egl.state() != State::kOk) {
     run.add_result(kKind, "", egl.state(), egl.reason()).error = egl.error();
     return;
   }
-  run.run_ladder(kKind, "", [&](Recorder& recorder, std::uint64_t bytes) {
-    use(recorder, driver, egl, bytes);
-  });
+  run.run_ladder(kKind, "",
+                 [&](Recorder& recorder, std::uint64_t bytes) { use(recorder, egl, bytes); });
 }
 
 }  // namespace jetmem::probe

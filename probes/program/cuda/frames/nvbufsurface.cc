@@ -23,8 +23,8 @@ constexpr std::uint32_t kRowBytes = 4096;
 // One surface, with what was done to it so far. Its destructor undoes what was not undone.
 class Frame {
  public:
-  Frame(Recorder& recorder, const Driver& driver, const nvbuf::Library& library)
-      : recorder_(recorder), driver_(driver), library_(library) {}
+  Frame(Recorder& recorder, const nvbuf::Library& library)
+      : recorder_(recorder), library_(library) {}
   ~Frame() {
     take_from_gpu([](const char*, bool, const std::string&) {});
     if (is_mapped_) library_.NvBufSurfaceUnMap(surface_, 0, 0);
@@ -83,13 +83,13 @@ class Frame {
     if (image == nullptr) {
       return recorder_.call("NvBufSurfaceMapEglImage", false, "no image");
     }
-    if (!cuda("cuGraphicsEGLRegisterImage",
-              driver_.cuGraphicsEGLRegisterImage(&resource_, image, 0))) {
+    if (!refusable_call(recorder_, "cuGraphicsEGLRegisterImage",
+                        cuda().cuGraphicsEGLRegisterImage(&resource_, image, 0))) {
       resource_ = nullptr;
       return false;
     }
-    if (!cuda("cuGraphicsResourceGetMappedEglFrame",
-              driver_.cuGraphicsResourceGetMappedEglFrame(&frame_, resource_, 0, 0))) {
+    if (!refusable_call(recorder_, "cuGraphicsResourceGetMappedEglFrame",
+                        cuda().cuGraphicsResourceGetMappedEglFrame(&frame_, resource_, 0, 0))) {
       return false;
     }
     if (frame_.frame_type == driver::kEglFramePitch && frame_.planes[0] != nullptr &&
@@ -127,17 +127,12 @@ class Frame {
   bool call(const char* name, int answer) {
     return recorder_.call(name, answer == 0, answer == 0 ? "ok" : std::to_string(answer));
   }
-  bool cuda(const char* name, driver::Result result) {
-    const bool well = driver_.call(recorder_, name, result);
-    end_if_refused(recorder_, driver_, result);
-    return well;
-  }
   template <class Note>
   void take_from_gpu(Note&& note) {
     if (resource_ != nullptr) {
       const driver::Result result =
-          driver_.cuGraphicsUnregisterResource(std::exchange(resource_, nullptr));
-      note("cuGraphicsUnregisterResource", result == driver::kSuccess, driver_.name_of(result));
+          cuda().cuGraphicsUnregisterResource(std::exchange(resource_, nullptr));
+      note("cuGraphicsUnregisterResource", result == driver::kSuccess, cuda().name_of(result));
     }
     if (std::exchange(has_image_, false)) {
       const int answer = library_.NvBufSurfaceUnMapEglImage(surface_, 0);
@@ -146,7 +141,6 @@ class Frame {
   }
 
   Recorder& recorder_;
-  const Driver& driver_;
   const nvbuf::Library& library_;
   nvbuf::Surface* surface_ = nullptr;
   bool is_mapped_ = false;
@@ -155,9 +149,8 @@ class Frame {
   driver::EglFrame frame_;
 };
 
-void use(Recorder& recorder, const Driver& driver, const nvbuf::Library& library,
-         std::uint64_t bytes) {
-  Frame frame(recorder, driver, library);
+void use(Recorder& recorder, const nvbuf::Library& library, std::uint64_t bytes) {
+  Frame frame(recorder, library);
   Pattern pattern;
   recorder.step(step::kAllocate, 0, [&] { return frame.create(bytes); });
   recorder.step(step::kMap, 0, [&] { return frame.map(bytes); });
@@ -183,8 +176,7 @@ void use(Recorder& recorder, const Driver& driver, const nvbuf::Library& library
 
 void probe_nvbufsurface(Run& run) {
   const std::string& directory = run.options().library_directory;
-  const Driver driver(directory);
-  if (!can_be_tried(run, kKind, driver,
+  if (!can_be_tried(run, kKind,
                     {"cuGraphicsEGLRegisterImage", "cuGraphicsUnregisterResource",
                      "cuGraphicsResourceGetMappedEglFrame"})) {
     return;
@@ -205,7 +197,7 @@ void probe_nvbufsurface(Run& run) {
     if (library.is_damaged) state = State::kFailed;
     if (reason.empty()) {
       run.run_ladder(kKind, "", [&](Recorder& recorder, std::uint64_t bytes) {
-        use(recorder, driver, library, bytes);
+        use(recorder, library, bytes);
       });
     }
   }

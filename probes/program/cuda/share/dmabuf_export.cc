@@ -9,14 +9,14 @@
 namespace jetmem::probe {
 
 void probe_dmabuf_export(Run& run) {
-  const Driver driver(run.options().library_directory);
-  if (!can_be_tried(run, "dmabuf_export", driver, {})) return;
-  if (!can_export(run, "dmabuf_export", "", driver)) return;
+  if (!can_be_tried(run, "dmabuf_export", {})) return;
+  if (!can_export(run, "dmabuf_export", "")) return;
   run.run_ladder("dmabuf_export", "", [&](Recorder& recorder, std::uint64_t bytes) {
-    DeviceBuffer memory(recorder, driver, bytes);
-    Exported exported(recorder, driver);
+    DeviceBuffer memory(recorder, bytes, DeviceBuffer::kSharedGrain);
+    Exported exported(recorder);
     Pattern pattern;
     memory.allocate();
+    memory.map_copy();
     exported.take(memory.address(), memory.allocated_bytes());
     memory.write(pattern);
     memory.modify(pattern, memory.address());

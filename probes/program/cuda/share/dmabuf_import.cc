@@ -17,11 +17,10 @@ constexpr const char* kExported = "cuda_export";
 
 // The CPU is in between its brackets and nowhere else, and the GPU is waited for before the next:
 // neither touches the memory while the other does.
-void use(Recorder& recorder, const Driver& driver, std::uint64_t bytes,
-         const DmabufTarget& target) {
+void use(Recorder& recorder, std::uint64_t bytes, const DmabufTarget& target) {
   MappedDmabuf buffer(recorder, bytes);
   Pattern pattern;
-  Imported imported(recorder, driver);
+  Imported imported(recorder);
   if (!buffer.allocate(target.node, target.allocate)) return;
   // Before anything is mapped and written: usually it ends here.
   imported.take(buffer.fd(), bytes);
@@ -35,10 +34,8 @@ void use(Recorder& recorder, const Driver& driver, std::uint64_t bytes,
   buffer.unmap_and_free();
 }
 
-void probe_target(Run& run, const Driver& driver, const DmabufTarget& target) {
-  const auto work = [&](Recorder& recorder, std::uint64_t bytes) {
-    use(recorder, driver, bytes, target);
-  };
+void probe_target(Run& run, const DmabufTarget& target) {
+  const auto work = [&](Recorder& recorder, std::uint64_t bytes) { use(recorder, bytes, target); };
   if (target.memory == HeapMemory::kContiguous) {
     run.run_once(kKind, target.name, work);
   } else {
@@ -46,14 +43,15 @@ void probe_target(Run& run, const Driver& driver, const DmabufTarget& target) {
   }
 }
 
-void probe_exported(Run& run, const Driver& driver) {
-  if (!can_export(run, kKind, kExported, driver)) return;
+void probe_exported(Run& run) {
+  if (!can_export(run, kKind, kExported)) return;
   run.run_ladder(kKind, kExported, [&](Recorder& recorder, std::uint64_t bytes) {
-    DeviceBuffer memory(recorder, driver, bytes);
-    Exported exported(recorder, driver);
-    Imported imported(recorder, driver);
+    DeviceBuffer memory(recorder, bytes, DeviceBuffer::kSharedGrain);
+    Exported exported(recorder);
+    Imported imported(recorder);
     Pattern pattern;
     memory.allocate();
+    memory.map_copy();
     exported.take(memory.address(), memory.allocated_bytes());
     imported.take(exported.fd(), memory.allocated_bytes());
     memory.write(pattern);
@@ -73,20 +71,19 @@ void probe_exported(Run& run, const Driver& driver) {
 }  // namespace
 
 void probe_dmabuf_import(Run& run) {
-  const Driver driver(run.options().library_directory);
-  if (!can_be_tried(run, kKind, driver,
+  if (!can_be_tried(run, kKind,
                     {"cuImportExternalMemory", "cuExternalMemoryGetMappedBuffer",
                      "cuDestroyExternalMemory"})) {
     return;
   }
-  const auto probe = [&](const DmabufTarget& target) { probe_target(run, driver, target); };
+  const auto probe = [&](const DmabufTarget& target) { probe_target(run, target); };
   TriedAreas tried;
   // Where there are none, the kind dmabuf says why.
   for (const Heap& heap : list_heaps(run.options().heap_directory).heaps) {
     if (heap.name != kExported) probe_heap(run, kKind, heap, tried, probe);
   }
   probe_udmabuf(run, kKind, probe);
-  probe_exported(run, driver);
+  probe_exported(run);
 }
 
 }  // namespace jetmem::probe

@@ -6,55 +6,37 @@
 #include <cerrno>
 #include <utility>
 
+#include "probes/program/cuda/session.h"
+#include "probes/program/gpu.h"
+
 namespace jetmem::probe {
 
-bool can_export(Run& run, const char* kind, const char* target, const Driver& driver) {
-  if (std::string lacks = driver.lacks({"cuMemGetHandleForAddressRange"}); !lacks.empty()) {
-    run.add_result(kind, target, State::kUnsupported, std::move(lacks));
-    return false;
+bool can_export(Run& run, const char* kind, const char* target) {
+  std::string reason = cuda().lacks({"cuMemGetHandleForAddressRange"});
+  if (reason.empty()) {
+    if (gpu_can("dma_buf")) return true;
+    reason = gpu().can.count("dma_buf") != 0
+                 ? "the driver says that this GPU's memory cannot be a DMA-BUF"
+                 : "the driver does not say whether this GPU's memory can be a DMA-BUF";
   }
-  const auto failed = [&](const char* call, driver::Result result) {
-    const std::string error = driver.name_of(result);
-    run.add_result(kind, target, State::kFailed, std::string(call) + ": " + error).error = error;
-    return false;
-  };
-  int device = 0;
-  driver::Result result = driver.cuCtxGetDevice(&device);
-  if (result != driver::kSuccess) return failed("cuCtxGetDevice", result);
-  int supported = 0;
-  result = driver.cuDeviceGetAttribute(&supported, driver::kAttributeDmaBufSupported, device);
-  if (result == driver::kInvalidValue || result == driver::kNotSupported) {
-    run.add_result(kind, target, State::kUnsupported,
-                   "the driver cannot say whether this GPU's memory can be a DMA-BUF: " +
-                       driver.name_of(result));
-    return false;
-  }
-  if (result != driver::kSuccess) return failed("cuDeviceGetAttribute", result);
-  if (supported != 0) return true;
-  run.add_result(kind, target, State::kUnsupported,
-                 "the driver says that this GPU's memory cannot be a DMA-BUF");
+  run.add_result(kind, target, State::kUnsupported, std::move(reason));
   return false;
-}
-
-Exported::~Exported() {
-  if (fd_ >= 0) ::close(fd_);
 }
 
 bool Exported::take(driver::Address address, std::uint64_t bytes) {
   return recorder_.step(step::kExport, 0, [&] {
     int fd = -1;
-    const driver::Result result =
-        driver_.cuMemGetHandleForAddressRange(&fd, address, bytes, driver::kRangeHandleDmaBufFd, 0);
-    if (!driver_.call(recorder_, "cuMemGetHandleForAddressRange", result)) {
-      end_if_refused(recorder_, driver_, result);
+    if (!refusable_call(recorder_, "cuMemGetHandleForAddressRange",
+                        cuda().cuMemGetHandleForAddressRange(&fd, address, bytes,
+                                                             driver::kRangeHandleDmaBufFd, 0))) {
       return false;
     }
     if (fd < 0) {
       return recorder_.call("cuMemGetHandleForAddressRange", false, "no descriptor");
     }
-    fd_ = fd;
+    fd_ = Fd(fd);
     // Of a DMA-BUF, whose inode does not tell its size, this does.
-    const off_t end = ::lseek(fd_, 0, SEEK_END);
+    const off_t end = ::lseek(fd, 0, SEEK_END);
     if (!recorder_.call_errno("lseek", end < 0 ? errno : 0)) return false;
     if (static_cast<std::uint64_t>(end) == bytes) return true;
     return recorder_.call("lseek", false, std::to_string(end) + " bytes",
@@ -62,16 +44,18 @@ bool Exported::take(driver::Address address, std::uint64_t bytes) {
   });
 }
 
-bool Exported::release_buffer() {
-  if (fd_ < 0) return true;
-  const int fd = std::exchange(fd_, -1);
-  return recorder_.call_errno("close", ::close(fd) != 0 ? errno : 0);
+bool Exported::release_buffer() { return !fd_ || recorder_.call_errno("close", fd_.close()); }
+
+void end_if_refused(Recorder& recorder, driver::Result result) {
+  if (result != driver::kNotSupported) return;
+  recorder.end_as(State::kUnsupported, "the driver refuses it: " + cuda().name_of(result) + " (" +
+                                           std::to_string(result) + ")");
 }
 
-void end_if_refused(Recorder& recorder, const Driver& driver, driver::Result result) {
-  if (result != driver::kNotSupported) return;
-  recorder.end_as(State::kUnsupported, "the driver refuses it: " + driver.name_of(result) + " (" +
-                                           std::to_string(result) + ")");
+bool refusable_call(Recorder& recorder, const char* name, driver::Result result) {
+  const bool well = cuda_call(recorder, name, result);
+  end_if_refused(recorder, result);
+  return well;
 }
 
 }  // namespace jetmem::probe

@@ -3,20 +3,17 @@
 #pragma once
 
 #include "probes/program/cuda/driver.h"
+#include "probes/program/dmabuf/dmabuf_buffer.h"
 
 namespace jetmem::probe {
 
 // Reports a kind, or one target of it, as not tried where this GPU's driver exports no memory, or
-// cannot be asked for that. True: it exports.
-bool can_export(Run& run, const char* kind, const char* target, const Driver& driver);
+// does not say whether it does. True: it exports.
+bool can_export(Run& run, const char* kind, const char* target);
 
 class Exported {
  public:
-  Exported(Recorder& recorder, const Driver& driver) : recorder_(recorder), driver_(driver) {}
-  // Closes the descriptor if release_buffer() did not.
-  ~Exported();
-  Exported(const Exported&) = delete;
-  Exported& operator=(const Exported&) = delete;
+  explicit Exported(Recorder& recorder) : recorder_(recorder) {}
 
   // A step. `address` and `bytes`: an allocation, all of it. That its size is what was requested is
   // seen on the descriptor.
@@ -24,15 +21,16 @@ class Exported {
   // Within a step.
   bool release_buffer();
 
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
 
  private:
   Recorder& recorder_;
-  const Driver& driver_;
-  int fd_ = -1;
+  Fd fd_;
 };
 
 // Within a step: ends the kind as unsupported where the driver says so of itself.
-void end_if_refused(Recorder& recorder, const Driver& driver, driver::Result result);
+void end_if_refused(Recorder& recorder, driver::Result result);
+// As cuda_call(), with that.
+bool refusable_call(Recorder& recorder, const char* name, driver::Result result);
 
 }  // namespace jetmem::probe

@@ -8,14 +8,15 @@
 #include <cerrno>
 #include <utility>
 
+#include "probes/program/cuda/session.h"
 #include "probes/program/cuda/share/exported.h"
 #include "probes/program/gpu.h"
 
 namespace jetmem::probe {
 
 Imported::~Imported() {
-  if (address_ != 0) driver_.cuMemFree_v2(address_);
-  if (memory_ != nullptr) driver_.cuDestroyExternalMemory(memory_);
+  if (address_ != 0) cuda().cuMemFree_v2(address_);
+  if (memory_ != nullptr) cuda().cuDestroyExternalMemory(memory_);
   close_if_left();
 }
 
@@ -24,8 +25,8 @@ bool Imported::take(int dma_buf, std::uint64_t bytes) {
     if (!import(dma_buf, bytes)) return false;
     driver::ExternalBuffer whole;
     whole.size = bytes;
-    if (driver_.call(recorder_, "cuExternalMemoryGetMappedBuffer",
-                     driver_.cuExternalMemoryGetMappedBuffer(&address_, memory_, &whole))) {
+    if (cuda_call(recorder_, "cuExternalMemoryGetMappedBuffer",
+                  cuda().cuExternalMemoryGetMappedBuffer(&address_, memory_, &whole))) {
       return true;
     }
     address_ = 0;
@@ -42,17 +43,17 @@ bool Imported::import(int dma_buf, std::uint64_t bytes) {
   needed.type = driver::kExternalMemoryDmaBufFd;
   needed.handle.fd = fd_;
   needed.size = bytes;
-  const driver::Result result = driver_.cuImportExternalMemory(&memory_, &needed);
-  if (driver_.call(recorder_, "cuImportExternalMemory", result)) return true;
+  const driver::Result result = cuda().cuImportExternalMemory(&memory_, &needed);
+  if (cuda_call(recorder_, "cuImportExternalMemory", result)) return true;
   memory_ = nullptr;
   // A driver that is older than the number of this type finds it wrong, not unsupported.
   const bool is_unknown = result == driver::kInvalidValue && gpu().driver && *gpu().driver < 13000;
   if (is_unknown) {
     recorder_.end_as(State::kUnsupported,
-                     "a driver older than CUDA 13 imports no DMA-BUF: " + driver_.name_of(result) +
+                     "a driver older than CUDA 13 imports no DMA-BUF: " + cuda().name_of(result) +
                          " (" + std::to_string(result) + ")");
   } else {
-    end_if_refused(recorder_, driver_, result);
+    end_if_refused(recorder_, result);
   }
   return false;
 }
@@ -61,13 +62,13 @@ bool Imported::release_buffer() {
   bool well = true;
   if (address_ != 0) {
     const driver::Address address = std::exchange(address_, 0);
-    well = driver_.call(recorder_, "cuMemFree", driver_.cuMemFree_v2(address));
+    well = cuda_call(recorder_, "cuMemFree", cuda().cuMemFree_v2(address));
   }
   if (memory_ != nullptr) {
     void* const memory = std::exchange(memory_, nullptr);
-    well = driver_.call(recorder_, "cuDestroyExternalMemory",
-                        driver_.cuDestroyExternalMemory(memory)) &&
-           well;
+    well =
+        cuda_call(recorder_, "cuDestroyExternalMemory", cuda().cuDestroyExternalMemory(memory)) &&
+        well;
   }
   close_if_left();
   return well;

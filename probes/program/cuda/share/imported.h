@@ -8,7 +8,7 @@ namespace jetmem::probe {
 
 class Imported {
  public:
-  Imported(Recorder& recorder, const Driver& driver) : recorder_(recorder), driver_(driver) {}
+  explicit Imported(Recorder& recorder) : recorder_(recorder) {}
   // Gives back what release_buffer() did not.
   ~Imported();
   Imported(const Imported&) = delete;
@@ -30,7 +30,6 @@ class Imported {
   void close_if_left();
 
   Recorder& recorder_;
-  const Driver& driver_;
   void* memory_ = nullptr;
   driver::Address address_ = 0;
   int fd_ = -1;

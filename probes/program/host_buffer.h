@@ -6,14 +6,16 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <utility>
 
 namespace jetmem::probe {
 
 class HostBuffer {
  public:
   HostBuffer() = default;
-  HostBuffer(const HostBuffer&) = delete;
-  HostBuffer& operator=(const HostBuffer&) = delete;
+  HostBuffer(HostBuffer&& other) noexcept
+      : memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
+  HostBuffer& operator=(HostBuffer&&) = delete;
   ~HostBuffer() { free(); }
 
   // 0, or the errno.
