@@ -10,9 +10,18 @@
 #include <vector>
 
 #include "config/files.h"
-#include "plan/pixel_format.h"
 
 namespace jetmem::plan {
+
+struct PixelFormat {
+  std::string_view name;
+  // Bytes of two pixels, so that 4:2:0 comes out whole.
+  std::uint32_t bytes_per_two;
+};
+// Null: not known.
+const PixelFormat* pixel_format_named(std::string_view name);
+// Bytes of one image without what a driver puts behind each row: that is its own choice.
+std::uint64_t image_bytes(const PixelFormat& format, std::uint64_t width, std::uint64_t height);
 
 // One ring of buffers that a camera's image goes through.
 struct Stage {
