@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // jetmem plan: whether what is meant to run on a device fits its memory.
 
-#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -13,10 +12,10 @@
 #include "cli/suggestion.h"
 #include "cli/text/answer_text.h"
 #include "config/yaml_fields.h"
-#include "plan/plan_answer.h"
 #include "plan/model/header_reader.h"
 #include "plan/model/model_file.h"
 #include "plan/model/ollama.h"
+#include "plan/plan_answer.h"
 
 namespace jetmem {
 namespace {
@@ -97,9 +96,7 @@ Result<void> add_models(const PlanOptions& options, plan::Plan& plan) {
 bool is_gguf(const std::string& path) {
   if (path.ends_with(".gguf")) return true;
   const auto file = plan::open_bytes(path);
-  std::array<char, 4> begin{};
-  const auto got = file ? file->bytes.read(0, begin) : Result<std::size_t>(0);
-  return got && std::string_view(begin.data(), *got) == "GGUF";
+  return file && plan::HeaderReader(*file, 4).text(4, "'GGUF'") == "GGUF";
 }
 
 // What is given as a plan and is none may be a model.

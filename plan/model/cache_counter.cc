@@ -82,17 +82,16 @@ class CacheCounter {
         architecture_(known_ != nullptr ? *known_ : keys.all.unknown),
         defaults_(Json::parse(architecture_.defaults, nullptr, false)) {}
 
-  Result<CountedCache> run() {
+  Result<std::uint64_t> run() {
     const auto layers = number(Part::kLayers);
     out_.trained_context = number(Part::kContext).value_or(0);
-    CountedCache counted;
-    counted.experts = number(Part::kExperts).value_or(0);
+    const std::uint64_t experts = number(Part::kExperts).value_or(0);
     if (!in_.error()) {
       out_.layers = layers.value_or(0);
       count(layers);
     }
     if (in_.error()) return tl::unexpected(*in_.error());
-    return counted;
+    return experts;
   }
 
  private:
@@ -452,7 +451,7 @@ const Architecture* architecture_named(const Architectures& all, std::string_vie
   return found == all.known.end() ? nullptr : &*found;
 }
 
-Result<CountedCache> count_cache(const ModelKeys& keys, ModelFile& out) {
+Result<std::uint64_t> count_cache(const ModelKeys& keys, ModelFile& out) {
   return CacheCounter(keys, out).run();
 }
 

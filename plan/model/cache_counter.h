@@ -21,11 +21,8 @@ struct ModelKeys {
   const Architectures& all;
 };
 
-struct CountedCache {
-  std::uint64_t experts = 0;
-};
-
-// Fills in layers, context, the cache and its notes. An error names a value that cannot be.
-Result<CountedCache> count_cache(const ModelKeys& keys, ModelFile& out);
+// Fills in layers, context, the cache and its notes. Returns how many experts there are, 0 where
+// there are none. An error names a value that cannot be.
+Result<std::uint64_t> count_cache(const ModelKeys& keys, ModelFile& out);
 
 }  // namespace jetmem::plan

@@ -112,7 +112,7 @@ void set_weights(GgufFile& file) {
 
 class GgufParser {
  public:
-  explicit GgufParser(const ByteSource& bytes) : bytes_(bytes), in_(bytes, kMostGgufHeaderBytes) {}
+  explicit GgufParser(const ModelBytes& bytes) : bytes_(bytes), in_(bytes, kMostGgufHeaderBytes) {}
 
   Result<GgufFile> run() {
     head();
@@ -360,7 +360,7 @@ class GgufParser {
       }
       return;
     }
-    out_.experts = read->experts;
+    out_.experts = *read;
     if (model.no_cache_reason.empty() && !model.cache) model = std::move(counted);
   }
 
@@ -403,7 +403,7 @@ class GgufParser {
     set_weights(out_);
   }
 
-  const ByteSource& bytes_;
+  const ModelBytes& bytes_;
   HeaderReader in_;
   std::string architecture_;
   Json general_ = Json::object();
@@ -423,7 +423,7 @@ class GgufParser {
 
 }  // namespace
 
-Result<GgufFile> read_gguf(const ByteSource& bytes) { return GgufParser(bytes).run(); }
+Result<GgufFile> read_gguf(const ModelBytes& bytes) { return GgufParser(bytes).run(); }
 
 void add_part(GgufFile part, GgufFile& whole) {
   TensorSums& sums = whole.tensors;

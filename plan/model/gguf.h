@@ -41,7 +41,7 @@ struct GgufFile {
 
 // Lists of tokens are passed over, not kept: a header takes up to 64 MiB of a file and no more than
 // a window of memory.
-Result<GgufFile> read_gguf(const ByteSource& bytes);
+Result<GgufFile> read_gguf(const ModelBytes& bytes);
 
 // Adds another part of the same model. What a token reads of them follows from all parts together.
 void add_part(GgufFile part, GgufFile& whole);

@@ -3,77 +3,53 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
-#include <utility>
+
+#include "base/unique_fd.h"
 
 namespace jetmem::plan {
 namespace {
 
-constexpr std::size_t kWindow = 64U << 10;
-
 // "cannot be opened: No such file or directory"
-tl::unexpected<Error> fail_errno(std::string_view what, int error) {
-  return fail(errc_of_errno(error),
-              std::string(what) + ": " + std::generic_category().message(error));
+Error errno_of(std::string_view what) {
+  const int error = errno;
+  return {errc_of_errno(error), std::string(what) + ": " + std::generic_category().message(error)};
 }
 
 }  // namespace
 
-ByteSource bytes_of(std::string_view text) {
-  return {text.size(), [text](std::uint64_t offset, std::span<char> into) -> Result<std::size_t> {
-            if (offset >= text.size()) return 0;
-            const std::size_t length =
-                std::min<std::size_t>(into.size(), text.size() - static_cast<std::size_t>(offset));
-            std::memcpy(into.data(), text.data() + offset, length);
-            return length;
-          }};
-}
-
 Result<ModelBytes> open_bytes(const std::string& path) {
-  ModelBytes out;
   // O_NONBLOCK: opening a FIFO must not wait for its writer.
-  out.fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!out.fd.valid()) return fail_errno("cannot be opened", errno);
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!fd.valid()) return tl::unexpected(errno_of("cannot be opened"));
   struct stat info {};
-  if (::fstat(out.fd.get(), &info) != 0) return fail_errno("cannot be read", errno);
+  if (::fstat(fd.get(), &info) != 0) return tl::unexpected(errno_of("cannot be read"));
   if (!S_ISREG(info.st_mode)) {
     return fail(Errc::kNotRegular, S_ISDIR(info.st_mode) ? "is a directory, expected a file"
                                                          : "is not a regular file");
   }
-  out.bytes.size = static_cast<std::uint64_t>(info.st_size);
-  out.bytes.read = [fd = out.fd.get()](std::uint64_t offset,
-                                       std::span<char> into) -> Result<std::size_t> {
-    std::size_t done = 0;
-    while (done < into.size()) {
-      const ssize_t got =
-          ::pread(fd, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return fail_errno("cannot be read", errno);
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    return done;
-  };
+  ModelBytes out;
+  out.size = static_cast<std::uint64_t>(info.st_size);
+  out.file.reset(::fdopen(fd.get(), "r"));
+  if (out.file == nullptr) return tl::unexpected(errno_of("cannot be read"));
+  fd.release();
   return out;
 }
 
 Result<std::string> read_text(const std::string& path, std::size_t most) {
   const auto file = open_bytes(path);
   if (!file) return tl::unexpected(file.error());
-  if (file->bytes.size > most) {
-    return fail(Errc::kTooLarge, "is " + std::to_string(file->bytes.size) +
+  if (file->size > most) {
+    return fail(Errc::kTooLarge, "is " + std::to_string(file->size) +
                                      " bytes long, expected at most " + std::to_string(most));
   }
-  std::string text(static_cast<std::size_t>(file->bytes.size), '\0');
-  const auto got = file->bytes.read(0, text);
-  if (!got) return tl::unexpected(got.error());
-  text.resize(*got);
+  std::string text(static_cast<std::size_t>(file->size), '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file->file.get()));
+  if (std::ferror(file->file.get()) != 0) return tl::unexpected(errno_of("cannot be read"));
   return text;
 }
 
@@ -101,26 +77,20 @@ bool HeaderReader::has(std::uint64_t length, std::string_view what) {
 }
 
 bool HeaderReader::copy(std::span<char> into) {
-  std::size_t done = 0;
-  while (done < into.size()) {
-    const std::uint64_t at = offset_ + done;
-    if (at < window_at_ || at >= window_at_ + window_.size()) {
-      window_.resize(kWindow);
-      window_at_ = at;
-      const auto got = bytes_.read(at, window_);
-      window_.resize(got ? *got : 0);
-      if (!got || *got == 0) {
-        fail_at(at, got ? "the file became shorter" : got.error().message, Errc::kIo);
-        return false;
-      }
-    }
-    const auto from = static_cast<std::size_t>(at - window_at_);
-    const std::size_t length = std::min(into.size() - done, window_.size() - from);
-    std::memcpy(into.data() + done, window_.data() + from, length);
-    done += length;
+  const std::size_t got = std::fread(into.data(), 1, into.size(), bytes_.file.get());
+  offset_ += got;
+  if (got == into.size()) return true;
+  const bool is_over = std::feof(bytes_.file.get()) != 0;
+  fail_at(offset_, is_over ? "the file became shorter" : errno_of("cannot be read").message,
+          Errc::kIo);
+  return false;
+}
+
+void HeaderReader::return_to(std::uint64_t offset) {
+  offset_ = offset;
+  if (::fseeko(bytes_.file.get(), static_cast<off_t>(offset), SEEK_SET) != 0) {
+    fail_at(offset, errno_of("cannot be read").message, Errc::kIo);
   }
-  offset_ += into.size();
-  return true;
 }
 
 std::uint64_t HeaderReader::number(std::size_t width, std::string_view what) {
@@ -138,7 +108,7 @@ std::string HeaderReader::text(std::uint64_t length, std::string_view what) {
 }
 
 void HeaderReader::skip(std::uint64_t length, std::string_view what) {
-  if (has(length, what)) offset_ += length;
+  if (has(length, what)) return_to(offset_ + length);
 }
 
 }  // namespace jetmem::plan

@@ -49,10 +49,10 @@ class ConfigParser {
     const JsonPath both = in_.member(root_, "is_encoder_decoder");
     const bool has_encoder = both.is_there() && in_.flag(both);
     if (in_.error()) return tl::unexpected(*in_.error());
-    const auto counted = count_cache(
+    const auto experts = count_cache(
         {*own_.value, *root_.value, "", "config.json", hugging_face_architectures()}, out_);
-    if (!counted) return tl::unexpected(counted.error());
-    has_experts_ = counted->experts > 1;
+    if (!experts) return tl::unexpected(experts.error());
+    has_experts_ = *experts > 1;
     if (has_encoder) {
       out_.cache.reset();
       out_.no_cache_reason = "an encoder and a decoder share it, and config.json does not say how";
@@ -103,7 +103,7 @@ bool is_plain_name(std::string_view name) {
 Result<double> safetensors_file(const std::string& path) {
   const auto file = open_bytes(path);
   if (!file) return tl::unexpected(file.error());
-  return read_safetensors(file->bytes);
+  return read_safetensors(*file);
 }
 
 // The files of the weights where no index names them.
@@ -208,7 +208,7 @@ Result<WeightIndex> parse_weight_index(std::string_view text) {
   return out;
 }
 
-Result<double> read_safetensors(const ByteSource& bytes) {
+Result<double> read_safetensors(const ModelBytes& bytes) {
   HeaderReader reader(bytes, kMostTensorsHeaderBytes + 8);
   const std::uint64_t length = reader.number(8, "the length of the header");
   const std::string text = reader.text(length, "a JSON header");

@@ -34,7 +34,7 @@ struct WeightIndex {
 Result<WeightIndex> parse_weight_index(std::string_view text);
 
 // Bytes of the tensors in one file.
-Result<double> read_safetensors(const ByteSource& bytes);
+Result<double> read_safetensors(const ModelBytes& bytes);
 
 // A folder's config.json with the weights beside it.
 Result<ModelFile> read_hugging_face(const std::string& config_path);

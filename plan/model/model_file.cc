@@ -54,7 +54,7 @@ std::string part_path(const std::string& first, std::uint64_t number, std::uint6
 Result<GgufFile> one_gguf(const std::string& path) {
   const auto file = open_bytes(path);
   if (!file) return in_file(path, file.error());
-  auto read = read_gguf(file->bytes);
+  auto read = read_gguf(*file);
   if (!read) return in_file(path, std::move(read.error()));
   return read;
 }
@@ -150,21 +150,20 @@ Result<ModelFile> by_path(const std::string& path) {
   }
   const auto file = open_bytes(path);
   if (!file) return in_file(path, file.error());
-  std::array<char, 4> begin{};
-  const auto got = file->bytes.read(0, begin);
-  if (!got) return in_file(path, got.error());
-  const std::string_view magic(begin.data(), *got);
+  HeaderReader begin(*file, 4);
+  const std::string magic = begin.text(std::min<std::uint64_t>(file->size, 4), "the first bytes");
+  if (!begin.ok()) return in_file(path, begin.error());
   if (magic == "GGUF") return gguf_with_parts(path);
   // TensorRT's plans begin with a tag that its versions write in one of two ways.
   if (magic == "ptrt" || magic == "ftrt" || has_ending(path, {".engine", ".plan", ".trt"})) {
     ModelFile out = other_model(path, "at least the size of its file, a TensorRT engine",
-                                static_cast<double>(file->bytes.size));
+                                static_cast<double>(file->size));
     out.is_at_least = true;
     return out;
   }
   const bool is_onnx = has_ending(path, {".onnx"});
   if (is_onnx || (!magic.empty() && magic.front() == '\x08')) {
-    auto weights = read_onnx_weights(file->bytes);
+    auto weights = read_onnx_weights(*file);
     if (weights) return other_model(path, "ONNX, its initializers", *weights);
     if (is_onnx) return in_file(path, std::move(weights.error()));
   }

@@ -22,7 +22,7 @@ constexpr std::array<double, 24> kTypeBytes{-1, 4, 1, 1,  2, 2, 4, 8, -1, 1,   2
 
 class OnnxReader {
  public:
-  explicit OnnxReader(const ByteSource& bytes) : end_(bytes.size), in_(bytes, bytes.size) {}
+  explicit OnnxReader(const ModelBytes& bytes) : end_(bytes.size), in_(bytes, bytes.size) {}
 
   Result<double> run() {
     bool has_graph = false;
@@ -123,6 +123,6 @@ class OnnxReader {
 
 }  // namespace
 
-Result<double> read_onnx_weights(const ByteSource& bytes) { return OnnxReader(bytes).run(); }
+Result<double> read_onnx_weights(const ModelBytes& bytes) { return OnnxReader(bytes).run(); }
 
 }  // namespace jetmem::plan

@@ -8,6 +8,6 @@
 
 namespace jetmem::plan {
 
-Result<double> read_onnx_weights(const ByteSource& bytes);
+Result<double> read_onnx_weights(const ModelBytes& bytes);
 
 }  // namespace jetmem::plan

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/model/gguf.h"
 #include "tests/fuzz/target.h"
+#include "tests/plan/model/bytes_of.h"
 
 // Whatever the bytes are: no crash, an error names its byte, and what is taken can be counted with.
 FUZZ(input) {

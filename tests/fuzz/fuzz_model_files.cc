@@ -2,6 +2,7 @@
 #include "plan/model/hugging_face.h"
 #include "plan/model/ollama.h"
 #include "tests/fuzz/target.h"
+#include "tests/plan/model/bytes_of.h"
 
 // The other files of models, by the first byte: no crash, and what is taken can be counted with.
 FUZZ(input) {

@@ -8,6 +8,7 @@
 #include "plan/model/architecture.h"
 #include "plan/model/gguf.h"
 #include "plan/model/hugging_face.h"
+#include "tests/plan/model/bytes_of.h"
 #include "tests/plan/model/gguf_bytes.h"
 
 namespace jetmem::plan {

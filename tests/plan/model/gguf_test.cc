@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/plan/model/bytes_of.h"
 #include "tests/plan/model/gguf_bytes.h"
 
 namespace jetmem::plan {
