@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes architectures/*.yaml as C++ tables.
 
-generate.py FOLDER FILE...   writes shipped_architectures.cc and architecture_examples.inc
+generate.py FOLDER FILE...   writes shipped_architectures.cc, parts.inc and architecture_examples.inc
 """
 
 import json
@@ -13,7 +13,6 @@ import sys
 import yaml
 
 HEADER = "// Generated from plan/architectures/*.yaml. Do not edit.\n"
-# In the order of enum class Part in model/architecture.h.
 PARTS = ["layers", "predicted", "context", "hidden", "heads", "kv_heads", "full_kv_heads", "heads_per_kv", "key_size",
          "full_key_size", "windowed_key_size", "value_size", "windowed_value_size", "latent_rank", "rope_size",
          "plain_size", "expanded_value_size", "latent_key_size", "beside", "experts", "types", "listed", "numbered", "every", "offset",
@@ -96,6 +95,8 @@ def main():
                   + "".join(tables.of("std::string_view", [text(word) for word in document[key]]) + ", "
                             for key in ("telling", "harmless")) +
                   f"{document['window_extra']}, {document['window_grain']}}};"]
+    names = ["k" + "".join(word.capitalize() for word in part.split("_")) for part in PARTS]
+    (folder / "parts.inc").write_text(HEADER + "".join(f"{name},\n" for name in names))
     (folder / "architecture_examples.inc").write_text(HEADER + "\n".join(examples) + "\n")
     (folder / "shipped_architectures.cc").write_text("\n".join(
         [HEADER, '#include "plan/model/architecture.h"\n', "namespace jetmem::plan {\nnamespace {\n",

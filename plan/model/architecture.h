@@ -11,43 +11,8 @@
 
 namespace jetmem::plan {
 
-// In the order of PARTS in plan/generate.py.
 enum class Part : std::uint8_t {
-  kLayers,
-  kPredicted,
-  kContext,
-  kHidden,
-  kHeads,
-  kKvHeads,
-  kFullKvHeads,
-  kHeadsPerKv,
-  kKeySize,
-  kFullKeySize,
-  kWindowedKeySize,
-  kValueSize,
-  kWindowedValueSize,
-  kLatentRank,
-  kRopeSize,
-  kPlainSize,
-  kExpandedValueSize,
-  kLatentKeySize,
-  kBeside,
-  kExperts,
-  kTypes,
-  kListed,
-  kNumbered,
-  kEvery,
-  kOffset,
-  kKeeping,
-  kWithout,
-  kFirstKeep,
-  kLastShare,
-  kPastHalfKeep,
-  kShareFactor,
-  kWindow,
-  kPattern,
-  kWindowFrom,
-  kWindowToHalf,
+#include "parts.inc"  // kLayers, ...: PARTS of plan/generate.py
   kCount,
 };
 
