@@ -125,14 +125,10 @@ class OnThisMachine(Probe):
 
 
 class Asked(Probe):
-    def test_wrong_options(self):
-        for arguments in (["--frame"], ["--frame", "12M"], ["--kinds", "hosts"], ["host"],
-                          ["--bisect", "0"], ["--heaps", "relative"], ["--x\x1b[2J\n"],
-                          ["--request", "--any-heap"]):
-            done = jt.run([PROBE, *arguments])
-            self.assertEqual(done.returncode, 64, arguments)
-            self.assertEqual(done.stdout, "")
-            self.assertRegex(done.stderr, r"\Ajetmem-probe: [ -~]+\n\Z")
+    def test_a_wrong_option(self):
+        done = jt.run([PROBE, "--x\x1b[2J\n"])
+        self.assertEqual((done.returncode, done.stdout), (64, ""))
+        self.assertRegex(done.stderr, r"\Ajetmem-probe: [ -~]+\n\Z")
 
     def test_progress_says_where_it_is(self):
         done = jt.run([PROBE, "--kinds", "host", "--frame", PAGE, "--progress"])
@@ -193,11 +189,9 @@ class Asked(Probe):
         self.assertEqual([p["kind"] for p in result["probes"]], ["host"])
 
     def test_a_request_that_is_none(self):
-        for request in (b"--heaps /tmp\n", b"--libraries /tmp\n", b"--udmabuf /dev/null\n",
-                        b"--request\n", b"\x00\xff\x1b\n", b"--frame 1\n"):
-            status, answer, error = self.ask(request)
-            self.assertEqual((status, answer), (64, ""), request)
-            self.assertRegex(error, r"\Ajetmem-probe: [ -~]+\n\Z")
+        status, answer, error = self.ask(b"--heaps /tmp\n")
+        self.assertEqual((status, answer), (64, ""))
+        self.assertRegex(error, r"\Ajetmem-probe: [ -~]+\n\Z")
         self.assertEqual(self.ask(b"x" * 100_000)[0], 64)
 
     def test_a_request_that_never_ends_is_given_up(self):

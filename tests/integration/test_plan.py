@@ -121,7 +121,7 @@ class Plan(unittest.TestCase):
         done = plan(self.write("services: {name: a\n"))
         self.assertNotIn("--model", done.stderr)
 
-    def test_a_model_of_ollama(self):
+    def test_where_ollama_keeps_its_models(self):
         models = jt.temp_directory(self)
         blob = gguf(SHAPE, {"a": 500}, 2048)
         digest = hashlib.sha256(blob).hexdigest()
@@ -131,27 +131,10 @@ class Plan(unittest.TestCase):
         manifest.parent.mkdir(parents=True)
         layer = {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}", "size": len(blob)}
         manifest.write_text(json.dumps({"schemaVersion": 2, "layers": [layer]}))
-        for name in ("tiny", "tiny:latest"):
-            done = jt.run(["env", f"OLLAMA_MODELS={models}", jt.JETMEM, "plan", "--model", name,
-                           "--device", "orin-nano-8gb", "--json"])
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
-            items = {item["name"]: item for item in json.loads(done.stdout)["items"]}
-            self.assertEqual(items["tiny:latest weights"]["bytes"], 2000)
-
-    def test_a_folder_of_hugging_face(self):
-        folder = jt.temp_directory(self)
-        shape = {"num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 2, "hidden_size": 64,
-                 "max_position_embeddings": 4096, "torch_dtype": "bfloat16"}
-        (folder / "config.json").write_text(json.dumps(shape))
-        # Weights that are not there are not known, and then neither is the fit.
-        answer = self.checked("--model", folder, "--device", "orin-nano-8gb", status=3)
-        self.assertFalse(answer["memory"]["complete"])
-        header = json.dumps({"a": {"dtype": "BF16", "shape": [50], "data_offsets": [0, 100]}}).encode()
-        (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(100))
-        answer = self.checked("--model", folder, "--device", "orin-nano-8gb", status=0)
-        items = {item["name"].split(" ", 1)[1]: item for item in answer["items"]}
-        self.assertEqual(items["weights"]["bytes"], 100)
-        self.assertEqual(items["KV cache"]["bytes"], 4 * 2 * 16 * 4096 * 2)
+        done = jt.run(["env", f"OLLAMA_MODELS={models}", jt.JETMEM, "plan", "--model", "tiny",
+                       "--device", "orin-nano-8gb", "--json"])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("tiny:latest weights", [item["name"] for item in json.loads(done.stdout)["items"]])
 
     def test_mistakes(self):
         for text, said in (("cameras: [{nam: a}]\n", ":1:12: unknown key 'nam'; did you mean 'name'?"),

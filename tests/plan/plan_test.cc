@@ -222,29 +222,23 @@ TEST(KnownDevices, ModelsLeadToThem) {
 }
 
 TEST(PlanFile, MistakesNameTheirPlace) {
-  EXPECT_EQ(errors_of(""), "p.yaml: the plan is empty; docs/plan.md has an example");
-  EXPECT_NE(
-      errors_of("camera: []").find("p.yaml:1:1: unknown key 'camera'; did you mean 'cameras'?"),
-      std::string::npos);
-  EXPECT_NE(errors_of("services: [{name: a, memory: 3}]").find("memory needs a unit"),
-            std::string::npos);
-  EXPECT_NE(errors_of("services: [{name: a, memory: -3MiB}]").find("memory must be a number"),
-            std::string::npos);
-  EXPECT_NE(errors_of("cameras: [{name: a, width: 99999999, height: 3}]").find("65536 pixels"),
-            std::string::npos);
-  EXPECT_NE(errors_of("cameras: [{name: a, width: 3.5, height: 3}]").find("whole number"),
-            std::string::npos);
-  EXPECT_NE(errors_of("bandwidth_share: 0").find("above 0%"), std::string::npos);
-  EXPECT_NE(errors_of("on_top: maybe").find("true or false"), std::string::npos);
-  EXPECT_NE(errors_of("models: [{name: m, weights: 1MB, engine: npu}]").find("gpu or dla"),
-            std::string::npos);
-  EXPECT_NE(errors_of("cameras: [{name: a, width: 8, height: 8, stages: {x: {format: nv13}}}]")
-                .find("did you mean 'nv12'?"),
-            std::string::npos);
-  EXPECT_NE(errors_of("language_models: [{name: m, weights: 1MB, layers: 1e9, kv_heads: 1e9, "
-                      "head_size: 1e9, context: 1e9}]")
-                .find("beyond 10 TB"),
-            std::string::npos);
+  for (const auto& [text, words] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"", "p.yaml: the plan is empty; docs/plan.md has an example"},
+           {"camera: []", "p.yaml:1:1: unknown key 'camera'; did you mean 'cameras'?"},
+           {"services: [{name: a, memory: 3}]", "memory needs a unit"},
+           {"services: [{name: a, memory: -3MiB}]", "memory must be a number"},
+           {"cameras: [{name: a, width: 99999999, height: 3}]", "65536 pixels"},
+           {"cameras: [{name: a, width: 3.5, height: 3}]", "whole number"},
+           {"bandwidth_share: 0", "above 0%"},
+           {"on_top: maybe", "true or false"},
+           {"models: [{name: m, weights: 1MB, engine: npu}]", "gpu or dla"},
+           {"cameras: [{name: a, width: 8, height: 8, stages: {x: {format: nv13}}}]",
+            "did you mean 'nv12'?"},
+           {"language_models: [{name: m, weights: 1MB, layers: 1e9, kv_heads: 1e9, head_size: 1e9, "
+            "context: 1e9}]",
+            "beyond 10 TB"}}) {
+    EXPECT_NE(errors_of(text).find(words), std::string::npos) << text;
+  }
 }
 
 }  // namespace
