@@ -1,39 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/request.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/text/text.h"
 
 namespace jetmem {
 namespace {
 
 constexpr std::string_view kHead = "jetmem-probe/1 pid ";
-// Of what a program says of itself, so that no message grows without bound.
-constexpr std::size_t kLongestWhere = 160;
+// Of a word that a program says of itself, so that no message grows without bound.
+constexpr std::size_t kLongestWord = 50;
 
 bool is_word(std::string_view name) {
   return !name.empty() && name.size() <= 64 && printable(name) == name &&
          name.find_first_of(" =\t") == std::string_view::npos;
 }
 
-std::string where_of(std::string_view step) {
-  std::string_view rest = step;
-  std::array<std::string_view, 4> words;  // kind, target, step, bytes
-  for (std::string_view& word : words) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    word = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+ProbeOutput::Step step_of(std::string_view rest) {
+  ProbeOutput::Step step;
+  for (std::string* word : {&step.kind, &step.target, &step.step}) {
+    *word = printable(take_word(rest), kLongestWord);
   }
-  std::string where(words[0]);
-  if (words[1] != "-") where.append(" ").append(words[1]);
-  where.append(" ").append(words[2]);
-  if (words[3] != "0" && !words[3].empty()) where.append(" ").append(words[3]).append(" bytes");
-  return printable(where, kLongestWhere);
+  if (step.target == "-") step.target.clear();
+  step.bytes = parse_u64(trim(rest)).value_or(0);
+  return step;
 }
 
 }  // namespace
+
+std::string ProbeOutput::Step::words() const {
+  return kind + (target.empty() ? "" : " " + target) + " " + step +
+         (bytes == 0 ? "" : " " + std::to_string(bytes) + " bytes");
+}
 
 std::vector<std::string> probe_arguments(const ProbeRequest& request) {
   std::vector<std::string> arguments;
@@ -71,7 +68,7 @@ ProbeOutput split_probe_output(std::string_view text) {
     if (take_prefix(line, kHead)) {
       output.pid = parse_u64(line).value_or(0);
     } else if (take_prefix(line, "at ")) {
-      if (is_whole) output.where = where_of(line);
+      if (is_whole) output.at = step_of(line);
     } else if (is_whole && line.starts_with('{')) {
       // Only what comes last is the result.
       if (lines.rest().empty()) output.result = line;

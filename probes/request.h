@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,9 +35,19 @@ inline constexpr std::size_t kMaxProbeOutput = 512U << 10;
 // result, which is the last line and whole. TARGET is "-" where there is none. The pieces between
 // them are for where there is no result (probes/partial.h).
 struct ProbeOutput {
-  std::uint64_t pid = 0;  // 0: it did not come to say so
-  std::string where;      // the last step begun: "pinned allocate 65536 bytes"; for people
-  std::string result;     // the line, without its newline; empty: there is none
+  struct Step {
+    std::string kind;  // printable, each
+    std::string target;
+    std::string step;
+    std::uint64_t bytes = 0;  // 0: of no size
+
+    std::string words() const;  // "pinned allocate 65536 bytes"
+  };
+  std::uint64_t pid = 0;   // 0: it did not come to say so
+  std::optional<Step> at;  // the last step begun
+  std::string result;      // the line, without its newline; empty: there is none
+
+  bool has_begun() const { return pid != 0 || at; }
 };
 ProbeOutput split_probe_output(std::string_view text);
 

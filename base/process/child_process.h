@@ -14,6 +14,7 @@
 // few times a second where there is much of it, so that the program need not wait.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,16 @@ class Backoff {
   Nanoseconds longest_;
   Nanoseconds pause_{0};
 };
+
+enum class ChildProcessFailure : std::uint8_t {
+  kNotStarted,     // it could not be executed
+  kExited,         // by itself, before it was asked to
+  kTimeout,        // it printed nothing for too long, and was ended
+  kFlood,          // it printed far more than it should, and was ended
+  kWedged,         // it hangs in the kernel beyond SIGKILL
+  kInvalidOutput,  // it ended well, and what it printed is not what it should
+};
+inline constexpr std::size_t kChildProcessFailures = 6;
 
 // How a program ended.
 struct ChildEnd {

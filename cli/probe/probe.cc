@@ -19,7 +19,6 @@
 #include "cli/probe/probe_selection.h"
 #include "cli/probe/probe_text.h"
 #include "probes/gates.h"
-#include "probes/request.h"
 #include "probes/run_probe.h"
 
 namespace jetmem {
@@ -75,9 +74,8 @@ bool run_group(ProbeGroup group, const ProbeCommand& command, ProbeReport& probe
   const std::string name(probe_group_name(group));
   SystemSpawner spawner;
   ProbeEnd end = run_probe(spawner, command);
-  if (!end.output.result.empty()) probe_report.take(std::move(end.output.result), name);
-  if (!end.partial.empty()) probe_report.take(std::move(end.partial), name);
-  if (end.error) probe_report.errors.push_back({name, "jetmem-probe " + end.error->message});
+  if (!end.line.empty()) probe_report.take(std::move(end.line), name);
+  if (end.failure) probe_report.errors.push_back({name, std::move(end.failure->message)});
   return !end.stopped && end.left_behind < 0;
 }
 
@@ -98,7 +96,7 @@ Result<void> run_all(const ProbeOptions& options, const ProbeSelection& needed,
                 "no executable jetmem-probe found beside jetmem or in ../libexec/jetmem; "
                 "give its path with --program");
   }
-  ProbeRequest request;
+  ProbeRequest& request = command.request;
   request.frame_bytes = needed.frame_bytes;
   request.any_heap = options.force;
   request.deadline = needed.deadline;
@@ -142,7 +140,6 @@ Result<void> run_all(const ProbeOptions& options, const ProbeSelection& needed,
       continue;
     }
     if (closed) log_message("--force: " + name + " is probed although " + closed->words);
-    command.arguments = probe_arguments(request);
     go_on = run_group(group, command, probe_report);
     progress.clear();
   }

@@ -13,20 +13,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process/child_process.h"
 #include "base/rate_limited_log.h"
 #include "metrics/sample.h"
 
 namespace jetmem {
-
-enum class ChildProcessFailure : std::uint8_t {
-  kNotStarted,     // it could not be executed
-  kExited,         // by itself, before it was asked to
-  kTimeout,        // it printed nothing for too long, and was ended
-  kFlood,          // it printed far more than it should, and was ended
-  kWedged,         // it hangs in the kernel beyond SIGKILL
-  kInvalidOutput,  // it ended well, and what it printed is not what it should
-};
-inline constexpr std::size_t kChildProcessFailures = 6;
 
 struct ChildProcessStats {
   std::uint64_t starts = 0;

@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "base/text/units.h"
 #include "collectors/probe/source.h"
+#include "daemon/children/cgroup_headroom.h"
 #include "daemon/state_file_metrics.h"
 #include "probes/partial.h"
 
@@ -49,6 +50,13 @@ constexpr std::array kProbeMetrics{
 };
 enum ProbeMetric : std::size_t { kSkips, kRunning, kInterval, kAge, kSideEffects };
 
+// The program ends itself a tenth of the deadline before it is killed.
+std::chrono::seconds own_deadline(std::chrono::milliseconds deadline) {
+  const auto earlier = std::max<std::chrono::milliseconds>(deadline / 10, std::chrono::seconds(1));
+  return std::max(std::chrono::duration_cast<std::chrono::seconds>(deadline - earlier),
+                  std::chrono::seconds(1));
+}
+
 std::string words_of(Nanoseconds duration) {
   return format_duration(std::chrono::duration_cast<std::chrono::seconds>(duration));
 }
@@ -63,9 +71,12 @@ ProbeProgram::ProbeProgram(const ProgramContext& context, ProbeProgramOptions op
       options_(std::move(options)),
       log_(context.log, context.clock, ProbeSource::kInfo.name),
       event_log_(context.log, context.clock),
-      runner_(
-          context.clock, context.spawner, [this](ProbeRunEnd end) { on_end(std::move(end)); },
-          options_.root),
+      runner_(context.clock, context.spawner, [this](ProbeRunEnd end) { on_end(std::move(end)); },
+              {.check_room =
+                   [this](const ProbeRequest& request) {
+                     const bool cuda = probe_group_of(request.kinds.front()) == ProbeGroup::kCuda;
+                     return check_probe_headroom(options_.root, request.frame_bytes, cuda);
+                   }}),
       schedule_(options_.schedule),
       look_(context.look),
       skips_(log_),
@@ -237,6 +248,7 @@ Result<void> ProbeProgram::run(ProbeGroup group, const GateInputs& inputs) {
   for (const std::string_view kind : probe_kinds(group)) request.kinds.emplace_back(kind);
   request.frame_bytes = settings_.frame;
   request.largest_runs = inputs.largest_runs;
+  request.deadline = own_deadline(settings_.deadline);
   const Nanoseconds now = clock_.boot();
   if (look_) predictions_.predict(look_(), static_cast<double>(settings_.frame));
   window_.prepare(group);

@@ -23,12 +23,12 @@
 #include "daemon/probe/probe_names.h"
 #include "daemon/probe/probe_results.h"
 #include "daemon/probe/probe_run_window.h"
-#include "daemon/probe/probe_runner.h"
 #include "daemon/probe/probe_schedule.h"
 #include "daemon/probe/probe_skips.h"
 #include "daemon/probe/probe_state.h"
 #include "daemon/probe/probe_stats.h"
 #include "probes/gates.h"
+#include "probes/probe_runner.h"
 
 namespace jetmem {
 

@@ -8,7 +8,8 @@
 // What a probe printed until it ended, however that was.
 FUZZ(text) {
   const ProbeOutput output = split_probe_output(text);
-  if (printable(output.where, 1000) != output.where) __builtin_trap();
+  const std::string where = output.at ? output.at->words() : std::string();
+  if (printable(where, 1000) != where) __builtin_trap();
   if (output.result.find('\n') != std::string::npos) __builtin_trap();
   const std::string partial = partial_probe_result(text, std::chrono::seconds(3));
   ProbeRun run;
@@ -16,7 +17,7 @@ FUZZ(text) {
   ProbeRun::Probe lost;
   lost.kind = "device";
   lost.reason = "crashed";
-  lost.error = output.where;
+  lost.error = where;
   for (const std::string& line : {partial, output.result}) {
     const std::string reported = with_lost_probe(line, lost, {.cuda = true});
     if (reported.find('\n') != std::string::npos) __builtin_trap();

@@ -139,7 +139,7 @@ TEST(PartialProbe, IsBounded) {
 TEST(PartialProbe, DoesNotChangeWhatElseIsTaken) {
   const std::string pieces =
       "jetmem-probe/1 pid 47\n" + kBegun + "at host - free 65536\n" + kGpu + done("host");
-  EXPECT_EQ(split_probe_output(pieces).where, "host free 65536 bytes");
+  EXPECT_EQ(split_probe_output(pieces).at->words(), "host free 65536 bytes");
   EXPECT_EQ(split_probe_output(pieces).result, "");
   EXPECT_EQ(split_probe_output(pieces + "{\"schema\":1}\n").result, "{\"schema\":1}");
 }

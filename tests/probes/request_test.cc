@@ -32,14 +32,20 @@ TEST(ProbeOutput, IsTakenApart) {
       "jetmem-probe/1 pid 47\nat host - allocate 65536\nat dmabuf linux,cma map 12582912\n"
       "{\"schema\":1}\n");
   EXPECT_EQ(output.pid, 47U);
-  EXPECT_EQ(output.where, "dmabuf linux,cma map 12582912 bytes");
+  ASSERT_TRUE(output.at);
+  EXPECT_EQ(output.at->kind, "dmabuf");
+  EXPECT_EQ(output.at->target, "linux,cma");
+  EXPECT_EQ(output.at->step, "map");
+  EXPECT_EQ(output.at->bytes, 12582912U);
+  EXPECT_EQ(output.at->words(), "dmabuf linux,cma map 12582912 bytes");
   EXPECT_EQ(output.result, "{\"schema\":1}");
 }
 
 TEST(ProbeOutput, OfARunThatDiedSaysWhere) {
   const ProbeOutput output =
       split_probe_output("jetmem-probe/1 pid 47\nat conditions - before 0\nat pinned - allo");
-  EXPECT_EQ(output.where, "conditions before");
+  ASSERT_TRUE(output.at);
+  EXPECT_EQ(output.at->words(), "conditions before");
   EXPECT_EQ(output.result, "");
 }
 
@@ -52,8 +58,9 @@ TEST(ProbeOutput, AResultThatWasCutIsNone) {
 
 TEST(ProbeOutput, ShowsNothingThatIsNotPrintable) {
   const ProbeOutput output = split_probe_output("at \x1b[2J " + std::string(4000, 'x') + " y 1\n");
-  EXPECT_LE(output.where.size(), 170U);
-  EXPECT_EQ(output.where.find('\x1b'), std::string::npos);
+  const std::string words = output.at->words();
+  EXPECT_LE(words.size(), 170U);
+  EXPECT_EQ(words.find('\x1b'), std::string::npos);
   EXPECT_EQ(split_probe_output("jetmem-probe/1 pid 99999999999999999999999\n").pid, 0U);
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -22,15 +23,21 @@ using testing::Not;
 
 constexpr const char* kHead = "echo 'jetmem-probe/1 pid '$$; ";
 constexpr const char* kAt = "echo 'at pinned - allocate 65536'; ";
-constexpr const char* kResult = "echo '{\"schema\":1}'; ";
+constexpr const char* kLine =
+    R"({"schema":"jetmem-probe/1","version":"t","pid":7,)"
+    R"("started":{"boot_microseconds":1,"wall_microseconds":1},"seconds":0.1,"frame_bytes":65536,)"
+    R"("conditions":{"before":{"absent":{}},"after":{"absent":{}}},"probes":[)"
+    R"({"kind":"host","target":"","state":"ok","rungs":[],"ratios":[]}]})";
+const std::string kResult = "echo '" + std::string(kLine) + "'; ";
 
 // Stand-ins are lines of shell.
 class RunProbe : public testing::Test {
  protected:
   ProbeEnd run(const std::string& script, milliseconds deadline = std::chrono::seconds(20)) {
-    command_.program = "/bin/sh";
-    command_.arguments = {"-c", script};
+    command_.program = dir_.write("probe", "#!/bin/sh\n" + script + "\n");
+    ::chmod(command_.program.c_str(), 0755);
     command_.deadline = deadline;
+    command_.request.deadline = std::chrono::ceil<std::chrono::seconds>(deadline);
     const auto begin = std::chrono::steady_clock::now();
     ProbeEnd end = run_probe(spawner_, command_);
     elapsed_ = std::chrono::steady_clock::now() - begin;
@@ -40,7 +47,7 @@ class RunProbe : public testing::Test {
   std::string error_of(const std::string& script,
                        milliseconds deadline = std::chrono::seconds(20)) {
     const ProbeEnd end = run(script, deadline);
-    return end.error ? end.error->message : "";
+    return end.failure ? end.failure->message : "";
   }
 
   // Whether a process whose number is in this file goes away.
@@ -58,6 +65,7 @@ class RunProbe : public testing::Test {
     return false;
   }
 
+  TempDir dir_;
   SystemSpawner spawner_;
   ProbeCommand command_;
   std::chrono::duration<double> elapsed_{0};
@@ -65,34 +73,35 @@ class RunProbe : public testing::Test {
 
 TEST_F(RunProbe, GivesTheResultOfOneThatEndsWell) {
   const ProbeEnd end = run(std::string(kHead) + kAt + kResult);
-  EXPECT_FALSE(end.error) << end.error->message;
-  EXPECT_GT(end.output.pid, 1U);
-  EXPECT_EQ(end.output.where, "pinned allocate 65536 bytes");
-  EXPECT_EQ(end.output.result, "{\"schema\":1}");
+  EXPECT_FALSE(end.failure) << end.failure->message;
+  EXPECT_EQ(end.line, kLine);
   EXPECT_FALSE(end.stopped);
   EXPECT_EQ(end.left_behind, -1);
 }
 
 TEST_F(RunProbe, HandsItsArgumentsOver) {
-  command_.program = "/bin/echo";
-  command_.arguments = {"{\"a\"", "b", "}"};
-  EXPECT_EQ(run_probe(spawner_, command_).output.result, "{\"a\" b }");
+  command_.request.kinds = {"host"};
+  EXPECT_EQ(
+      error_of("echo \"$@\""),
+      "jetmem-probe printed no result, its last: '--kinds host --frame 12582912 --deadline 20 "
+      "--progress'");
 }
 
 TEST_F(RunProbe, WhatCannotBeStartedIsSaid) {
-  TempDir dir;
-  dir.write("probe", "#!/bin/sh\n");
-  command_.program = dir.path() + "/missing";
-  EXPECT_THAT(run_probe(spawner_, command_).error->message,
+  command_.program = dir_.path() + "/missing";
+  EXPECT_THAT(run_probe(spawner_, command_).failure->message,
               HasSubstr("/missing: No such file or directory"));
-  command_.program = dir.path() + "/probe";
-  EXPECT_THAT(run_probe(spawner_, command_).error->message, HasSubstr("/probe: Permission denied"));
+  command_.program = dir_.write("probe", "#!/bin/sh\n");
+  EXPECT_THAT(run_probe(spawner_, command_).failure->message,
+              HasSubstr("/probe: Permission denied"));
 }
 
 TEST_F(RunProbe, ACrashSaysWhere) {
   const std::string error =
       error_of(std::string(kHead) + kAt + "echo no memory >&2; kill -SEGV $$");
-  EXPECT_EQ(error, "crashed with SIGSEGV, while at \"pinned allocate 65536 bytes\": no memory");
+  EXPECT_EQ(
+      error,
+      "jetmem-probe crashed with SIGSEGV, while at \"pinned allocate 65536 bytes\": no memory");
 }
 
 TEST_F(RunProbe, SigkillFromElsewhereMayBeTheOomKiller) {
@@ -102,15 +111,14 @@ TEST_F(RunProbe, SigkillFromElsewhereMayBeTheOomKiller) {
 }
 
 TEST_F(RunProbe, OneThatHangsIsKilledWithAllThatItStarted) {
-  TempDir dir;
   const ProbeEnd end =
-      run(std::string(kHead) + kAt + "sleep 100 & echo $! > " + dir.path() + "/child; wait",
+      run(std::string(kHead) + kAt + "sleep 100 & echo $! > " + dir_.path() + "/child; wait",
           milliseconds(300));
-  EXPECT_EQ(end.error->code, Errc::kTimeout);
-  EXPECT_THAT(end.error->message,
+  EXPECT_EQ(end.failure->code, Errc::kTimeout);
+  EXPECT_THAT(end.failure->message,
               HasSubstr("did not end within 300ms, while at \"pinned allocate 65536 bytes\""));
   EXPECT_LT(elapsed_.count(), 3);
-  EXPECT_TRUE(goes_away(dir.path() + "/child"));
+  EXPECT_TRUE(goes_away(dir_.path() + "/child"));
   EXPECT_EQ(end.left_behind, -1);
 }
 
@@ -120,20 +128,18 @@ TEST_F(RunProbe, ItsOwnAlarmIsTheSameAsOurs) {
 
 TEST_F(RunProbe, WhatItMeasuredBeforeItHungStands) {
   const ProbeEnd end = run(std::string(kHead) + kResult + "sleep 100", milliseconds(300));
-  EXPECT_EQ(end.output.result, "{\"schema\":1}");
-  EXPECT_THAT(end.error->message, HasSubstr("did not end within"));
+  EXPECT_EQ(end.line, kLine);
+  EXPECT_THAT(end.failure->message, HasSubstr("did not end within"));
 }
 
 TEST_F(RunProbe, AChildLeftBehindWithThePipeIsNotWaitedFor) {
-  TempDir dir;
-  const ProbeEnd end =
-      run("sleep 100 & echo $! > " + dir.path() + "/child; " + std::string(kResult));
-  EXPECT_FALSE(end.error);
-  EXPECT_EQ(end.output.result, "{\"schema\":1}");
+  const ProbeEnd end = run("sleep 100 & echo $! > " + dir_.path() + "/child; " + kResult);
+  EXPECT_FALSE(end.failure);
+  EXPECT_EQ(end.line, kLine);
   EXPECT_LT(elapsed_.count(), 5);
-  EXPECT_TRUE(goes_away(dir.path() + "/child"));
+  EXPECT_TRUE(goes_away(dir_.path() + "/child"));
   // One that made itself a group of its own is out of reach, and holds nobody up either.
-  EXPECT_FALSE(run("setsid sleep 3 & " + std::string(kResult)).error);
+  EXPECT_FALSE(run("setsid sleep 3 & " + kResult).failure);
   EXPECT_LT(elapsed_.count(), 2.5);
 }
 
@@ -147,44 +153,44 @@ TEST_F(RunProbe, AFloodEndsIt) {
   // Lines of 16 bytes: wherever it is cut, what comes last looks like a result.
   for (const char* to : {"", " >&2"}) {
     const ProbeEnd end = run(std::string("yes '{\"schema\":1234}'") + to);
-    ASSERT_TRUE(end.error);
-    EXPECT_EQ(end.error->code, Errc::kTooLarge);
-    EXPECT_THAT(end.error->message, HasSubstr("printed more than 512KiB"));
-    EXPECT_EQ(end.output.result, "");
-    EXPECT_LT(end.error->message.size(), 400U);
+    ASSERT_TRUE(end.failure);
+    EXPECT_EQ(end.failure->code, Errc::kTooLarge);
+    EXPECT_THAT(end.failure->message, HasSubstr("printed more than 512KiB"));
+    EXPECT_EQ(end.line, "");
+    EXPECT_LT(end.failure->message.size(), 400U);
   }
 }
 
 TEST_F(RunProbe, AFloodOfOneThatEndsIsOne) {
   const ProbeEnd end = run("yes '{\"schema\":1234}' | head -c 540672");
-  ASSERT_TRUE(end.error);
-  EXPECT_EQ(end.error->code, Errc::kTooLarge);
-  EXPECT_EQ(end.output.result, "");
+  ASSERT_TRUE(end.failure);
+  EXPECT_EQ(end.failure->code, Errc::kTooLarge);
+  EXPECT_EQ(end.line, "");
 }
 
 TEST_F(RunProbe, HalfALineIsNoResult) {
   const std::string error = error_of("printf '{\"schema\":\"jetmem-pro'");
-  EXPECT_EQ(error, "ended in the middle of a line, its last: '{\"schema\":\"jetmem-pro'");
+  EXPECT_EQ(error,
+            "jetmem-probe ended in the middle of a line, its last: '{\"schema\":\"jetmem-pro'");
 }
 
 TEST_F(RunProbe, GarbageWithStatusZeroIsNoResult) {
   EXPECT_EQ(error_of("printf 'all\\033[2J is well\\n'"),
-            "printed no result, its last: 'all?[2J is well'");
-  EXPECT_EQ(error_of("true"), "ended well, but printed nothing");
+            "jetmem-probe printed no result, its last: 'all?[2J is well'");
+  EXPECT_EQ(error_of("true"), "jetmem-probe printed nothing");
   // Nor is one that something else came after.
-  EXPECT_THAT(error_of(std::string(kResult) + "echo bye"), HasSubstr("its last: 'bye'"));
+  EXPECT_THAT(error_of(kResult + "echo bye"), HasSubstr("its last: 'bye'"));
 }
 
 TEST_F(RunProbe, AStatusComesWithTheLastWords) {
   EXPECT_EQ(error_of("printf 'wrong\\tway\\033\\n\\n' >&2; exit 2"),
-            "ended with status 2: wrong?way?");
+            "jetmem-probe ended with status 2: wrong?way?");
   const std::string error = error_of("yes too long | head -c 100000 >&2; echo end >&2; exit 1");
   EXPECT_THAT(error, HasSubstr("end"));
   EXPECT_LT(error.size(), 300U);
 }
 
 TEST_F(RunProbe, CanBeStopped) {
-  TempDir dir;
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   command_.stop_fd = ends[0];
@@ -194,12 +200,12 @@ TEST_F(RunProbe, CanBeStopped) {
     where = now;
     ASSERT_EQ(::write(ends[1], "x", 1), 1);
   };
-  const ProbeEnd end = run("echo $$ > " + dir.path() + "/child; " + kHead + kAt + "sleep 100");
+  const ProbeEnd end = run("echo $$ > " + dir_.path() + "/child; " + kHead + kAt + "sleep 100");
   EXPECT_TRUE(end.stopped);
   EXPECT_EQ(where, "pinned allocate 65536 bytes");
-  EXPECT_THAT(end.error->message, HasSubstr("was stopped, while at \"pinned"));
+  EXPECT_THAT(end.failure->message, HasSubstr("was stopped, while at \"pinned"));
   EXPECT_LT(elapsed_.count(), 5);
-  EXPECT_TRUE(goes_away(dir.path() + "/child"));
+  EXPECT_TRUE(goes_away(dir_.path() + "/child"));
   ::close(ends[0]);
   ::close(ends[1]);
 }

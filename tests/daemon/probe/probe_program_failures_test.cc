@@ -86,7 +86,7 @@ TEST_F(ProbeProgramTest, ItsEndIsLoggedWithItsStep) {
   make("begin; echo 'at host - first_touch 65536'; kill -SEGV $$\n");
   program->due();
   ASSERT_TRUE(answered(1));
-  EXPECT_TRUE(log.has("was killed by signal 11; it was at host first_touch 65536 bytes"));
+  EXPECT_TRUE(log.has("crashed with SIGSEGV, while at \"host first_touch 65536 bytes\""));
   EXPECT_TRUE(log.has("probe: host is failed; at first_touch of 65536 bytes; exited"));
 }
 

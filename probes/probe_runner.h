@@ -3,8 +3,8 @@
 //
 // Under systemd the program is a unit of its own (jetmem-probe.socket), which may open the GPU's
 // devices; the daemon connects, says in one line what it wants, and reads until the end. Where
-// there is no such socket the daemon starts the program itself, with its own rights, as a stranger:
-// in a process group of its own, all of which is killed with it.
+// there is no such socket, and in a command, the program is started here, with this process's
+// rights, as a stranger: in a process group of its own, all of which is killed with it.
 //
 // It may be missing, crash, hang beyond SIGKILL, fork, print without end or print nonsense. Each is
 // an end with a reason, and with the step that it had begun, which is where the fault lies.
@@ -22,7 +22,6 @@
 #include "base/root/snapshot.h"
 #include "base/spawn.h"
 #include "collectors/probe/source.h"
-#include "daemon/children/child_process_stats.h"
 #include "probes/request.h"
 
 namespace jetmem {
@@ -46,12 +45,20 @@ struct ProbeRunEnd {
   Nanoseconds elapsed{0};
 };
 
+struct ProbeRunnerOptions {
+  // Asked before the program is started here: whether there is room for it. May be empty.
+  std::function<Result<void>(const ProbeRequest&)> check_room{};
+  // Told where it is, a few times a second; may be empty.
+  std::function<void(const std::string& where)> progress{};
+  // A result may be of other kinds than those that were requested.
+  bool takes_any_kind = false;
+};
+
 class ProbeRunner {
  public:
   using OnEnd = std::function<void(ProbeRunEnd)>;
 
-  // `root`: where /proc and /sys/fs/cgroup are.
-  ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end, std::string root = {});
+  ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end, ProbeRunnerOptions options);
   ProbeRunner(const ProbeRunner&) = delete;
   ProbeRunner& operator=(const ProbeRunner&) = delete;
 
@@ -60,10 +67,14 @@ class ProbeRunner {
   void set_paths(std::string socket, std::string program);
 
   // Not to be called while one runs or is being terminated. An error: none was started; kSkipped:
-  // there is no socket, and the daemon's own memory limit has no room for it.
+  // there is no socket, and no room for it.
   Result<void> run(ProbeRequest request, std::chrono::milliseconds deadline);
   // Ends it; on_end is not called.
   void kill();
+  // Ends it as a failure with these words; what it printed until then counts.
+  void give_up(Errc code, std::string how);
+  // Ends one that prints without end on stderr.
+  void bound_stderr();
 
   bool running() const { return child_.running(); }
   // It was killed and has not ended; wedged: for so long that it hangs in the kernel.
@@ -81,7 +92,8 @@ class ProbeRunner {
   std::uint64_t lines() const { return lines_; }
 
  private:
-  void on_deadline();
+  void print_progress();
+  void end_flood();
   enum class Connected { kYes, kNoSocket };
   Result<Connected> connect_to_socket();
   Result<void> spawn();
@@ -90,17 +102,16 @@ class ProbeRunner {
   void end_badly(ChildProcessFailure kind, Errc code, std::string_view error, std::string how);
   Result<void> take_result(const ProbeOutput& output, ProbeRunEnd& end) const;
   void keep_valid_results(const ProbeOutput& output, ProbeRunEnd& end) const;
-  Result<void> keep_requested_kinds(const ProbeRun& run) const;
-  std::string who() const;
-  std::string_view abandon_message() const { return from_socket_ ? "was given up" : "was killed"; }
+  Result<void> check_kinds(const ProbeRun& run) const;
 
   const Clock& clock_;
   OnEnd on_end_;
+  ProbeRunnerOptions options_;
   ChildProcess child_;
-  std::string root_;
   std::string socket_;
   std::string program_;
   Timer timer_;
+  Timer progress_;
 
   ProbeRequest request_;
   std::chrono::milliseconds deadline_{0};
@@ -108,6 +119,8 @@ class ProbeRunner {
   ByteBuffer text_;
   bool from_socket_ = false;
   bool has_peer_process_ = false;
+  bool is_progress_due_ = false;
+  Nanoseconds next_progress_{0};  // mono clock
   std::string fallback_;
   std::uint64_t lines_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/probe/probe_runner.h"
+#include "probes/probe_runner.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,44 +14,41 @@
 
 #include "base/text/text.h"
 #include "base/text/units.h"
-#include "daemon/children/cgroup_headroom.h"
-#include "probes/gates.h"
 #include "probes/partial.h"
 
 namespace jetmem {
 namespace {
 
-// Of the deadline, by which the program ends itself before it is killed.
-constexpr int kEarlierShare = 10;
+constexpr Nanoseconds kBetweenProgress = std::chrono::milliseconds(100);
 
-std::chrono::seconds own_deadline(std::chrono::milliseconds deadline) {
-  const auto earlier =
-      std::max<std::chrono::milliseconds>(deadline / kEarlierShare, std::chrono::seconds(1));
-  return std::max(std::chrono::duration_cast<std::chrono::seconds>(deadline - earlier),
-                  std::chrono::seconds(1));
+struct Signal {
+  int number;
+  const char* name;
+  bool is_crash = false;
+};
+constexpr std::array kSignals{Signal{SIGSEGV, "SIGSEGV", true}, Signal{SIGBUS, "SIGBUS", true},
+                              Signal{SIGILL, "SIGILL", true},   Signal{SIGFPE, "SIGFPE", true},
+                              Signal{SIGABRT, "SIGABRT", true}, Signal{SIGTRAP, "SIGTRAP", true},
+                              Signal{SIGSYS, "SIGSYS", true},   Signal{SIGKILL, "SIGKILL"},
+                              Signal{SIGTERM, "SIGTERM"},       Signal{SIGINT, "SIGINT"},
+                              Signal{SIGHUP, "SIGHUP"},         Signal{SIGPIPE, "SIGPIPE"}};
+
+std::string describe_signal(int number) {
+  for (const Signal& known : kSignals) {
+    if (known.number != number) continue;
+    return (known.is_crash ? "crashed with " : "was killed by ") + std::string(known.name);
+  }
+  return "was killed by signal " + std::to_string(number);
 }
 
-// "dmabuf system allocate 65536 bytes", without the last two words or the second where there is
-// nothing to say.
-ProbeRun::Probe probe_at(std::string_view where) {
-  std::array<std::string_view, 6> words;
-  std::size_t count = 0;
-  while (count < words.size()) {
-    words[count] = take_word(where);
-    if (words[count].empty()) break;
-    ++count;
-  }
-  ProbeRun::Probe probe;
-  probe.state = ProbeState::kFailed;
-  if (count > 3 && words[count - 1] == "bytes") {
-    probe.failed_bytes = parse_u64(words[count - 2]).value_or(0);
-    count -= 2;
-  }
-  if (count == 0) return probe;
-  probe.kind = words[0];
-  if (count > 2) probe.target = words[1];
-  if (count > 1) probe.failed_step = words[count - 1];
-  return probe;
+// What a program that ended well printed in place of a result.
+std::string describe_output(std::string_view text) {
+  if (text.empty()) return "printed nothing";
+  const char* const what =
+      text.back() == '\n' ? "printed no result" : "ended in the middle of a line";
+  text = trim(text);
+  text.remove_prefix(text.rfind('\n') + 1);
+  return std::string(what) + ", its last: '" + printable(text, 80) + "'";
 }
 
 bool names(const std::vector<std::string>& kinds, std::string_view kind) {
@@ -60,16 +57,23 @@ bool names(const std::vector<std::string>& kinds, std::string_view kind) {
 
 }  // namespace
 
-ProbeRunner::ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end, std::string root)
+ProbeRunner::ProbeRunner(const Clock& clock, Spawner& spawner, OnEnd on_end,
+                         ProbeRunnerOptions options)
     : clock_(clock),
       on_end_(std::move(on_end)),
+      options_(std::move(options)),
       child_(clock, spawner,
              {[this](std::string_view bytes) { on_output(bytes); },
-              [this](ChildEnd end) { this->on_end(std::move(end)); }}),
-      root_(std::move(root)) {}
+              [this](ChildEnd end) { this->on_end(std::move(end)); }}) {
+  child_.allow_stdout_close();
+}
 
 Result<void> ProbeRunner::start(EventLoop& loop) {
-  if (auto ok = timer_.attach(loop, [this] { on_deadline(); }); !ok) return ok;
+  const auto on_deadline = [this] {
+    give_up(Errc::kTimeout, "did not end within " + format_duration(deadline_));
+  };
+  if (auto ok = timer_.attach(loop, on_deadline); !ok) return ok;
+  if (auto ok = progress_.attach(loop, [this] { print_progress(); }); !ok) return ok;
   return child_.attach(loop);
 }
 
@@ -81,9 +85,9 @@ void ProbeRunner::set_paths(std::string socket, std::string program) {
 Result<void> ProbeRunner::run(ProbeRequest request, std::chrono::milliseconds deadline) {
   request_ = std::move(request);
   deadline_ = deadline;
-  request_.deadline = own_deadline(deadline);
   text_.clear();
   has_peer_process_ = false;
+  is_progress_due_ = false;
   auto connected = connect_to_socket();
   if (!connected) return tl::unexpected(std::move(connected.error()));
   if (*connected == Connected::kNoSocket) {
@@ -136,10 +140,9 @@ Result<void> ProbeRunner::spawn() {
     return fail(Errc::kUnavailable,
                 "there is no jetmem-probe beside jetmemd, nor its socket: " + fallback_);
   }
-  const bool cuda = std::any_of(
-      request_.kinds.begin(), request_.kinds.end(),
-      [](const std::string& kind) { return probe_group_of(kind) == ProbeGroup::kCuda; });
-  if (auto room = check_probe_headroom(root_, request_.frame_bytes, cuda); !room) return room;
+  if (options_.check_room) {
+    if (auto room = options_.check_room(request_); !room) return room;
+  }
   SpawnRequest request;
   request.argv = {program};
   for (std::string& argument : probe_arguments(request_)) {
@@ -152,18 +155,41 @@ Result<void> ProbeRunner::spawn() {
 void ProbeRunner::kill() {
   child_.kill();
   timer_.cancel();
+  progress_.cancel();
   text_.clear();
+}
+
+void ProbeRunner::give_up(Errc code, std::string how) {
+  // If it was we who were away, its answer is there.
+  child_.read_now();
+  if (child_.running()) {
+    end_badly(ChildProcessFailure::kTimeout, code, "timeout", std::move(how));
+  }
+}
+
+void ProbeRunner::bound_stderr() {
+  if (child_.running() && child_.stderr_bytes() > kMaxProbeOutput) end_flood();
+}
+
+void ProbeRunner::end_flood() {
+  end_badly(ChildProcessFailure::kFlood, Errc::kTooLarge, "flood",
+            "printed more than " + format_size(kMaxProbeOutput));
+}
+
+// The step that it hangs in is the last it reports, so what came too soon after another is printed
+// later.
+void ProbeRunner::print_progress() {
+  is_progress_due_ = false;
+  next_progress_ = clock_.mono() + kBetweenProgress;
+  if (const auto at = split_probe_output(text_.view()).at) options_.progress(at->words());
 }
 
 void ProbeRunner::on_output(std::string_view bytes) {
   text_.append(bytes);
   lines_ += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
-  if (text_.size() > kMaxProbeOutput) {
-    child_.kill();
-    end_badly(ChildProcessFailure::kFlood, Errc::kTooLarge, "flood",
-              "printed more than " + format_size(kMaxProbeOutput) + " and " +
-                  std::string(abandon_message()));
-    return;
+  if (text_.size() > kMaxProbeOutput) return end_flood();
+  if (options_.progress && !std::exchange(is_progress_due_, true)) {
+    progress_.set(std::max(next_progress_ - clock_.mono(), Nanoseconds(0)));
   }
   // Its first line says which process it is: of systemd's we know it from nowhere else.
   if (!from_socket_ || has_peer_process_) return;
@@ -179,47 +205,34 @@ void ProbeRunner::on_output(std::string_view bytes) {
 void ProbeRunner::on_end(ChildEnd child) {
   const Nanoseconds elapsed = clock_.mono() - started_;
   ProbeOutput output = split_probe_output(text_.view());
-  if (!child.well || output.result.empty()) {
-    // It ends itself a little before it would be killed. Of systemd's nobody tells us how it ended.
-    const bool was_time = elapsed + std::chrono::milliseconds(500) >= request_.deadline;
-    if (child.signal == SIGALRM || child.signal == SIGXCPU || (from_socket_ && was_time)) {
-      end_badly(ChildProcessFailure::kTimeout, Errc::kTimeout, "timeout",
-                "did not end within " + format_duration(request_.deadline));
-      return;
-    }
-    if (child.signal == SIGKILL) {
-      end_badly(ChildProcessFailure::kExited, Errc::kUnavailable, "killed",
-                child.how + ", not by jetmem: when memory runs short the kernel takes it first");
-      return;
-    }
-    if (!child.well) {
-      end_badly(ChildProcessFailure::kExited, Errc::kUnavailable, "exited", std::move(child.how));
-      return;
-    }
-    if (text_.size() == 0) {
-      end_badly(ChildProcessFailure::kExited, Errc::kUnavailable, "exited",
-                "exited without printing anything");
-      return;
-    }
-    // It began as it should.
-    const bool was_cut = output.pid != 0 || !output.where.empty();
-    end_badly(was_cut ? ChildProcessFailure::kExited : ChildProcessFailure::kInvalidOutput,
-              was_cut ? Errc::kUnavailable : Errc::kMalformed,
-              was_cut ? "exited" : "invalid_output",
-              was_cut ? "exited before its result was complete"
-                      : "exited with status 0 but printed no result");
-    return;
+  // It ends itself a little before it would be killed. Of systemd's nobody tells us how it ended.
+  const bool was_time = from_socket_ && output.result.empty() &&
+                        elapsed + std::chrono::milliseconds(500) >= request_.deadline;
+  if (child.signal == SIGALRM || child.signal == SIGXCPU || was_time) {
+    return end_badly(ChildProcessFailure::kTimeout, Errc::kTimeout, "timeout",
+                     "did not end within " + format_duration(request_.deadline));
+  }
+  if (!child.well) {
+    return end_badly(ChildProcessFailure::kExited, Errc::kUnavailable,
+                     child.signal == SIGKILL ? "killed" : "exited",
+                     child.signal != 0 ? describe_signal(child.signal)
+                                       : "ended with status " + std::to_string(child.exit_status));
+  }
+  if (output.result.empty()) {
+    // It began as it should, or not at all.
+    const bool was_cut = text_.size() == 0 || output.has_begun();
+    return end_badly(was_cut ? ChildProcessFailure::kExited : ChildProcessFailure::kInvalidOutput,
+                     was_cut ? Errc::kUnavailable : Errc::kMalformed,
+                     was_cut ? "exited" : "invalid_output", describe_output(text_.view()));
   }
   ProbeRunEnd end;
   end.elapsed = elapsed;
   if (auto taken = take_result(output, end); !taken) {
-    end_badly(ChildProcessFailure::kInvalidOutput, Errc::kMalformed, "invalid_output",
-              "printed invalid output: " + printable(taken.error().message));
-    return;
+    return end_badly(ChildProcessFailure::kInvalidOutput, Errc::kMalformed, "invalid_output",
+                     "printed invalid output: " + printable(taken.error().message));
   }
   end.line = std::move(output.result);
-  timer_.cancel();
-  text_.clear();
+  kill();
   on_end_(std::move(end));
 }
 
@@ -229,18 +242,18 @@ Result<void> ProbeRunner::take_result(const ProbeOutput& output, ProbeRunEnd& en
   if (auto parsed = parse_probe_run(output.result, end.run); !parsed) return parsed;
   // One in a state that is not known here was passed over.
   for (const std::string& kind : request_.kinds) {
-    if (end.run.unknown_states > 0) break;
+    if (options_.takes_any_kind || end.run.unknown_states > 0) break;
     const auto is_it = [&](const ProbeRun::Probe& probe) { return probe.kind == kind; };
     if (std::none_of(end.run.probes.begin(), end.run.probes.end(), is_it)) {
       return fail(Errc::kMalformed, "no result for " + kind);
     }
   }
-  return keep_requested_kinds(end.run);
+  return check_kinds(end.run);
 }
 
-Result<void> ProbeRunner::keep_requested_kinds(const ProbeRun& run) const {
+Result<void> ProbeRunner::check_kinds(const ProbeRun& run) const {
   for (const ProbeRun::Probe& probe : run.probes) {
-    if (names(request_.kinds, probe.kind)) continue;
+    if (options_.takes_any_kind || names(request_.kinds, probe.kind)) continue;
     return fail(Errc::kMalformed, probe.kind + " was not requested");
   }
   return {};
@@ -252,43 +265,37 @@ void ProbeRunner::keep_valid_results(const ProbeOutput& output, ProbeRunEnd& end
   end.line = output.result;
   if (end.line.empty()) end.line = partial_probe_result(text_.view(), end.elapsed);
   if (end.line.empty()) return;
-  const bool is_sound = parse_probe_run(end.line, end.run) && keep_requested_kinds(end.run) &&
-                        !end.run.probes.empty();
+  const bool is_sound =
+      parse_probe_run(end.line, end.run) && check_kinds(end.run) && !end.run.probes.empty();
   if (is_sound) return;
   end.line.clear();
   end.run = {};
 }
 
-void ProbeRunner::on_deadline() {
-  // If it was we who were away, its answer is there.
-  child_.read_now();
-  if (!child_.running()) return;
-  std::string how = "did not end within " + format_duration(deadline_) + " and ";
-  how += abandon_message();
-  const std::string words = child_.stderr_tail();
-  child_.kill();
-  if (!words.empty()) how += ": " + words;
-  end_badly(ChildProcessFailure::kTimeout, Errc::kTimeout, "timeout", std::move(how));
-}
-
 void ProbeRunner::end_badly(ChildProcessFailure kind, Errc code, std::string_view error,
                             std::string how) {
-  timer_.cancel();
+  const std::string words = child_.stderr_tail();
   const ProbeOutput output = split_probe_output(text_.view());
   ProbeRunEnd end;
   end.elapsed = clock_.mono() - started_;
   ProbeFailure& failure = end.failure.emplace();
   failure.kind = kind;
   failure.code = code;
-  failure.message = who() + " " + std::move(how);
+  failure.message =
+      (from_socket_ ? "the jetmem-probe behind " + socket_ : "jetmem-probe") + " " + how;
   // Of what printed nonsense or without end nothing is believed.
   if (kind == ChildProcessFailure::kExited || kind == ChildProcessFailure::kTimeout) {
     keep_valid_results(output, end);
   }
   // Having printed nonsense it was nowhere.
-  if (kind != ChildProcessFailure::kInvalidOutput && !output.where.empty()) {
-    failure.message += "; it was at " + output.where;
-    ProbeRun::Probe probe = probe_at(output.where);
+  if (kind != ChildProcessFailure::kInvalidOutput && output.at) {
+    failure.message += ", while at \"" + output.at->words() + "\"";
+    ProbeRun::Probe probe;
+    probe.state = ProbeState::kFailed;
+    probe.kind = output.at->kind;
+    probe.target = output.at->target;
+    probe.failed_step = output.at->step;
+    probe.failed_bytes = output.at->bytes;
     // What it was through with was not what broke it.
     const auto is_it = [&](const ProbeRun::Probe& kept) {
       return kept.kind == probe.kind && kept.target == probe.target;
@@ -299,15 +306,13 @@ void ProbeRunner::end_badly(ChildProcessFailure kind, Errc code, std::string_vie
       failure.lost = std::move(probe);
     }
   }
+  if (error == "killed") failure.message += "; was memory short? see `jetmem events`";
   if (from_socket_ && kind == ChildProcessFailure::kExited) {
     failure.message += "; the journal of its unit may say why";
   }
-  text_.clear();
+  if (!words.empty()) failure.message += ": " + words;
+  kill();
   on_end_(std::move(end));
-}
-
-std::string ProbeRunner::who() const {
-  return from_socket_ ? "the jetmem-probe behind " + socket_ : "jetmem-probe";
 }
 
 }  // namespace jetmem
