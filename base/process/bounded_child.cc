@@ -24,6 +24,10 @@
 namespace jetmem {
 namespace {
 
+// Of the child, whose answer then is an Errc and a message.
+constexpr int kExitWorkFailed = 99;
+constexpr std::size_t kMostMessage = 2000;
+
 using SteadyClock = std::chrono::steady_clock;
 
 std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20U) + " MiB"; }
@@ -43,8 +47,8 @@ void limit(__rlimit_resource what, rlim_t soft, rlim_t hard) {
   (void)::setrlimit(what, &least);
 }
 
-[[noreturn]] void work_and_end(const ChildBounds& bounds, const std::function<std::string()>& work,
-                               int out) noexcept {
+[[noreturn]] void work_and_end(const ChildBounds& bounds,
+                               const std::function<Result<std::string>()>& work, int out) noexcept {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // A terminal is put right by the parent, and memory that is refused is reported by it.
   // SIGBUS stays with whoever survives it (history/store/cut_mapping.h).
@@ -63,7 +67,10 @@ void limit(__rlimit_resource what, rlim_t soft, rlim_t hard) {
     const rlim_t memory = address_space() + bounds.memory;
     limit(RLIMIT_AS, memory, memory);
   }
-  const std::string answer = work();
+  auto result = work();
+  const std::string answer = result ? std::move(*result)
+                                    : static_cast<char>(result.error().code) +
+                                          printable(result.error().message, kMostMessage);
   for (std::size_t at = 0; at < answer.size();) {
     const ssize_t n = ::write(out, answer.data() + at, answer.size() - at);
     if (n < 0 && errno == EINTR) continue;
@@ -71,7 +78,7 @@ void limit(__rlimit_resource what, rlim_t soft, rlim_t hard) {
     at += static_cast<std::size_t>(n);
   }
   // Nothing that the parent is to do at its own end.
-  ::_exit(0);
+  ::_exit(result ? 0 : kExitWorkFailed);
 }
 
 enum class Read { kAll, kTooMuch, kLate };
@@ -96,8 +103,8 @@ Read read_answer(int fd, const ChildBounds& bounds, std::string& answer) {
 
 }  // namespace
 
-Result<std::string> run_bounded(const ChildBounds& bounds,
-                                const std::function<std::string()>& work) {
+Result<Result<std::string>> run_bounded(const ChildBounds& bounds,
+                                        const std::function<Result<std::string>()>& work) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return tl::unexpected(errno_error("make", "a pipe", errno));
   const UniqueFd mine(ends[0]);
@@ -121,6 +128,12 @@ Result<std::string> run_bounded(const ChildBounds& bounds,
     return fail(Errc::kTooLarge, "gave more than " + megabytes(bounds.answer_bytes));
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return answer;
+  // Of a child whose libraries somebody may have taken over: no code is trusted.
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitWorkFailed && !answer.empty() &&
+      static_cast<unsigned char>(answer[0]) <= static_cast<unsigned>(Errc::kInvalid)) {
+    return Result<std::string>(
+        fail(static_cast<Errc>(answer[0]), printable(answer.substr(1), kMostMessage)));
+  }
   if (WIFEXITED(status) && WEXITSTATUS(status) == kExitNoMemory) {
     return fail(Errc::kTooLarge,
                 "out of memory; " + megabytes(bounds.memory) + " at most may be used for it");

@@ -32,11 +32,12 @@ struct ChildBounds {
   std::size_t answer_bytes = 128U << 20;  // beyond it the child is killed
 };
 
-// What `work` returns in a forked child. Only effects outside the process remain. Errors
-// name the bound that was reached, or how it ended: kTooLarge, kTimeout, kMalformed for a crash.
+// What `work` returns in a forked child, its error in printable words. Only effects outside the
+// process remain. Errors of the outer result name the bound that was reached, or how the child
+// ended: kTooLarge, kTimeout, kMalformed for a crash.
 // Call it only where no other thread runs: the child has copies of their locks, and nobody to
 // release them. Under a sanitizer memory has no bound.
-Result<std::string> run_bounded(const ChildBounds& bounds,
-                                const std::function<std::string()>& work);
+Result<Result<std::string>> run_bounded(const ChildBounds& bounds,
+                                        const std::function<Result<std::string>()>& work);
 
 }  // namespace jetmem

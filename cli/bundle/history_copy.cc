@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "base/process/bounded_child.h"
-#include "base/text/text.h"
 #include "base/text/units.h"
 #include "cli/bundle/redact.h"
 #include "cli/bundle/reduce_log.h"
@@ -170,18 +169,13 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
     return tl::unexpected(std::move(ok.error()));
   }
   // That it is one of ours, of tables and nothing that would run by itself.
-  const auto problem = run_bounded({}, [&] {
-    const auto good = HistoryStore::open_to_read(needed.file);
-    return good ? std::string()
-                : std::to_string(static_cast<int>(good.error().code)) + " " + good.error().message;
+  const auto accepted = run_bounded({}, [&]() -> Result<std::string> {
+    auto store = HistoryStore::open_to_read(needed.file);
+    if (!store) return tl::unexpected(std::move(store.error()));
+    return {};
   });
-  if (!problem) return tl::unexpected(problem.error());
-  if (!problem->empty()) {
-    std::string_view message = *problem;
-    const auto code = take_u64(message).value_or(static_cast<std::uint64_t>(Errc::kMalformed));
-    skip_blanks(message);
-    return fail(static_cast<Errc>(code), std::string(message));
-  }
+  if (!accepted) return tl::unexpected(accepted.error());
+  if (!*accepted) return tl::unexpected(accepted->error());
   HistoryCopy out;
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   out.fd = UniqueFd(::open(needed.beside.c_str(), kFlags, 0600));

@@ -395,26 +395,20 @@ Result<std::unique_ptr<UnpackedBundle>> UnpackedBundle::open(const std::string& 
   if (::mkdir(tree.c_str(), 0700) != 0) {
     return tl::unexpected(errno_error("make", tree, errno));
   }
-  // A line for each remark; first whether it failed, and how.
-  const auto report = run_bounded(kBounds, [&] {
+  // A line for each remark.
+  const auto report = run_bounded(kBounds, [&]() -> Result<std::string> {
     std::vector<std::string> remarks;
-    const auto done = unpack_into(file, tree, limits, remarks);
-    std::string out = done ? "unpacked\n"
-                           : std::to_string(static_cast<int>(done.error().code)) + " " +
-                                 printable(done.error().message, 2 * kMostMessage) + "\n";
+    if (auto done = unpack_into(file, tree, limits, remarks); !done) {
+      return tl::unexpected(std::move(done.error()));
+    }
+    std::string out;
     for (const std::string& remark : remarks) out += printable(remark, kMostMessage) + "\n";
     return out;
   });
   if (!report) return fail(report.error().code, file + ": " + report.error().message);
-  Lines lines(*report);
+  if (!*report) return tl::unexpected(report->error());
+  Lines lines(**report);
   std::string_view line;
-  if (!lines.next(line)) return fail(Errc::kMalformed, file + ": no word of what unpacks it");
-  if (line != "unpacked") {
-    const auto code = take_u64(line);
-    skip_blanks(line);
-    const bool is_code = code && *code <= static_cast<std::uint64_t>(Errc::kInvalid);
-    return fail(is_code ? static_cast<Errc>(*code) : Errc::kMalformed, std::string(line));
-  }
   while (bundle->remarks_.size() <= kMostRemarks && lines.next(line)) {
     bundle->remarks_.emplace_back(line);
   }

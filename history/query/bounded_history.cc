@@ -42,10 +42,6 @@ void members(Io& io, HistoryFacts& v) {
   io(v.location, v.bytes, v.series, v.events, v.oldest, v.newest, v.raw_step, v.schema, v.boots,
      v.problem);
 }
-template <class Io>
-void members(Io& io, Error& v) {
-  io(v.code, v.message);
-}
 template <class Io, class A, class B>
 void members(Io& io, std::pair<A, B>& v) {
   io(v.first, v.second);
@@ -55,7 +51,6 @@ constexpr std::uint64_t last_of(EventWhat) { return static_cast<std::uint64_t>(E
 constexpr std::uint64_t last_of(Resolution) {
   return static_cast<std::uint64_t>(Resolution::kQuarter);
 }
-constexpr std::uint64_t last_of(Errc) { return static_cast<std::uint64_t>(Errc::kInvalid); }
 
 class Writer {
  public:
@@ -154,32 +149,19 @@ class Reader {
 };
 
 template <class Answer>
-std::string packed(Result<Answer> answer) {
+Result<std::string> packed(Result<Answer> answer) {
+  if (!answer) return tl::unexpected(std::move(answer.error()));
   Writer out;
-  bool good = answer.has_value();
-  out(good);
-  if (good) {
-    out(*answer);
-  } else {
-    out(answer.error());
-  }
+  out(*answer);
   return out.take();
 }
 
 template <class Answer>
 Result<Answer> unpacked(std::string_view bytes) {
   Reader in(bytes);
-  bool good = false;
   Answer answer{};
-  Error error;
-  in(good);
-  if (good) {
-    in(answer);
-  } else {
-    in(error);
-  }
+  in(answer);
   if (!in.is_whole()) return fail(Errc::kMalformed, "no answer of the process that reads it");
-  if (!good) return tl::unexpected(std::move(error));
   return answer;
 }
 
@@ -230,7 +212,8 @@ class BoundedHistory final : public History {
       broken_->message.insert(0, shown_ + ": ");
       return tl::unexpected(*broken_);
     }
-    Result<Answer> answer = unpacked<Answer>(*text);
+    Result<Answer> answer =
+        text->and_then([](const std::string& bytes) { return unpacked<Answer>(bytes); });
     if (answer) return answer;
     std::string& message = answer.error().message;
     if (const auto at = message.find(file_); at != std::string::npos) {

@@ -7,6 +7,8 @@
 #include <csignal>
 #include <vector>
 
+#include "base/text/text.h"
+
 namespace jetmem {
 namespace {
 
@@ -28,10 +30,18 @@ TEST(BoundedChild, AnswersFromAnotherProcess) {
   const pid_t self = ::getpid();
   const auto answer = run_bounded({}, [] { return std::to_string(::getpid()); });
   ASSERT_TRUE(answer) << answer.error().message;
-  EXPECT_NE(*answer, std::to_string(self));
+  EXPECT_NE(**answer, std::to_string(self));
   const auto large = run_bounded({}, [] { return std::string(3U << 20, 'x'); });
   ASSERT_TRUE(large);
-  EXPECT_EQ(*large, std::string(3U << 20, 'x'));
+  EXPECT_EQ(**large, std::string(3U << 20, 'x'));
+}
+
+TEST(BoundedChild, ItsErrorKeepsItsCode) {
+  const auto answer = run_bounded({}, [] { return fail(Errc::kInvalid, "no\nsuch"); });
+  ASSERT_TRUE(answer) << answer.error().message;
+  ASSERT_FALSE(*answer);
+  EXPECT_EQ(answer->error().code, Errc::kInvalid);
+  EXPECT_EQ(answer->error().message, printable("no\nsuch"));
 }
 
 TEST(BoundedChild, ItsTimeIsBounded) {
