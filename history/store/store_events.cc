@@ -11,6 +11,7 @@ namespace jetmem {
 namespace {
 
 constexpr std::size_t kMostEvents = 10'000;
+constexpr auto kLastWhat = static_cast<std::int64_t>(EventWhat::kGuess);
 
 std::optional<Nanoseconds> maybe_time(const Query& query, int column) {
   if (query.is_null(column)) return std::nullopt;
@@ -21,7 +22,7 @@ EventRecord event_of(const Query& query, const BootTime* boot) {
   EventRecord event;
   event.id = query.number(0);
   event.boot = query.number(1);
-  event.what = static_cast<EventWhat>(std::clamp<std::int64_t>(query.number(2), 0, 3));
+  event.what = static_cast<EventWhat>(std::clamp<std::int64_t>(query.number(2), 0, kLastWhat));
   // As they were written, unless somebody else wrote them.
   event.kind = printable(query.text(3), EventRecord::kMaxText);
   event.severity = printable(query.text(4), EventRecord::kMaxText);

@@ -177,7 +177,7 @@ class Ending(unittest.TestCase):
         self.check_stops("SIGTERM to end after a stopped reader", daemon)
 
     def test_when_nobody_reads_its_log(self):
-        # A full pipe: the scribe blocks, and nothing else does.
+        # A full pipe: the log thread blocks, and nothing else does.
         read_end, write_end = jt.os.pipe()
         self.addCleanup(jt.os.close, read_end)
         jt.os.set_blocking(write_end, False)

@@ -51,7 +51,8 @@ Result<Requested> events_query(const Parameters& parameters) {
   JETMEM_ASSIGN(out.most, parameters.count("limit", kDefault, kMost));
   if (const std::string_view* const what = parameters.find("category")) {
     out.what = event_what_named(*what);
-    if (!out.what) return fail(Errc::kInvalid, "category is none of kernel, alert, daemon, mark");
+    if (!out.what)
+      return fail(Errc::kInvalid, "category is none of kernel, alert, daemon, mark, guess");
   }
   if (const std::string_view* const kind = parameters.find("kind")) {
     JETMEM_ASSIGN(out.kinds, kinds_of(*kind));

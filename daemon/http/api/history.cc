@@ -270,7 +270,7 @@ ApiAnswer moment(Api& api, const Parameters& parameters) {
   if (!timeout) return bad_request(timeout.error());
   out.timeout = timeout->value_or(kDefaultTimeout);
   if (out.timeout > kMaxAskedTimeout) {
-    return api_error(400, "patience is more than a day", kFix);
+    return api_error(400, "lookback is more than a day", kFix);
   }
   return api.from_history(
       "history " + parameters.text(),

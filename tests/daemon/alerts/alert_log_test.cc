@@ -282,7 +282,7 @@ TEST_F(AlertLogTest, ForgetsWhatPointsToRules) {
   EXPECT_EQ(count(), before);
 }
 
-// A scribe that logs errors only, or whose queue is full, still writes alerts.
+// A logger that writes errors only, or whose queue is full, still writes alerts.
 class Collector final : public LogWriter {
  public:
   explicit Collector(std::vector<std::string>& out, std::mutex& gate) : out_(out), gate_(gate) {}

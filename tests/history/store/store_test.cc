@@ -225,6 +225,22 @@ TEST_F(StoreTest, EventsArePagedAndChosen) {
   EXPECT_EQ(store_->events(requested)->events.size(), 3U);
 }
 
+TEST_F(StoreTest, EachEventIsReadAsWhatItWasWritten) {
+  open();
+  const auto boot = begin("a", checked({}, kEpoch2026));
+  std::vector<EventRecord> events;
+  for (const EventWhat what : {EventWhat::kGuess, EventWhat::kMark, EventWhat::kDaemon,
+                               EventWhat::kAlert, EventWhat::kKernel}) {
+    events.push_back(event_of("kind", "", seconds(100)));
+    events.back().what = what;
+  }
+  ASSERT_TRUE(store_->write(boot, nullptr, events));
+  const auto past = store_->events({});
+  ASSERT_TRUE(past);
+  ASSERT_EQ(past->events.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(past->events[i].what, events[4 - i].what);
+}
+
 TEST_F(StoreTest, OldGoesByAgeAndNotBeforeItWasRolledUp) {
   auto with = options();
   with.keep_events = hours(24);
