@@ -7,6 +7,7 @@
 
 #include "base/text/text.h"
 #include "base/text/units.h"
+#include "daemon/alerts/alert_notification.h"
 #include "rules/export/message_catalog.h"
 #include "rules/model/alert_fields.h"
 #include "rules/model/texts.h"
@@ -70,14 +71,6 @@ std::string what_happens(const Transition& transition) {
   return ": ";
 }
 
-std::string key_of(const Transition& transition) {
-  std::string key = transition.rule->name;
-  for (const auto& [name, value] : transition.labels) {
-    key.append("\n").append(name).append("=").append(value);
-  }
-  return key;
-}
-
 }  // namespace
 
 LogEntry alert_entry(const Transition& transition, const std::string& runbooks) {
@@ -121,7 +114,8 @@ void AlertLog::notify(const Transition& transition) {
   const RateLimitedLog::Limits limits = is_page                       ? kPages
                                         : is_minor(transition.change) ? kMinor
                                                                       : kOthers;
-  log_.write(transition.at, alert_entry(transition, runbooks_), limits, key_of(transition));
+  log_.write(transition.at, alert_entry(transition, runbooks_), limits,
+             alert_key(transition.rule->name, transition.labels));
 }
 
 }  // namespace jetmem

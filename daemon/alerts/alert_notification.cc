@@ -30,6 +30,13 @@ void for_each_label(const AlertNotification& notification, Take take) {
 
 }  // namespace
 
+std::string alert_key(std::string name, const AlertNotification::Labels& labels) {
+  for (const auto& [label, value] : labels) {
+    name.append("\n").append(label).append("=").append(value);
+  }
+  return name;
+}
+
 AlertNotification alert_notification(const Transition& transition) {
   AlertNotification notification;
   if (transition.rule != nullptr) {

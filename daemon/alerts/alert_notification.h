@@ -37,6 +37,9 @@ struct AlertNotification {
   Nanoseconds wall{0};   // the same since 1970; 0: not known
 };
 
+// Of a rule and its labels: "JetmemX\nzone=DMA".
+std::string alert_key(std::string name, const AlertNotification::Labels& labels);
+
 // What the transition itself says; the texts are whoever's who renders them.
 AlertNotification alert_notification(const Transition& transition);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/text/text.h"
@@ -19,6 +20,8 @@ namespace {
 
 constexpr std::string_view kNotifierName = "notifier";
 constexpr std::size_t kFirstLine = 200;
+constexpr std::size_t kMostPending = 32;
+constexpr std::size_t kMaxPendingKey = 4096;
 // Between checks whether a hanging program is gone.
 constexpr Nanoseconds kWedgedPollInterval = std::chrono::seconds(5);
 
@@ -84,8 +87,8 @@ Notifier::Notifier(const Clock& clock, Spawner& spawner, Log& log, NotifierOptio
                    .name = "pending-notifications.json",
                    .boot_id = options_.boot_id,
                    .what = "unsent notifications",
-                   .format = PendingNotification::kFormat,
-                   .max_bytes = PendingNotification::kMaxBytes},
+                   .format = 2,
+                   .max_bytes = kMostPending * kMaxPendingKey},
                   log) {
   child_.allow_stdout_close();
 }
@@ -143,10 +146,10 @@ void Notifier::begin_with(const RuleEngine& engine) {
       transition.value = instance.value;
       transition.at = instance.firing_since;
       transition.active_since = instance.active_since;
-      if (was_pending(transition.rule->name, transition.labels)) notify(transition);
+      if (was_pending(alert_key(rules[i].name, transition.labels))) notify(transition);
     }
   }
-  clear_pending();
+  previously_pending_.emplace();
 }
 
 void Notifier::notify(AlertNotification notification) {
@@ -193,35 +196,32 @@ void Notifier::abandon_run() {
   child_.kill();
   deadline_timer_.cancel();
   waiting_.clear();
-  sending_pending_.reset();
+  sending_pending_.clear();
   step_timer_.cancel();
 }
 
-bool Notifier::was_pending(const std::string& alert, const AlertNotification::Labels& labels) {
-  if (!on()) return false;
+bool Notifier::was_pending(const std::string& key) {
   if (!previously_pending_) {
-    saved_pending_ =
-        state_file_.load(parse_pending_notifications).value_or(std::vector<PendingNotification>());
+    saved_pending_ = state_file_.load(parse_pending_alerts).value_or(std::vector<std::string>());
     previously_pending_ = saved_pending_;
   }
   const auto& before = *previously_pending_;
-  return !before.empty() && std::find(before.begin(), before.end(),
-                                      pending_notification(alert, labels)) != before.end();
+  return std::find(before.begin(), before.end(), key) != before.end();
 }
 
-void Notifier::clear_pending() { previously_pending_.emplace(); }
-
 void Notifier::save_pending() {
-  std::vector<PendingNotification> pending;
-  if (child_.running() && sending_pending_) pending.push_back(*sending_pending_);
+  std::vector<std::string> pending;
+  if (child_.running() && !sending_pending_.empty()) pending.push_back(sending_pending_);
   for (const AlertNotification& notification : waiting_.all()) {
     if (notification.change == Change::kFiring)
-      pending.push_back(pending_notification(notification.alert, notification.labels));
+      pending.push_back(alert_key(notification.alert, notification.labels));
   }
   if (pending == saved_pending_) return;
   // Not again and again where it cannot be written.
   saved_pending_ = std::move(pending);
-  state_file_.store(to_text(saved_pending_));
+  using Json = nlohmann::json;
+  state_file_.store(Json(saved_pending_).dump(-1, ' ', false, Json::error_handler_t::replace) +
+                    "\n");
 }
 
 // The only place that starts the program: never from a callback of the run before.
@@ -288,9 +288,9 @@ void Notifier::send_next() {
   if (!is_critical(notification)) noncritical_turns_.take(clock_.boot());
   sending_ = title_of(notification);
   program_ = settings_.program;
-  sending_pending_.reset();
+  sending_pending_.clear();
   if (notification.change == Change::kFiring)
-    sending_pending_ = pending_notification(notification.alert, notification.labels);
+    sending_pending_ = alert_key(notification.alert, notification.labels);
   first_line_.clear();
   printed_ = 0;
   const auto started = run(notification);
@@ -375,5 +375,18 @@ void Notifier::write(SampleWriter& out) const {
 }
 
 std::span<const Descriptor> notifier_metrics() { return kNotifierMetrics; }
+
+Result<std::vector<std::string>> parse_pending_alerts(std::string_view text) {
+  try {
+    auto alerts = nlohmann::json::parse(text).get<std::vector<std::string>>();
+    const auto is_long = [](const std::string& key) { return key.size() > kMaxPendingKey; };
+    if (alerts.size() > kMostPending || std::any_of(alerts.begin(), alerts.end(), is_long)) {
+      return fail(Errc::kMalformed, "not a list of a few alerts");
+    }
+    return alerts;
+  } catch (const nlohmann::json::exception& error) {
+    return fail(Errc::kMalformed, printable(error.what()));
+  }
+}
 
 }  // namespace jetmem

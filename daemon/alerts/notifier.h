@@ -27,7 +27,6 @@
 #include "config/settings.h"
 #include "daemon/alerts/alert_notification.h"
 #include "daemon/alerts/alert_queue.h"
-#include "daemon/alerts/pending_notifications.h"
 #include "daemon/children/child_process_stats.h"
 #include "daemon/children/orphan_processes.h"
 #include "metrics/sample.h"
@@ -46,7 +45,6 @@ struct NotifierOptions {
 
 class Notifier {
  public:
-  static constexpr std::size_t kMaxWaiting = AlertQueue::kMost;
   static constexpr std::size_t kPerWindow = 10;
   static constexpr std::size_t kReservedForCritical = 3;  // of them, kept for critical ones
   static constexpr std::size_t kMaxOutput = 64U << 10;
@@ -66,9 +64,6 @@ class Notifier {
   // The rules were replaced, or restored after a restart: sends the alerts that fire now and that
   // the daemon before this one did not send.
   void begin_with(const RuleEngine& engine);
-  // Whether this alert fired before this start and its notification was not sent then.
-  bool was_pending(const std::string& alert, const AlertNotification::Labels& labels);
-  void clear_pending();
   // Ends the running program and drops what waits.
   void stop();
   // The same at the end of the daemon: the next start sends the firing ones.
@@ -101,6 +96,8 @@ class Notifier {
   void count(Drop why) { ++drops_[static_cast<std::size_t>(why)]; }
   void drop(Drop why, const std::string& alert);
   void abandon_run();
+  // Whether this alert fired before this start and its notification was not sent then.
+  bool was_pending(const std::string& key);
   void save_pending();
   void step_in(Nanoseconds from_now);
 
@@ -116,7 +113,7 @@ class Notifier {
   AlertQueue waiting_;
   std::string sending_;  // the alert of the run, for the log
   std::string program_;  // of the run; the settings may name another by now
-  std::optional<PendingNotification> sending_pending_;  // if it fires
+  std::string sending_pending_;  // its alert_key() if it fires
   std::string first_line_;
   std::size_t printed_ = 0;
   Turns<kPerWindow> turns_;
@@ -130,13 +127,20 @@ class Notifier {
   bool logged_orphans_ = false;
 
   StateFile state_file_;
-  std::vector<PendingNotification> saved_pending_;                      // in that file
-  std::optional<std::vector<PendingNotification>> previously_pending_;  // this start
+  std::vector<std::string> saved_pending_;                      // in that file, by alert_key()
+  std::optional<std::vector<std::string>> previously_pending_;  // this start
 
   std::array<std::uint64_t, kCalls> calls_{};
   std::array<std::uint64_t, kDrops> drops_{};
 };
 
 std::span<const Descriptor> notifier_metrics();
+
+// The firing alerts whose notification is not sent yet, as the state file keeps them:
+//
+//   ["JetmemX\nzone=DMA"]
+//
+// What is in the text need not be trusted: the keys are only compared.
+Result<std::vector<std::string>> parse_pending_alerts(std::string_view text);
 
 }  // namespace jetmem

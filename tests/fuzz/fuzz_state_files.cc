@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/device/boot/starts.h"
 #include "collectors/kernel_log/state.h"
-#include "daemon/alerts/pending_notifications.h"
+#include "daemon/alerts/notifier.h"
 #include "daemon/probe/probe_state.h"
 #include "tests/fuzz/target.h"
 
@@ -26,7 +26,7 @@ FUZZ(text) {
     if (!boot::parse_starts(to_text(starts), again) || again != starts) __builtin_trap();
     if (reused != starts || starts.at.size() > boot::Starts::kMost) __builtin_trap();
   }
-  const auto pending = parse_pending_notifications(text);
-  if (pending && pending->size() > PendingNotification::kMost) __builtin_trap();
+  const auto pending = parse_pending_alerts(text);
+  if (pending && pending->size() > 32) __builtin_trap();
   if (const auto process = probe_process_of(text); process && process->pid < 0) __builtin_trap();
 }

@@ -123,6 +123,24 @@ class NotifierTest : public ProgramRunning {
     std::ifstream in(directory + "/" + name);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  // An engine in which these alerts fire.
+  static std::unique_ptr<RuleEngine> firing(const std::vector<std::string>& alerts) {
+    RuleSet rules;
+    for (const std::string& alert : alerts) {
+      Rule rule;
+      rule.name = alert;
+      rule.when.resize(1);
+      rule.when[0].metric = "x";
+      rule.when[0].comparison = Comparison::kAbove;
+      rules.rules.push_back(rule);
+    }
+    auto engine = std::make_unique<RuleEngine>(std::move(rules), RuleEngine::Options());
+    const auto series = engine->series("x", {{"area", "linux,cma"}});
+    engine->begin(std::chrono::hours(1));
+    engine->set(*series, 1);
+    engine->evaluate();
+    return engine;
+  }
   AlertNotification of(std::string alert, std::string severity, Change change = Change::kFiring) {
     AlertNotification made = notification(std::move(alert), change);
     made.severity = std::move(severity);
@@ -236,7 +254,7 @@ TEST_F(NotifierTest, OneAtATimeAndOfEqualsTheOldestGoesWhenTooManyWait) {
              "/sent; echo $JETMEM_ALERT >> " + directory + "/sent; sleep 0.02; rmdir " + directory +
              "/alone");
   for (int i = 0; i < 20; ++i) hook->notify(notification("Alert" + std::to_string(i)));
-  EXPECT_EQ(value("jetmem_notification_queue_length"), Notifier::kMaxWaiting);
+  EXPECT_EQ(value("jetmem_notification_queue_length"), AlertQueue::kMost);
   EXPECT_EQ(value("jetmem_notifications_dropped_total{reason=\"queue_full\"}"), 4);
   EXPECT_TRUE(log.has("Alert3 dropped"));
   ASSERT_TRUE(comes_to("ok", Notifier::kPerWindow));
@@ -394,10 +412,16 @@ TEST_F(NotifierTest, WhatWaitsAtTheEndIsReportedAfterTheRestart) {
   options.runtime_directory = directory;
   options.boot_id = "this-boot";
   use_script("sleep 1000");
-  hook->notify(notification("Runs"));
-  ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
-  hook->notify(notification("Waits"));
-  hook->notify(notification("Over", Change::kResolved));
+  const auto of_area = [](std::string alert, Change change = Change::kFiring) {
+    AlertNotification made = notification(std::move(alert), change);
+    made.labels = {{"area", "linux,cma"}};
+    return made;
+  };
+  hook->notify(of_area("Runs"));
+  ASSERT_TRUE(run_until([&] { return value("jetmem_notification_queue_length") == 0; }));
+  hook->notify(of_area("Waits"));
+  hook->notify(of_area("Over", Change::kResolved));
+  hook->notify(notification("Other"));
   run_for(20);
   // As after a kill, too: it is on file before the end.
   const std::string file = read("pending-notifications.json");
@@ -406,43 +430,41 @@ TEST_F(NotifierTest, WhatWaitsAtTheEndIsReportedAfterTheRestart) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   hook->finish();
   ASSERT_EQ(log.entries.size(), 1U);
-  EXPECT_THAT(log.entries[0].message, HasSubstr("3 notifications unsent"));
+  EXPECT_THAT(log.entries[0].message, HasSubstr("4 notifications unsent"));
   EXPECT_THAT(log.entries[0].message, HasSubstr("Runs (firing), Waits (firing), Over (resolved)"));
-  EXPECT_EQ(drops("stopping"), 3);
+  EXPECT_EQ(drops("stopping"), 4);
   EXPECT_EQ(drops("disabled"), 0);
   EXPECT_EQ(read("pending-notifications.json"), file);
   EXPECT_EQ(value("jetmem_state_file_failures_total{file=\"pending-notifications.json\"}"), 0);
   settings.program = script("echo $JETMEM_ALERT >> " + directory + "/sent");
   hook = std::make_unique<Notifier>(clock, spawner, log, options);
   hook->apply(settings);
-  EXPECT_TRUE(hook->was_pending("Runs", notification().labels));
-  EXPECT_TRUE(hook->was_pending("Waits", notification().labels));
-  EXPECT_FALSE(hook->was_pending("Waits", {}));
-  EXPECT_FALSE(hook->was_pending("Over", notification().labels));
-  hook->notify(notification("Waits"));
-  hook->clear_pending();
-  EXPECT_FALSE(hook->was_pending("Waits", notification().labels));
+  // All of them fire now.
+  const auto engine = firing({"Runs", "Waits", "Over", "Other", "New"});
+  hook->begin_with(*engine);
+  hook->begin_with(*engine);
   ASSERT_TRUE(hook->start(loop)) << "in the daemon's order";
-  ASSERT_TRUE(comes_to("ok"));
-  EXPECT_EQ(read("sent"), "Waits\n");
+  ASSERT_TRUE(comes_to("ok", 2));
+  run_for(20);
+  EXPECT_EQ(calls("ok"), 2);
+  EXPECT_EQ(drops("superseded"), 0) << "reported once";
+  EXPECT_EQ(read("sent"), "Runs\nWaits\n");
   ASSERT_TRUE(run_until(
       [&] { return read("pending-notifications.json").find("Waits") == std::string::npos; }));
 }
 
-TEST(PendingNotificationsTest, HostileContentIsRefused) {
-  const std::string good = R"({"alert":"A","labels":"0123456789abcdef"})";
-  const auto one = parse_pending_notifications("[" + good + "]");
+TEST(PendingAlertsTest, HostileContentIsRefused) {
+  const std::string good = R"("JetmemX\nzone=DMA")";
+  const auto one = parse_pending_alerts("[" + good + "]");
   ASSERT_TRUE(one);
-  EXPECT_EQ(one->size(), 1U);
+  EXPECT_EQ(*one, std::vector{alert_key("JetmemX", {{"zone", "DMA"}})});
   std::string many = good;
   for (int i = 0; i < 32; ++i) many += "," + good;
   for (const std::string& text :
-       {std::string(), std::string("{}"), std::string("7"), std::string("[7]"), "[" + many + "]",
-        std::string(R"([{"alert":"A"}])"), std::string(R"([{"alert":"A","labels":"xyz"}])"),
-        std::string(R"([{"alert":"A\u001b[2J","labels":"0123456789abcdef"}])"),
-        R"([{"alert":")" + std::string(101, 'A') + R"(","labels":"0123456789abcdef"}])", "[" + good,
-        std::string(8000, '[')}) {
-    EXPECT_FALSE(parse_pending_notifications(text)) << text.substr(0, 100);
+       {std::string(), std::string("{}"), std::string("7"), std::string("[7]"),
+        R"({"a":)" + good + "}", "[[" + good + "]]", "[" + many + "]",
+        "[\"" + std::string(4097, 'A') + "\"]", "[" + good, std::string(8000, '[')}) {
+    EXPECT_FALSE(parse_pending_alerts(text)) << text.substr(0, 100);
   }
 }
 
