@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/log/log_writers.h"
 
-#include <spdlog/details/null_mutex.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <syslog.h>
-// The place of this sink would be in every entry.
+// The place of this writer would be in every entry.
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -28,107 +26,47 @@ namespace {
 constexpr std::size_t kMostMessage = 16U << 10;
 constexpr const char* kJournalSocket = "/run/systemd/journal/socket";
 
-spdlog::level::level_enum spdlog_level(LogLevel level) {
-  switch (level) {
-    case LogLevel::kTrace:
-      return spdlog::level::trace;
-    case LogLevel::kDebug:
-      return spdlog::level::debug;
-    case LogLevel::kInfo:
-      return spdlog::level::info;
-    case LogLevel::kWarning:
-      return spdlog::level::warn;
-    case LogLevel::kError:
-      return spdlog::level::err;
-    case LogLevel::kCritical:
-      return spdlog::level::critical;
-  }
-  return spdlog::level::info;
-}
+// By LogLevel.
+constexpr std::array kPriorities{LOG_DEBUG, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR, LOG_CRIT};
+static_assert(kPriorities.size() == static_cast<std::size_t>(LogLevel::kCritical) + 1);
+static_assert(static_cast<int>(LogLevel::kTrace) == spdlog::level::trace &&
+              static_cast<int>(LogLevel::kInfo) == spdlog::level::info &&
+              static_cast<int>(LogLevel::kCritical) == spdlog::level::critical);
 
-// The part that both writers share: spdlog's exceptions end here.
-class SpdlogWriter : public LogWriter {
+// On a terminal, and in a journal that prints what it holds.
+std::string text_of(const LogEntry& entry) { return printable(entry.message, kMostMessage); }
+
+class JournalWriter final : public LogWriter {
  public:
-  explicit SpdlogWriter(spdlog::sink_ptr sink) : logger_("jetmemd", std::move(sink)) {
-    logger_.set_level(spdlog::level::trace);  // Scribe has chosen already
-    logger_.set_error_handler([this](const std::string&) { ok_ = false; });
-  }
   bool write(const LogEntry& entry) override {
-    ok_ = true;
-    // On a terminal, and in a journal that prints what it holds.
-    const std::string text = printable(entry.message, kMostMessage);
-    logger_.log(spdlog_level(entry.level), spdlog::string_view_t(text));
-    return ok_;
-  }
-
- protected:
-  bool ok_ = true;
-
- private:
-  spdlog::logger logger_;
-};
-
-class JournalSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
- public:
-  void set_fields(const LogEntry* entry) { entry_ = entry; }
-  bool failed() const { return failed_; }
-
- protected:
-  void sink_it_(const spdlog::details::log_msg& message) override {
     lines_.clear();
-    lines_.push_back("MESSAGE=" + std::string(message.payload.data(), message.payload.size()));
-    lines_.push_back("PRIORITY=" + std::to_string(priority(message.level)));
+    lines_.push_back("MESSAGE=" + text_of(entry));
+    lines_.push_back("PRIORITY=" +
+                     std::to_string(kPriorities[static_cast<std::size_t>(entry.level)]));
     lines_.emplace_back("SYSLOG_IDENTIFIER=jetmemd");
-    for (const auto& [name, value] : entry_->fields) lines_.push_back(name + "=" + value);
+    for (const auto& [name, value] : entry.fields) lines_.push_back(name + "=" + value);
     parts_.clear();
     for (std::string& line : lines_) parts_.push_back({line.data(), line.size()});
     // It reports success when there is no journal at all.
-    failed_ = sd_journal_sendv(parts_.data(), static_cast<int>(parts_.size())) < 0 ||
-              ::access(kJournalSocket, F_OK) != 0;
+    return sd_journal_sendv(parts_.data(), static_cast<int>(parts_.size())) >= 0 &&
+           ::access(kJournalSocket, F_OK) == 0;
   }
-  void flush_() override {}
 
  private:
-  static int priority(spdlog::level::level_enum level) {
-    switch (level) {
-      case spdlog::level::critical:
-        return LOG_CRIT;
-      case spdlog::level::err:
-        return LOG_ERR;
-      case spdlog::level::warn:
-        return LOG_WARNING;
-      case spdlog::level::info:
-        return LOG_INFO;
-      default:
-        return LOG_DEBUG;
-    }
-  }
-
-  const LogEntry* entry_ = nullptr;
-  bool failed_ = false;
   std::vector<std::string> lines_;
   std::vector<iovec> parts_;
 };
 
-class JournalWriter final : public SpdlogWriter {
+class StderrWriter final : public LogWriter {
  public:
-  explicit JournalWriter(const std::shared_ptr<JournalSink>& sink)
-      : SpdlogWriter(sink), sink_(sink) {}
-  bool write(const LogEntry& entry) override {
-    sink_->set_fields(&entry);
-    return SpdlogWriter::write(entry) && !sink_->failed();
+  explicit StderrWriter(spdlog::sink_ptr sink) : logger_("jetmemd", std::move(sink)) {
+    logger_.set_level(spdlog::level::trace);  // AsyncLogger has chosen already
+    logger_.set_error_handler([this](const std::string&) { ok_ = false; });
   }
-
- private:
-  std::shared_ptr<JournalSink> sink_;
-};
-
-// Spdlog's sink writes to a C stream and does not ask how it went.
-class StderrWriter final : public SpdlogWriter {
- public:
-  using SpdlogWriter::SpdlogWriter;
   bool write(const LogEntry& entry) override {
-    bool ok = SpdlogWriter::write(entry);
+    ok_ = true;
+    logger_.log(static_cast<spdlog::level::level_enum>(entry.level),
+                spdlog::string_view_t(text_of(entry)));
     // What journalctl -x would say: a terminal has no fields to look it up in.
     bool fires = false;
     for (const auto& [name, value] : entry.fields) {
@@ -136,7 +74,8 @@ class StderrWriter final : public SpdlogWriter {
       const char* label = label_of(name);
       if (label != nullptr && fires) print_error(std::string("    ") + label + ": " + value);
     }
-    ok = ok && std::ferror(stderr) == 0;
+    // Spdlog's sink writes to a C stream and does not ask how it went.
+    const bool ok = ok_ && std::ferror(stderr) == 0;
     std::clearerr(stderr);
     return ok;
   }
@@ -148,6 +87,9 @@ class StderrWriter final : public SpdlogWriter {
     if (field == "JETMEM_RUNBOOK") return "runbook";
     return nullptr;
   }
+
+  bool ok_ = true;
+  spdlog::logger logger_;
 };
 
 bool stderr_is_the_journal() {
@@ -167,9 +109,7 @@ std::unique_ptr<LogWriter> make_stderr_writer() {
   return std::make_unique<StderrWriter>(std::move(sink));
 }
 
-std::unique_ptr<LogWriter> make_journal_writer() {
-  return std::make_unique<JournalWriter>(std::make_shared<JournalSink>());
-}
+std::unique_ptr<LogWriter> make_journal_writer() { return std::make_unique<JournalWriter>(); }
 
 std::unique_ptr<LogWriter> make_log_writer() {
   return stderr_is_the_journal() ? make_journal_writer() : make_stderr_writer();

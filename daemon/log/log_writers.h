@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the scribe writes: the journal with structured fields, or stderr.
+// Where AsyncLogger writes: the journal with structured fields, or stderr.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ std::unique_ptr<LogWriter> make_log_writer();
 // Spdlog's stderr sink: time, level and message, coloured on a terminal.
 std::unique_ptr<LogWriter> make_stderr_writer();
 
-// An own spdlog sink on sd_journal_sendv: the stock one carries no fields and throws.
+// sd_journal_sendv itself: spdlog's journal sink carries no fields.
 std::unique_ptr<LogWriter> make_journal_writer();
 
 }  // namespace jetmem
