@@ -23,42 +23,26 @@ Waiting::Waiting(Selection selection, std::size_t keep)
   begin_block();
 }
 
-// Columns of a block used before keep their memory; their names are given anew by map().
 std::size_t Waiting::begin_block(bool may_drop) {
   std::size_t lost = 0;
-  Filling next;
-  Filling gone;
-  {
-    const std::lock_guard lock(mutex_);
-    if (keep_ > 0) {
-      if (blocks_.size() >= keep_) {
-        gone = std::move(blocks_.front());
-        blocks_.erase(blocks_.begin());
-      }
-    } else if (may_drop && (steps_of_all() >= kMaxSteps || blocks_.size() >= kMaxBlocks)) {
-      const std::size_t oldest = in_hand_ ? 1 : 0;
-      gone = std::move(blocks_[oldest]);
-      blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(oldest));
-      lost = gone->steps();
-    }
-    if (gone) throttle_ = std::move(gone);
-    // Somebody who still looks at it keeps it.
-    if (throttle_ && throttle_->readers_.load(std::memory_order_acquire) == 0)
-      next = std::move(throttle_);
-    throttle_.reset();
-  }
-  if (next) {
-    next->steps_.store(0, std::memory_order_relaxed);
-    next->series_.store(0, std::memory_order_relaxed);
-  } else {
-    next = std::make_shared<WaitingBlock>();
-  }
-  filling_ = next;
   index_.clear();
   is_indexed_ = false;
   is_mapped_ = false;
+  filling_ = std::make_shared<WaitingBlock>();
+  Filling gone;  // freed without the mutex
   const std::lock_guard lock(mutex_);
-  blocks_.push_back(std::move(next));
+  if (keep_ > 0) {
+    if (blocks_.size() >= keep_) {
+      gone = std::move(blocks_.front());
+      blocks_.erase(blocks_.begin());
+    }
+  } else if (may_drop && (steps_of_all() >= kMaxSteps || blocks_.size() >= kMaxBlocks)) {
+    const std::size_t oldest = in_hand_ ? 1 : 0;
+    gone = std::move(blocks_[oldest]);
+    blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(oldest));
+    lost = gone->steps();
+  }
+  blocks_.push_back(filling_);
   return lost;
 }
 
@@ -92,7 +76,7 @@ std::uint32_t Waiting::column_of(const SampleTable::Slot& slot) {
   }
   if (count == WaitingBlock::kMaxSeries) return kNoColumn;
   auto& column = filling_->columns_[count];
-  if (!column) column = std::make_unique<WaitingBlock::Column>();
+  column = std::make_unique<WaitingBlock::Column>();
   column->key = slot.key;
   column->is_counter = slot.descriptor->type != MetricType::kGauge;
   column->values.fill(kNone);
@@ -146,10 +130,10 @@ void Waiting::seal() {
 }
 
 void Waiting::reopen() {
+  const Filling from = filling_;  // freed without the mutex
   const std::lock_guard lock(mutex_);
   if (keep_ > 0 || blocks_.size() < 2 || (in_hand_ && blocks_.size() == 2)) return;
   const Filling into = blocks_[blocks_.size() - 2];
-  const Filling from = filling_;
   const std::size_t before = into->steps_.load(std::memory_order_relaxed);
   const std::size_t more = from->steps_.load(std::memory_order_relaxed);
   if (before + more > WaitingBlock::kMaxSteps) return;
@@ -170,7 +154,7 @@ void Waiting::reopen() {
       at = found->second;
     } else {
       auto& column = into->columns_[count];
-      if (!column) column = std::make_unique<WaitingBlock::Column>();
+      column = std::make_unique<WaitingBlock::Column>();
       column->key = source.key;
       column->is_counter = source.is_counter;
       column->values.fill(kNone);
@@ -183,7 +167,6 @@ void Waiting::reopen() {
   into->series_.store(count, std::memory_order_release);
   into->steps_.store(before + more, std::memory_order_release);
   blocks_.pop_back();
-  throttle_ = from;
   filling_ = into;
   index_ = std::move(index);
   is_indexed_ = true;
@@ -207,13 +190,6 @@ std::size_t Waiting::steps_of_all() const {
   return all;
 }
 
-Waiting::Block Waiting::hold(const Filling& block) {
-  block->readers_.fetch_add(1, std::memory_order_relaxed);
-  return Block(block.get(), [block](const WaitingBlock*) {
-    block->readers_.fetch_sub(1, std::memory_order_release);
-  });
-}
-
 bool Waiting::has_sealed() const {
   const std::lock_guard lock(mutex_);
   return blocks_.size() > 1;
@@ -228,22 +204,20 @@ Waiting::Block Waiting::oldest_sealed() {
   const std::lock_guard lock(mutex_);
   if (blocks_.size() < 2) return nullptr;
   in_hand_ = true;
-  return hold(blocks_.front());
+  return blocks_.front();
 }
 
 void Waiting::release_steps(const Block& block, bool was_written) {
   const std::lock_guard lock(mutex_);
   in_hand_ = false;
-  if (!was_written || blocks_.empty() || blocks_.front().get() != block.get()) return;
-  throttle_ = std::move(blocks_.front());
-  blocks_.erase(blocks_.begin());
+  if (was_written && !blocks_.empty() && blocks_.front() == block) blocks_.erase(blocks_.begin());
 }
 
 std::vector<Waiting::Block> Waiting::snapshot() const {
   std::vector<Block> out;
   out.reserve(kMaxBlocks + 1);
   const std::lock_guard lock(mutex_);
-  for (const Filling& block : blocks_) out.push_back(hold(block));
+  out.assign(blocks_.begin(), blocks_.end());
   return out;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps that wait in memory to be written, in blocks of half an hour. One thread (the loop)
 // adds; others look at what is there without ever holding it up: a block's figures are published by
-// their number, and what is published is not changed until nobody holds the block any more.
+// their number, and what is published is not changed.
 //
-// A block's memory grows with the series that there are, and is used again once it was written: a
-// step of a table whose shape stands allocates nothing.
+// A block's memory grows with the series that there are: within a block, a step of a table whose
+// shape stands allocates nothing.
 #pragma once
 
 #include <array>
@@ -48,7 +48,6 @@ class WaitingBlock {
   std::array<std::unique_ptr<Column>, kMaxSeries> columns_;
   std::atomic<std::size_t> steps_{0};
   std::atomic<std::size_t> series_{0};
-  std::atomic<int> readers_{0};
 };
 
 class Waiting {
@@ -96,7 +95,6 @@ class Waiting {
   };
   using Filling = std::shared_ptr<WaitingBlock>;
 
-  static Block hold(const Filling& block);
   void map(const SampleTable& table);
   std::uint32_t column_of(const SampleTable::Slot& slot);
   bool is_selected(const SampleTable::Slot& slot);
@@ -119,7 +117,6 @@ class Waiting {
   mutable std::mutex mutex_;     // held to move pointers, no longer
   std::vector<Filling> blocks_;  // the oldest first, filling_ the last
   bool in_hand_ = false;         // the writer has the first of them
-  Filling throttle_;
 };
 
 }  // namespace jetmem

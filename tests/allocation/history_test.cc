@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "history/recorder/recorder.h"
-#include "history/recorder/waiting.h"
 #include "tests/bench/count_malloc.h"
 #include "tests/recorded_log.h"
 
@@ -43,29 +42,6 @@ TEST(HistoryAllocation, NoneForASteadyStep) {
   for (int i = 0; i < 3; ++i) first += step();
   EXPECT_GT(first, 0U);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(step(), 0U) << i;
-}
-
-// Nor does the block of the next half hour, once there were as many as there are ever at a time.
-TEST(HistoryAllocation, BlocksAreUsedAgain) {
-  Waiting waiting{Selection(), 0};
-  SampleTable table;
-  const std::size_t section = table.add_section("test");
-  Nanoseconds at{0};
-  const auto half_hour = [&] {
-    unsigned long made = 0;
-    for (int i = 0; i < 90; ++i) {
-      at += seconds(10);
-      put(table, section, at);
-      const auto before = allocations_of_this_thread();
-      waiting.take(table, at);
-      made += allocations_of_this_thread() - before;
-    }
-    waiting.seal();
-    waiting.release_steps(waiting.oldest_sealed(), true);
-    return made;
-  };
-  for (int i = 0; i < 3; ++i) half_hour();
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(half_hour(), 0U) << i;
 }
 
 }  // namespace
