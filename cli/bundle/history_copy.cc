@@ -198,10 +198,7 @@ Result<HistoryCopy> copy_history(const HistoryCopyOptions& needed) {
   const std::uint64_t pages = std::max<std::uint64_t>(needed.max_bytes / kPage, 64);
   Result<void> ok = run_sql(raw, kSettings);
   if (ok) ok = run_sql(raw, "PRAGMA max_page_count=" + std::to_string(pages));
-  if (ok) {
-    const auto climbed = climb(raw, schema_ladder());
-    if (!climbed) ok = tl::unexpected(climbed.error());
-  }
+  if (ok) ok = create_tables(raw);
   // Only now: it forbids a database without a journal.
   harden(raw);
   constexpr int kPure = SQLITE_UTF8 | SQLITE_DIRECTONLY;

@@ -2,18 +2,18 @@
 #include "history/store/schema.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
 #include "base/try.h"
 #include "history/store/sqlite.h"
+#include "history/store/store.h"
 
 namespace jetmem {
 namespace {
 
-// Files of all versions hold this very text, which check_tables() compares: a change of it, blanks
-// included, needs a new schema and a check by schema.
+// Files hold this very text, which check_tables() compares: a change of it, blanks included, needs
+// a new schema.
 //
 // at, first, last, *_until: boot clock in ns. placed: where an event without a time of its own is
 // sorted in. looks: the latest look at the clock for each degree of trust in it.
@@ -36,21 +36,6 @@ CREATE TABLE events(id INTEGER PRIMARY KEY AUTOINCREMENT, boot INTEGER NOT NULL,
   subject TEXT NOT NULL, summary TEXT NOT NULL, fields TEXT NOT NULL, at INTEGER, wall INTEGER,
   placed INTEGER NOT NULL, count INTEGER NOT NULL, until INTEGER);
 )";
-
-Result<void> create_tables(sqlite3* db) {
-  JETMEM_ASSIGN(const auto tables, query_number(db, "SELECT count(*) FROM sqlite_master"));
-  if (tables != 0) return fail(Errc::kMalformed, "tables without a schema number");
-  return run_sql(db, kTables);
-}
-
-// 0.1.0 encoded values in another way: its events stay, its samples are dropped.
-Result<void> drop_values_of_one(sqlite3* db) {
-  return run_sql(db,
-                 "DELETE FROM chunks; DELETE FROM raw; DELETE FROM minutes; DELETE FROM quarters;"
-                 "DELETE FROM series; UPDATE boots SET minutes_until=0, quarters_until=0;");
-}
-
-constexpr std::array<SizeStep, 2> kLadder{create_tables, drop_values_of_one};
 
 constexpr std::int64_t kPageSize = 4096;
 // Of jetmem's tables, indexes of their keys and sqlite_sequence included.
@@ -107,27 +92,12 @@ Result<void> check_format(sqlite3* db, std::string_view name) {
 
 }  // namespace
 
-std::span<const SizeStep> schema_ladder() { return kLadder; }
-
-Result<bool> climb(sqlite3* db, std::span<const SizeStep> ladder) {
-  JETMEM_ASSIGN(const auto version, query_number(db, "PRAGMA user_version"));
-  const auto top = static_cast<std::int64_t>(ladder.size());
-  if (version == top) return false;
-  if (version < 0 || version > top) {
-    return fail(Errc::kInvalid,
-                "schema " + std::to_string(version) + ", expected at most " + std::to_string(top));
-  }
+Result<void> create_tables(sqlite3* db) {
   JETMEM_ASSIGN(auto transaction, Transaction::begin(db, true));
-  for (auto size_step = static_cast<std::size_t>(version); size_step < ladder.size(); ++size_step) {
-    if (auto done = ladder[size_step](db); !done) {
-      return tl::unexpected(
-          std::move(done.error()).within("from schema " + std::to_string(size_step)));
-    }
-  }
-  JETMEM_TRY(run_sql(db, "PRAGMA user_version=" + std::to_string(top) +
+  JETMEM_TRY(run_sql(db, kTables));
+  JETMEM_TRY(run_sql(db, "PRAGMA user_version=" + std::to_string(HistoryStore::kSchema) +
                              ";PRAGMA application_id=" + std::to_string(kApplicationId)));
-  JETMEM_TRY(transaction.commit());
-  return true;
+  return transaction.commit();
 }
 
 Result<void> check_tables(sqlite3* db, std::string_view name) {

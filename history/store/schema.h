@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the recorder's database, and how an older file is brought forward.
+// The tables of the recorder's database.
 #pragma once
 
 #include <sqlite3.h>
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,13 +17,8 @@ namespace jetmem {
 // "JMEM", in the file's header: a database that is none of ours is never touched as one.
 inline constexpr std::int64_t kApplicationId = 0x4a4d454d;
 
-// Brings a file from schema N to N + 1: rung N of the ladder. A new schema is one more entry.
-using SizeStep = Result<void> (*)(sqlite3* db);
-std::span<const SizeStep> schema_ladder();
-
-// Climbs from the file's user_version to the top, all of it or nothing. True: something was done.
-// Errors: kInvalid where the file is above the ladder.
-Result<bool> climb(sqlite3* db, std::span<const SizeStep> ladder);
+// In a file without any: all of them and the schema's number, or nothing.
+Result<void> create_tables(sqlite3* db);
 
 // The database `name` of the connection ("main", or as attached) holds the tables that jetmem
 // makes, by their very text, in its page size and encoding, and nothing else: no index, view,

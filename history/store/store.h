@@ -72,7 +72,7 @@ class HistoryStore {
     Nanoseconds keep_events = std::chrono::hours(24 * 60);
   };
 
-  // What opening had to do, for the log: a damaged file set aside, an old schema brought forward.
+  // What opening had to do, for the log: a damaged file set aside.
   struct Opened {
     std::unique_ptr<HistoryStore> store;
     std::vector<std::string> messages;

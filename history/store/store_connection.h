@@ -123,7 +123,7 @@ struct HistoryStore::Connection {
   Result<Identity> snapshot() const;
   Result<void> connect(const std::string& name, int flags);
   Result<void> open_once();
-  Result<void> prepare(bool is_new);
+  Result<void> prepare();
   Result<void> begin_boot_again();
   Identity identity_;
   std::string lost_;  // how the last database was lost; reported once one is open again

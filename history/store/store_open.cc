@@ -199,13 +199,13 @@ Result<void> HistoryStore::Connection::open_once() {
   if (sqlite3_db_readonly(db.get(), "main") == 1) {
     return fail(Errc::kDenied, options.file + ": read-only");
   }
-  auto prepared = prepare(is_new);
+  auto prepared = prepare();
   if (!prepared) return tl::unexpected(std::move(prepared.error()).within(options.file));
   if (is_new) sync_directory_of(options.file);
   return {};
 }
 
-Result<void> HistoryStore::Connection::prepare(bool is_new) {
+Result<void> HistoryStore::Connection::prepare() {
   JETMEM_ASSIGN(const auto tables, query_number(db.get(), "SELECT count(*) FROM sqlite_master"));
   const bool empty = tables == 0;
   if (!empty) {
@@ -217,8 +217,11 @@ Result<void> HistoryStore::Connection::prepare(bool is_new) {
       return fail(Errc::kInvalid, "written by a newer jetmem (schema " + std::to_string(version) +
                                       ", known up to " + std::to_string(kSchema) + ")");
     }
-    // Before anything runs over its rows; tables without a schema number are none of its own.
-    if (version == 0) return fail(Errc::kMalformed, "tables without a schema number");
+    // Before anything runs over its rows.
+    if (version < kSchema) {
+      return fail(Errc::kMalformed,
+                  "schema " + std::to_string(version) + ", expected " + std::to_string(kSchema));
+    }
     JETMEM_TRY(drop_additions(db.get(), messages));
     JETMEM_TRY(quick_check(db.get()));
   } else {
@@ -234,9 +237,8 @@ Result<void> HistoryStore::Connection::prepare(bool is_new) {
                      "PRAGMA journal_size_limit=" +
                          std::to_string(std::min<std::uint64_t>(max_wal_bytes, 1 << 20)) +
                          "; PRAGMA max_page_count=" + std::to_string(max_pages)));
-  JETMEM_ASSIGN(auto climbed, climb(db.get(), schema_ladder()));
-  if (climbed && !is_new && !empty) {
-    messages.push_back(options.file + ": brought forward to schema " + std::to_string(kSchema));
+  if (empty) {
+    JETMEM_TRY(create_tables(db.get()));
   }
   JETMEM_TRY(drop_additions(db.get(), messages));
   Query step(db.get(),
@@ -294,8 +296,7 @@ Result<void> HistoryStore::Connection::open_to_read() {
   } else if (*version != kSchema) {
     good = fail(Errc::kInvalid, "schema " + std::to_string(*version) + ", expected " +
                                     std::to_string(kSchema) +
-                                    (*version > kSchema ? ": a newer jetmem reads it"
-                                                        : ": the recorder brings it forward"));
+                                    (*version > kSchema ? ": a newer jetmem reads it" : ""));
   } else {
     good = check_tables(db.get());
   }

@@ -157,17 +157,12 @@ TEST_F(RecorderFailure, NewerSchemaIsSetAsideUntouched) {
   EXPECT_FALSE(fs::exists(file() + ".damaged-1"));
 }
 
-TEST_F(RecorderFailure, UpgradeFromSchemaOneKeepsEventsAndDropsSamples) {
+TEST_F(RecorderFailure, OlderSchemaIsSetAside) {
   fill();
-  const std::size_t events = store_->events({})->events.size();
   change("PRAGMA user_version=1");
+  EXPECT_FALSE(HistoryStore::open_to_read(file()));
   logged_.clear();
-  open();
-  EXPECT_FALSE(set_aside_);
-  EXPECT_EQ(logged_.size(), 1U);
-  EXPECT_TRUE(points(all_of("x")).empty());
-  EXPECT_EQ(store_->events({})->events.size(), events);
-  expect_usable();
+  expect_begun_anew();
 }
 
 TEST_F(RecorderFailure, TablesWithoutSchemaNumberAreQuarantined) {
@@ -175,32 +170,6 @@ TEST_F(RecorderFailure, TablesWithoutSchemaNumberAreQuarantined) {
          ";CREATE TABLE events(id INTEGER PRIMARY KEY);");
   open();
   EXPECT_TRUE(set_aside_);
-}
-
-TEST_F(RecorderFailure, LadderIsClimbedWholeOrNotAtAll) {
-  fill();
-  store_.reset();
-  sqlite3* opened = nullptr;
-  ASSERT_EQ(sqlite3_open(file().c_str(), &opened), SQLITE_OK);
-  const SqliteHandle db(opened);
-  const SizeStep adds = [](sqlite3* to) {
-    return run_sql(to, "ALTER TABLE boots ADD COLUMN note TEXT");
-  };
-  const SizeStep breaks = [](sqlite3* to) {
-    return run_sql(to, "ALTER TABLE nothing ADD COLUMN a");
-  };
-  const auto ladder = schema_ladder();
-  const auto top = static_cast<std::int64_t>(ladder.size());
-  std::vector<SizeStep> good(ladder.begin(), ladder.end());
-  good.push_back(adds);
-  std::vector<SizeStep> broken = good;
-  broken.push_back(breaks);
-  EXPECT_FALSE(climb(opened, broken));
-  EXPECT_EQ(query_number(opened, "PRAGMA user_version"), top);
-  EXPECT_EQ(climb(opened, good), true);
-  EXPECT_EQ(query_number(opened, "PRAGMA user_version"), top + 1);
-  EXPECT_EQ(query_number(opened, "SELECT count(note) FROM boots"), 0);
-  EXPECT_FALSE(climb(opened, schema_ladder()));
 }
 
 TEST_F(RecorderFailure, DeletedUnderTheOpenFile) {
