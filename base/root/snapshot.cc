@@ -235,15 +235,26 @@ void SnapshotReader::read_file(const Root& root, std::string_view path) {
 }
 
 bool glob_match(std::string_view pattern, std::string_view name) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return pattern == name;
-  if (name.substr(0, star) != pattern.substr(0, star)) return false;
-  pattern.remove_prefix(star + 1);
-  name.remove_prefix(star);
-  for (std::size_t i = 0; i <= name.size(); ++i) {
-    if (glob_match(pattern, name.substr(i))) return true;
+  std::size_t p = 0;
+  std::size_t n = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
   }
-  return false;
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
 }
 
 }  // namespace jetmem

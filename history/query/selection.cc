@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/root/snapshot.h"
+
 namespace jetmem {
 namespace {
 
@@ -136,36 +138,12 @@ constexpr auto kDefault = std::to_array<std::string_view>({
     "jetmem_log_dropped_total",
 });
 
-// Whether `text` is as `pattern` says; '*' stands for any run of characters.
-bool matches(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 bool needs_labels(std::string_view pattern) { return pattern.find('{') != std::string_view::npos; }
 
 template <class Patterns>
 bool any_matches(const Patterns& patterns, std::string_view family, std::string_view key) {
   return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
-    return matches(pattern, needs_labels(pattern) ? key : family);
+    return glob_match(pattern, needs_labels(pattern) ? key : family);
   });
 }
 
@@ -197,7 +175,7 @@ Selection::Verdict Selection::verdict(std::string_view family) const {
   bool some_are_not = false;
   const auto snapshot = [&](std::string_view pattern) {
     const bool by_labels = needs_labels(pattern);
-    if (!matches(pattern.substr(0, pattern.find('{')), family)) return;
+    if (!glob_match(pattern.substr(0, pattern.find('{')), family)) return;
     if (!by_labels) {
       found = Verdict::kAll;
     } else if (found == Verdict::kNone) {
@@ -205,7 +183,7 @@ Selection::Verdict Selection::verdict(std::string_view family) const {
     }
   };
   for (const std::string& pattern : less_) {
-    if (!matches(std::string_view(pattern).substr(0, pattern.find('{')), family)) continue;
+    if (!glob_match(std::string_view(pattern).substr(0, pattern.find('{')), family)) continue;
     if (!needs_labels(pattern)) return Verdict::kNone;
     some_are_not = true;
   }
