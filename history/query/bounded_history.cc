@@ -52,98 +52,78 @@ constexpr std::uint64_t last_of(Resolution) {
   return static_cast<std::uint64_t>(Resolution::kQuarter);
 }
 
-class Writer {
+// Writes, or reads what a child wrote whose libraries somebody may have taken over: no number is
+// trusted.
+template <bool kWrites>
+class Wire {
  public:
+  explicit Wire(std::string_view bytes = {}) : bytes_(bytes) {}
   template <class... T>
   void operator()(T&... values) {
     (one(values), ...);
   }
   std::string take() { return std::move(out_); }
-
- private:
-  template <class T>
-  void one(T& value) {
-    if constexpr (std::is_same_v<T, double>) {
-      put_varint(std::bit_cast<std::uint64_t>(value), out_);
-    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
-      put_varint(static_cast<std::uint64_t>(value), out_);
-    } else {
-      members(*this, value);
-    }
-  }
-  void one(Nanoseconds& value) { put_varint(static_cast<std::uint64_t>(value.count()), out_); }
-  void one(std::string& text) {
-    put_varint(text.size(), out_);
-    out_ += text;
-  }
-  template <class T>
-  void one(std::optional<T>& value) {
-    put_varint(value ? 1 : 0, out_);
-    if (value) one(*value);
-  }
-  template <class T>
-  void one(std::vector<T>& values) {
-    put_varint(values.size(), out_);
-    for (T& each : values) one(each);
-  }
-
-  std::string out_;
-};
-
-// Of a child whose libraries somebody may have taken over: no number is trusted.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-  template <class... T>
-  void operator()(T&... values) {
-    (one(values), ...);
-  }
   bool is_whole() const { return !failed_ && bytes_.empty(); }
 
  private:
-  std::uint64_t number() {
-    std::uint64_t value = 0;
-    if (!failed_ && !take_varint(bytes_, value)) failed_ = true;
-    return failed_ ? 0 : value;
+  void number(std::uint64_t& value) {
+    if constexpr (kWrites) {
+      put_varint(value, out_);
+    } else if (failed_ || !take_varint(bytes_, value)) {
+      failed_ = true;
+      value = 0;
+    }
   }
   template <class T>
   void one(T& value) {
     if constexpr (std::is_same_v<T, double>) {
-      value = std::bit_cast<double>(number());
-    } else if constexpr (std::is_same_v<T, bool>) {
-      value = number() != 0;
-    } else if constexpr (std::is_enum_v<T>) {
-      const std::uint64_t raw = number();
-      failed_ = failed_ || raw > last_of(T());
+      auto raw = std::bit_cast<std::uint64_t>(value);
+      number(raw);
+      value = std::bit_cast<double>(raw);
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      auto raw = static_cast<std::uint64_t>(value);
+      number(raw);
+      if constexpr (std::is_enum_v<T>) failed_ = failed_ || raw > last_of(T());
       if (!failed_) value = static_cast<T>(raw);
-    } else if constexpr (std::is_arithmetic_v<T>) {
-      value = static_cast<T>(number());
     } else {
       members(*this, value);
     }
   }
-  void one(Nanoseconds& value) { value = Nanoseconds(static_cast<std::int64_t>(number())); }
+  void one(Nanoseconds& value) {
+    std::int64_t count = value.count();
+    one(count);
+    value = Nanoseconds(count);
+  }
   void one(std::string& text) {
-    const std::uint64_t size = number();
-    failed_ = failed_ || size > bytes_.size();
-    if (failed_) return;
-    text = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
+    std::uint64_t size = text.size();
+    number(size);
+    if constexpr (kWrites) {
+      out_ += text;
+    } else {
+      failed_ = failed_ || size > bytes_.size();
+      if (failed_) return;
+      text = bytes_.substr(0, size);
+      bytes_.remove_prefix(size);
+    }
   }
   template <class T>
   void one(std::optional<T>& value) {
-    if (number() != 0) one(value.emplace());
+    bool has_value = value.has_value();
+    one(has_value);
+    if (has_value) one(kWrites ? *value : value.emplace());
   }
   template <class T>
   void one(std::vector<T>& values) {
+    std::uint64_t size = values.size();
+    number(size);
     // Each takes a byte at least.
-    const std::uint64_t size = number();
-    for (std::uint64_t i = 0; i < size && !failed_ && !bytes_.empty(); ++i) {
-      one(values.emplace_back());
+    for (std::uint64_t i = 0; i < size && !failed_ && (kWrites || !bytes_.empty()); ++i) {
+      one(kWrites ? values[i] : values.emplace_back());
     }
     failed_ = failed_ || values.size() != size;
   }
 
+  std::string out_;
   std::string_view bytes_;
   bool failed_ = false;
 };
@@ -151,14 +131,14 @@ class Reader {
 template <class Answer>
 Result<std::string> packed(Result<Answer> answer) {
   if (!answer) return tl::unexpected(std::move(answer.error()));
-  Writer out;
+  Wire<true> out;
   out(*answer);
   return out.take();
 }
 
 template <class Answer>
 Result<Answer> unpacked(std::string_view bytes) {
-  Reader in(bytes);
+  Wire<false> in(bytes);
   Answer answer{};
   in(answer);
   if (!in.is_whole()) return fail(Errc::kMalformed, "no answer of the process that reads it");
