@@ -166,13 +166,9 @@ std::size_t index_of(const List& list, const Value& value) {
 
 }  // namespace
 
-WebMetrics::WebMetrics(const Clock& clock, const WebLog& log)
+WebMetrics::WebMetrics(const Clock& clock, Log& log)
     : clock_(clock),
-      log_(
-          [&log](LogEntry entry) {
-            if (log) log(entry.level, std::move(entry.message));
-          },
-          {.window = std::chrono::minutes(1), .announces = false}),
+      log_(log, {.window = std::chrono::minutes(1), .announces = false}),
       section_(table_.add_section("web")) {}
 
 // When the machine booted, by the clock as it is now; kept while the clock is only slewed, or that

@@ -16,7 +16,6 @@
 #include "base/rate_limited_log.h"
 #include "base/root/facts.h"
 #include "daemon/http/client_key.h"
-#include "daemon/http/web_options.h"
 #include "metrics/histogram.h"
 #include "metrics/sample.h"
 #include "report/exposition/exposition.h"
@@ -81,7 +80,7 @@ class WebMetrics {
   static constexpr std::array<unsigned, 9> kCodes{200, 304, 400, 401, 404, 405, 421, 500, 503};
 
   // Both must outlive this object.
-  WebMetrics(const Clock& clock, const WebLog& log);
+  WebMetrics(const Clock& clock, Log& log);
 
   void count_request(std::string_view path, unsigned code);
   // How long it took to make an answer of /metrics.

@@ -114,9 +114,6 @@ void Publisher::start(const Settings& settings, HistoryFeed* history) {
   WebOptions options;
   static_cast<HttpSettings&>(options) = settings.http;
   is_protected_ = !options.web_config.empty();
-  options.log = [this](LogLevel level, std::string message) {
-    context_.log.write({level, std::move(message), {}, false});
-  };
   add_api_socket(options, context_.runtime_directory);
   if (options.listen.empty()) return;
   options.max_connections = allowed_connections(options.max_connections, options.listen.size());
@@ -130,26 +127,8 @@ void Publisher::start(const Settings& settings, HistoryFeed* history) {
   } else {
     context_.log.warning("cannot read the host name, API answers omit it: " + name.error().message);
   }
-  web_ = std::make_unique<Web>(
-      std::move(options), context_.clock, pages_, alerts_, readiness_,
-      [this](const ListenAddress& address, const std::optional<Error>& error) {
-        if (error) {
-          context_.log.error(error->message, {{"JETMEM_ADDRESS", address.text()}});
-        } else {
-          context_.log.info("serving http on " + address.text(),
-                            {{"JETMEM_ADDRESS", address.text()}});
-        }
-      },
-      std::move(reported),
-      [this](bool stuck) {
-        if (stuck) {
-          context_.log.error(
-              "the history does not answer: a question to it has waited for more than 5 s, its "
-              "disk may hang; until it is answered, /api/v1/history, events and doctor answer 503");
-        } else {
-          context_.log.info("the history answers again");
-        }
-      });
+  web_ = std::make_unique<Web>(std::move(options), context_.clock, context_.log, pages_, alerts_,
+                               readiness_, std::move(reported));
   const auto started = web_->start();
   if (!started) {
     context_.log.error("no http: " + started.error().message);

@@ -2,6 +2,7 @@
 #include "daemon/http/server/pages.h"
 #include "tests/daemon/fake_history.h"
 #include "tests/fuzz/target.h"
+#include "tests/recorded_log.h"
 
 // Any parameters, to any page of the API: an answer of a known status, JSON that is bounded.
 FUZZ(text) {
@@ -11,7 +12,7 @@ FUZZ(text) {
   static PageBuffer buffer;
   static Published<AlertsNow> alerts;
   static Readiness readiness;
-  static const WebLog log;
+  static RecordedLog log;
   static WebMetrics metrics{clock, log};
   ApiInputs reported;
   reported.history = &history;

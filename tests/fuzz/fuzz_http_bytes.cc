@@ -5,6 +5,7 @@
 #include "daemon/http/server/http_port.h"
 #include "daemon/http/server/pages.h"
 #include "tests/fuzz/target.h"
+#include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
 
 namespace {
@@ -19,14 +20,14 @@ struct Server {
   Published<AlertsNow> alerts;
   Readiness readiness;
   WebOptions options;
-  WebMetrics metrics{clock, options.log};
+  RecordedLog log;
+  WebMetrics metrics{clock, log};
   Pages pages{clock, buffer, alerts, readiness, metrics};
   HttpPort::Shared shared{options, [this](const Request& request) { return pages.answer(request); },
                           metrics};
   std::unique_ptr<HttpPort> port;
 
   Server() {
-    options.log = [](LogLevel, const std::string&) {};
     const ListenAddress address{ListenAddress::Family::kUnix, dir.file("http.socket"), 0};
     auto opened = HttpPort::open(address, shared, nullptr);
     check(opened.has_value());

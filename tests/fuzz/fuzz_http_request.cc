@@ -3,6 +3,7 @@
 #include "daemon/http/server/pages.h"
 #include "tests/daemon/fake_history.h"
 #include "tests/fuzz/target.h"
+#include "tests/recorded_log.h"
 
 namespace {
 
@@ -28,7 +29,7 @@ struct Served {
   PageBuffer buffer;
   Published<AlertsNow> alerts;
   Readiness readiness;
-  WebLog log = [](LogLevel, const std::string&) {};
+  RecordedLog log;
   WebMetrics metrics{clock, log};
   Gate gate{metrics};
   Pages pages{clock, buffer, alerts, readiness, metrics, {.history = &history}};

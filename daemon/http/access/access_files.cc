@@ -60,10 +60,10 @@ std::string protection_lost(const AccessRules& before, const AccessRules& after)
 
 }  // namespace
 
-AccessFiles::AccessFiles(std::string file, WebLog log, AccessPace pace)
+AccessFiles::AccessFiles(std::string file, Log& log, AccessPace pace)
     : shared_(std::make_shared<Shared>()) {
   shared_->file = std::move(file);
-  shared_->log = std::move(log);
+  shared_->log = &log;
   shared_->pace = pace;
 }
 
@@ -118,7 +118,7 @@ bool AccessFiles::stop(std::chrono::milliseconds timeout) {
 
 void AccessFiles::Shared::log_message(LogLevel level, const std::string& message) const {
   // The log may be gone when the thread was abandoned.
-  if (log && !abandoned) log(level, "http: " + message);
+  if (!abandoned) log->write({level, "http: " + message, {}, false});
 }
 
 // Stamped before it is read, so that a change meanwhile is seen the next time.

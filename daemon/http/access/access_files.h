@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/event_fd.h"
+#include "base/log.h"
 #include "base/worker_thread.h"
 #include "config/web/web_config.h"
 #include "daemon/http/access/tls_server.h"
-#include "daemon/http/web_options.h"
 
 namespace jetmem {
 
@@ -46,7 +46,7 @@ class AccessFiles {
     std::uint64_t loads_failed = 0;
   };
 
-  AccessFiles(std::string file, WebLog log, AccessPace pace = {});
+  AccessFiles(std::string file, Log& log, AccessPace pace = {});
   ~AccessFiles() { stop(std::chrono::milliseconds(0)); }
   AccessFiles(const AccessFiles&) = delete;
   AccessFiles& operator=(const AccessFiles&) = delete;
@@ -69,7 +69,7 @@ class AccessFiles {
 
   struct Shared : WorkerThread::Shared {
     std::string file;
-    WebLog log;
+    Log* log = nullptr;
     AccessPace pace;
     EventFd changes;
     State state;  // guarded, with `reload`

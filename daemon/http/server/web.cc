@@ -25,13 +25,11 @@ constexpr Nanoseconds kLittleLater = std::chrono::milliseconds(10);
 
 }  // namespace
 
-Web::Web(WebOptions options, const Clock& clock, PageBuffer& buffer,
-         const Published<AlertsNow>& alerts, const Readiness& readiness, OnListen on_listen,
-         ApiInputs inputs, OnHistory on_history)
+Web::Web(WebOptions options, const Clock& clock, Log& log, PageBuffer& buffer,
+         const Published<AlertsNow>& alerts, const Readiness& readiness, ApiInputs inputs)
     : options_(std::move(options)),
-      on_listen_(std::move(on_listen)),
-      on_history_(std::move(on_history)),
-      metrics_(clock, options_.log),
+      log_(log),
+      metrics_(clock, log),
       pages_(clock, buffer, alerts, readiness, metrics_, std::move(inputs),
              [this](const Request& request, const Answer& answer) {
                return has_room(request, answer);
@@ -93,7 +91,7 @@ Result<std::vector<Error>> Web::start() {
   if (!stop_.valid()) return fail(Errc::kIo, "create an eventfd: out of file descriptors");
   std::vector<Error> failures;
   if (!options_.web_config.empty()) {
-    access_files_ = std::make_unique<AccessFiles>(options_.web_config, options_.log);
+    access_files_ = std::make_unique<AccessFiles>(options_.web_config, log_);
     if (!access_files_->start()) {
       failures.push_back({Errc::kIo, "no thread to look after " + options_.web_config +
                                          ": changes of it will not be seen"});
@@ -163,7 +161,12 @@ void Web::retry() {
     const auto error = open(endpoint);
     if (error && error->message == before) continue;
     publish_addresses();
-    if (on_listen_) on_listen_(endpoint.needed, error);
+    const std::string address = endpoint.needed.text();
+    if (error) {
+      log_.error(error->message, {{"JETMEM_ADDRESS", address}});
+    } else {
+      log_.info("serving http on " + address, {{"JETMEM_ADDRESS", address}});
+    }
   }
 }
 
@@ -200,7 +203,13 @@ void Web::take_access() {
 void Web::check_history() {
   const bool stuck = pages_.api().worker().is_stuck();
   if (stuck == std::exchange(history_stuck_, stuck)) return;
-  if (on_history_) on_history_(stuck);
+  if (stuck) {
+    log_.error(
+        "the history does not answer: a question to it has waited for more than 5 s, its disk may "
+        "hang; until it is answered, /api/v1/history, events and doctor answer 503");
+  } else {
+    log_.info("the history answers again");
+  }
 }
 
 // Until something is due, for poll; negative: nothing is.

@@ -6,7 +6,6 @@
 // and a stuck loop cannot keep the web thread from saying so.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/event_fd.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "base/worker_thread.h"
 #include "daemon/http/access/access_files.h"
@@ -36,18 +36,9 @@ class Web {
   static constexpr std::size_t kMostUnreadWithLocal = 20U << 20;
   static constexpr std::size_t kSmallAnswer = 128U << 10;
 
-  // An address that could not be listened on at start now can (no error), or fails for another
-  // reason than the last one. Called on the web thread.
-  using OnListen = std::function<void(const ListenAddress&, const std::optional<Error>&)>;
-
-  // A question to the history has not been answered for so long that no other is asked; or it was
-  // at last. Called on the web thread.
-  using OnHistory = std::function<void(bool stuck)>;
-
   // All references must outlive this object.
-  Web(WebOptions options, const Clock& clock, PageBuffer& buffer,
-      const Published<AlertsNow>& alerts, const Readiness& readiness, OnListen on_listen,
-      ApiInputs inputs = {}, OnHistory on_history = {});
+  Web(WebOptions options, const Clock& clock, Log& log, PageBuffer& buffer,
+      const Published<AlertsNow>& alerts, const Readiness& readiness, ApiInputs inputs = {});
   ~Web() { stop(); }
   Web(const Web&) = delete;
   Web& operator=(const Web&) = delete;
@@ -88,8 +79,7 @@ class Web {
   void publish_addresses();
 
   const WebOptions options_;
-  const OnListen on_listen_;
-  const OnHistory on_history_;
+  Log& log_;
   WebMetrics metrics_;
   Pages pages_;
   Gate gate_;

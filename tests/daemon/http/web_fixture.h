@@ -5,17 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "daemon/http/server/web.h"
 #include "tests/daemon/http/http_client.h"
+#include "tests/daemon/http/locked_log.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem::test {
@@ -32,18 +31,11 @@ class WebServerTest : public testing::Test {
  protected:
   void SetUp() override {
     options_.listen.clear();
-    options_.log = [this](LogLevel, std::string message) {
-      const std::lock_guard lock(mutex_);
-      log_ += message + "\n";
-    };
     sample();
   }
   void start(const std::vector<std::string>& listen = {"127.0.0.1:0"}) {
     for (const std::string& text : listen) options_.listen.push_back(*parse_listen_address(text));
-    web_ = std::make_unique<Web>(options_, clock_, buffer_, alerts_, readiness_,
-                                 [this](const ListenAddress&, const std::optional<Error>& error) {
-                                   ++(error ? reported_failures_ : reported_successes_);
-                                 });
+    web_ = std::make_unique<Web>(options_, clock_, log_, buffer_, alerts_, readiness_);
     const auto failures = web_->start();
     ASSERT_TRUE(failures);
     for (const Error& error : *failures) failures_.push_back(error.message);
@@ -88,10 +80,7 @@ class WebServerTest : public testing::Test {
   bool shows(const std::string& line) {
     return wait_for([&] { return metrics().find("\n" + line + "\n") != std::string::npos; });
   }
-  std::string log() {
-    const std::lock_guard lock(mutex_);
-    return log_;
-  }
+  std::string log() { return log_.text(); }
 
   SystemClock clock_;
   SampleTable table_;
@@ -102,11 +91,8 @@ class WebServerTest : public testing::Test {
   Readiness readiness_;
   WebOptions options_;
   std::vector<std::string> failures_;
-  std::atomic<int> reported_failures_{0};
-  std::atomic<int> reported_successes_{0};
   ListenAddress address_;
-  std::mutex mutex_;
-  std::string log_;
+  LockedLog log_;
   std::unique_ptr<Web> web_;
 };
 

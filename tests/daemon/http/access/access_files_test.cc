@@ -7,8 +7,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 
-#include <mutex>
-
+#include "tests/daemon/http/locked_log.h"
 #include "tests/temp_dir.h"
 #include "tests/test_certificate.h"
 
@@ -38,19 +37,11 @@ class AccessFilesTest : public testing::Test {
   }
   void start(const std::string& text, milliseconds snapshot = milliseconds(20)) {
     directory_.write("web.yaml", text);
-    files_ = std::make_unique<AccessFiles>(
-        directory_.file("web.yaml"),
-        [this](LogLevel level, std::string message) {
-          const std::lock_guard lock(mutex_);
-          log_ += (level == LogLevel::kInfo ? "info " : "worse ") + message + "\n";
-        },
-        AccessPace{snapshot, milliseconds(20)});
+    files_ = std::make_unique<AccessFiles>(directory_.file("web.yaml"), log_,
+                                           AccessPace{snapshot, milliseconds(20)});
     EXPECT_TRUE(files_->start());
   }
-  std::string log() {
-    const std::lock_guard lock(mutex_);
-    return log_;
-  }
+  std::string log() { return log_.text(); }
   // Waits until the state is as wanted.
   template <class Wanted>
   bool comes(Wanted needed) {
@@ -64,8 +55,7 @@ class AccessFilesTest : public testing::Test {
   }
 
   TempDir directory_;
-  std::mutex mutex_;
-  std::string log_;
+  test::LockedLog log_;
   std::unique_ptr<AccessFiles> files_;
 };
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "daemon/http/server/gate.h"
+#include "tests/recorded_log.h"
 
 namespace jetmem {
 namespace {
@@ -189,7 +190,7 @@ class GateTest : public testing::Test {
   }
 
   ManualClock clock_;
-  WebLog log_;
+  RecordedLog log_;
   WebMetrics metrics_{clock_, log_};
   Gate gate_{metrics_};
   Request request_;

@@ -12,6 +12,7 @@
 #include "report/answers/history_answer.h"
 #include "report/device/device_now.h"
 #include "tests/daemon/fake_history.h"
+#include "tests/recorded_log.h"
 
 namespace jetmem {
 namespace {
@@ -90,7 +91,7 @@ class ApiTest : public ::testing::Test {
   Published<AlertsNow> alerts_;
   Published<PublishedSources> sources_;
   Readiness readiness_;
-  const WebLog log_;
+  RecordedLog log_;
   WebMetrics metrics_{clock_, log_};
   test::MadeUpHistory history_;
   std::unique_ptr<Pages> pages_;

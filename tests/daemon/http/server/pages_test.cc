@@ -12,6 +12,7 @@
 #include "daemon/http/server/gzip.h"
 #include "page/assets.h"
 #include "tests/daemon/http/http_client.h"
+#include "tests/recorded_log.h"
 
 namespace jetmem {
 namespace {
@@ -50,7 +51,7 @@ class PagesTest : public ::testing::Test {
   PageBuffer buffer_;
   Published<AlertsNow> alerts_;
   Readiness readiness_;
-  const WebLog log_;
+  RecordedLog log_;
   WebMetrics metrics_{clock_, log_};
   Pages pages_{clock_, buffer_, alerts_, readiness_, metrics_};
 };
