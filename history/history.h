@@ -77,6 +77,7 @@ struct EventsPast {
   std::vector<EventRecord> events;  // newest first
   bool more = false;                // there are older ones that match
   std::string problem;              // as SeriesPast
+  std::int64_t boot = 0;            // this one's number; 0: not known
 };
 
 struct BootKnown {

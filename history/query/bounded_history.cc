@@ -31,7 +31,7 @@ void members(Io& io, EventRecord& v) {
 }
 template <class Io>
 void members(Io& io, EventsPast& v) {
-  io(v.events, v.more, v.problem);
+  io(v.events, v.more, v.problem, v.boot);
 }
 template <class Io>
 void members(Io& io, BootKnown& v) {

@@ -338,6 +338,7 @@ Result<EventsPast> RecorderPast::events(const EventsQuery& requested) {
       set_error(known.error());
     }
   }
+  out.boot = as.boot;
   if (is_missing_) out.problem = printable("part of the past is missing: " + problem_, 400);
   std::optional<Nanoseconds> now;
   for (const Waiting::Block& block : blocks) {

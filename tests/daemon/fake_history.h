@@ -65,6 +65,7 @@ class MadeUpHistory final : public History {
     last_events = requested;
     if (auto error = ask()) return tl::unexpected(*error);
     EventsPast out;
+    out.boot = 3;
     for (const EventRecord& each : reported) {
       if (requested.before && each.id >= *requested.before) continue;
       out.more = out.events.size() == requested.most;

@@ -39,26 +39,6 @@ constexpr Nanoseconds kPastRest = std::chrono::seconds(1);
 // What the web thread waits for it, and how old what is known may be while it does not answer.
 constexpr std::chrono::milliseconds kTimeout{200};
 constexpr Nanoseconds kOldest = std::chrono::seconds(5);
-// The number of this boot is another one only when the history had to be begun anew.
-constexpr Nanoseconds kBootRest = std::chrono::seconds(60);
-constexpr Nanoseconds kNoBootRest = std::chrono::seconds(5);
-
-struct PastNow {
-  Result<EventsPast> events;
-  std::optional<std::int64_t> boot;  // absent: not asked for
-};
-
-PastNow past_now(History& history, const EventsQuery& requested, bool query_boot,
-                 const std::string& boot_id) {
-  PastNow out{history.events(requested), std::nullopt};
-  if (!query_boot) return out;
-  out.boot = 0;
-  const auto facts = history.facts();
-  if (!facts || facts->boots.empty()) return out;
-  const BootKnown& last = facts->boots.back();
-  if (!boot_id.empty() && last.boot_id == boot_id) out.boot = last.number;
-  return out;
-}
 
 }  // namespace
 
@@ -154,16 +134,14 @@ void Api::check_past() {
 
   EventsQuery requested;
   requested.most = DeviceNow::kMaxEvents;
-  const bool query_boot = boot_query_ < Nanoseconds(0) ||
-                          now - boot_query_ >= (now_.boot == 0 ? kNoBootRest : kBootRest);
   QueryWorker::Reply reply = query_worker_.ask(
       "now", nullptr,
-      [history = inputs_.history, wall = clock_.wall(), boot = clock_.boot(), requested, query_boot,
-       boot_id = inputs_.boot_id](Nanoseconds&) mutable {
+      [history = inputs_.history, wall = clock_.wall(), boot = clock_.boot(),
+       requested](Nanoseconds&) mutable {
         const Nanoseconds begin = history->now(wall, boot) - kDay;
         // A clock that was never set says nothing of a day ago.
         if (begin >= kFirstPlausibleTime) requested.from = begin;
-        return std::any(past_now(*history, requested, query_boot, boot_id));
+        return std::any(history->events(requested));
       },
       kTimeout);
   if (reply.state != QueryWorker::State::kAnswered) {
@@ -175,23 +153,20 @@ void Api::check_past() {
   }
   past_pause_ = pause_after(reply.elapsed, kPastRest);
   past_seen_ = now;
-  auto* const past = std::any_cast<PastNow>(&reply.answer);
+  auto* const past = std::any_cast<Result<EventsPast>>(&reply.answer);
   now_.events.clear();
   now_.no_events.clear();
   if (past == nullptr) {
     now_.no_events = "no answer could be made of the history";
     return;
   }
-  if (past->boot) {
-    now_.boot = *past->boot;
-    boot_query_ = now;
-  }
-  if (past->events) {
-    now_.events = std::move(past->events->events);
+  if (*past) {
+    now_.boot = (*past)->boot;
+    now_.events = std::move((*past)->events);
     // What is known is reported all the same.
-    now_.no_events = std::move(past->events->problem);
+    now_.no_events = std::move((*past)->problem);
   } else {
-    now_.no_events = std::move(past->events.error().message);
+    now_.no_events = std::move(past->error().message);
   }
 }
 

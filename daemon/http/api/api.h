@@ -161,7 +161,6 @@ class Api {
   Nanoseconds past_query_{-1};
   Nanoseconds past_seen_{-1};
   Nanoseconds past_pause_{0};
-  Nanoseconds boot_query_{-1};
 };
 
 // How long to wait before making it again: ten times what it cost, at most 30 s, and never less

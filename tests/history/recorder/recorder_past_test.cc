@@ -130,6 +130,8 @@ TEST_F(RecorderPastTest, PagesGoOnThroughWhatWaits) {
   all.what = EventWhat::kMark;
   const auto written = recorder->history().events(all);
   ASSERT_EQ(written->events.size(), 40U);
+  EXPECT_NE(written->boot, 0);
+  EXPECT_EQ(written->boot, written->events.front().boot);
   EXPECT_EQ(written->events.front().id, ids.front());
   EXPECT_EQ(written->events.back().id, ids.back());
 }

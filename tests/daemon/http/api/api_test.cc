@@ -105,6 +105,7 @@ TEST_F(ApiTest, NowIsTheNewestPageAtItsOwnTime) {
   ASSERT_TRUE(now) << now.error().message;
   EXPECT_EQ(now->by, SnapshotOrigin::kDaemon);
   EXPECT_EQ(now->boot_id, "b0");
+  EXPECT_EQ(now->boot, 3);
   EXPECT_EQ(now->host_name, "robot-07");
   EXPECT_EQ(now->since_boot, 1000);
   EXPECT_EQ(now->wall, 1'790'000'000);
