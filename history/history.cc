@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "history/history.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -27,6 +28,13 @@ std::optional<Resolution> resolution_named(std::string_view name) {
     if (known == name) return each;
   }
   return std::nullopt;
+}
+
+bool EventsQuery::wants(const EventRecord& event, std::optional<Nanoseconds> when) const {
+  if (what && *what != event.what) return false;
+  if (from && when && *when < *from) return false;
+  if (to && when && *when > *to) return false;
+  return kinds.empty() || std::find(kinds.begin(), kinds.end(), event.kind) != kinds.end();
 }
 
 Nanoseconds resolution_step(Resolution resolution, Nanoseconds raw_step) {

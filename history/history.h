@@ -71,6 +71,9 @@ struct EventsQuery {
   std::vector<std::string> kinds;      // any of; empty: all
   std::optional<std::int64_t> before;  // only ids below: the next page of newest_first
   std::size_t most = 500;
+
+  // Of kind and time: `when` of an event without a time of its own is when it was written.
+  bool wants(const EventRecord& event, std::optional<Nanoseconds> when) const;
 };
 
 struct EventsPast {

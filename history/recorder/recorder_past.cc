@@ -51,17 +51,6 @@ void append(std::vector<HistoryPoint>& points, std::vector<HistoryPoint> newer) 
   points.insert(points.end(), from, newer.end());
 }
 
-// As the store: one without a time of its own counts as of `now`, when it would be written.
-bool is_requested(const EventsQuery& requested, const EventRecord& event,
-                  std::optional<Nanoseconds> now) {
-  if (requested.what && *requested.what != event.what) return false;
-  const std::optional<Nanoseconds> when = event.wall ? event.wall : now;
-  if (requested.from && when && *when < *requested.from) return false;
-  if (requested.to && when && *when > *requested.to) return false;
-  return requested.kinds.empty() || std::find(requested.kinds.begin(), requested.kinds.end(),
-                                              event.kind) != requested.kinds.end();
-}
-
 bool is_same(const EventRecord& a, const EventRecord& b) {
   return a.what == b.what && a.kind == b.kind && a.subject == b.subject && a.at == b.at &&
          a.summary == b.summary;
@@ -352,7 +341,7 @@ Result<EventsPast> RecorderPast::events(const EventsQuery& requested) {
     if (record.at) record.wall = *record.at + as.offset;
     record.boot = as.boot;
     record.wall_trusted = as.trusted;
-    if (!is_requested(requested, record, now)) continue;
+    if (!requested.wants(record, record.wall ? record.wall : now)) continue;
     const bool is_written = std::any_of(
         out.events.begin(), out.events.begin() + static_cast<std::ptrdiff_t>(written),
         [&](const EventRecord& other) { return record.id == other.id || is_same(record, other); });

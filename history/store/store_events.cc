@@ -39,20 +39,6 @@ EventRecord event_of(const Query& query, const BootTime* boot) {
   return event;
 }
 
-bool needed(const EventsQuery& requested, const EventRecord& event, const Query& query,
-            const BootTime* boot) {
-  if (requested.what && event.what != *requested.what) return false;
-  if (!requested.kinds.empty() && std::find(requested.kinds.begin(), requested.kinds.end(),
-                                            event.kind) == requested.kinds.end()) {
-    return false;
-  }
-  // One without a time of its own counts as of when it was written.
-  std::optional<Nanoseconds> when = event.wall;
-  if (!when && boot != nullptr) when = boot->wall(Nanoseconds(query.number(11)));
-  return !when || ((!requested.from || *when >= *requested.from) &&
-                   (!requested.to || *when <= *requested.to));
-}
-
 }  // namespace
 
 Result<EventsPast> HistoryStore::events(const EventsQuery& requested) {
@@ -71,7 +57,9 @@ Result<EventsPast> HistoryStore::events(const EventsQuery& requested) {
       if (!row) return past;
       const BootTime* boot = times.find(query.number(1));
       EventRecord event = event_of(query, boot);
-      if (!needed(requested, event, query, boot)) continue;
+      std::optional<Nanoseconds> when = event.wall;
+      if (!when && boot != nullptr) when = boot->wall(Nanoseconds(query.number(11)));
+      if (!requested.wants(event, when)) continue;
       if (past.events.size() == most) {
         past.more = true;
         return past;
