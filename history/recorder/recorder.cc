@@ -38,6 +38,11 @@ bool is_urgent(std::string_view why) { return !why.empty() && why != "full" && w
 
 }  // namespace
 
+WallTrust wall_trust(bool is_synchronized) {
+  if (SystemClock().wall() < kFirstPlausibleTime) return WallTrust::kUnset;
+  return is_synchronized ? WallTrust::kSynced : WallTrust::kPlausible;
+}
+
 struct Recorder::State {
   State(RecorderOptions given, const Clock& its_clock, Log& its_log)
       : options(std::move(given)),
