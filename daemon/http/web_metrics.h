@@ -32,7 +32,7 @@ enum class Refusal : std::uint8_t {
   kResponseMemory,     // unread answers fill the memory for them
   kPasswordQueue,      // too many passwords wait to be checked
   kHistoryQueue,       // too many questions wait for the history
-  kHost,               // its Host header is not a name of this device (HostGuard)
+  kHost,               // its Host header is not a name of this device (allows_host())
   kBadRequest,         // not HTTP/1.1, with a body, ambiguous or too large: 400, 414, 431 or closed
 };
 inline constexpr std::array<std::string_view, 10> kRefusalNames{

@@ -47,18 +47,15 @@ bool is_loopback(const ListenAddress& address) {
          ::inet_pton(AF_INET6, address.host.c_str(), &raw) == 1 && IN6_IS_ADDR_LOOPBACK(&raw);
 }
 
-HostGuard::HostGuard(const std::vector<std::string>& names) {
-  for (const std::string& name : names) names_.push_back(plain_name(name));
-}
-
-bool HostGuard::allows_host(std::string_view host, bool on_loopback) const {
-  if (!on_loopback && names_.empty()) return true;
+bool allows_host(std::string_view host, bool on_loopback, const std::vector<std::string>& names) {
+  if (!on_loopback && names.empty()) return true;
   if (host.empty()) return true;
   const std::string name = plain_name(without_port(host));
   // Browsers resolve all of .localhost themselves; the other two are in Debian's /etc/hosts.
   return is_address(name) || name == "localhost" || name.ends_with(".localhost") ||
          name == "ip6-localhost" || name == "ip6-loopback" ||
-         std::find(names_.begin(), names_.end(), name) != names_.end();
+         std::any_of(names.begin(), names.end(),
+                     [&](const std::string& known) { return plain_name(known) == name; });
 }
 
 }  // namespace jetmem

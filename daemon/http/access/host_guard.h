@@ -15,18 +15,10 @@ namespace jetmem {
 // 127.0.0.0/8 and ::1.
 bool is_loopback(const ListenAddress& address);
 
-class HostGuard {
- public:
-  // `names`: those of this device beside its addresses and localhost (http.hosts).
-  explicit HostGuard(const std::vector<std::string>& names);
-
-  // Whether a request with this Host header may be answered. An address is safe, and no browser
-  // omits the header. On other addresses than loopback every name is allowed while none is
-  // configured, because a scraper may use any name.
-  bool allows_host(std::string_view host, bool on_loopback) const;
-
- private:
-  std::vector<std::string> names_;
-};
+// Whether a request with this Host header may be answered. `names`: those of this device beside its
+// addresses and localhost (http.hosts). An address is safe, and no browser omits the header. On
+// other addresses than loopback every name is allowed while none is configured, because a scraper
+// may use any name.
+bool allows_host(std::string_view host, bool on_loopback, const std::vector<std::string>& names);
 
 }  // namespace jetmem

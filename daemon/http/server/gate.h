@@ -42,7 +42,7 @@ class Gate {
   std::optional<Answer> check_host(const Request& request);
 
   WebMetrics& metrics_;
-  const HostGuard hosts_;
+  const std::vector<std::string> hosts_;
   std::shared_ptr<const AccessRules> rules_;
   PasswordVerifier verifier_;
 };
