@@ -214,13 +214,10 @@ ApiAnswer metric_of(History& history, const SeriesName& needed, PointsQuery requ
   auto known = history.series(needed.family);
   if (!known) return api_error(503, known.error().message);
   if (known->empty() && !has_metric) return unknown_metric(history, needed.family);
-  known->erase(std::remove_if(known->begin(), known->end(),
-                              [&](const SeriesKnown& each) {
-                                return each.last < requested.series.from ||
-                                       each.first > requested.series.to ||
-                                       !has_labels(each.key, needed);
-                              }),
-               known->end());
+  std::erase_if(*known, [&](const SeriesKnown& each) {
+    return each.last < requested.series.from || each.first > requested.series.to ||
+           !has_labels(each.key, needed);
+  });
   sort_by_key(*known);
   MetricPast out;
   out.step = requested.step;
