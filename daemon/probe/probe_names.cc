@@ -2,33 +2,37 @@
 #include "daemon/probe/probe_names.h"
 
 #include <algorithm>
-#include <functional>
 #include <initializer_list>
-#include <string>
+#include <set>
 #include <string_view>
+
+#include "base/text/text.h"
+#include "daemon/probe/probe_stats.h"
+#include "probes/gates.h"
 
 namespace jetmem {
 namespace {
 
 constexpr Nanoseconds kNamesDay = std::chrono::hours(24);
 
-// Two names with one hash are merely taken for one.
-std::uint64_t hash_of(std::initializer_list<std::string_view> labels) {
+std::string name_of(std::initializer_list<std::string_view> labels) {
   std::string all;
   for (const std::string_view label : labels) all.append(label).append(1, '\0');
-  return std::hash<std::string>()(all);
+  return all;
 }
 
-}  // namespace
+std::string name_of(const ProbeRun::Probe& probe) {
+  return name_of({"probe", probe.kind, probe.target});
+}
 
 // As collectors/probe/source.cc labels them.
-void ProbeNames::collect(const ProbeRun& run) {
-  of_run_.clear();
+std::set<std::string> names_of(const ProbeRun& run) {
+  std::set<std::string> names;
   const auto add = [&](std::initializer_list<std::string_view> labels) {
-    of_run_.push_back(hash_of(labels));
+    names.insert(name_of(labels));
   };
   for (const ProbeRun::Probe& probe : run.probes) {
-    add({"probe", probe.kind, probe.target});
+    names.insert(name_of(probe));
     if (!probe.failed_step.empty() || !probe.error.empty()) {
       add({"failed", probe.kind, probe.target, probe.failed_step, probe.error});
     }
@@ -47,41 +51,51 @@ void ProbeNames::collect(const ProbeRun& run) {
     add({"gpu", gpu.name, gpu.compute_capability, gpu.driver});
     for (const ProbeRun::Step& step : gpu.start) add({"start", step.step});
   }
-  std::sort(of_run_.begin(), of_run_.end());
-  of_run_.erase(std::unique(of_run_.begin(), of_run_.end()), of_run_.end());
+  return names;
 }
 
+}  // namespace
+
 Result<void> ProbeNames::take(const ProbeRun& run, Nanoseconds now) {
-  collect(run);
   if (now - day_ >= kNamesDay) {
     day_ = now;
     new_today_ = 0;
+    new_targets_ = 0;
   }
-  const auto before = [](const Known& known, std::uint64_t hash) { return known.hash < hash; };
-  const auto find = [&](std::uint64_t hash) {
-    const auto at = std::lower_bound(known_.begin(), known_.end(), hash, before);
-    return at != known_.end() && at->hash == hash ? at : known_.end();
+  const auto count_new = [&](const std::set<std::string>& names) {
+    return static_cast<std::size_t>(
+        std::count_if(names.begin(), names.end(),
+                      [&](const std::string& name) { return known_.count(name) == 0; }));
   };
-  const auto is_new = [&](std::uint64_t hash) { return find(hash) == known_.end(); };
-  const auto count =
-      static_cast<std::size_t>(std::count_if(of_run_.begin(), of_run_.end(), is_new));
+  const std::set<std::string> names = names_of(run);
+  std::set<std::string> targets;
+  for (const ProbeRun::Probe& probe : run.probes) {
+    if (!probe_group_of(probe.kind)) {
+      return fail(Errc::kMalformed, "it has an unknown kind, " + printable(probe.kind));
+    }
+    if (!probe.target.empty()) targets.insert(name_of(probe));
+  }
+  const std::size_t count = count_new(names);
+  const std::size_t of_targets = count_new(targets);
+  if (targets.size() > ProbeStats::kMaxTargets) {
+    return fail(Errc::kTooLarge, "it names more targets than are counted");
+  }
+  if (new_targets_ + of_targets > kNewTargetsPerDay) {
+    return fail(Errc::kTooLarge, "it names more new targets than are taken in a day");
+  }
   if (new_today_ + count > kNewPerDay) {
     return fail(Errc::kTooLarge, "it has " + std::to_string(count) +
                                      " names that were not there before, and not more than " +
                                      std::to_string(kNewPerDay) + " are taken in a day");
   }
   new_today_ += count;
-  for (const std::uint64_t hash : of_run_) {
-    if (const auto at = find(hash); at != known_.end()) {
-      at->seen = now;
-      continue;
-    }
-    if (known_.size() == kMaxKnown) {
-      known_.erase(std::min_element(
-          known_.begin(), known_.end(),
-          [](const Known& one, const Known& other) { return one.seen < other.seen; }));
-    }
-    known_.insert(std::lower_bound(known_.begin(), known_.end(), hash, before), {hash, now});
+  new_targets_ += of_targets;
+  for (const std::string& name : names) {
+    known_[name] = now;
+    if (known_.size() <= kMaxKnown) continue;
+    known_.erase(std::min_element(
+        known_.begin(), known_.end(),
+        [](const auto& one, const auto& other) { return one.second < other.second; }));
   }
   return {};
 }

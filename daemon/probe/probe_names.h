@@ -5,7 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <map>
+#include <string>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -17,23 +18,19 @@ class ProbeNames {
  public:
   // Of a machine with all heaps and kinds there are some 450.
   static constexpr std::size_t kNewPerDay = 640;
+  static constexpr std::size_t kNewTargetsPerDay = 32;
   // The one unseen for longest goes first.
   static constexpr std::size_t kMaxKnown = 2048;
 
-  // All of a run or, as an error, nothing of it.
+  // All of a run or, as an error, nothing of it: also one with an unknown kind, or with more
+  // targets than ProbeStats keeps.
   Result<void> take(const ProbeRun& run, Nanoseconds now);
 
  private:
-  struct Known {
-    std::uint64_t hash;
-    Nanoseconds seen;  // boot clock
-  };
-  void collect(const ProbeRun& run);
-
-  std::vector<Known> known_;           // sorted by hash
-  std::vector<std::uint64_t> of_run_;  // sorted, each once
-  Nanoseconds day_{0};                 // boot clock; when the present day began
+  std::map<std::string, Nanoseconds> known_;  // when seen, on the boot clock
+  Nanoseconds day_{0};                        // boot clock; when the present day began
   std::size_t new_today_ = 0;
+  std::size_t new_targets_ = 0;  // of them
 };
 
 }  // namespace jetmem

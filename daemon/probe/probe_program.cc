@@ -308,7 +308,7 @@ void ProbeProgram::on_end(ProbeRunEnd end) {
 
 void ProbeProgram::take_results(ProbeGroup group, ProbeRunEnd end) {
   const Nanoseconds now = clock_.boot();
-  if (const auto named = take_names(end.run, now); !named) {
+  if (const auto named = names_.take(end.run, now); !named) {
     take_failure(group,
                  {ChildProcessFailure::kInvalidOutput,
                   Errc::kMalformed,
@@ -326,12 +326,6 @@ void ProbeProgram::take_results(ProbeGroup group, ProbeRunEnd end) {
   update_source(end.elapsed);
 }
 
-// Neither takes anything of what the other refuses.
-Result<void> ProbeProgram::take_names(const ProbeRun& run, Nanoseconds now) {
-  if (probe_stats_.takes(run, now)) return names_.take(run, now);
-  return fail(Errc::kTooLarge, "it names more new targets than are taken in a day");
-}
-
 void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure, ProbeRunEnd end) {
   const Nanoseconds now = clock_.boot();
   stats_.failed(failure.kind);
@@ -342,7 +336,7 @@ void ProbeProgram::take_failure(ProbeGroup group, ProbeFailure failure, ProbeRun
                                            " are tried again in " + words_of(pause));
   ProbeRun named = end.run;
   if (failure.lost) named.probes.push_back(*failure.lost);
-  if (!take_names(named, now)) {
+  if (!names_.take(named, now)) {
     end.line.clear();
     end.run = {};
     failure.lost.reset();

@@ -69,7 +69,6 @@ class ProbeProgram final : public Program {
   void log_wedged();
   void on_end(ProbeRunEnd end);
   void take_results(ProbeGroup group, ProbeRunEnd end);
-  Result<void> take_names(const ProbeRun& run, Nanoseconds now);
   void take_failure(ProbeGroup group, ProbeFailure failure, ProbeRunEnd end = {});
   void note(const ProbeRun::Probe& probe, const ProbeRun* run);
   void update_source(Nanoseconds elapsed);

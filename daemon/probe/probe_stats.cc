@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t kLongestName = 64;
 constexpr Nanoseconds kLately = std::chrono::hours(6);
-constexpr Nanoseconds kStatsDay = std::chrono::hours(24);
 constexpr std::uint16_t kMax = ProbeStats::kMaxEntries;
 
 constexpr std::array kProbeStatsMetrics{
@@ -34,9 +33,7 @@ constexpr std::array kProbeStatsMetrics{
             "all is a fault of memory, caches or driver: do not trust what the GPU computes. "
             "Absent where nothing was ever compared.",
             {"kind", "target"}, kMax),
-    counter("jetmem_probe_results_dropped_total",
-            "Results not counted: their kind is unknown, or there were too many new targets within "
-            "a day."),
+    counter("jetmem_probe_results_dropped_total", "Results not counted: their kind is unknown."),
     histogram("jetmem_probe_allocation_duration_seconds_*",
               "Durations of the test allocations of this kind, of each size, in probes that "
               "succeeded.",
@@ -60,50 +57,21 @@ bool is_always_shown(ProbeState state) {
 
 ProbeStats::ProbeStats() { entries_.reserve(kMaxEntries); }
 
-bool ProbeStats::is_known(std::string_view kind, std::string_view target) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.kind == kind && entry.target == target;
-  });
-}
-
-std::size_t ProbeStats::new_today(Nanoseconds now) const {
-  return now - day_ >= kStatsDay ? 0 : new_targets_;
-}
-
-bool ProbeStats::takes(const ProbeRun& run, Nanoseconds now) const {
-  std::size_t new_targets = new_today(now);
-  std::size_t targets = 0;
-  for (const ProbeRun::Probe& probe : run.probes) {
-    if (!probe_group_of(probe.kind)) return false;
-    if (probe.target.empty()) continue;
-    ++targets;
-    if (!is_known(probe.kind, printable(probe.target, kLongestName))) ++new_targets;
-  }
-  return new_targets <= kNewTargetsPerDay && targets <= kMaxTargets;
-}
-
-ProbeStats::Entry* ProbeStats::find(std::string_view kind, std::string_view target,
-                                    Nanoseconds now) {
+ProbeStats::Entry* ProbeStats::find(std::string_view kind, std::string_view target) {
   std::string shown_kind = printable(kind, kLongestName);
   std::string shown_target = printable(target, kLongestName);
   for (Entry& entry : entries_) {
     if (entry.kind == shown_kind && entry.target == shown_target) return &entry;
   }
-  Entry* entry = add(std::move(shown_kind), std::move(shown_target), now);
+  Entry* entry = add(std::move(shown_kind), std::move(shown_target));
   if (entry == nullptr) ++dropped_;
   return entry;
 }
 
-ProbeStats::Entry* ProbeStats::add(std::string kind, std::string target, Nanoseconds now) {
+ProbeStats::Entry* ProbeStats::add(std::string kind, std::string target) {
   const auto group = probe_group_of(kind);
   if (!group) return nullptr;
   if (!target.empty()) {
-    if (now - day_ >= kStatsDay) {
-      day_ = now;
-      new_targets_ = 0;
-    }
-    if (new_targets_ == kNewTargetsPerDay) return nullptr;
-    ++new_targets_;
     const auto has_target = [](const Entry& entry) { return !entry.target.empty(); };
     const auto targets = std::count_if(entries_.begin(), entries_.end(), has_target);
     if (static_cast<std::size_t>(targets) == kMaxTargets) {
@@ -139,7 +107,7 @@ void ProbeStats::count_error(Entry& entry, std::string_view error) {
 
 std::optional<ProbeStats::Change> ProbeStats::result(const ProbeRun::Probe& probe,
                                                      Nanoseconds now) {
-  Entry* entry = find(probe.kind, probe.target, now);
+  Entry* entry = find(probe.kind, probe.target);
   if (entry == nullptr) return std::nullopt;
   entry->seen = now;
   if (const auto words = probe.mismatches()) {

@@ -29,8 +29,6 @@ class ProbeStats {
   // for longest makes room for a new one.
   static constexpr std::size_t kMaxEntries = 48;
   static constexpr std::size_t kMaxTargets = kMaxEntries - kAllProbeKinds;
-  // Each is some series in somebody's Prometheus for weeks.
-  static constexpr std::size_t kNewTargetsPerDay = 32;
   // Of one entry; what comes on top is counted as "other".
   static constexpr std::size_t kMaxErrors = 6;
 
@@ -46,10 +44,7 @@ class ProbeStats {
 
   ProbeStats();
 
-  // Whether result() would take all of a run.
-  bool takes(const ProbeRun& run, Nanoseconds now) const;
-  // Nothing: the kind is none of jetmem-probe's, or there were too many new targets today; it was
-  // counted as dropped.
+  // Nothing: the kind is none of jetmem-probe's; it was counted as dropped.
   std::optional<Change> result(const ProbeRun::Probe& probe, Nanoseconds now);
 
   // By group. Nothing can succeed of what is switched off.
@@ -72,16 +67,12 @@ class ProbeStats {
     std::optional<std::uint64_t> mismatched_words;
     std::optional<DurationHistogram> allocations;
   };
-  Entry* find(std::string_view kind, std::string_view target, Nanoseconds now);
-  Entry* add(std::string kind, std::string target, Nanoseconds now);
-  bool is_known(std::string_view kind, std::string_view target) const;
-  std::size_t new_today(Nanoseconds now) const;
+  Entry* find(std::string_view kind, std::string_view target);
+  Entry* add(std::string kind, std::string target);
   static void count_error(Entry& entry, std::string_view error);
 
   std::vector<Entry> entries_;
   std::uint64_t dropped_ = 0;
-  Nanoseconds day_{0};  // boot clock; when the present day began
-  std::size_t new_targets_ = 0;
 };
 
 std::span<const Descriptor> probe_stats_metrics();

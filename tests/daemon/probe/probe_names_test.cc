@@ -49,6 +49,32 @@ TEST(ProbeNames, NewOnesOnlySoManyADay) {
       << "what is refused costs nothing";
 }
 
+TEST(ProbeNames, NewTargetsOnlyAFewADay) {
+  ProbeNames names;
+  const Nanoseconds now = hours(1);
+  ProbeRun run;
+  const auto add = [&](const char* kind, std::string target) {
+    ProbeRun::Probe& probe = run.probes.emplace_back();
+    probe.kind = kind;
+    probe.target = std::move(target);
+  };
+  for (std::size_t i = 0; i < ProbeNames::kNewTargetsPerDay; ++i) add("dmabuf", std::to_string(i));
+  add("host", "");
+  add("dmabuf", "one too many");
+  EXPECT_FALSE(names.take(run, now)) << "all or nothing";
+  run.probes.pop_back();
+  EXPECT_TRUE(names.take(run, now));
+  EXPECT_TRUE(names.take(run, now)) << "known by now";
+  run.probes.front().target = "another";
+  EXPECT_FALSE(names.take(run, now));
+  EXPECT_TRUE(names.take(run, now + hours(25)));
+  add("dmabuf", "0");
+  EXPECT_FALSE(names.take(run, now + hours(25))) << "known, but more than are kept";
+  run.probes.clear();
+  add("hosts", "");
+  EXPECT_FALSE(names.take(run, now + hours(25)));
+}
+
 TEST(ProbeNames, EachLabelCounts) {
   const auto takes = [](auto change) {
     ProbeNames names;

@@ -89,10 +89,10 @@ TEST_F(ProbeStatsTest, MismatchesAddUp) {
 }
 
 TEST_F(ProbeStatsTest, ItsSizeIsBoundedWhateverItIsReported) {
-  for (std::size_t i = 0; i < ProbeStats::kNewTargetsPerDay + 5; ++i) {
+  for (std::size_t i = 0; i < ProbeStats::kMaxTargets + 5; ++i) {
     take(probe("dmabuf", ProbeState::kOk, "", "heap" + std::to_string(i)));
   }
-  EXPECT_EQ(value("jetmem_probe_results_dropped_total"), 5);
+  EXPECT_EQ(value("jetmem_probe_results_dropped_total"), 0);
   for (std::size_t i = 0; i < ProbeStats::kMaxErrors + 4; ++i) {
     take(probe("dmabuf", ProbeState::kFailed, "E" + std::to_string(i), "heap0"));
   }
@@ -122,34 +122,12 @@ TEST_F(ProbeStatsTest, NamesWithoutEndTakeNobodysPlace) {
     }
   }
   take(probe("dmabuf", ProbeState::kOk, "", "vidmem"));
-  EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"dmabuf\",state=\"ok\",target=\"vidmem\"}"), 1)
-      << "the day after it has room";
+  EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"dmabuf\",state=\"ok\",target=\"vidmem\"}"), 1);
   EXPECT_TRUE(
       std::isnan(value("jetmem_probe_runs_total{kind=\"kind1\",state=\"ok\",target=\"\"}")));
   EXPECT_EQ(table.sections()[section].dropped, 0U);
-  // All kinds that there are not, and of the targets what is beyond a day's; "system" is one.
-  EXPECT_EQ(value("jetmem_probe_results_dropped_total"), 365 * (100 + 100 - 32) + 1);
-}
-
-TEST_F(ProbeStatsTest, ItSaysBeforehandWhatItTakes) {
-  ProbeRun run;
-  for (std::size_t i = 0; i < ProbeStats::kNewTargetsPerDay; ++i) {
-    run.probes.push_back(probe("dmabuf", ProbeState::kOk, "", std::to_string(i)));
-  }
-  EXPECT_TRUE(probe_stats.takes(run, now));
-  run.probes.push_back(probe("host", ProbeState::kOk));
-  EXPECT_TRUE(probe_stats.takes(run, now));
-  run.probes.push_back(probe("dmabuf", ProbeState::kOk, "", "one too many"));
-  EXPECT_FALSE(probe_stats.takes(run, now));
-  run.probes.pop_back();
-  for (const auto& each : run.probes) take(each);
-  EXPECT_TRUE(probe_stats.takes(run, now)) << "known by now";
-  run.probes.front().target = "another";
-  EXPECT_FALSE(probe_stats.takes(run, now));
-  EXPECT_TRUE(probe_stats.takes(run, now + hours(25)));
-  run.probes = {probe("hosts", ProbeState::kOk)};
-  EXPECT_FALSE(probe_stats.takes(run, now + hours(25)));
-  EXPECT_EQ(value("jetmem_probe_results_dropped_total"), 0);
+  // All kinds that there are not.
+  EXPECT_EQ(value("jetmem_probe_results_dropped_total"), 365 * 100);
 }
 
 TEST_F(ProbeStatsTest, WhatIsSwitchedOffHasNoTimeSinceASuccess) {
