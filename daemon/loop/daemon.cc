@@ -105,7 +105,7 @@ Daemon::Daemon(DaemonOptions options, Settings settings, Root root, AsyncLogger&
                     publish(context_.clock.boot());
                   }),
       children_(
-          context_, settings_, sampling_, kernel_log_.feed().probe_window(),
+          context_, settings_, sampling_, kernel_log_.probe_window(),
           [this](std::string_view source, Result<const Snapshot*> snapshot, Nanoseconds elapsed) {
             on_answer(source, std::move(snapshot), elapsed);
           },
@@ -116,7 +116,7 @@ Daemon::Daemon(DaemonOptions options, Settings settings, Root root, AsyncLogger&
             return now;
           },
           [this] { run_missed_cycle(); },
-          [this](UniqueFd unread) { kernel_log_.feed().dispose(std::move(unread)); }),
+          [this](UniqueFd unread) { kernel_log_.dispose(std::move(unread)); }),
       boot_history_(make_boot_history(context_, settings_, history_.get())) {
   alerts_.ask_missing([this](std::string_view source, const Labels& labels) {
     return children_.missing(source, labels);
@@ -223,7 +223,7 @@ int Daemon::run() {
 
 void Daemon::finish() {
   service_manager_.stopping();
-  kernel_log_.feed().finish();
+  kernel_log_.finish();
   context_.log.info("stopping");
   alerts_.finish_rules();
   if (boot_history_) boot_history_->take_last_marks();  // which are the recorder's too
@@ -256,7 +256,7 @@ void Daemon::cycle(Nanoseconds now) {
     SampleWriter out(sampling_.table, sampling_.processes_section, now);
     write_process_usage(out, context_.own_facts, ::getpid(), "jetmemd");
     write_memory_protection(out, read_memory_protection());
-    if (const pid_t pid = kernel_log_.feed().journal_pid(); pid > 0) {
+    if (const pid_t pid = kernel_log_.journal_pid(); pid > 0) {
       write_process_usage(out, context_.own_facts, pid, "jetmem-journal");
     }
     children_.write_usage(out);
@@ -388,11 +388,11 @@ void Daemon::complete_table(Nanoseconds now) {
   counters_.log_written = context_.log.written();
   counters_.log_dropped = context_.log.dropped();
   counters_.log_failed = context_.log.failed();
-  counters_.suppressed_log_entries = source_log_.suppressed() + kernel_log_.feed().suppressed() +
+  counters_.suppressed_log_entries = source_log_.suppressed() + kernel_log_.suppressed() +
                                      alerts_.suppressed() + children_.suppressed();
   SampleWriter out(sampling_.table, sampling_.daemon_section, now);
   write_daemon_metrics(out, counters_);
-  write_state_file_failures(out, kernel_log_.feed().state_file());
+  write_state_file_failures(out, kernel_log_.state_file());
   kernel_log_.write(out);
   children_.write(out);
 }
