@@ -205,6 +205,9 @@ class Source {
 // The base of every source: owns the typed reading. `Self` is the class itself, which has kInfo.
 template <class Self, class R>
 class SourceOf : public Source {
+  static_assert(std::is_base_of_v<Reading, R> || !requires(R r) { r.absent; },
+                "the absent values of a reading are those of Reading");
+
  public:
   const SourceInfo& info() const final { return Self::kInfo; }
   const R& reading() const { return reading_; }

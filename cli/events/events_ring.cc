@@ -29,7 +29,7 @@ using kernel_log::TextLog;
 
 constexpr const char* kRing = "/dev/kmsg";
 // With --until, which is resolved when the log's end is known.
-constexpr std::size_t kMostKept = 100'000;
+constexpr std::size_t kMostKept = 10'000;
 
 struct KeptEvent {
   EventRecord record;

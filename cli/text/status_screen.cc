@@ -272,8 +272,9 @@ std::string gpu_line(const StatusAnswer& answer, const ScreenStyle& style, bool 
     if (!line.add(process.process + " " + bytes_text(process.bytes))) break;
   }
   if (answer.gpu_processes.empty()) {
-    const std::string why = all ? plain_reason(absence_reason(answer.absent, "gpu_processes")) : "";
-    line.add("holders not known" + (why.empty() ? "" : ": " + why));
+    // Without a reason nobody holds any.
+    const std::string why = plain_reason(absence_reason(answer.absent, "gpu_processes"));
+    if (!why.empty()) line.add("holders not known" + (all ? ": " + why : ""));
   }
   return line.text();
 }

@@ -127,6 +127,8 @@ std::string safe_text(std::string_view text, Glyphs glyphs) {
 }
 
 std::string cut_words(std::string_view safe, std::size_t cells) {
+  // A word that is longer is cut within.
+  if (safe.substr(0, cells).find(' ') == std::string_view::npos) return cut_to(safe, cells);
   return folded(safe, cells, 1).front();
 }
 

@@ -94,42 +94,5 @@ TEST(Allocation, NoneToJudgeByRules) {
   EXPECT_GT(table.value_of("jetmem_rules_series"), 2);
 }
 
-// Also where they are kept for a restart: but for the files, each minute and each five minutes.
-TEST(Allocation, FewToKeepAlertsThatFire) {
-  auto root = Root::at(std::string(JETMEM_FIXTURES) + "/orin");
-  ASSERT_TRUE(root.has_value());
-  ManualClock clock;
-  clock.advance(std::chrono::hours(1));
-  SampleTable table;
-  Sampler sampler(*root, clock, table, make_all_sources(), make_derived_metrics(), {});
-  const TempDir directory;
-  const TempDir runtime;
-  directory.write("rules.yaml", kRules);
-  RecordedLog log;
-  RuleEvaluator evaluate({runtime.path(), "boot"}, clock, log, sampler, nullptr);
-  RulesSettings settings;
-  settings.directory = directory.path();
-  ASSERT_TRUE(evaluate.apply(settings));
-  for (std::size_t i = 0; i < sampler.size(); ++i) sampler.collect(i);
-  sampler.finish_cycle();
-  const auto cycle = [&] {
-    clock.advance(settings.interval);
-    evaluate.step(table);
-  };
-  for (int i = 0; i < 240; ++i) cycle();
-  int without = 0;
-  unsigned long most = 0;
-  for (int i = 0; i < 40; ++i) {
-    const unsigned long before = allocations_of_this_thread();
-    cycle();
-    const unsigned long taken = allocations_of_this_thread() - before;
-    without += taken == 0 ? 1 : 0;
-    most = std::max(most, taken);
-  }
-  RecordProperty("most", static_cast<int>(most));
-  EXPECT_GE(without, 28) << "three steps of four";
-  EXPECT_LT(most, 4000U);
-}
-
 }  // namespace
 }  // namespace jetmem
