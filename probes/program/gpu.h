@@ -39,6 +39,8 @@ struct Gpu {
   int capability_minor = 0;
   bool integrated = false;
   std::map<std::string, bool> can;  // "host_register", "concurrent_managed_access", ...
+  // Where asking failed in another way than that the driver does not know the ability: its error.
+  std::map<std::string, std::string> failed_to_say;
   std::optional<std::uint64_t> free_bytes;
   std::optional<std::uint64_t> total_bytes;
   // Absent: it did not come to them.

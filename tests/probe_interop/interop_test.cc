@@ -305,6 +305,12 @@ TEST_F(WithLibraries, ExportsWhatTheDriverLets) {
     the_gpu.can.clear();
     EXPECT_EQ(run(kind).reason,
               "the driver does not say whether this GPU's memory can be a DMA-BUF");
+    the_gpu.failed_to_say["dma_buf"] = "CUDA_ERROR_UNKNOWN";
+    const Result failed = run(kind);
+    the_gpu.failed_to_say.clear();
+    EXPECT_EQ(failed.state, State::kFailed);
+    EXPECT_EQ(failed.error, "CUDA_ERROR_UNKNOWN");
+    EXPECT_EQ(failed.target, kind.result == 1 ? "cuda_export" : "");
   }
 }
 

@@ -38,8 +38,13 @@ class Attributes {
 
   // Noted by the attribute's name alone: with the function's it would be longer than a call's name
   // may be.
+  driver::Result ask(const char* call, int attribute, int& value) {
+    const driver::Result answer = cuda().cuDeviceGetAttribute(&value, attribute, device_);
+    note(call, answer);
+    return answer;
+  }
   bool read(const char* call, int attribute, int& value) {
-    return note(call, cuda().cuDeviceGetAttribute(&value, attribute, device_));
+    return ask(call, attribute, value) == driver::kSuccess;
   }
   std::string name() {
     char name[128] = {};
@@ -76,8 +81,11 @@ bool read_attributes(driver::Device device, Gpu& gpu, Step& step) {
   for (const Ability& ability : kAbilities) {
     int value = 0;
     // What the driver has never heard of is absent, not "cannot".
-    if (attributes.read(ability.call, ability.attribute, value)) {
+    const driver::Result answer = attributes.ask(ability.call, ability.attribute, value);
+    if (answer == driver::kSuccess) {
       gpu.can[ability.name] = value != 0;
+    } else if (answer != driver::kInvalidValue && answer != driver::kNotSupported) {
+      gpu.failed_to_say[ability.name] = cuda().name_of(answer);
     }
   }
   return true;

@@ -15,6 +15,12 @@ bool can_export(Run& run, const char* kind, const char* target) {
   std::string reason = cuda().lacks({"cuMemGetHandleForAddressRange"});
   if (reason.empty()) {
     if (gpu_can("dma_buf")) return true;
+    // That is no property of the machine.
+    if (const auto at = gpu().failed_to_say.find("dma_buf"); at != gpu().failed_to_say.end()) {
+      run.add_result(kind, target, State::kFailed, "cuDeviceGetAttribute: " + at->second).error =
+          at->second;
+      return false;
+    }
     reason = gpu().can.count("dma_buf") != 0
                  ? "the driver says that this GPU's memory cannot be a DMA-BUF"
                  : "the driver does not say whether this GPU's memory can be a DMA-BUF";
