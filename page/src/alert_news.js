@@ -9,7 +9,7 @@ const keyOf = ({alerts: {firing, pending, unknown, alerts = []} = {}}) =>
 export function alertNews(page) {
   let heard = false;
   let known = null;
-  page.device.watch('alerts', 10, (answer) => {
+  page.device.watch('alerts', 15, (answer) => {
     heard = answer !== null;
     known = null;
   }, () => false);

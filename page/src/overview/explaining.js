@@ -166,7 +166,7 @@ export function explaining(page, place) {
     recorded = await recordedNames(page).catch(() => recorded);
     draw();
   };
-  page.device.watch('alerts', 10, begin, alertNews(page));
+  page.device.watch('alerts', 15, begin, alertNews(page));
   page.device.watch('status', 3, begin);
   return place;
 }

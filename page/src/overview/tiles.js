@@ -129,7 +129,7 @@ export function tiles(page) {
     }
   };
   page.device.watch('status', 3, tell);
-  page.device.watch('alerts', 10, tell, () => false);
+  page.device.watch('alerts', 15, tell, () => false);
 
   async function draw(each, range, isCurrent) {
     if (!each.metric) return each.line.clear();

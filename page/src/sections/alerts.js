@@ -24,8 +24,8 @@ export const alerts = {
           firing > 0 ? 'warning' : '',
         ],
   create(body, page, {unfold}) {
-    fill(body, page, 'alerts', 10, (answer) => draw(answer, page));
-    page.device.watch('alerts', 10, (answer) => answer && unfold(answer.counts?.firing > 0),
+    fill(body, page, 'alerts', 15, (answer) => draw(answer, page));
+    page.device.watch('alerts', 15, (answer) => answer && unfold(answer.counts?.firing > 0),
       () => false);
   },
 };
