@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists for parsers that run on the daemon's loop, where a steady machine allocates nothing.
+// Lists for parsers of large or frequent tables, which keep their storage from reading to reading.
 #pragma once
 
 #include <algorithm>

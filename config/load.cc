@@ -128,7 +128,7 @@ class Loader {
   void add_text(const std::string& name, std::string_view text) {
     const auto first = static_cast<std::ptrdiff_t>(errors_.size());
     FileLoader(schema_, {name, errors_}, loaded_).load(parse_yaml(text));
-    // Last: what is of the file as a whole, as that there are more.
+    // Errors about the whole file come last.
     const auto location = [](const ConfigError& e) {
       return std::tuple(e.line == 0, e.line, e.column);
     };

@@ -23,7 +23,7 @@ struct Setting {
 
   // What follows knows the setting's field and type; see declare() in schema.cc.
   std::function<void(const YamlNode&, Settings&, ValueProblems&)> read;
-  std::function<std::string(const Settings&)> show;  // one line of YAML, for each value another
+  std::function<std::string(const Settings&)> show;  // one line of YAML, different for each value
   std::function<void(const Settings& from, Settings& to)> copy;
 };
 

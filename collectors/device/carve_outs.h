@@ -50,6 +50,7 @@ struct CarveOuts {
   bool operator==(const CarveOuts&) const = default;
 };
 
+// `out` must be new.
 void parse_carve_outs(const Snapshot& snapshot, CarveOuts& out, AbsentValues& absent);
 
 }  // namespace jetmem::device

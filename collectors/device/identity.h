@@ -32,7 +32,7 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
-// What is there and cannot be understood or read is counted in `absent`.
+// `out` must be new. What is there and cannot be understood or read is counted in `absent`.
 void parse_identity(const Snapshot& snapshot, Identity& out, AbsentValues& absent);
 
 // "36.4.4" of the release file's text; empty when its first line is another.

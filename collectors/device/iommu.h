@@ -44,6 +44,7 @@ struct Iommu {
   bool operator==(const Iommu&) const = default;
 };
 
+// `out` must be new.
 void parse_iommu(const Snapshot& snapshot, Iommu& out, AbsentValues& absent);
 
 }  // namespace jetmem::device

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What entries of messages/*.yaml name as decode, accept, complete, joins, add and describe: each
-// is defined in families/, named there as in the entry, and declared here as its key has it called.
+// is defined in families/ under the name that the entry gives. generate.py declares it here; the
+// key in the entry decides its signature.
 #pragma once
 
 #include <string>

@@ -15,8 +15,8 @@
 
 namespace jetmem::kernel_log {
 
-// EventKind and kKindCount, from messages/kinds.yaml; Group (of whose kinds one incident may print
-// several) and kGroupCount.
+// Generated: EventKind and kKindCount from messages/kinds.yaml, Group and kGroupCount from
+// generate.py. One incident may print several kinds of a group.
 #include "collectors/kernel_log/event/kind_enum.inc"
 
 std::string_view group_name(Group group);

@@ -58,8 +58,8 @@ class ShownGroups {
     bool shown = false;
   };
 
-  // `bytes` are of `groups`, which have a key each, one by one. `awake` (WriteContext) is for
-  // rates, `boot` for days.
+  // bytes[i] belongs to groups[i]; a group has a member `key`. `awake` (WriteContext) is for rates,
+  // `boot` for days.
   template <class Groups>
   void update(const Groups& groups, std::span<const std::uint64_t> bytes, Nanoseconds awake,
               Nanoseconds boot) {
