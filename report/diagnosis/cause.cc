@@ -96,15 +96,6 @@ void take_words(const CauseEntry& entry, const Case& of, Cause& out) {
   out.follows = entry.follows;
 }
 
-// What comes with a fault of a GPU: Xid 45 (channels removed) and 154 (recovery action), notifier
-// 31 of nvgpu (MMU fault), a job that met a bus fault.
-bool follows_gpu_fault(const EventFields& event) {
-  const auto xid = event.number("xid");
-  return xid == 45.0 || xid == 154.0 ||
-         (event.kind() == "gpu_error" &&
-          (event.number("notifier") == 31.0 || contains(event.text("status"), "BUS_FAULT")));
-}
-
 // The fault before it is the cause: of the log, or as Xid 45 names it.
 bool take_gpu_fault(const Case& it, Cause& out) {
   if (!follows_gpu_fault(it.event)) return false;

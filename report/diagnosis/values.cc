@@ -114,7 +114,7 @@ Text victim(const Case& it) {
 
 // Of the fault that this one follows from; an Xid's own number else.
 Text xid(const Case& it) {
-  const bool follows = it.event.number("xid") != it.log.gpu_fault_xid && !it.log.gpu_fault.empty();
+  const bool follows = !it.log.gpu_fault.empty() && follows_gpu_fault(it.event);
   return whole(follows ? it.log.gpu_fault_xid : it.event.number("xid"));
 }
 
@@ -311,6 +311,13 @@ std::optional<std::string> value_of(std::string_view name, const Case& it) {
     if (each.name == name) return each.of(it);
   }
   return field(it, name);
+}
+
+bool follows_gpu_fault(const EventFields& event) {
+  const auto xid = event.number("xid");
+  return xid == 45.0 || xid == 154.0 ||
+         (event.kind() == "gpu_error" &&
+          (event.number("notifier") == 31.0 || contains(event.text("status"), "BUS_FAULT")));
 }
 
 }  // namespace jetmem::diagnosis

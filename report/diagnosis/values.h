@@ -30,5 +30,8 @@ ZoneTotals zone_totals(const EventFields& report);
 // The kernel's report of memory: of the OOM killer's call, or the event itself.
 const EventFields& report_of(const Case& it);
 double page_size(const Case& it);
+// What comes with a fault of a GPU: Xid 45 (channels removed) and 154 (recovery action), notifier
+// 31 of nvgpu (MMU fault), a job that met a bus fault.
+bool follows_gpu_fault(const EventFields& event);
 
 }  // namespace jetmem::diagnosis

@@ -224,6 +224,19 @@ TEST(Causes, RemovedChannelsAreOfTheXidBefore) {
   EXPECT_THAT(unknown[0].cause, HasSubstr("after Xid 38"));
 }
 
+TEST(Causes, EachXidKeepsItsNumber) {
+  const std::string gpu = "NVRM: Xid (PCI:0000:0a:00): ";
+  const auto causes = causes_of_log(
+      "[  70.1] " + gpu + "79, pid=1, name=a, GPU has fallen off the bus.\n[  71.1] " + gpu +
+      "119, pid=1, name=a, Timeout after 6s of waiting for RPC response from GPU0 GSP!\n[  72.1] " +
+      gpu + "13, pid=1, name=a, Graphics SM Warp Exception\n");
+  std::string all;
+  for (const Cause& each : causes) all += each.cause + "\n";
+  for (const char* text : {"(Xid 79)", "Xid 119: the GPU's firmware", "Xid 13 of a: the program"}) {
+    EXPECT_THAT(all, HasSubstr(text));
+  }
+}
+
 TEST(Causes, AGpusFaultIsTheRootOfWhatFollows) {
   const std::string fault =
       "panfrost ff9a0000.gpu: Unhandled Page fault in AS0 at VA 0x0000000107ED2CC0\n"
