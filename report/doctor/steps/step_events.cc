@@ -50,11 +50,20 @@ const EventRecord* newest_of(const DeviceView& view, std::string_view kind) {
   return nullptr;
 }
 
+// Counted is the kind: where its events differ, the number is not that of the newest.
 std::string headline(const DeviceView& view, std::string_view kind, const Counted& counted) {
   const EventRecord* const event = newest_of(view, kind);
   const std::string what =
       event == nullptr || event->summary.empty() ? std::string(kind) : event->summary;
-  return printable(what, 300) + ": " + counted_text(view, counted) + ".";
+  const auto differs = [&](const EventRecord& other) {
+    return other.what == EventWhat::kKernel && other.kind == kind && other.summary != what;
+  };
+  const bool mixed =
+      std::any_of(view.now.events.begin(), view.now.events.end(), differs) ||
+      std::any_of(view.found.events.begin(), view.found.events.end(),
+                  [&](const Seen& each) { return differs(*each.event); });
+  return printable(what, 300) + (mixed ? "; " + std::string(kind) + ": " : ": ") +
+         counted_text(view, counted) + ".";
 }
 
 void take_alerts_of(const DeviceView& view, Step& step) {

@@ -654,6 +654,18 @@ TEST(Doctor, AFailureLoggedTwiceCountsOnce) {
   EXPECT_THAT(answer.conclusion, HasSubstr("3 failures"));
 }
 
+// The sentence is the newest event's; the number is not.
+TEST(Doctor, TheNumberOfAKindIsNotThatOfItsNewestEvent) {
+  DeviceNow now = healthy_device({{events("gpu_xid"), 2}});
+  now.events.push_back(kernel_event("gpu_xid", "13", kMorning - 100));
+  now.events.push_back(kernel_event("gpu_xid", "13", kMorning - 200));
+  const std::string alike = examine(now, nullptr, "").step("gpu")->summary;
+  EXPECT_THAT(alike, HasSubstr("13: 2 since boot"));
+  now.events[1].summary = "another";
+  const std::string mixed = examine(now, nullptr, "").step("gpu")->summary;
+  EXPECT_THAT(mixed, HasSubstr("; gpu_xid: 2 since boot"));
+}
+
 TEST(Doctor, AnAllocationWithAFallbackIsNoFinding) {
   DeviceNow now = healthy_device({{events("dma_alloc_failure"), 1}});
   now.events.push_back(kernel_event("dma_alloc_failure", "nvme0", kMorning - 100));
