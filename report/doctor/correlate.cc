@@ -487,6 +487,20 @@ void find_alarm(const std::vector<Seen>& events, Heat& heat) {
   }
 }
 
+// Those at which the chip is slowed down or worse.
+void find_limit(const DeviceNow& now, Heat& heat) {
+  for (const Sample& each : now.samples.family("jetmem_thermal_trip_celsius")) {
+    const std::string_view kind = each.label("kind");
+    if (each.label("zone") != heat.zone || each.value > heat.rise.after || kind == "active") continue;
+    const Sample* const bound = now.samples.find("jetmem_thermal_trip_bound",
+                                                 {{"zone", each.label("zone")},
+                                                  {"index", each.label("index")},
+                                                  {"trip", each.label("trip")}});
+    if (kind == "passive" && (bound == nullptr || bound->value != 1)) continue;
+    heat.limit = std::max(heat.limit, each.value);
+  }
+}
+
 }  // namespace
 
 Findings correlate(const DeviceNow& now, Past& past) {
@@ -541,7 +555,10 @@ Findings correlate(const DeviceNow& now, Past& past) {
   out.cma = cma_fall(now, past, out);
   out.smmu = smmu_faults(now, past, out);
   out.heat = heat_of(past, out.now);
-  if (out.heat) find_alarm(out.events, *out.heat);
+  if (out.heat) {
+    find_alarm(out.events, *out.heat);
+    find_limit(now, *out.heat);
+  }
   return out;
 }
 

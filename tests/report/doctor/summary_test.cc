@@ -421,6 +421,20 @@ TEST_F(DoctorSummary, AnAlarmOfTheTemperatureIsNoPowerLimit) {
   EXPECT_THAT(text, Not(HasSubstr("power limit")));
 }
 
+TEST_F(DoctorSummary, AZoneAtItsLimitNeedsNoGuess) {
+  const double hot = kMorning - kHour;
+  past_.series("jetmem_throttling", hot - kHour, kMorning, 10,
+               [=](double t) { return t >= hot && t < hot + 10 ? 1 : 0; });
+  past_.series("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}", hot - kHour, kMorning,
+               10, [](double) { return 101.5; });
+  const std::string trip = "{index=\"0\",kind=\"passive\",trip=\"1\",zone=\"tj-thermal\"}";
+  DeviceNow now = healthy_device({{"jetmem_thermal_trip_celsius" + trip, 99},
+                                  {"jetmem_thermal_trip_bound" + trip, 1}});
+  const std::string text = examine(now, &past_).conclusion;
+  EXPECT_THAT(text, HasSubstr("above its limit of 99 C"));
+  EXPECT_THAT(text, Not(HasSubstr("power limit")));
+}
+
 TEST_F(DoctorSummary, TheEarliestCauseComesFirst) {
   leak(12 * kMiB / 60, "python3");
   past_.event(kernel_event("smmu_context_fault", "vi", kMorning - 7.99 * kHour, 5));
