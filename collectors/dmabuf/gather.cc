@@ -164,7 +164,7 @@ class HolderWalk {
       if (taken_ == 0 && sharing_descriptors_.has_met(id_of(folder_))) break;
       if (!evict(process)) continue;
       if (is_drm) {
-        if (!is_drm_fdinfo(files_.read(process + "/fdinfo/" + number))) files_.forget();
+        if (!is_drm_fdinfo(files_.read(folder_ + "/fdinfo/" + number))) files_.forget();
       } else if (target == kNvmapDevice) {
         files_.add(link, nvmap_record(open_files_.number_of(id_of(folder_), id_of(number))));
       } else if (named) {

@@ -54,6 +54,13 @@ TEST_F(DrmTest, DescriptorsOfOneClientCountOnce) {
   EXPECT_EQ(reading().drm.holders[0].bytes, 3U << 20);
 }
 
+TEST_F(DrmTest, WhatAThreadShowsIsItsProcesss) {
+  comm(40, "game");
+  fixture.file("/proc/40/task/41/fdinfo/3",
+               std::string(kOwnKeys) + "drm-driver:\tv3d\ndrm-total-memory:\t2 MiB\n");
+  EXPECT_EQ(process("game", "v3d", "memory"), 2 << 20);
+}
+
 // Of two cards a number may be the same client's number of each.
 TEST_F(DrmTest, NumbersAreOfOneDevice) {
   comm(40, "game");
