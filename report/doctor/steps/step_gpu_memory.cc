@@ -93,7 +93,8 @@ std::string suspects(const DeviceView& view) {
       is_absent("walk_cut") || is_absent("process_denied") || is_absent("processes_hidden");
   if (const Sample* most = largest(view, "jetmem_dmabuf_holder_descriptors", is_named)) {
     out = printable(most->label("command"), 64) + " (" + (is_in_part ? "at least " : "") +
-          count(most->value) + " DMA-BUF descriptors, the most of all programs" +
+          counted(most->value, "DMA-BUF descriptor", "DMA-BUF descriptors") +
+          ", the most of all programs" +
           (is_in_part ? " examined)" : ")");
   }
   const auto is_growing = [](const Sample& each) {
