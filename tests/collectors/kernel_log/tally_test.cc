@@ -62,6 +62,8 @@ TEST(Tally, WhatNeedsNoAttentionIsCountedButNotRecent) {
       const std::string_view value = it[1];
       if (value == "true") {
         event.set_bool(it[0], true);
+      } else if (value.starts_with('-')) {
+        event.set_number(it[0], std::stoi(it[1]));
       } else {
         event.set_text(it[0], value);
       }
@@ -79,6 +81,7 @@ TEST(Tally, WhatNeedsNoAttentionIsCountedButNotRecent) {
       {event_of(EventKind::kDmaAllocFailure, {"fallback", "true"}), 0},
       {event_of(EventKind::kNvmap, {"function", "a", "reason", "shortage"}), 1},
       {event_of(EventKind::kNvmap, {"function", "a", "reason", "permission"}), 0},
+      {event_of(EventKind::kNvmap, {"function", "a", "errno", "-13"}), 0},
       {event_of(EventKind::kNvmap, {"function", "a", "reason", "missing"}), 0},
       {event_of(EventKind::kNvmap, {"function", "a", "reason", "misuse"}), 0},
       {event_of(EventKind::kNvmap, {}), 0},
