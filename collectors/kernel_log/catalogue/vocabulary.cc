@@ -90,8 +90,10 @@ EventKind kind_of(const DriverLine& line, const Words& words) {
     const bool dma = words.has_any({"dma", "coherent", "descriptor"});
     return dma ? EventKind::kDmaAllocFailure : EventKind::kDriverAllocFailure;
   }
-  const bool late =
-      words.has_any({"timed out", "timeout", "not responding", "no response", " hung"});
+  // Nor is a time that was set or switched off over.
+  const bool is_setting = words.has_any({"disabled", "enabled", "set to", "default"});
+  const bool late = words.has_any({"timed out", "not responding", "no response", " hung"}) ||
+                    (words.has("timeout") && !is_setting);
   if (is_camera(line) && late) return EventKind::kCameraTimeout;
   if (is_camera(line) && (failed || words.has("error"))) return EventKind::kCameraError;
   // A display that waits in vain is no GPU that hangs; nor is what "changed".
