@@ -485,6 +485,10 @@ bool of_removable_or_image(const Case& it) {
   return kernel_log::is_removable_or_image(it.event.device());
 }
 
+bool of_zram(const Case& it) { return it.event.device().starts_with("zram"); }
+bool of_network_drive(const Case& it) {
+  return it.event.device().starts_with("nbd") || it.event.device().starts_with("rbd");
+}
 bool storage_dma_error(const Case& it) { return has_part(it, "error", {"adma", "dma error"}); }
 
 bool dma_descriptor_refused(const Case& it) { return it.log.dma_descriptor_refused; }
