@@ -105,7 +105,7 @@ TEST(Fragmentation, AnEmptyZoneIsAsTheKernelHasItAndALoneBlockIsLackOfMemory) {
 
 TEST(Fragmentation, AgreesWithTheKernelsArithmetic) {
   std::mt19937_64 random(7);
-  for (int cycle = 0; cycle < 20000; ++cycle) {
+  for (int cycle = 0; cycle < 5000; ++cycle) {
     const Counts counts = random_counts(random);
     const std::vector<double> indices = fragmentation_indices(counts);
     for (std::size_t order = 0; order < counts.size(); ++order) {
