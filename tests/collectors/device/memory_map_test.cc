@@ -8,26 +8,6 @@
 namespace jetmem::device {
 namespace {
 
-// An Orin Nano, 5.15, as root.
-constexpr std::string_view kIomem =
-    "02430000-024490ff : 2430000.pinmux pinmux@2430000\n"
-    "80000000-bdffffff : System RAM\n"
-    "  9b290000-9c5cffff : Kernel code\n"
-    "  9c5d0000-9cb8ffff : reserved\n"
-    "c2000000-fffdffff : System RAM\n"
-    "fffe0000-ffffffff : reserved\n"
-    "100000000-25e20dfff : System RAM\n"
-    "2448000000-2727ffffff : PCI Bus 0004:00\n"
-    "  2448000000-24480fffff : PCI Bus 0004:01\n";
-
-TEST(Iomem, MemoryAndWhatFirmwareKeepsOfIt) {
-  MemoryMap map;
-  ASSERT_EQ(parse_iomem(kIomem, map), MapState::kKnown);
-  EXPECT_EQ(map.memory.bytes(), 0x3e000000U + 0x3dfe0000U + 0x15e20e000U);
-  EXPECT_EQ(map.firmware.bytes(), 0x20000U) << "the reserved within System RAM is the kernel's";
-  EXPECT_EQ(map.malformed, 0U);
-}
-
 TEST(Iomem, WithoutThePrivilegeAddressesAreHiddenNotZero) {
   MemoryMap map;
   EXPECT_EQ(parse_iomem("00000000-00000000 : System RAM\n"

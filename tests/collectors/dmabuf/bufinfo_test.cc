@@ -81,23 +81,6 @@ TEST_F(BufinfoTest, Of515WithFencesAndNames) {
   ASSERT_EQ(info.devices.size(), 1U) << "fences are no devices";
 }
 
-TEST_F(BufinfoTest, Of68) {
-  ASSERT_TRUE(parse(text_of(kHeader68,
-                            "08294400\t00000002\t00080007\t00000003\tnvmap\t00004311\t<none>\n"
-                            "\twrite fence:host1x sp-77 seq 90412 unsignalled\n"
-                            "\tAttached Devices:\n\t13800000.display\n"
-                            "Total 1 devices attached\n\n",
-                            "Total 1 objects, 8294400 bytes\n")));
-  EXPECT_EQ(info.rows, 1U);
-  ASSERT_EQ(info.devices.size(), 1U);
-}
-
-TEST_F(BufinfoTest, NoBufferAtAllIsZero) {
-  ASSERT_TRUE(parse(text_of(kHeader68, "", "Total 0 objects, 0 bytes\n")));
-  EXPECT_EQ(info.buffers, 0U);
-  EXPECT_EQ(info.rows, 0U);
-}
-
 TEST_F(BufinfoTest, OfALargeFileTheTotalsAreWhole) {
   std::string head(kHeader68);
   head +=

@@ -27,17 +27,6 @@ constexpr std::string_view kOrin =
 
 Buddyinfo parsed_buddyinfo(std::string_view text) { return parsed_by(parse_buddyinfo, text); }
 
-TEST(Buddyinfo, OrdersAreTakenFromTheLine) {
-  const Buddyinfo pc = parsed_buddyinfo(kPc);
-  ASSERT_EQ(pc.zones.size(), 3U);
-  EXPECT_EQ(pc.zones[2].id.name, "Normal");
-  ASSERT_EQ(pc.zones[2].orders, 11U);
-  EXPECT_EQ(pc.zones[2].counts()[0], 335U);
-  EXPECT_EQ(pc.zones[2].counts()[10], 275U);
-  EXPECT_EQ(parsed_buddyinfo(kOrin).zones[0].orders, 13U);
-  EXPECT_EQ(parsed_buddyinfo("Node 3, zone Normal 7\n").zones[0].counts().size(), 1U);
-}
-
 TEST(Buddyinfo, CountsAndLargestOrder) {
   const Buddyinfo orin = parsed_buddyinfo(kOrin);
   EXPECT_EQ(orin.zones[0].largest_free_order(), 8U);

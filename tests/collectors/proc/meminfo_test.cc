@@ -21,21 +21,12 @@ constexpr std::string_view kOrinMeminfo =
 
 Meminfo parsed_meminfo(std::string_view text) { return parsed_by(parse_meminfo, text); }
 
-TEST(Meminfo, SizesAreBytesAndCountsAreNot) {
-  const Meminfo m = parsed_meminfo(kOrinMeminfo);
-  EXPECT_EQ(m.find("MemTotal"), 7802992ULL * 1024);
-  EXPECT_EQ(m.find("HugePages_Total"), 3U);
-}
-
 TEST(Meminfo, FieldsAreMatchedByWholeName) {
   const Meminfo m = parsed_meminfo(kOrinMeminfo);
   EXPECT_EQ(m.find("MemFree"), 310044ULL * 1024);
   EXPECT_EQ(m.find("NvMapMemFree"), 2048ULL * 1024);
   EXPECT_EQ(m.find("Mem"), std::nullopt);
-}
-
-TEST(Meminfo, AFieldThatIsNotPrintedIsAbsentNotZero) {
-  EXPECT_EQ(parsed_meminfo(kOrinMeminfo).find("CmaTotal"), std::nullopt);
+  EXPECT_EQ(m.find("CmaTotal"), std::nullopt) << "not zero";
 }
 
 TEST(Meminfo, UnknownFieldsBecomeSeriesUnderTheKernelsName) {

@@ -56,12 +56,6 @@ TEST(Pagetypeinfo, BothTables) {
   EXPECT_EQ(p.rows[2].blocks[1], 917U);
   EXPECT_EQ(p.rows[2].pageblocks, 128U);
   EXPECT_EQ(p.rows[4].pageblocks, 1987U);
-}
-
-TEST(Pagetypeinfo, ACountThatTheKernelStoppedIsMarked) {
-  const Pagetypeinfo p = parsed_pagetypeinfo(kText);
-  EXPECT_TRUE(p.rows[5].is_capped(0));
-  EXPECT_FALSE(p.rows[5].is_capped(1));
   EXPECT_EQ(p.rows[5].blocks[0], 100000U);
 }
 

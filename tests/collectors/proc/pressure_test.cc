@@ -22,21 +22,6 @@ Result<void> parse(std::string_view text, OneFile& out) {
   return parse_stall(text, out, out.absent);
 }
 
-TEST(Pressure, PercentsAreRatiosAndMicrosecondsStay) {
-  const OneFile s = parsed_by(parse, kBoth);
-  EXPECT_EQ(s.some->average[0], 0.0026);
-  EXPECT_EQ(s.some->average[1], 0.1242);
-  EXPECT_EQ(s.some->average[2], 1.0);
-  EXPECT_EQ(s.some->total_us, 8519428U);
-  EXPECT_EQ(s.full->average[1], 0.0105);
-}
-
-TEST(Pressure, FullIsOptionalAsItWasForCpuBefore513) {
-  const OneFile s = parsed_by(parse, kSomeOnly);
-  EXPECT_TRUE(s.some);
-  EXPECT_FALSE(s.full);
-}
-
 TEST(Pressure, SamplesAreByResourceKindAndWindow) {
   SourceFixture<PressureSource> fixture;
   fixture.file("/proc/pressure/memory", kBoth);

@@ -6,8 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "base/text/text.h"
-
 namespace jetmem::kernel_log {
 namespace {
 
@@ -56,16 +54,6 @@ TEST(KernelLogRecord, OnlyFacility0IsTheKernel) {
   EXPECT_EQ(r.line().voice, Voice::kForeign);
 }
 
-TEST(KernelLogRecord, Fragments) {
-  Record r;
-  ASSERT_TRUE(parse_record("6,1,2,c;first piece", r));
-  EXPECT_TRUE(r.fragment);
-  ASSERT_TRUE(parse_record("6,1,2,+;next piece", r));
-  EXPECT_TRUE(r.fragment);
-  ASSERT_TRUE(parse_record("6,1,2,-;whole", r));
-  EXPECT_FALSE(r.fragment);
-}
-
 TEST(KernelLogRecord, Escapes) {
   EXPECT_EQ(text_of("6,1,2,-;tab\\x09and \\x5cx41"), "tab\tand \\x41");
   EXPECT_EQ(text_of("6,1,2,-;\\xe4\\xBA\\x94"), "\xe4\xba\x94");
@@ -75,27 +63,6 @@ TEST(KernelLogRecord, Escapes) {
   EXPECT_EQ(text_of("6,1,2,-;a\\x"), "a\\x");
   EXPECT_EQ(text_of("6,1,2,-;a\\x4"), "a\\x4");
   EXPECT_EQ(text_of("6,1,2,-;a\\xzz\\n"), "a\\xzz\\n");
-}
-
-TEST(KernelLogRecord, SeveralLines) {
-  Record r;
-  ASSERT_TRUE(parse_record("6,1,2,-;one\\x0atwo\n DEVICE=b8:0\n", r));
-  Lines lines(r.text);
-  std::string_view line;
-  ASSERT_TRUE(lines.next(line));
-  EXPECT_EQ(line, "one");
-  ASSERT_TRUE(lines.next(line));
-  EXPECT_EQ(line, "two");
-  EXPECT_FALSE(lines.next(line));
-}
-
-TEST(KernelLogRecord, ReuseHoldsNothingOfTheRecordBefore) {
-  Record r;
-  ASSERT_TRUE(parse_record("6,1,2,c,caller=C0;\\x41\n SUBSYSTEM=pci\n DEVICE=+pci:0\n", r));
-  ASSERT_TRUE(parse_record("6,1,2,-;b", r));
-  EXPECT_EQ(r.text, "b");
-  EXPECT_EQ(r.caller, "");
-  EXPECT_FALSE(r.fragment);
 }
 
 TEST(KernelLogRecord, LargeOnesAreCut) {
