@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "collectors/kernel_log/catalogue/hooks.h"
 #include "tests/collectors/kernel_log/decoding.h"
 
@@ -171,23 +168,6 @@ TEST(SmmuLog, InWords) {
             "stream ID 0x23 on 5.iommu did DMA that the SMMU refused (C_BAD_STREAMID)");
   // A PC has no SMMU.
   EXPECT_EQ(sentence_of("AMD-Vi: Completion-Wait loop timed out").find("SMMU"), std::string::npos);
-}
-
-TEST(SmmuLog, Fixture) {
-  std::ifstream in(std::string(JETMEM_FIXTURES) + "/kernel-log/smmu.txt");
-  std::stringstream text;
-  text << in.rdbuf();
-  const std::vector<Event> events = events_of(text.str(), Soc::kTegra234);
-  std::array<int, kKindCount> count{};
-  for (const Event& event : events) {
-    ++count[static_cast<std::size_t>(event.kind())];
-    Event again;
-    EXPECT_EQ(decode_line(describe(event), Voice::kUnknown, again).piece.role, Role::kNothing);
-  }
-  EXPECT_EQ(count[static_cast<std::size_t>(EventKind::kSmmuContextFault)], 14);
-  EXPECT_EQ(count[static_cast<std::size_t>(EventKind::kSmmuGlobalFault)], 3);
-  EXPECT_EQ(count[static_cast<std::size_t>(EventKind::kSmmuV3Event)], 5);
-  EXPECT_EQ(count[static_cast<std::size_t>(EventKind::kSmmuError)], 12);
 }
 
 }  // namespace

@@ -25,5 +25,25 @@ TEST(Kinds, NamesAndMessageIdsAreUniqueAndWellFormed) {
   EXPECT_EQ(kind_named("none"), std::nullopt);
 }
 
+TEST(RateLimit, TheFunctionTellsTheKind) {
+  EXPECT_EQ(suppressed_kind("arm_smmu_context_fault"), EventKind::kSmmuContextFault);
+  EXPECT_EQ(suppressed_kind("nvidia_smmu_global_fault"), EventKind::kSmmuGlobalFault);
+  EXPECT_EQ(suppressed_kind("arm_smmu_evtq_thread"), EventKind::kSmmuV3Event);
+  EXPECT_EQ(suppressed_kind("tegra30_mc_handle_irq"), EventKind::kMcError);
+  EXPECT_EQ(suppressed_kind("__cma_alloc"), EventKind::kCmaAllocFailure);
+  EXPECT_EQ(suppressed_kind("warn_alloc"), EventKind::kPageAllocFailure);
+  EXPECT_EQ(suppressed_kind("__warn_alloc"), EventKind::kPageAllocFailure);
+  EXPECT_EQ(suppressed_kind("__arm_smmu_tlb_sync"), EventKind::kSmmuError);
+  EXPECT_EQ(suppressed_kind("alloc_contig_frozen_range_noprof"), EventKind::kCmaBusy);
+  EXPECT_EQ(suppressed_kind("tegra186_mc_handle_irq"), EventKind::kMcError);
+  EXPECT_EQ(suppressed_kind("amd_iommu_report_page_fault"), EventKind::kSmmuContextFault);
+  EXPECT_EQ(suppressed_kind("dmar_fault"), EventKind::kSmmuContextFault);
+  // A compiler's copy of a function.
+  EXPECT_EQ(suppressed_kind("slab_out_of_memory.isra.0"), EventKind::kSlabAllocFailure);
+  EXPECT_EQ(suppressed_kind("cma_allocate_something_else"), EventKind::kNone);
+  EXPECT_EQ(suppressed_kind("net_ratelimit"), EventKind::kNone);
+  EXPECT_EQ(suppressed_kind(""), EventKind::kNone);
+}
+
 }  // namespace
 }  // namespace jetmem::kernel_log

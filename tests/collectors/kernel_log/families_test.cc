@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sentences of single families, and what examples of one event cannot say.
+#include <gtest/gtest.h>
+
+#include "tests/collectors/kernel_log/decoding.h"
+
+namespace jetmem::kernel_log {
+namespace {
+
+TEST(Cma, LargestRunOfSeveralRanges) {
+  constexpr std::string_view kHead =
+      "cma: __cma_alloc: a: alloc failed, req-size: 9 pages, ret: -12\n"
+      "cma: number of available pages: \n";
+  constexpr std::string_view kTail = "cma: \ncma: => 40 free of 81 total pages";
+  const std::string fields =
+      "cma_alloc_failure area=a pages=9 ret=-12 errno=ENOMEM free=40 total=81";
+  const auto of = [&](const std::string& ranges) {
+    return one(std::string(kHead) + ranges + std::string(kTail));
+  };
+  EXPECT_EQ(of("cma: range 0: 5@11+20@100\ncma: range 1: +15@7\n"), fields + " largest=20");
+  EXPECT_EQ(of("cma: range 0: 5@11\ncma: range 1: \ncma: range 2: +35@7\n"),
+            fields + " largest=35");
+  // One that was lost, or cut, leaves the longest unknown.
+  EXPECT_EQ(of("cma: range 0: 5@11+20@100\n"), fields);
+  std::string cut = "cma: range 0: 1@0";
+  for (int i = 2; i < 400; i += 2) cut += "+1@" + std::to_string(i);
+  EXPECT_EQ(of(cut + "\n"), fields);
+  EXPECT_EQ(one("cma: range 0: 5@11+20@100"), "");
+}
+
+TEST(KernelLogAllocation, WhatIsNoTasksNameIsNoEvent) {
+  EXPECT_EQ(
+      decoded("usb 1-1: Product: a: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL)\n"
+              "Tasks in /u: page allocation failure: order:9, mode:0x1 are going\n"
+              "input: x: page allocation stalls for 9ms, order:2, mode:0x1(A) as /devices/x\n"
+              "systemd[1]: a.service: vmalloc error: size 4096, page order 0, failed\n"
+              "[1] a: vmalloc: allocation failure: 4096 bytes\n"),
+      "");
+}
+
+TEST(KernelLogHost1x, Sentences) {
+  EXPECT_EQ(sentence_of("host1x 13e00000.host1x: app: syncpoint id 4 (vic) stuck waiting 7, "
+                        "timeout=100"),
+            "an engine does not finish its work, for which a program waits (app), syncpoint 4 "
+            "(\"vic\") of 13e00000.host1x");
+  EXPECT_EQ(sentence_of("host1x 13e00000.host1x: cdma_handle_timeout: timeout: 4 (isp) clientid 1"),
+            "work sent to an engine did not finish, syncpoint 4 (\"isp\") of 13e00000.host1x");
+}
+
+TEST(MemoryControllerLog, InWords) {
+  EXPECT_EQ(sentence_of("tegra-mc 2c00000.memory-controller: pcie5w: write @0x7fffe0000: EMEM "
+                        "address decode error (EMEM decode error)"),
+            "memory client pcie5w wrote to address 0x7fffe0000 and was refused by the memory "
+            "controller 2c00000.memory-controller (\"EMEM address decode error\")");
+  EXPECT_EQ(sentence_of("mc-err: Too many MC errors; throttling prints"),
+            "the memory controller reports an error (\"Too many MC errors\")");
+  EXPECT_EQ(sentence_of("tegra-mc 8020000.memory-controller: channel:4 status:2"),
+            "the memory controller 8020000.memory-controller reports an error");
+}
+
+TEST(MemoryControllerLog, TwoErrorsStayTwo) {
+  EXPECT_EQ(events_of("mc-err: (1) csr_a: WCAM error\nmc-err: (2) csr_b: WCAM error\n").size(), 2U);
+}
+
+TEST(MemoryError, GhesLinesJoinByTheirNumber) {
+  const auto events = events_of(
+      "{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 4\n"
+      "{2}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 5\n"
+      "{1}[Hardware Error]: event severity: corrected\n"
+      "{2}[Hardware Error]: event severity: fatal\n"
+      "{1}[Hardware Error]:   section_type: memory error\n"
+      "{1}[Hardware Error]:   physical_address: 0x0000000000001000\n"
+      "{1}[Hardware Error]:   section_type: PCIe error\n");
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(fields_of(events[0]),
+            "ghes=1 source=4 severity=corrected section_type=memory error "
+            "physical_address=0x0000000000001000");
+  EXPECT_EQ(fields_of(events[1]), "ghes=2 source=5 severity=fatal");
+}
+
+TEST(KernelLogPrograms, BelievedOfProcessesOnly) {
+  for (const std::string line :
+       {"VIDIOC_REQBUFS: Cannot allocate memory", "NvMapMemHandleAlloc: error 4"}) {
+    EXPECT_EQ(events_of(line, Soc::kUnknown, Voice::kProcess).size(), 1U) << line;
+    EXPECT_EQ(events_of(line, Soc::kUnknown, Voice::kKernel).size(), 0U) << line;
+    EXPECT_EQ(events_of(line, Soc::kUnknown, Voice::kForeign).size(), 0U) << line;
+  }
+}
+
+TEST(KernelLogPrograms, TwoProgramsAreTwoEvents) {
+  std::vector<Event> events;
+  Assembler assembler(Soc::kUnknown, [&](const Event& event) { events.push_back(event); });
+  LogLine line;
+  line.voice = Voice::kProcess;
+  line.pid = 7;
+  line.text = "ggml_alloc: allocating 5.25 MiB on device 0: cudaMalloc failed: out of memory";
+  assembler.line(line);
+  line.pid = 8;
+  line.text = "alloc_tensor_range: failed to allocate CUDA0 buffer of size 4096";
+  assembler.line(line);
+  assembler.flush();
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_FALSE(events[0].has("size"));
+  EXPECT_EQ(events[1].number("pid"), 8);
+}
+
+TEST(KernelLogPrograms, Sentences) {
+  EXPECT_EQ(sentence_of("Error: model requires more system memory (8.1 GiB) than is available (7.3 "
+                        "GiB)"),
+            "a program using ollama requested 8.1 GiB and was refused with 7.3 GiB available");
+  EXPECT_EQ(sentence_of("NvMapMemAllocInternalTagged: 99 error 12"),
+            "a program was refused a buffer by NvMap, errno 12, in NvMapMemAllocInternalTagged");
+}
+
+TEST(KernelLogStall, RcuStallWithTheTaskThatRuns) {
+  const std::string head =
+      "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n"
+      "rcu: \t0-...0: (1 GPs behind) idle=2b4/1/0x4000000000000000 softirq=1/2 fqs=5250\n"
+      "rcu: \t(detected by 3, t=5252 jiffies, g=2309, q=148)\n";
+  const std::string known = "rcu_stall flavour=rcu_preempt cpus=[0] jiffies=5252";
+  EXPECT_EQ(one(head + "Task dump for CPU 0:\n"
+                       "task:cuda-EvtHandlr  state:R  running task     stack:    0 pid: 2210 "
+                       "ppid:  2001 flags:0x00000202\n"),
+            known + " comm=cuda-EvtHandlr pid=2210");
+  EXPECT_EQ(one(head + "Task dump for CPU 0:\n"
+                       "my task         R  running task        0  2210      1 0x00000002\n"),
+            known + " comm=my task pid=2210");
+  const std::string cpu = " PID: 2210 Comm: dd Not tainted 5.15.148-tegra #1\n";
+  EXPECT_EQ(one(head + "CPU: 0" + cpu), known + " cpu=0 pid=2210 comm=dd");
+  EXPECT_EQ(one(head + "CPU: 3" + cpu), known) << "the CPU that reports it";
+}
+
+TEST(KernelLogStall, Sentences) {
+  EXPECT_EQ(sentence_of("INFO: task dd:4021 blocked in I/O wait for more than 122 seconds."),
+            "dd (PID 4021) has been stuck in the kernel for more than 122 seconds, waiting for "
+            "storage");
+  EXPECT_EQ(sentence_of("rcu: INFO: rcu_preempt self-detected stall on CPU\n"
+                        "rcu: \t1-....: (5249 ticks this GP) idle=0a4c\n"
+                        "rcu: \t(t=5250 jiffies g=900 q=33)\n"),
+            "the kernel waits for a CPU or task that holds up RCU (rcu_preempt), CPU 1, since 5250 "
+            "jiffies");
+}
+
+TEST(KernelLogStall, ManyCpusLeaveRoomForTheRest) {
+  std::string text = "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n";
+  for (int cpu = 0; cpu < 40; ++cpu) {
+    text += "rcu: \t" + std::to_string(cpu) + "-...0: (1 GPs behind) idle=1\n";
+  }
+  const auto events = events_of(text + "rcu: \t(detected by 1, t=5252 jiffies, g=9, q=3)\n");
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].number("jiffies"), 5252);
+  EXPECT_EQ(events[0].boolean("list_cut"), true);
+}
+
+}  // namespace
+}  // namespace jetmem::kernel_log
