@@ -241,22 +241,6 @@ TEST_F(KernelLogTest, WhatTheJournalGaveIsNotLost) {
   EXPECT_EQ(kills(log), 3U);
 }
 
-TEST_F(KernelLogTest, AFragmentOfAnotherCallerIsNotTheSameLine) {
-  auto log = make();
-  log->record("3,0,5000000,-,caller=T1;Out of memory: Killed pro\n");
-  log->record("3,1,5000000,c,caller=T2;cess 7 (cam) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB\n");
-  log->flush();
-  EXPECT_TRUE(kinds_.empty());
-}
-
-TEST_F(KernelLogTest, AFragmentDoesNotGoOnWithAProcess) {
-  auto log = make();
-  log->record(record(0, "Out of memory: Killed process 7 (cam) ", 5'000'000, "-", 8 + 3));
-  log->record(record(1, "total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB", 5'000'000, "c"));
-  log->flush();
-  EXPECT_TRUE(kinds_.empty());
-}
-
 TEST_F(KernelLogTest, AFurtherLineOfARecordIsNoEventOfItsOwn) {
   auto log = make();
   log->record(record(0, "usb 1-1: Product: x\\x0a" + killed(1)));

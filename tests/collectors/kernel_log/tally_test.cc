@@ -312,14 +312,6 @@ TEST(Tally, WhatOnlyHappensWhileTheProbeRunsIsTheSystems) {
   EXPECT_EQ(origin_of(Event(EventKind::kBusError)), Origin::kProbe);
 }
 
-TEST(Tally, SuppressedMessagesAreAdded) {
-  Tally tally;
-  tally.count(smmu_fault("vic"), seconds(1), false);
-  tally.add_suppressed(EventKind::kSmmuContextFault, 83, seconds(2));
-  EXPECT_EQ(tally.events(EventKind::kSmmuContextFault, Origin::kSystem), 84U);
-  EXPECT_EQ(tally.suppressed(EventKind::kSmmuContextFault, Origin::kSystem), 83U);
-}
-
 TEST(Tally, SuppressedMessagesAreTheProbesThatMadeThem) {
   constexpr EventKind kKind = EventKind::kSmmuContextFault;
   Tally tally;

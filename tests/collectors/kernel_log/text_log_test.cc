@@ -306,13 +306,7 @@ TEST(KernelLogText, ByteOrderMarkNulsAndAnUnfinishedLine) {
   EXPECT_EQ(read(kFault.substr(0, kFault.size() - 1)).events.size(), 1U);
 }
 
-std::size_t events_in(std::string_view text) {
-  std::size_t events = 0;
-  TextLog log(Soc::kUnknown, [&](const Event&, std::string_view) { ++events; });
-  log.feed(text);
-  log.finish();
-  return events;
-}
+std::size_t events_in(std::string_view text) { return read(text).events.size(); }
 
 TEST(KernelLogTextLog, ALineBelowAnInnocentOneIsNoPartOfIt) {
   EXPECT_EQ(events_in("[   10.125000] nvme nvme0: 8/0/0 default/read/poll queues\n"
