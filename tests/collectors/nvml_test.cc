@@ -206,20 +206,5 @@ TEST_F(NvmlTest, BoundsHold) {
       << "a sum that does not fit is none";
 }
 
-TEST_F(NvmlTest, AReusedReadingHoldsNothingOfTheOneBefore) {
-  text(kThor);
-  ASSERT_TRUE(fixture.run());
-  constexpr std::string_view kBare =
-      "jetmem-nvml 1\nlibrary ok x\ninit ok\ngpus ok 1\ngpu 0 utilization ok 1 1\nend\n";
-  Nvml reused = fixture.reading();
-  Nvml fresh;
-  ASSERT_TRUE(parse_nvml(kBare, reused));
-  ASSERT_TRUE(parse_nvml(kBare, fresh));
-  EXPECT_EQ(reused.gpus, fresh.gpus);
-  EXPECT_EQ(reused.processes, fresh.processes);
-  EXPECT_EQ(reused.integrated, fresh.integrated);
-  EXPECT_EQ(reused.driver, "");
-}
-
 }  // namespace
 }  // namespace jetmem

@@ -351,26 +351,6 @@ TEST_F(DeviceTest, ADeniedTreeIsSaid) {
   EXPECT_FALSE(has_key("jetmem_memory_module_bytes"));
 }
 
-TEST_F(DeviceTest, AReusedReadingHoldsNothingOfTheOneBefore) {
-  orin();
-  fixture.file("/proc/iomem", kIomem);
-  tree("memory@80000000/reg", cells64({0x80000000, 0x200000000}));
-  carve_out("a", 0x90000000, 0x1000);
-  tree("reserved-memory/a/no-map", "");
-  tree("reserved-memory/a/size", cells64({0x1000}));
-  carve_out("b", 0x91000000, 0x1000);
-  fixture.file("jetmem:iommu_groups", "0 a\n0 b\n");
-  const auto [reused, fresh] = fixture.reread(
-      parse_device, {{"/proc/device-tree/reserved-memory/c/reg", cells({0, 0x90000000, 0x1000})}});
-  EXPECT_EQ(reused.identity, fresh.identity);
-  EXPECT_EQ(reused.tree, fresh.tree);
-  EXPECT_EQ(reused.iommu, fresh.iommu);
-  EXPECT_EQ(reused.mem_total, std::nullopt);
-  EXPECT_EQ(reused.budget(4096).absence_reason, "mem_total_unreadable");
-  ASSERT_EQ(fresh.tree.nodes.size(), 1U);
-  EXPECT_FALSE(reused.tree.nodes[0].no_map || reused.tree.nodes[0].size);
-}
-
 TEST_F(DeviceTest, AJetsonWithAWholeNumberOfGiBHasMore) {
   orin();
   tree("memory@80000000/reg", cells64({0x80000000, 15ULL << 30}));

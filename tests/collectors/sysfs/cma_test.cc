@@ -190,21 +190,6 @@ TEST_F(CmaTest, ABadFileCostsItsFigureOnly) {
   }
 }
 
-TEST_F(CmaTest, AReusedReadingHoldsNothingOfTheOneBefore) {
-  fixture.file("/proc/meminfo", kMeminfo);
-  sysfs("linux,cma", "alloc_pages_success", "3\n");
-  sysfs("linux,cma", "alloc_pages_fail", "2\n");
-  sysfs("linux,cma", "release_pages_success", "1\n");
-  debugfs("linux,cma", "20\n", "2\n", "18\n");
-  debugfs("vpr", "20\n", "2\n", "18\n");
-  const auto [reused, fresh] =
-      fixture.reread(parse_cma, {{"/sys/kernel/debug/cma/a/count", "10\n"}});
-  EXPECT_EQ(reused.areas, fresh.areas);
-  EXPECT_EQ(reused.total_bytes, std::nullopt);
-  ASSERT_EQ(fresh.areas.size(), 1U);
-  EXPECT_EQ(fresh.areas[0].total, 10U);
-}
-
 TEST_F(CmaTest, FiguresThatCannotBeAreLeftOut) {
   fixture.file("/proc/meminfo", kMeminfo);
   debugfs("a", "100\n", "101\n", "100\n");

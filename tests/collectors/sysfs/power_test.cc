@@ -228,15 +228,6 @@ TEST_F(PowerTest, TooManyAreCounted) {
   EXPECT_EQ(absent("beyond_bound"), 4U + 16 * 3 - 32);
 }
 
-TEST_F(PowerTest, AReusedReadingHoldsNothingOfTheOneBefore) {
-  one_channel();
-  hwmon("curr1_max=4968 curr1_crit=4968");
-  const auto [reused, fresh] =
-      fixture.reread(parse_power, {{"/sys/class/hwmon/hwmon0/name", "ina3221\n"},
-                                   {"/sys/class/hwmon/hwmon0/in1_label", "A\n"}});
-  EXPECT_EQ(reused.rails, fresh.rails);
-}
-
 TEST(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
   TempDir dir;
   const auto file = [&](const std::string& path, std::string_view text) {

@@ -420,21 +420,6 @@ TEST_F(ThermalTest, ATypeThatIsNoNameCostsItsZone) {
   EXPECT_EQ(error_of("cpu\r\n"), at + "control characters in it");
 }
 
-TEST_F(ThermalTest, AReusedReadingHoldsNothingOfTheOneBefore) {
-  zone(0, "cpu-thermal-with-a-long-name", "71218\n", "disabled\n");
-  trip(0, 0, "passive", "99000\n");
-  zone(1, "gpu", "50000\n");
-  cooling(0, "fan", "1\n", "3\n");
-  cooling(1, "fan", "2\n", "3\n");
-  const auto [reused, fresh] = fixture.reread(
-      parse_thermal,
-      {{zone_path(0, "type"), "a\n"}, {"/sys/class/thermal/cooling_device0/type", "b\n"}});
-  EXPECT_EQ(reused.zones, fresh.zones);
-  EXPECT_EQ(reused.cooling, fresh.cooling);
-  EXPECT_EQ(fresh.zones.size(), 1U);
-  EXPECT_EQ(fresh.zones[0].celsius, std::nullopt);
-}
-
 TEST_F(ThermalTest, OddKindsModesAndTypes) {
   zone(0, "a", "46000\n", "perhaps\n");
   trip(0, 0, "active[2]", "50000\n");

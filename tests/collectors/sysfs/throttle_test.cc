@@ -219,20 +219,6 @@ TEST_F(ThrottleTest, AnEventThatIsThereTwiceKeepsToTheFirst) {
   EXPECT_EQ(absent("beyond_bound"), 1U);
 }
 
-TEST_F(ThrottleTest, AReusedReadingHoldsNothingOfTheOneBefore) {
-  cooling(0, "cpu-throttle-alert", "1\n");
-  cooling(1, "hot-surface-alert", "1\n");
-  oc("oc1_event_cnt=1 oc1_throt_en=1");
-  const auto [reused, fresh] =
-      fixture.reread(parse_throttle, {{cooling_path(0, "type"), "gpu-throttle-alert\n"},
-                                      {"/sys/class/hwmon/hwmon0/oc2_event_cnt", "7\n"}});
-  EXPECT_EQ(reused.causes, fresh.causes);
-  EXPECT_EQ(reused.events, fresh.events);
-  EXPECT_EQ(reused.throttling, std::nullopt);
-  ASSERT_EQ(fresh.causes.size(), 1U);
-  EXPECT_EQ(fresh.causes[0].active, std::nullopt);
-}
-
 // What is read at all.
 using ThrottleGather = TreeTest<ThrottleSource>;
 

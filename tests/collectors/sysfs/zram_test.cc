@@ -216,18 +216,5 @@ TEST_F(ZramTest, TooMuchIsCounted) {
   EXPECT_FALSE(has("jetmem_swap_areas"));
 }
 
-TEST_F(ZramTest, AReusedReadingHoldsNothingOfTheOneBefore) {
-  swaps("/dev/zram0 partition 650224 0 5\n");
-  zram("disksize", "665833472\n");
-  zram("initstate", "1\n");
-  zram("comp_algorithm", "[lzo] \n");
-  zram("mm_stat", "1 2 3 4 5 6 7 8 9\n");
-  zram("io_stat", "1 2 3 4\n");
-  const auto [reused, fresh] = fixture.reread(parse_zram, {{"/sys/block/zram1/disksize", "1\n"}});
-  EXPECT_EQ(reused.devices, fresh.devices);
-  EXPECT_EQ(reused.areas, fresh.areas);
-  EXPECT_FALSE(reused.areas_known);
-}
-
 }  // namespace
 }  // namespace jetmem

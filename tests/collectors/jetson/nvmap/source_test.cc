@@ -336,20 +336,6 @@ TEST_F(NvmapTest, TooManyClientsAndHeapsAreCounted) {
   EXPECT_EQ(absent("beyond_bound"), 1100U - 512 + 2 * 5);
 }
 
-TEST_F(NvmapTest, AReusedReadingHoldsNothingOfTheOneBefore) {
-  heap("iovmm", header() + row("a", 1, 100) + total(100), kOrphanHeader + orphan(8, "ff"));
-  heap("vpr", header() + row("a", 1, 100) + total(100));
-  fixture.file(kRoot + "vpr/size", "0x1000\n");
-  fixture.file(kRoot + "iovmm/free_size", "Max allocatable IOVMM memory: 1 bytes\n");
-  const auto [reused, fresh] =
-      fixture.reread(parse_nvmap, {{kRoot + "iovmm/clients", header() + total(1)}});
-  EXPECT_EQ(reused.heaps, fresh.heaps);
-  EXPECT_EQ(reused.clients, fresh.clients);
-  EXPECT_EQ(reused.processes, fresh.processes);
-  EXPECT_EQ(reused.total_bytes, 1 * kKib);
-  EXPECT_EQ(reused.allocatable_bytes, std::nullopt);
-}
-
 // What the reader does: from a tree to a reading.
 class NvmapTree : public TreeTest<NvmapSource> {
  protected:

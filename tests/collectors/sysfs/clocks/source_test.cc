@@ -483,31 +483,6 @@ TEST_F(ClocksTest, BeyondTheBoundsIsCountedNotStored) {
   EXPECT_EQ(absent("beyond_bound"), 6U + 8U + 3U);
 }
 
-TEST_F(ClocksTest, AReusedReadingHoldsNothingOfTheOneBefore) {
-  tegra();
-  policy(0, "1\n");
-  device("17000000.gpu", "1\n");
-  fixture.file("/sys/class/devfreq/17000000.gpu/device/load", "10\n");
-  bpmp("2133000000\n");
-  fixture.file("/sys/kernel/debug/cactmon/mc_all", "1\n");
-  fixture.file("/sys/kernel/actmon_avg_activity/mc_all", "1\n");
-  fixture.file("/sys/kernel/nvpmodel_emc_cap/emc_iso_cap", "1\n");
-  fixture.file("/var/lib/nvpmodel/status", "pmode:0000\n");
-  fixture.file("/etc/nvpmodel.conf", "< POWER_MODEL ID=0 NAME=MAXN >\n");
-  fixture.file("/sys/devices/system/cpu/online", "0\n");
-  fixture.file("/sys/devices/system/cpu/present", "0\n");
-  const auto [reused, fresh] =
-      fixture.reread(parse_clocks, {{"/sys/class/devfreq/a/cur_freq", "10\n"}});
-  EXPECT_EQ(reused.clocks, fresh.clocks);
-  EXPECT_EQ(reused.emc, Clocks::Emc{});
-  EXPECT_EQ(reused.power_mode, std::nullopt);
-  EXPECT_EQ(reused.power_mode_name, "");
-  EXPECT_EQ(reused.cpus_online, std::nullopt);
-  EXPECT_EQ(reused.cpus_present, std::nullopt);
-  ASSERT_EQ(fresh.clocks.size(), 1U);
-  EXPECT_EQ(fresh.clocks[0].governor, "");
-}
-
 // What is read at all.
 class ClocksGather : public TreeTest<ClocksSource> {
  protected:
