@@ -21,6 +21,13 @@
 
 namespace jetmem {
 
+inline std::uint64_t count_of(const AbsentValues& absent, std::string_view reason) {
+  for (const AbsentValues::Count& entry : absent.counts()) {
+    if (entry.reason == reason) return entry.count;
+  }
+  return 0;
+}
+
 template <class S>
 class SourceFixture {
  public:
@@ -80,10 +87,7 @@ class SourceFixture {
   // How many values the last run left out for this reason.
   std::uint64_t absent_for(std::string_view reason) {
     run_if_needed();
-    for (const AbsentValues::Count& entry : absent.counts()) {
-      if (entry.reason == reason) return entry.count;
-    }
-    return 0;
+    return count_of(absent, reason);
   }
   // The message of the error that parsing gives, or "no error".
   std::string error_message() {
@@ -178,9 +182,9 @@ void each_file(const std::string& files, Write write) {
 template <class S>
 class TreeReader {
  public:
-  explicit TreeReader(const std::string& directory)
-      : root(Root::at(directory).value()),
-        reader_(S::kInfo.paths, S::kInfo.limits, S::kInfo.gather) {}
+  explicit TreeReader(const std::string& directory, ReadLimits limits = S::kInfo.limits,
+                      Gather gather = S::kInfo.gather)
+      : root(Root::at(directory).value()), reader_(S::kInfo.paths, limits, gather) {}
   const Snapshot& read() { return reader_.read(root); }
 
   const Root root;
@@ -205,8 +209,8 @@ template <class S>
 class TreeTest : public testing::Test {
  protected:
   void file(const std::string& path, std::string_view text) { dir.write(path.substr(1), text); }
-  const Snapshot& read() {
-    reader_.emplace(dir.path());
+  const Snapshot& read(ReadLimits limits = S::kInfo.limits, Gather gather = S::kInfo.gather) {
+    reader_.emplace(dir.path(), limits, gather);
     return reader_->read();
   }
   static std::vector<std::string> paths_of(const Snapshot& snapshot) {

@@ -5,51 +5,37 @@
 
 #include <filesystem>
 
-#include "base/root/root.h"
 #include "collectors/device/carve_outs.h"
 #include "collectors/device/iommu.h"
 #include "collectors/device/source.h"
 #include "tests/collectors/device/tree_bytes.h"
-#include "tests/temp_dir.h"
+#include "tests/collectors/source_fixture.h"
 
 namespace jetmem::device {
 namespace {
 
-class GatherDevice : public testing::Test {
+class GatherDevice : public TreeTest<DeviceSource> {
  protected:
   void errors(std::string_view json) {
-    tree.write("jetmem/manifest.json",
-               "{\"format\": 1, \"facts\": {\"page_size\": 4096}, \"errors\": {" +
-                   std::string(json) + "}}\n");
+    dir.write("jetmem/manifest.json",
+              "{\"format\": 1, \"facts\": {\"page_size\": 4096}, \"errors\": {" +
+                  std::string(json) + "}}\n");
   }
-  const Snapshot& read() {
-    const auto root = Root::at(tree.path());
-    EXPECT_TRUE(root) << root.error().message;
-    return reader.read(*root);
-  }
-  std::uint64_t absent(std::string_view reason) const {
-    for (const auto& entry : device.absent.counts()) {
-      if (entry.reason == reason) return entry.count;
-    }
-    return 0;
-  }
+  std::uint64_t absent(std::string_view reason) const { return count_of(device.absent, reason); }
 
-  TempDir tree;
   Device device;
-  SnapshotReader reader{DeviceSource::kInfo.paths, DeviceSource::kInfo.limits,
-                        DeviceSource::kInfo.gather};
 };
 
 // The kernel's /proc/device-tree is a link.
 TEST_F(GatherDevice, TheTreeByItsLinkOrInItsOwnPlace) {
-  tree.write("sys/firmware/devicetree/base/model", string_property("Jetson"));
-  tree.write("sys/firmware/devicetree/base/reserved-memory/a/size", cells64({4096}));
+  dir.write("sys/firmware/devicetree/base/model", string_property("Jetson"));
+  dir.write("sys/firmware/devicetree/base/reserved-memory/a/size", cells64({4096}));
   ASSERT_TRUE(parse_device(read(), device));
   EXPECT_EQ(device.identity.model, "Jetson");
   EXPECT_EQ(device.tree.nodes.size(), 1U);
 
-  std::filesystem::create_directories(tree.file("proc"));
-  std::filesystem::create_symlink("/sys/firmware/devicetree/base", tree.file("proc/device-tree"));
+  std::filesystem::create_directories(dir.file("proc"));
+  std::filesystem::create_symlink("/sys/firmware/devicetree/base", dir.file("proc/device-tree"));
   ASSERT_TRUE(parse_device(read(), device));
   EXPECT_EQ(device.identity.model, "Jetson");
   EXPECT_EQ(device.tree.nodes.size(), 1U);
@@ -57,11 +43,11 @@ TEST_F(GatherDevice, TheTreeByItsLinkOrInItsOwnPlace) {
 }
 
 TEST_F(GatherDevice, NothingThatNamesOneDeviceIsRead) {
-  tree.write("proc/device-tree/model", string_property("Jetson"));
-  tree.write("proc/device-tree/serial-number", string_property("SECRET"));
-  tree.write("proc/device-tree/chosen/nvidia,ethernet-mac", string_property("SECRET"));
-  tree.write("proc/device-tree/reserved-memory/a/secret", "SECRET");
-  tree.write("sys/class/dmi/id/product_serial", "SECRET\n");
+  dir.write("proc/device-tree/model", string_property("Jetson"));
+  dir.write("proc/device-tree/serial-number", string_property("SECRET"));
+  dir.write("proc/device-tree/chosen/nvidia,ethernet-mac", string_property("SECRET"));
+  dir.write("proc/device-tree/reserved-memory/a/secret", "SECRET");
+  dir.write("sys/class/dmi/id/product_serial", "SECRET\n");
   const Snapshot& snapshot = read();
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
     EXPECT_EQ(snapshot[i].text.find("SECRET"), std::string_view::npos) << snapshot[i].path;
@@ -70,24 +56,24 @@ TEST_F(GatherDevice, NothingThatNamesOneDeviceIsRead) {
 
 TEST_F(GatherDevice, WhatIsDeniedIsSaid) {
   errors(R"("/proc/device-tree": "EACCES", "/sys/kernel/iommu_groups": "EACCES")");
-  tree.write("proc/meminfo", "MemTotal: 1000 kB\n");
+  dir.write("proc/meminfo", "MemTotal: 1000 kB\n");
   ASSERT_TRUE(parse_device(read(), device));
   EXPECT_EQ(absent("device_tree_denied"), 1U);
   EXPECT_EQ(device.iommu.why, "iommu_denied");
 
   errors(R"("/proc/device-tree/reserved-memory/a/reg": "EACCES")");
-  tree.write("proc/device-tree/reserved-memory/a/reg", cells64({0, 1}));
+  dir.write("proc/device-tree/reserved-memory/a/reg", cells64({0, 1}));
   ASSERT_TRUE(parse_device(read(), device));
   EXPECT_EQ(absent("property_unreadable"), 1U);
 }
 
 TEST_F(GatherDevice, NodesBeyondTheBoundAreCounted) {
   for (int i = 0; i < 140; ++i) {
-    tree.write("proc/device-tree/reserved-memory/n" + std::to_string(i) + "/size", cells64({4096}));
+    dir.write("proc/device-tree/reserved-memory/n" + std::to_string(i) + "/size", cells64({4096}));
   }
-  tree.write("proc/device-tree/reserved-memory/ranges", "");
-  tree.write("proc/device-tree/#size-cells", cells({2}));
-  tree.write("proc/device-tree/memory@0/reg", cells64({0, 1 << 30}));
+  dir.write("proc/device-tree/reserved-memory/ranges", "");
+  dir.write("proc/device-tree/#size-cells", cells({2}));
+  dir.write("proc/device-tree/memory@0/reg", cells64({0, 1 << 30}));
   ASSERT_TRUE(parse_device(read(), device));
   EXPECT_EQ(device.tree.nodes.size(), kMaxNodes);
   EXPECT_EQ(absent("too_many_nodes"), 12U);
@@ -95,12 +81,12 @@ TEST_F(GatherDevice, NodesBeyondTheBoundAreCounted) {
 }
 
 TEST_F(GatherDevice, GroupsWithoutDevicesAndAnEmptyFolder) {
-  std::filesystem::create_directories(tree.file("sys/kernel/iommu_groups"));
+  std::filesystem::create_directories(dir.file("sys/kernel/iommu_groups"));
   (void)parse_device(read(), device);
   EXPECT_TRUE(device.iommu.known);
   EXPECT_TRUE(device.iommu.groups.empty());
-  std::filesystem::create_directories(tree.file("sys/kernel/iommu_groups/3/devices"));
-  tree.write("sys/kernel/iommu_groups/12/devices/0000:00:02.0", "");
+  std::filesystem::create_directories(dir.file("sys/kernel/iommu_groups/3/devices"));
+  dir.write("sys/kernel/iommu_groups/12/devices/0000:00:02.0", "");
   (void)parse_device(read(), device);
   EXPECT_EQ(device.iommu.groups, (std::vector<Iommu::Group>{{3, 0}, {12, 1}}));
 }
@@ -108,9 +94,9 @@ TEST_F(GatherDevice, GroupsWithoutDevicesAndAnEmptyFolder) {
 TEST_F(GatherDevice, TeeIsLookedAtInBothPlaces) {
   const auto tee = [&] { return std::string(read().find(kTeeRecord).text); };
   EXPECT_EQ(tee(), "") << "neither could be listed: unknown";
-  tree.write("dev/null", "");
+  dir.write("dev/null", "");
   EXPECT_EQ(tee(), "0\n");
-  tree.write("sys/class/tee/tee0/dev", "");
+  dir.write("sys/class/tee/tee0/dev", "");
   EXPECT_EQ(tee(), "1\n") << "a private /dev hides it";
 }
 

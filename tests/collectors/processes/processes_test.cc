@@ -554,8 +554,6 @@ class ProcessesTree : public TreeTest<ProcessesSource> {
 
   Processes out;
   const Snapshot* snapshot = nullptr;
-  std::optional<Root> root_;
-  std::optional<SnapshotReader> reader_;
 };
 
 TEST_F(ProcessesTree, KernelThreadsLeaveNoRecord) {
@@ -639,20 +637,18 @@ TEST_F(ProcessesTree, TenThousandInATreeAreAllCounted) {
             "0::/kubepods.slice/kubepods-burstable.slice/cri-containerd-" + kId + ".scope\n");
   }
   const auto begin = std::chrono::steady_clock::now();
-  root_ = *Root::at(dir.path());
   // Their time is of this file system: the bound on it has a test of its own.
   const auto gather = [](Gatherer& files) {
     gather_processes_within(files, std::chrono::minutes(1));
   };
-  reader_.emplace(ProcessesSource::kInfo.paths, ProcessesSource::kInfo.limits, +gather);
-  snapshot = &reader_->read(*root_);
-  const auto read = std::chrono::steady_clock::now();
+  snapshot = &read(ProcessesSource::kInfo.limits, +gather);
+  const auto was_read = std::chrono::steady_clock::now();
   ASSERT_TRUE(parse_processes(*snapshot, out));
   const auto parsed = std::chrono::steady_clock::now();
   ByteBuffer answer;
   reader::encode(*snapshot, answer);
   std::printf("10000 processes: %zu bytes, read in %.0f ms, parsed in %.0f ms\n", answer.size(),
-              to_seconds(read - begin) * 1e3, to_seconds(parsed - read) * 1e3);
+              to_seconds(was_read - begin) * 1e3, to_seconds(parsed - was_read) * 1e3);
   EXPECT_EQ(out.processes.size(), 10000U);
   EXPECT_EQ(out.resident_pages, 100000U);
   EXPECT_EQ(out.groups.size(), 1U);
@@ -663,11 +659,9 @@ TEST_F(ProcessesTree, TenThousandInATreeAreAllCounted) {
 
 TEST_F(ProcessesTree, TheNewestAreLeftOut) {
   for (const int pid : {1, 9, 80, 700, 1012, 2215, 10000, 99999}) process(pid, 10, "0::/\n");
-  root_ = *Root::at(dir.path());
   ReadLimits limits = ProcessesSource::kInfo.limits;
   limits.files = 8 + 4 * 3;  // with room for notes
-  reader_.emplace(ProcessesSource::kInfo.paths, limits, ProcessesSource::kInfo.gather);
-  ASSERT_TRUE(parse_processes(reader_->read(*root_), out));
+  ASSERT_TRUE(parse_processes(read(limits), out));
   std::vector<std::uint32_t> pids;
   for (const auto& one : out.processes) pids.push_back(one.pid);
   EXPECT_EQ(pids, (std::vector<std::uint32_t>{1, 9, 80, 700}));
@@ -676,12 +670,10 @@ TEST_F(ProcessesTree, TheNewestAreLeftOut) {
 
 TEST_F(ProcessesTree, WithoutTimeAllAreLeftOutAndSaidSo) {
   for (int pid = 1; pid <= 3; ++pid) process(pid, 10, "0::/\n");
-  root_ = *Root::at(dir.path());
   const auto gather = [](Gatherer& files) {
     gather_processes_within(files, std::chrono::nanoseconds(-1));
   };
-  reader_.emplace(ProcessesSource::kInfo.paths, ProcessesSource::kInfo.limits, +gather);
-  EXPECT_FALSE(parse_processes(reader_->read(*root_), out));
+  EXPECT_FALSE(parse_processes(read(ProcessesSource::kInfo.limits, +gather), out));
   EXPECT_EQ(out.left_out, 3U);
 }
 

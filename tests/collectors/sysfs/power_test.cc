@@ -7,7 +7,6 @@
 
 #include "base/root/gatherer.h"
 #include "tests/collectors/source_fixture.h"
-#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
@@ -64,33 +63,26 @@ TEST_F(PowerTest, NvidiasOldDriverHasItsOwnNamesAndUnits) {
 }
 
 TEST_F(PowerTest, OfTheOldDriverALimitAtTheChipsEndIsUnset) {
-  iio("rail_name_0", "VDD_IN\n");
+  const auto critical = [&](const char* text) {
+    fixture.clear();
+    iio("rail_name_0", "VDD_IN\n");
+    iio("crit_current_limit_0", text);
+    return reading().rails[0].critical_amperes;
+  };
   // Over 5, 10, 1, 11 (rounded both ways) and 100 milliohms.
   for (const char* unset :
        {"32760 ma\n", "16380 ma\n", "163800\n", "14890 ma\n", "14891 ma\n", "1638 ma\n"}) {
-    SCOPED_TRACE(unset);
-    iio("crit_current_limit_0", unset);
-    EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
-    EXPECT_EQ(absent("limit_unset"), 1U);
-    fixture.clear();
-    iio("rail_name_0", "VDD_IN\n");
+    EXPECT_EQ(critical(unset), std::nullopt) << unset;
+    EXPECT_EQ(absent("limit_unset"), 1U) << unset;
   }
   for (const char* set : {"5000 ma\n", "4000 ma\n", "32758 ma\n", "1637 ma\n", "0 ma\n"}) {
-    SCOPED_TRACE(set);
-    iio("crit_current_limit_0", set);
-    EXPECT_NE(reading().rails[0].critical_amperes, std::nullopt);
-    EXPECT_EQ(absent("limit_unset"), 0U);
-    fixture.clear();
-    iio("rail_name_0", "VDD_IN\n");
+    EXPECT_NE(critical(set), std::nullopt) << set;
+    EXPECT_EQ(absent("limit_unset"), 0U) << set;
   }
   for (const char* bad : {"5000 ma", " ma\n", "ma\n", "5000 mw\n", "5000 ma ma\n"}) {
-    SCOPED_TRACE(bad);
-    iio("crit_current_limit_0", bad);
+    EXPECT_EQ(critical(bad), std::nullopt) << bad;
     iio("in_power0_input", "5 ma\n");
-    EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
-    EXPECT_EQ(absent("malformed"), 2U);
-    fixture.clear();
-    iio("rail_name_0", "VDD_IN\n");
+    EXPECT_EQ(absent("malformed"), 2U) << bad;
   }
 }
 
@@ -228,8 +220,9 @@ TEST_F(PowerTest, TooManyAreCounted) {
   EXPECT_EQ(absent("beyond_bound"), 4U + 16 * 3 - 32);
 }
 
-TEST(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
-  TempDir dir;
+using PowerTree = TreeTest<PowerSource>;
+
+TEST_F(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
   const auto file = [&](const std::string& path, std::string_view text) {
     dir.write("sys/class/hwmon/" + path, text);
   };
@@ -239,8 +232,7 @@ TEST(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
       "hwmon1/in3_label=VIN hwmon1/in3_input=5000 hwmon1/curr3_input=1000 "
       "hwmon1/curr3_max_alarm=0",
       file);
-  TreeReader<PowerSource> reader(dir.path());
-  const Snapshot& snapshot = reader.read();
+  const Snapshot& snapshot = read();
   EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon0/in1_input").error, ENOENT);
   EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon1/in1_input").error, ENOENT) << "not connected";
   EXPECT_EQ(snapshot.find("/sys/class/hwmon/hwmon1/in2_input").error, ENOENT) << "off";
@@ -251,8 +243,7 @@ TEST(PowerTree, OnlyPowerMonitorsAreAskedMoreThanTheirName) {
   EXPECT_EQ(power.rails[1].watts, 5);
 }
 
-TEST(PowerTree, OfTheOldDriverWhatIsNotConnectedIsAskedItsNameOnly) {
-  TempDir dir;
+TEST_F(PowerTree, OfTheOldDriverWhatIsNotConnectedIsAskedItsNameOnly) {
   const std::string folder = "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/";
   const auto file = [&](const std::string& leaf, std::string_view text) {
     dir.write(folder.substr(1) + leaf, text);
@@ -267,8 +258,7 @@ TEST(PowerTree, OfTheOldDriverWhatIsNotConnectedIsAskedItsNameOnly) {
   }
   each_file("rail_name_0=NC rail_name_1=(null) rail_name_2=VDD_IN", file);
   dir.write("sys/bus/i2c/drivers/ina3221x/uevent", "");
-  TreeReader<PowerSource> reader(dir.path());
-  const Snapshot& snapshot = reader.read();
+  const Snapshot& snapshot = read();
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
     const std::string_view path = snapshot[i].path;
     if (path.substr(0, folder.size()) != folder) continue;

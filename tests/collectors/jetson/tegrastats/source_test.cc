@@ -7,11 +7,8 @@
 #include <cerrno>
 #include <cmath>
 
-#include "base/root/root.h"
-#include "base/root/snapshot.h"
 #include "tests/boards.h"
 #include "tests/collectors/source_fixture.h"
-#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
@@ -96,17 +93,15 @@ TEST_F(TegrastatsTest, WithoutRootWhatReadsZeroWasNotRead) {
   EXPECT_EQ(value("emc_utilization_ratio"), 0) << "with a clock 0 is a load";
 }
 
-TEST_F(TegrastatsTest, ALongRecordingCountsByItsEnd) {
-  TempDir dir;
+using TegrastatsTree = TreeTest<TegrastatsSource>;
+
+TEST_F(TegrastatsTree, ALongRecordingCountsByItsEnd) {
   std::string text;
   while (text.size() < 400'000)
     text += "RAM 1/2MB (lfb 3x4MB) CPU [1%@729,2%@729] GR3D_FREQ 4%@305\n";
   dir.write("jetmem/tegrastats", text + "RAM 7/9MB (lfb 1x1MB)\n");
-  const Root root = Root::at(dir.path()).value();
-  const SourceInfo& info = TegrastatsSource::kInfo;
-  SnapshotReader reader(info.paths, info.limits, info.gather);
   TegrastatsSource source;
-  const auto parsed = source.parse(reader.read(root), Nanoseconds(0));
+  const auto parsed = source.parse(read(), Nanoseconds(0));
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(source.reading().line.ram->used_mb, 7U);
 }

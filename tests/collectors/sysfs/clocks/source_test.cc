@@ -9,7 +9,6 @@
 #include "collectors/sysfs/clocks/files.h"
 #include "collectors/sysfs/clocks/power_mode.h"
 #include "tests/collectors/source_fixture.h"
-#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
@@ -197,43 +196,6 @@ TEST(Engines, AreKnownByTheirDevices) {
   EXPECT_EQ((clocks::EngineName{"nvjpg", 1}.text()), "nvjpg1");
   EXPECT_EQ(clocks::clock_of({"nvdla1", 0}), "dla1_core");
   EXPECT_EQ(clocks::clock_of({"nvdec", 0}), "nvdec");
-}
-
-// Of an engine without power nothing but its state is read: to read more could wake it.
-TEST(Engines, OneThatIsOffIsLeftAlone) {
-  const TempDir directory;
-  const std::string at = "sys/bus/platform/devices/";
-  directory.write(at + "154c0000.nvenc/power/runtime_status", "suspended\n");
-  directory.write(at + "154c0000.nvenc/load", "999\n");
-  directory.write(at + "15340000.vic/power/runtime_status", "active\n");
-  directory.write(at + "15340000.vic/load", "120\n");
-  directory.write(at + "15480000.nvdec/power/runtime_status", "resuming\n");
-  directory.write(at + "15480000.nvdec/load", "999\n");
-  directory.write("sys/kernel/debug/clk/nvdec/clk_rate", "1\n");
-  directory.write("sys/kernel/debug/tegra-host1x/actmon/nvenc/module0/usage", "999\n");
-  directory.write("sys/kernel/debug/tegra-host1x/actmon/vic/module0/usage", "999\n");
-  directory.write("sys/kernel/debug/clk/nvenc/clk_rate", "1\n");
-  directory.write("sys/kernel/debug/clk/vic/clk_rate", "115200000\n");
-  const auto root = Root::at(directory.path());
-  ASSERT_TRUE(root);
-  Snapshot snapshot;
-  Gatherer gatherer(*root, snapshot, ClocksSource::kInfo.limits);
-  clocks::gather(gatherer);
-  std::vector<std::string> read;
-  for (std::size_t i = 0; i < snapshot.size(); ++i) {
-    std::string path(snapshot[i].path);
-    if (path.find("nvenc") != std::string::npos || path.find("nvdec") != std::string::npos ||
-        path.find("vic") != std::string::npos) {
-      read.push_back(path.substr(path.find_last_of('/') + 1));
-    }
-  }
-  EXPECT_EQ(read, (std::vector<std::string>{"runtime_status", "load", "clk_rate", "runtime_status",
-                                            "runtime_status"}));
-  Clocks reading;
-  ASSERT_TRUE(parse_clocks(snapshot, reading));
-  ASSERT_EQ(reading.engines.size(), 3U);
-  EXPECT_EQ(reading.engines[0].load, 0.12);
-  EXPECT_EQ(reading.engines[1].load, std::nullopt);
 }
 
 // Orin, as root: firmware's clock, the driver's activity in kHz.
@@ -507,6 +469,32 @@ TEST_F(ClocksGather, OnlyAGpuIsAskedForItsLoad) {
   EXPECT_TRUE(has_read("/sys/class/devfreq/1.gpu/device/load"));
   EXPECT_FALSE(has_read("/sys/class/devfreq/2.vic/device/load"));
   EXPECT_EQ(clocks_.clocks[0].load, 0.01);
+}
+
+// Of an engine without power nothing but its state is read: to read more could wake it.
+TEST_F(ClocksGather, AnEngineThatIsOffIsLeftAlone) {
+  const std::string at = "/sys/bus/platform/devices/";
+  file(at + "154c0000.nvenc/power/runtime_status", "suspended\n");
+  file(at + "154c0000.nvenc/load", "999\n");
+  file(at + "15340000.vic/power/runtime_status", "active\n");
+  file(at + "15340000.vic/load", "120\n");
+  file(at + "15480000.nvdec/power/runtime_status", "resuming\n");
+  file(at + "15480000.nvdec/load", "999\n");
+  file("/sys/kernel/debug/clk/nvdec/clk_rate", "1\n");
+  file("/sys/kernel/debug/tegra-host1x/actmon/nvenc/module0/usage", "999\n");
+  file("/sys/kernel/debug/tegra-host1x/actmon/vic/module0/usage", "999\n");
+  file("/sys/kernel/debug/clk/nvenc/clk_rate", "1\n");
+  file("/sys/kernel/debug/clk/vic/clk_rate", "115200000\n");
+  ASSERT_TRUE(parse());
+  ASSERT_EQ(clocks_.engines.size(), 3U);
+  EXPECT_EQ(clocks_.engines[0].load, 0.12);
+  EXPECT_EQ(clocks_.engines[1].load, std::nullopt);
+  EXPECT_TRUE(has_read("/sys/kernel/debug/clk/vic/clk_rate"));
+  EXPECT_FALSE(has_read("/sys/kernel/debug/tegra-host1x/actmon/vic/module0/usage"));
+  for (const std::string& path : paths_) {
+    const bool is_off = path.find("nvenc") != path.npos || path.find("nvdec") != path.npos;
+    EXPECT_TRUE(!is_off || path.ends_with("/power/runtime_status")) << path;
+  }
 }
 
 TEST_F(ClocksGather, OldKernelsPlacesAreLookedAtOnlyWhereTheClassHasNoGpu) {
