@@ -64,16 +64,6 @@ TEST_F(ZramTest, OlderKernelsPrintFewerColumns) {
   EXPECT_EQ(reading().devices[0].max_used_bytes, 20480U);
 }
 
-// As Linux 6.18 prints it, with a constant where invalid_io was.
-TEST_F(ZramTest, NewestKernel) {
-  swaps("");
-  zram("mm_stat",
-       " 5242880  1062656  1064960        0  1064960      768        0      256      256\n");
-  zram("io_stat", "       0        0 0        0\n");
-  EXPECT_EQ(reading().devices[0].huge_pages, 256U);
-  EXPECT_EQ(reading().devices[0].failed_writes, 0U);
-}
-
 TEST_F(ZramTest, ADeviceThatIsNotSetUpIsNoError) {
   fixture.file("/proc/swaps", kNoSwap);
   zram("disksize", "0\n");

@@ -41,6 +41,13 @@ Nvml reading_of(const std::string& behaviour) {
   return nvml;
 }
 
+Error error_of(const std::string& text) {
+  Nvml nvml;
+  const auto ok = parse_nvml(text, nvml);
+  EXPECT_FALSE(ok) << text;
+  return ok ? Error{} : ok.error();
+}
+
 TEST(NvmlProgram, Thor) {
   const Nvml nvml = reading_of("thor");
   ASSERT_EQ(nvml.gpus.size(), 1U);
@@ -92,46 +99,27 @@ TEST(NvmlProgram, ACrowdIsCountedNotStored) {
   EXPECT_EQ(nvml.gpus[0].processes, std::nullopt);
 }
 
-TEST(NvmlProgram, OrinSupportsNothing) {
-  const Ran ran = run_with("orin");
-  EXPECT_EQ(ran.status, 0);
-  Nvml nvml;
-  const auto ok = parse_nvml(ran.text, nvml);
-  ASSERT_FALSE(ok);
-  EXPECT_EQ(ok.error().code, Errc::kAbsent) << ok.error().message;
-}
-
 TEST(NvmlProgram, ErrorsAreReported) {
-  Nvml nvml;
-  auto ok = parse_nvml(run_with("denied").text, nvml);
-  ASSERT_FALSE(ok);
-  EXPECT_EQ(ok.error().code, Errc::kDenied);
-  EXPECT_EQ(ok.error().message, "NVML: nvmlInit: NO_PERMISSION Insufficient Permissions");
-  ok = parse_nvml(run_with("lost").text, nvml);
-  ASSERT_FALSE(ok);
-  EXPECT_EQ(ok.error().code, Errc::kIo);
-  EXPECT_EQ(ok.error().message, "NVML: GPU_IS_LOST GPU is lost");
-}
-
-TEST(NvmlProgram, WithoutTheLibraryItSaysSo) {
-  const Ran ran = run("--library /nonexistent/libnvidia-ml.so.1");
-  EXPECT_EQ(ran.status, 0);
-  Nvml nvml;
-  const auto ok = parse_nvml(ran.text, nvml);
-  ASSERT_FALSE(ok);
-  EXPECT_EQ(ok.error().code, Errc::kAbsent) << ran.text;
+  const auto code = [](const Ran& ran) {
+    EXPECT_EQ(ran.status, 0) << ran.text;
+    return error_of(ran.text).code;
+  };
+  EXPECT_EQ(code(run_with("orin")), Errc::kAbsent) << "supports nothing";
+  EXPECT_EQ(code(run("--library /nonexistent/libnvidia-ml.so.1")), Errc::kAbsent);
   // Something else in its place is no NVML, and no reason to think that there is none.
-  const Ran other = run("--library /proc/self/exe");
-  EXPECT_EQ(parse_nvml(other.text, nvml).error().code, Errc::kIo) << other.text;
+  EXPECT_EQ(error_of(run("--library /proc/self/exe").text).code, Errc::kIo);
+  const Error denied = error_of(run_with("denied").text);
+  EXPECT_EQ(denied.code, Errc::kDenied);
+  EXPECT_EQ(denied.message, "NVML: nvmlInit: NO_PERMISSION Insufficient Permissions");
+  const Error lost = error_of(run_with("lost").text);
+  EXPECT_EQ(lost.code, Errc::kIo);
+  EXPECT_EQ(lost.message, "NVML: GPU_IS_LOST GPU is lost");
 }
 
 TEST(NvmlProgram, ACrashLeavesACutText) {
   const Ran ran = run_with("crash");
   EXPECT_TRUE(WIFSIGNALED(ran.status) || WEXITSTATUS(ran.status) == 134);
-  Nvml nvml;
-  const auto ok = parse_nvml(ran.text.substr(0, ran.text.find("Aborted")), nvml);
-  ASSERT_FALSE(ok);
-  EXPECT_EQ(ok.error().code, Errc::kMalformed);
+  EXPECT_EQ(error_of(ran.text.substr(0, ran.text.find("Aborted"))).code, Errc::kMalformed);
 }
 
 TEST(NvmlProgram, Arguments) {

@@ -220,16 +220,11 @@ TEST(TegrastatsLine, PartsThatMayBeMissing) {
 }
 
 TEST(TegrastatsLine, EveryFormOfALoad) {
-  EXPECT_EQ(load(*parsed("EMC_FREQ 7%@408").emc), "7%@408");
-  EXPECT_EQ(load(*parsed("EMC_FREQ 7%").emc), "7%");
-  EXPECT_EQ(load(*parsed("EMC_FREQ @408").emc), "@408");
   EXPECT_EQ(load(*parsed("EMC 408").emc), "@408");
-  EXPECT_EQ(load(*parsed("EMC_FREQ off").emc), "off");
   EXPECT_TRUE(parsed("GR3D_FREQ off").gr3d.off);
   EXPECT_THAT(parsed("GR3D_FREQ 408").gr3d.mhz, ElementsAre(408));
   EXPECT_EQ(engine_load(parsed("VIC_FREQ 0%@115"), "VIC"), "0%@115");
   EXPECT_EQ(engine_load(parsed("VIC_FREQ 4%"), "VIC"), "4%");
-  EXPECT_EQ(engine_load(parsed("VIC 4%"), "VIC"), "4%");
 }
 
 TEST(TegrastatsLine, EmcAt0WithoutAClockWasNotRead) {
