@@ -227,9 +227,9 @@ def take_thresholds(r, batch, exported, steps):
             comparison = next((k for k in COMPARISONS if k in condition), None)
             if not comparison:
                 continue
-            values = sorted({eq.number(value) for step in steps
+            values = sorted({float(value) for step in steps
                              for _, value in step["values"][index][c]
-                             if math.isfinite(eq.number(value))})
+                             if math.isfinite(float(value))})
 
             def pick(values=values):
                 if not values:

@@ -20,10 +20,6 @@ def main():
     jt.main()
 
 
-def run(arguments, seconds=120):
-    return jt.run(arguments, seconds)
-
-
 def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
@@ -33,12 +29,17 @@ def selector(name, labels):
     return f"{name}{{{inside}}}"
 
 
+def rule(name, *when, **others):
+    others = {key.replace("for_", "for"): value for key, value in others.items()}
+    return {"alert": name, "severity": "info", "when": list(when), "summary": "x", **others}
+
+
 def replay(directory, rules, play):
     """(rules as exported, [judgement]): see replay.cc. `rules` are jetmem's, as Python values."""
     rules_file, series_file = directory / "rules.yaml", directory / "series.json"
     rules_file.write_text(json.dumps({"rules": rules}, ensure_ascii=False))
     series_file.write_text(json.dumps(play))
-    done = run([REPLAY, rules_file, series_file])
+    done = jt.run([REPLAY, rules_file, series_file], 120)
     if done.returncode != 0:
         raise AssertionError(f"replay ended with {done.returncode}:\n{done.stderr}")
     lines = done.stdout.splitlines()
@@ -56,10 +57,6 @@ def prometheus_rules(exported, group="jetmem", interval=None):
     return json.dumps({"groups": [whole]}, ensure_ascii=False)
 
 
-def number(value):
-    """What replay printed: JSON has no NaN and no infinity."""
-    return float(value)
-
-
 def is_nan(value):
+    """Of what replay printed: JSON has no NaN and no infinity, they are text."""
     return math.isnan(float(value))

@@ -18,16 +18,12 @@ import unittest
 
 import cases
 import equality as eq
+import jetmem_testing as jt
 import written_cases
 
 CASES = int(os.environ.get("JETMEM_EQUALITY_CASES", "600"))
 SEED = int(os.environ.get("JETMEM_EQUALITY_SEED", "20"))
 CASES_PER_BATCH = 15
-
-
-def duration(milliseconds):
-    seconds, rest = divmod(milliseconds, 1000)
-    return (f"{seconds}s" if seconds else "") + (f"{rest}ms" if rest or not seconds else "")
 
 
 def notation(values):
@@ -58,10 +54,10 @@ class UnitTest:
         batch = self.batch
         series = [{"series": eq.selector(s["metric"], {**s["labels"], **case.device}),
                    "values": notation(s["values"])} for case in batch.cases for s in case.series]
-        test = {"interval": duration(batch.interval), "input_series": series,
+        test = {"interval": cases.seconds(batch.interval), "input_series": series,
                 "promql_expr_test": [], "alert_rule_test": []}
         for step in self.steps:
-            at = duration(step["at"])
+            at = cases.seconds(step["at"])
             for rule, conditions in zip(self.exported, step["values"]):
                 for expression, values in zip(rule["values"], conditions):
                     test["promql_expr_test"] += self.values(rule, expression, at, values)
@@ -70,7 +66,7 @@ class UnitTest:
             if step["at"] // batch.interval % 7 == 3:
                 test["alert_rule_test"] += self.annotations(step, at)
         return json.dumps({"rule_files": ["rules.yml"], "tests": [test],
-                           "evaluation_interval": duration(batch.interval)}, ensure_ascii=False)
+                           "evaluation_interval": cases.seconds(batch.interval)}, ensure_ascii=False)
 
     def values(self, rule, expression, at, values):
         absent = expression.startswith("absent(")
@@ -85,11 +81,11 @@ class UnitTest:
         nan = [labels for labels, value in values if eq.is_nan(value)]
         if not nan:
             return [{"expr": expression, "eval_time": at, "exp_samples": [
-                sample(labels, eq.number(value)) for labels, value in values]}]
+                sample(labels, float(value)) for labels, value in values]}]
         return [{"expr": f"{expression} != bool {expression}", "eval_time": at, "exp_samples": [
                     sample(labels, float(labels in nan), "") for labels, _ in values]},
                 {"expr": f"{expression} == {expression}", "eval_time": at, "exp_samples": [
-                    sample(labels, eq.number(value)) for labels, value in values
+                    sample(labels, float(value)) for labels, value in values
                     if labels not in nan]}]
 
     def labels(self, alert):
@@ -140,7 +136,7 @@ class Promtool(unittest.TestCase):
         unit = UnitTest(batch, exported, steps)
         (directory / "rules.yml").write_text(eq.prometheus_rules(exported))
         (directory / "test.yml").write_text(infinite_as_yaml(unit.text()))
-        done = eq.run(["promtool", "test", "rules", directory / "test.yml"], 240)
+        done = jt.run(["promtool", "test", "rules", directory / "test.yml"], 240)
         self.compared += unit.compared
         for step in steps:
             for alert in step["alerts"]:

@@ -16,6 +16,7 @@ import unittest
 import equality as eq
 import jetmem_testing as jt
 import servers
+from equality import rule
 
 RUN_SECONDS = 24
 CONFIG = """
@@ -50,11 +51,6 @@ def exporter_page(n):
 METRICS = [{"name": "jetmem_level", "type": "gauge", "labels": ["area"]},
            {"name": "jetmem_x_total", "type": "counter", "labels": ["area"]},
            {"name": "jetmem_hot_level", "type": "gauge", "labels": []}]
-
-
-def rule(name, *conditions, **others):
-    others = {key.replace("for_", "for"): value for key, value in others.items()}
-    return {"alert": name, "severity": "info", "when": list(conditions), "summary": "x", **others}
 
 
 def level(**others):
@@ -110,7 +106,7 @@ def key(labels):
 
 def dump(directory):
     """{labels: {milliseconds: value}} of everything stored."""
-    done = eq.run(["promtool", "tsdb", "dump", directory / "data"])
+    done = jt.run(["promtool", "tsdb", "dump", directory / "data"], 120)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     found = {}
@@ -244,8 +240,8 @@ class Imported(unittest.TestCase):
         begin = (int(time.time()) - 5 * 3600) // self.INTERVAL * self.INTERVAL
         times, series, text = self.make(random.Random(7), begin)
         (self.directory / "series.txt").write_text(text)
-        done = eq.run(["promtool", "tsdb", "create-blocks-from", "openmetrics",
-                       self.directory / "series.txt", self.directory / "data"])
+        done = jt.run(["promtool", "tsdb", "create-blocks-from", "openmetrics",
+                       self.directory / "series.txt", self.directory / "data"], 120)
         self.assertEqual(done.returncode, 0, done.stderr)
         metrics = [{"name": "jetmem_long_total", "type": "counter", "labels": ["area"]},
                    {"name": "jetmem_long_bytes", "type": "gauge", "labels": ["area"]}]

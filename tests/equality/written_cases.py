@@ -2,6 +2,7 @@
 """Cases for the edges of the semantics, each with the steps at which an alert is seen in a state."""
 
 from cases import Batch, Case
+from equality import rule
 
 GAP, STALE = None, "stale"
 CASES = []
@@ -32,9 +33,7 @@ class Written:
         self.case.series.append({"metric": metric, "labels": labels, "values": values})
 
     def rule(self, name, *when, **others):
-        others = {key.replace("for_", "for"): value for key, value in others.items()}
-        self.case.rules.append({"alert": name, "severity": "info", "when": list(when),
-                                "summary": "x", **others})
+        self.case.rules.append(rule(name, *when, **others))
 
     def expect(self, alert, state, steps):
         self.batch.expected[alert, state] = list(steps)
