@@ -4,7 +4,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/root/root.h"
 #include "collectors/probe/source.h"
 #include "tests/collectors/source_fixture.h"
 

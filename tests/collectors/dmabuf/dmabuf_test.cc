@@ -9,7 +9,6 @@
 #include "collectors/dmabuf/source.h"
 #include "collectors/processes/group/pids.h"
 #include "tests/collectors/source_fixture.h"
-#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {

@@ -17,7 +17,6 @@
 #include "collectors/processes/source.h"
 #include "collectors/reader/protocol.h"
 #include "tests/collectors/source_fixture.h"
-#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "base/root/gatherer.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {

@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "tests/collectors/source_fixture.h"
-#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "collectors/device/boot/gather.h"
 #include "tests/collectors/source_fixture.h"
-#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {

@@ -7,9 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "base/root/gatherer.h"
 #include "tests/collectors/source_fixture.h"
-#include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
@@ -348,6 +346,7 @@ TEST_F(NvmapTree, OnlyFoldersWithTablesAreHeaps) {
   file(kRoot + "handles_by_pid/1", "never read");
   file(kRoot + "stats/total_memory", "8192\n");
   file(kRoot + "max_handle_count", "3\n");
+  file(kRoot + "fsi/size", "0x0\n");
   file(kRoot + "pagepool/page_pool_available_pages", "3\n");
   Nvmap nvmap;
   ASSERT_TRUE(read(nvmap));
