@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cerrno>
-
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -20,22 +18,6 @@ class Recorded : public testing::Test {
   TempDir tree;
   Snapshot out;
 };
-
-TEST_F(Recorded, ComesBackAsItWas) {
-  tree.write("proc/meminfo", "MemTotal: 1 kB\n");
-  std::string text = recorded_head(false);
-  append_recorded(text, {"/proc/meminfo", "MemTotal: 1 kB\n", 0}, true);
-  append_recorded(text, {"/proc/pagetypeinfo", "", EACCES}, false);
-  append_recorded(text, {"jetmem:left", std::string_view("a\0\nb", 4), 0}, false);
-  append_recorded(text, {"/dev/x", "", FileText::kNotRegular}, false);
-  ASSERT_TRUE(read(text));
-  EXPECT_FALSE(out.truncated());
-  ASSERT_EQ(out.size(), 4U);
-  EXPECT_EQ(out[0].text, "MemTotal: 1 kB\n");
-  EXPECT_EQ(out[1].error, EACCES);
-  EXPECT_EQ(out[2].text, std::string_view("a\0\nb", 4));
-  EXPECT_EQ(out[3].error, FileText::kNotRegular);
-}
 
 TEST_F(Recorded, WhatIsDamagedIsNeverTakenForLess) {
   std::string text = recorded_head(false);
