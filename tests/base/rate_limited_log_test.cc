@@ -59,6 +59,11 @@ TEST_F(RateLimitedLogTest, KeysAreBoundedAndNoneIsLostUncounted) {
   std::uint64_t counted = 0;
   for (std::size_t i = 3; i < entries_.size(); ++i) counted += std::stoull(count(i));
   EXPECT_EQ(counted, 17U);
+  EXPECT_TRUE(entries_.back().message.ends_with("too many different ones"));
+  EXPECT_TRUE(entries_.back().always);
+  const std::size_t written = entries_.size();
+  log.flush_due(minutes(60));
+  EXPECT_EQ(entries_.size(), written) << "each once";
 }
 
 }  // namespace

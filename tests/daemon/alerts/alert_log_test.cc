@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/text/text.h"
-#include "daemon/log/async_logger.h"
 #include "rules/export/message_catalog.h"
 #include "rules/model/alert_fields.h"
 #include "tests/recorded_log.h"
@@ -210,15 +209,6 @@ TEST_F(AlertLogTest, WhatIsOnlyPendingDoesNotUseUpTheRoomOfWhatFires) {
   EXPECT_EQ(count(), std::size_t{AlertLog::kMinor.per_key} + 1) << "nothing is left to tell";
 }
 
-TEST_F(AlertLogTest, InTheFirstMinutesOfABootTheWindowIsNoShorter) {
-  now_ = minutes(9);
-  for (int i = 0; i < 10; ++i) notify(Change::kFiring);
-  now_ = minutes(11);
-  for (int i = 0; i < 10; ++i) notify(Change::kFiring);
-  log_.flush_due(now_);
-  EXPECT_EQ(count(), std::size_t{AlertLog::kPages.per_key});
-}
-
 TEST_F(AlertLogTest, EachSeriesHasARoomOfItsOwn) {
   for (int i = 0; i < 10; ++i) notify(Change::kFiring, "a");
   notify(Change::kFiring, "b");
@@ -247,86 +237,6 @@ TEST_F(AlertLogTest, AStormIsBoundedAndACriticalAlertIsHeardInIt) {
   }
   EXPECT_EQ(suppressed_count, log_.suppressed());
   EXPECT_GT(suppressed_count, 100U);
-}
-
-TEST_F(AlertLogTest, MoreAlertsThanCanBeFollowedAreSaidToBeLost) {
-  for (int i = 0; i < 1000; ++i) notify(Change::kPending, std::to_string(i));
-  EXPECT_EQ(count(), std::size_t{AlertLog::kMinor.in_all});
-  log_.flush_all();
-  std::size_t suppressed_count = 0;
-  std::size_t lost = 0;
-  for (const LogEntry& entry : recorder_.entries) {
-    const std::string held = field(entry, "JETMEM_SUPPRESSED");
-    if (!held.empty()) suppressed_count += std::stoul(held);
-    if (entry.message.find("too many different ones") != std::string::npos) {
-      lost += std::stoul(held);
-      EXPECT_TRUE(entry.always);
-    }
-  }
-  EXPECT_GT(lost, 0U);
-  EXPECT_EQ(suppressed_count, log_.suppressed());
-}
-
-// Rules go with a reload: nothing may point to them then.
-TEST_F(AlertLogTest, ForgetsWhatPointsToRules) {
-  {
-    const Rule gone = rule_named("JetmemGone", Severity::kWarning);
-    Transition of = transition(Change::kFiring);
-    of.rule = &gone;
-    for (int i = 0; i < 10; ++i) log_.notify(of);
-    log_.flush_all();
-  }
-  EXPECT_EQ(field(last(), "JETMEM_SUPPRESSED"), "4") << "written before it is forgotten";
-  const std::size_t before = count();
-  log_.flush_due(now_ + hours(1));
-  EXPECT_EQ(count(), before);
-}
-
-// A logger that writes errors only, or whose queue is full, still writes alerts.
-class Collector final : public LogWriter {
- public:
-  explicit Collector(std::vector<std::string>& out, std::mutex& gate) : out_(out), gate_(gate) {}
-  bool write(const LogEntry& entry) override {
-    const std::lock_guard lock(gate_);
-    out_.push_back(entry.message);
-    return true;
-  }
-
- private:
-  std::vector<std::string>& out_;
-  std::mutex& gate_;
-};
-
-TEST_F(AlertLogTest, AlertsAreWrittenWhateverTheLevel) {
-  std::vector<std::string> out;
-  std::mutex gate;
-  AsyncLogger async_logger(std::make_unique<Collector>(out, gate), LogLevel::kError);
-  async_logger.warning("not an alert");
-  AlertLog log(async_logger);
-  for (const Change change : {Change::kPending, Change::kFiring, Change::kResolved}) {
-    log.notify(transition(change));
-  }
-  ASSERT_TRUE(async_logger.stop(seconds(10)));
-  EXPECT_EQ(out.size(), 3U);
-}
-
-TEST_F(AlertLogTest, AlertsFindRoomInAFullQueue) {
-  std::vector<std::string> out;
-  std::mutex gate;
-  AsyncLogger async_logger(std::make_unique<Collector>(out, gate), LogLevel::kInfo);
-  {
-    const std::lock_guard stuck(gate);
-    for (std::size_t i = 0; i < AsyncLogger::kMaxQueue + 10; ++i) async_logger.info("noise");
-    EXPECT_GT(async_logger.dropped(), 0U);
-    const std::uint64_t dropped = async_logger.dropped();
-    AlertLog log(async_logger);
-    log.notify(transition(Change::kFiring));
-    EXPECT_EQ(async_logger.dropped(), dropped);
-  }
-  ASSERT_TRUE(async_logger.stop(seconds(10)));
-  EXPECT_EQ(std::count_if(out.begin(), out.end(),
-                          [](const std::string& m) { return m.starts_with("JetmemCma"); }),
-            1);
 }
 
 }  // namespace
