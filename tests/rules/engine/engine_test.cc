@@ -49,31 +49,16 @@ class Unknown : public ::testing::Test {
     ASSERT_EQ(j.state(0), AlertState::kFiring);
     j.blindness.reasons["jetmem_x_celsius"] = "source thermal is denied";
     j.step({{"jetmem_x_celsius", kNone, std::nullopt}});
+    EXPECT_EQ(j.engine.evaluated(0).blind, "source thermal is denied");
   }
   Evaluation j{kHeld};
 };
-
-TEST_F(Unknown, ABlindSourceResolvesNothing) {
-  EXPECT_THAT(j.reported(), ElementsAre("Hot unknown: source thermal is denied"));
-  EXPECT_EQ(j.engine.evaluated(0).blind, "source thermal is denied");
-  EXPECT_EQ(j.engine.evaluated(0).unknown.size(), 1U);
-  EXPECT_EQ(j.state(0), AlertState::kInactive);  // as Prometheus has it
-  j.step({});
-  EXPECT_THAT(j.reported(), IsEmpty());
-}
-
-TEST_F(Unknown, ResolvedIsSaidWhenItIsSeenAgain) {
-  j.blindness.reasons.clear();
-  j.step({{"jetmem_x_celsius", kNone, 50}});
-  EXPECT_THAT(j.reported(), ElementsAre("Hot resolved: its source is seen again"));
-  EXPECT_THAT(j.engine.evaluated(0).unknown, IsEmpty());
-  EXPECT_EQ(j.engine.evaluated(0).blind, "");
-}
 
 TEST_F(Unknown, AnAlertAgainIsNotResolved) {
   j.blindness.reasons.clear();
   j.step({{"jetmem_x_celsius", kNone, 95}});
   EXPECT_THAT(j.reported(), ElementsAre("Hot pending"));
+  EXPECT_EQ(j.engine.evaluated(0).blind, "");
   EXPECT_FALSE(j.engine.evaluated(0).has_unknown());
   for (int i = 0; i < 2; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});
   EXPECT_THAT(j.reported(), ElementsAre("Hot firing"));
@@ -173,35 +158,6 @@ TEST(Engine, TheWorstIsTheOneBeyondItsThreshold) {
   const auto& seen = j.engine.evaluated(0).conditions[0];
   EXPECT_EQ(seen.worst, 80);
   EXPECT_EQ(*seen.worst_labels, (Labels{{"zone", "c"}}));
-}
-
-TEST(Engine, RestoredForDoesNotCountTheTimeAway) {
-  Evaluation before(kHeld);
-  before.step({{"jetmem_x_celsius", kNone, 95}});
-  before.step({{"jetmem_x_celsius", kNone, 95}});  // 15 s of 30 s are over
-  const RuleEngine::Saved saved = before.engine.save(true);
-  ASSERT_EQ(saved.alerts.size(), 1U);
-
-  Evaluation after(kHeld);
-  after.time = std::chrono::seconds(115);
-  after.engine.restore(saved, after.time);
-  after.step({{"jetmem_x_celsius", kNone, 95}});
-  EXPECT_THAT(after.reported(), IsEmpty());
-  after.step({{"jetmem_x_celsius", kNone, 95}});
-  EXPECT_THAT(after.reported(), ElementsAre("Hot firing"));
-}
-
-TEST(Engine, RestoredFiringIsNotAnnouncedAgain) {
-  Evaluation before(kHeld);
-  for (int i = 0; i < 3; ++i) before.step({{"jetmem_x_celsius", kNone, 95}});
-  Evaluation after(kHeld);
-  after.time = std::chrono::seconds(60);
-  after.engine.restore(before.engine.save(false), after.time);
-  after.step({{"jetmem_x_celsius", kNone, 95}});
-  EXPECT_THAT(after.reported(), IsEmpty());
-  EXPECT_EQ(after.state(0), AlertState::kFiring);
-  after.step({{"jetmem_x_celsius", kNone, 10}});
-  EXPECT_THAT(after.reported(), ElementsAre("Hot resolved"));
 }
 
 TEST(Engine, WhatAFileHasTwiceIsThereOnce) {
