@@ -29,22 +29,6 @@ TEST_F(ProbeProgramTest, ItsLineIsTheSourcesText) {
   EXPECT_EQ(log.entries.size(), 2U) << "no news";
 }
 
-TEST_F(ProbeProgramTest, ABootIsLeftAlone) {
-  options.schedule.first_memory = milliseconds(300);
-  make();
-  program->due();
-  run_for(150);
-  EXPECT_EQ(starts(), 0);
-  ASSERT_TRUE(answered(1));
-  EXPECT_EQ(starts(), 1);
-}
-
-TEST_F(ProbeProgramTest, AReloadAsksAgain) {
-  make_and_run();
-  program->apply(settings);
-  ASSERT_TRUE(answered(2));
-}
-
 TEST_F(ProbeProgramTest, CudaComesAfterInAProcessOfItsOwn) {
   settings.probe.cuda = true;
   make();
@@ -80,17 +64,6 @@ TEST_F(ProbeProgramTest, AGroupWithoutResultIsMissing) {
   EXPECT_EQ(program->missing(host), "");
   ASSERT_TRUE(answered(2));
   EXPECT_EQ(program->missing(device), "");
-}
-
-TEST_F(ProbeProgramTest, CudaSwitchedOffItsResultsAreGone) {
-  settings.probe.cuda = true;
-  make();
-  program->due();
-  ASSERT_TRUE(answered(2));
-  settings.probe.cuda = false;
-  program->apply(settings);
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
-  EXPECT_FALSE(tells_of("pinned"));
 }
 
 TEST_F(ProbeProgramTest, CudaSwitchedOffWhileItRunsItIsKilled) {
@@ -261,6 +234,8 @@ TEST_F(ProbeProgramTest, ItsAgeIsShown) {
   EXPECT_NEAR(since(), 120, 2);
   settings.probe.cuda = false;
   program->apply(settings);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  EXPECT_FALSE(tells_of("pinned"));
   EXPECT_TRUE(std::isnan(age("cuda")));
   EXPECT_TRUE(std::isnan(since())) << "it cannot succeed";
   ASSERT_TRUE(answered(4));  // without CUDA's, and anew
