@@ -2,15 +2,13 @@
 // A program whose output is a source's text: what it answers, counts and is served with.
 #pragma once
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "daemon/children/program.h"
 #include "tests/daemon/running_program.h"
+#include "tests/unix_socket.h"
 
 namespace jetmem {
 
@@ -49,15 +47,7 @@ class SourceProgramTest : public ProgramRunning {
   }
 
   // systemd's socket, behind which this test stands for the program.
-  UniqueFd listen() {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(::listen(fd.get(), 4), 0);
-    return fd;
-  }
+  UniqueFd listen() const { return unix_listener(socket_path); }
   // One connection, on which this much was sent.
   static UniqueFd accept(const UniqueFd& listener, const std::string& sent = "") {
     UniqueFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include "daemon/http/server/http_port.h"
 #include "daemon/http/server/pages.h"
 #include "tests/fuzz/target.h"
 #include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
+#include "tests/unix_socket.h"
 
 namespace {
 
@@ -34,11 +32,8 @@ struct Server {
     port = std::move(*opened);
   }
   UniqueFd connect() {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    dir.file("http.socket").copy(address.sun_path, sizeof address.sun_path - 1);
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    check(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+    UniqueFd fd = unix_client(dir.file("http.socket"), SOCK_STREAM | SOCK_NONBLOCK);
+    check(fd.valid());
     return fd;
   }
 };

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include <cstring>
 
 #include "base/process/poll_loop.h"
 #include "collectors/reader/client.h"
 #include "tests/fuzz/target.h"
 #include "tests/temp_dir.h"
+#include "tests/unix_socket.h"
 
 namespace {
 
@@ -20,17 +18,6 @@ class NoSpawner final : public Spawner {
   }
 };
 
-UniqueFd listen_at(const std::string& path, sockaddr_un& address) {
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(fd.get(), 4) != 0) {
-    __builtin_trap();
-  }
-  return fd;
-}
-
 }  // namespace
 
 // Packets of something that answers in the reader's place: a byte of flags and two of length before
@@ -38,8 +25,7 @@ UniqueFd listen_at(const std::string& path, sockaddr_un& address) {
 // request is answered once, whatever comes.
 FUZZ(rest) {
   static const TempDir dir;
-  static sockaddr_un address{};
-  static const UniqueFd listener = listen_at(dir.file("reader.socket"), address);
+  static const UniqueFd listener = unix_listener(dir.file("reader.socket"), SOCK_SEQPACKET);
   static const SystemClock clock;
   static NoSpawner spawner;
   int answers = 0;

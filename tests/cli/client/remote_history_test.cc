@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +15,7 @@
 #include "cli/client/device_client.h"
 #include "report/answers/history_answer.h"
 #include "tests/temp_dir.h"
+#include "tests/unix_socket.h"
 
 namespace jetmem {
 namespace {
@@ -38,18 +37,13 @@ class Daemon {
  public:
   explicit Daemon(std::function<CapturedLog(const std::string&)> answer)
       : answer_(std::move(answer)), path_(directory_.path() + "/api.socket") {
-    fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path_.copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(::listen(fd_, 8), 0);
+    fd_ = unix_listener(path_);
+    EXPECT_TRUE(fd_.valid());
     thread_ = std::thread([this] { serve(); });
   }
   ~Daemon() {
     stop_ = true;
     thread_.join();
-    ::close(fd_);
   }
   ListenAddress address() const { return {ListenAddress::Family::kUnix, path_, 0}; }
   std::vector<std::string> requested() {
@@ -60,9 +54,9 @@ class Daemon {
  private:
   void serve() {
     while (!stop_) {
-      pollfd polled{fd_, POLLIN, 0};
+      pollfd polled{fd_.get(), POLLIN, 0};
       if (::poll(&polled, 1, 20) <= 0) continue;
-      const int client = ::accept(fd_, nullptr, nullptr);
+      const int client = ::accept(fd_.get(), nullptr, nullptr);
       std::string request;
       char buffer[4096];
       while (request.find("\r\n\r\n") == std::string::npos) {
@@ -93,7 +87,7 @@ class Daemon {
   std::function<CapturedLog(const std::string&)> answer_;
   TempDir directory_;
   std::string path_;
-  int fd_ = -1;
+  UniqueFd fd_;
   std::mutex mutex_;
   std::vector<std::string> requested_;
   std::atomic<bool> stop_{false};

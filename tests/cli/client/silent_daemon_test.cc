@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,11 +11,11 @@
 #include <thread>
 #include <vector>
 
-#include "base/unique_fd.h"
 #include "cli/client/device_client.h"
 #include "cli/exit_codes.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
+#include "tests/unix_socket.h"
 
 namespace jetmem {
 namespace {
@@ -29,11 +27,8 @@ class SilentDaemonTest : public testing::Test {
  protected:
   void SetUp() override {
     directory_.write("settings.yaml", "http: {listen: [\"unix:" + path_ + "\"]}\n");
-    listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    path_.copy(address_.sun_path, sizeof address_.sun_path - 1);
-    address_.sun_family = AF_UNIX;
-    ASSERT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address_), sizeof address_), 0);
-    ASSERT_EQ(::listen(listener_.get(), 0), 0);
+    listener_ = unix_listener(path_, SOCK_STREAM, 0);
+    ASSERT_TRUE(listener_.valid());
   }
   void TearDown() override {
     stop_ = true;
@@ -58,7 +53,6 @@ class SilentDaemonTest : public testing::Test {
 
   TempDir directory_;
   const std::string path_ = directory_.file("api.socket");
-  sockaddr_un address_{};
   UniqueFd listener_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
@@ -94,11 +88,8 @@ TEST_F(SilentDaemonTest, OneThatDoesNotRunIsNone) {
 TEST_F(SilentDaemonTest, WhoFindsItsQueueFullWaitsForATurn) {
   std::vector<UniqueFd> queued;
   for (int i = 0; i < 8; ++i) {
-    UniqueFd& fd =
-        queued.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address_), sizeof address_) == 0) {
-      continue;
-    }
+    queued.push_back(unix_client(path_, SOCK_STREAM | SOCK_NONBLOCK));
+    if (queued.back().valid()) continue;
     ASSERT_EQ(errno, EAGAIN);
     break;
   }

@@ -2,8 +2,6 @@
 #include "collectors/reader/client.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -12,6 +10,7 @@
 #include "base/process/poll_loop.h"
 #include "tests/fork_spawner.h"
 #include "tests/temp_dir.h"
+#include "tests/unix_socket.h"
 
 namespace jetmem::reader {
 namespace {
@@ -112,16 +111,6 @@ void answer_all_but(int fd, std::string_view hangs) {
 }
 void answer_all(int fd) { answer_all_but(fd, "nothing"); }
 void hang_on_thermal(int fd) { answer_all_but(fd, "thermal"); }
-
-UniqueFd listen_at(const std::string& path) {
-  UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  EXPECT_EQ(::listen(listener.get(), 8), 0);
-  return listener;
-}
 
 TEST_F(ClientTest, TheRealReaderGivesBytesAndErrors) {
   TempDir tree;
@@ -354,7 +343,7 @@ TEST_F(ClientTest, WithoutItsSocketASpawnedReaderStandsInAndSaysSo) {
             "connect to " + options.socket + ": No such file or directory");
 
   // The socket appears: it is found within a minute, and the stand-in dismissed.
-  const UniqueFd listener = listen_at(options.socket);
+  const UniqueFd listener = unix_listener(options.socket, SOCK_SEQPACKET);
   ask(*client, "cma");
   EXPECT_EQ(client->kind(), ReaderKind::kSpawned) << "not asked for at each request";
   clock_.advance(std::chrono::seconds(61));
@@ -378,7 +367,7 @@ TEST_F(ClientTest, ASocketWithoutAReaderBehindItIsNoReader) {
   FakeSpawner spawner(answer_all);
   ClientOptions options;
   options.socket = directory.file("socket");
-  const UniqueFd listener = listen_at(options.socket);
+  const UniqueFd listener = unix_listener(options.socket, SOCK_SEQPACKET);
   const pid_t server = ::fork();
   if (server == 0) {
     for (;;) ::close(::accept(listener.get(), nullptr, nullptr));

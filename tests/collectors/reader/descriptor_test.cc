@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -18,6 +16,7 @@
 #include "collectors/reader/server.h"
 #include "tests/fork_spawner.h"
 #include "tests/temp_dir.h"
+#include "tests/unix_socket.h"
 
 namespace jetmem::reader {
 namespace {
@@ -175,12 +174,8 @@ TEST_F(DescriptorTest, OneThatCannotBeTakenIsSaid) {
 TEST_F(DescriptorTest, ItComesOverTheSocketToo) {
   tree_.write("dev/first", "one");
   const std::string path = tree_.file("socket");
-  const UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  const UniqueFd listener = unix_listener(path, SOCK_SEQPACKET);
+  ASSERT_TRUE(listener.valid());
   const pid_t pid = ::fork();
   if (pid == 0) {
     Server server(::accept(listener.get(), nullptr, nullptr), Root::at(tree_.path()).value(),

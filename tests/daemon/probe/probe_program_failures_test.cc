@@ -182,11 +182,7 @@ TEST_F(ProbeProgramSocket, OneThatDies) {
 
 TEST_F(ProbeProgramSocket, OneThatIsBusy) {
   ::listen(listener.get(), 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
-  UniqueFd other(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  ::connect(other.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  const UniqueFd other = unix_client(socket_path);
   program->due();
   ASSERT_TRUE(answered(1));
   EXPECT_EQ(failures("not_started"), 1) << "none is started beside it: " << error.message;

@@ -4,14 +4,13 @@
 
 #include <fcntl.h>
 #include <microhttpd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "tests/daemon/http/web_fixture.h"
+#include "tests/unix_socket.h"
 
 namespace jetmem {
 namespace {
@@ -395,17 +394,13 @@ TEST_F(WebTest, UnixSocketsServeWhateverTheClientsOwnAddress) {
   EXPECT_EQ(fetch(address_, "/metrics").code, 200);
 
   // A client bound to the longest path there can be.
-  sockaddr_un own{};
-  own.sun_family = AF_UNIX;
   std::string path = directory.file("");
-  path.resize(sizeof own.sun_path - 1, 'x');
-  path.copy(own.sun_path, sizeof own.sun_path - 1);
-  sockaddr_un to{};
-  to.sun_family = AF_UNIX;
-  address_.host.copy(to.sun_path, sizeof to.sun_path - 1);
+  path.resize(sizeof sockaddr_un::sun_path - 1, 'x');
+  const sockaddr_un own = unix_address(path);
+  const sockaddr_un to = unix_address(address_.host);
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
-  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
-  ASSERT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
+  ASSERT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
   const std::string request = "GET /healthz HTTP/1.0\r\n\r\n";
   ASSERT_EQ(::write(fd.get(), request.data(), request.size()),
             static_cast<ssize_t>(request.size()));
