@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that only wait, for tests of who watches them.
+// Processes that only wait, for tests of who watches them, and one that does what a test cannot.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +10,16 @@
 #include <csignal>
 
 namespace jetmem {
+
+// In a process of its own, whose limits and mounts are nobody else's; returns its exit status.
+template <class Act>
+int in_own_process(const Act& act) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(act());
+  int status = -1;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 inline bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
 

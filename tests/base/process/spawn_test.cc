@@ -7,11 +7,11 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <string>
+
+#include "tests/named_process.h"
 
 namespace jetmem {
 namespace {
@@ -20,15 +20,6 @@ int status_of(const Child& child) {
   int status = -1;
   ::waitpid(child.pid, &status, 0);
   return status;
-}
-
-// In a process of its own, whose limits and mounts are nobody else's.
-int in_own_process(int (*act)()) {
-  const pid_t pid = ::fork();
-  if (pid == 0) ::_exit(act());
-  int status = -1;
-  ::waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 constexpr int kCannot = 77;

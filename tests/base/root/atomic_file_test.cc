@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <set>
 
 #include "base/root/small_file.h"
+#include "tests/named_process.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -145,15 +145,13 @@ TEST_F(AtomicFileTest, TwoAtOnceDoNotMix) {
 
 TEST_F(AtomicFileTest, AFailureLeavesTheOldFileAndNoPart) {
   dir_.write("file", "old");
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit few{1000, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &few), 0);
-  const auto done = write("file", std::string(5000, 'x'));
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, handler);
-  EXPECT_FALSE(done);
+  EXPECT_EQ(in_own_process([&] {
+              std::signal(SIGXFSZ, SIG_IGN);
+              const rlimit few{1000, 1000};
+              if (::setrlimit(RLIMIT_FSIZE, &few) != 0) return 2;
+              return write("file", std::string(5000, 'x')) ? 1 : 0;
+            }),
+            0);
   EXPECT_EQ(text("file"), "old");
   EXPECT_EQ(names(), std::set<std::string>{"file"});
 }

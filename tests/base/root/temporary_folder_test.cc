@@ -7,14 +7,13 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <functional>
 #include <thread>
 
+#include "tests/named_process.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -28,15 +27,12 @@ class TemporaryFolderTest : public testing::Test {
   bool is_there(const std::string& path) const { return fs::exists(fs::symlink_status(path)); }
   // What a process leaves that is killed together with its helper: no helper at all.
   std::string left_behind(std::string_view name) const {
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      const auto folder = TemporaryFolder::make(at(name), TemporaryFolder::Helper::kNone);
-      if (folder) around_.write(std::string(name) + "/tree/file", "text");
-      ::_exit(folder ? 0 : 1);
-    }
-    int status = 1;
-    ::waitpid(pid, &status, 0);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(in_own_process([&] {
+                auto folder = TemporaryFolder::make(at(name), TemporaryFolder::Helper::kNone);
+                if (folder) around_.write(std::string(name) + "/tree/file", "text");
+                return folder && folder->release() != nullptr ? 0 : 1;  // without its destructor
+              }),
+              0);
     return at(name);
   }
   static std::string marker_in(const std::string& folder) {
@@ -204,31 +200,24 @@ TEST_F(TemporaryFolderTest, WhatStandsInItsPlaceStays) {
 // What has the name later is not the helper's.
 TEST_F(TemporaryFolderTest, TheHelperLeavesAfterANormalEnd) {
   const std::string path = at("jetmem-x-1");
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    auto folder = TemporaryFolder::make(path);
-    folder->reset();
-    ::_exit(!is_there(path) && ::mkdir(path.c_str(), 0700) == 0 ? 0 : 1);
-  }
-  int status = 1;
-  ::waitpid(pid, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(in_own_process([&] {
+              TemporaryFolder::make(path)->reset();
+              return !is_there(path) && ::mkdir(path.c_str(), 0700) == 0 ? 0 : 1;
+            }),
+            0);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_TRUE(is_there(path));
 }
 
 TEST_F(TemporaryFolderTest, TheHelperNeedsFewDescriptors) {
   const std::string path = at("jetmem-x-1");
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    const rlimit few{64, 64};
-    ::setrlimit(RLIMIT_NOFILE, &few);
-    const auto folder = TemporaryFolder::make(path);
-    ::_exit(folder ? 0 : 1);  // without its destructor
-  }
-  int status = 1;
-  ::waitpid(pid, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(in_own_process([&] {
+              const rlimit few{64, 64};
+              ::setrlimit(RLIMIT_NOFILE, &few);
+              auto folder = TemporaryFolder::make(path);
+              return folder && folder->release() != nullptr ? 0 : 1;  // without its destructor
+            }),
+            0);
   for (int i = 0; i < 3000 && is_there(path); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

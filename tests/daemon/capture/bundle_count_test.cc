@@ -3,14 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
 #include <thread>
 
 #include "base/root/temporary_folder.h"
+#include "tests/named_process.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -60,15 +59,12 @@ TEST(BundleCount, RemovesWhatAKilledOneLeft) {
     EXPECT_LT(seen->bytes, 5300U);
   }
   // It is killed: the folder stays, and nobody has it locked.
-  const pid_t killed = ::fork();
-  if (killed == 0) {
-    const auto folder = TemporaryFolder::make(bundle + ".part", TemporaryFolder::Helper::kNone);
-    if (folder) write(bundle + ".part/bundle", 5000);
-    ::_exit(folder ? 0 : 1);
-  }
-  int status = 1;
-  ASSERT_EQ(::waitpid(killed, &status, 0), killed);
-  ASSERT_EQ(status, 0);
+  EXPECT_EQ(in_own_process([&] {
+              auto folder = TemporaryFolder::make(bundle + ".part", TemporaryFolder::Helper::kNone);
+              if (folder) write(bundle + ".part/bundle", 5000);
+              return folder && folder->release() != nullptr ? 0 : 1;
+            }),
+            0);
   ASSERT_TRUE(std::filesystem::exists(bundle + ".part/bundle"));
   const auto seen = seen_in(dir.path(), bundle);
   ASSERT_TRUE(seen);
