@@ -13,20 +13,11 @@ constexpr std::string_view kGood =
     R"("time":1790000000,"since_boot_seconds":3,"count":2,"fields":{"a":[1]}}],"notes":["n"],)"
     R"("samples":{"jetmem_a{b=\"c\"}":1.5}})";
 
-// A text of its own, or a good one with a piece of it replaced: where, how much, by what.
-std::string text_of(std::string_view input) {
-  if (input.size() < 3 || input[0] == '{') return std::string(input);
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(input[i]); };
-  std::string text(kGood);
-  const std::size_t at = (byte(0) * 256U + byte(1)) % text.size();
-  return text.replace(at, byte(2) % 64, input.substr(3));
-}
-
 }  // namespace
 
 // What answers may be anybody. What is understood is written so that it is understood again.
 FUZZ(input) {
-  const std::string text = text_of(input);
+  const std::string text = damaged(kGood, input);
   (void)parse_history_list(text);
   (void)parse_series_past(text);
   (void)parse_history_moment(text);

@@ -16,22 +16,13 @@ constexpr std::string_view kGood =
     R"({"metric":"jetmem_throttling","labels":{},"values":[0,null,false,"+Inf"]}]}
 )";
 
-// A text of its own, or a good one with a piece of it replaced: where, how much, by what.
-std::string text_of(std::string_view input) {
-  if (input.size() < 3 || input[0] == '{') return std::string(input);
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(input[i]); };
-  std::string text(kGood);
-  const std::size_t at = (byte(0) * 256U + byte(1)) % text.size();
-  return text.replace(at, byte(2) % 64, input.substr(3));
-}
-
 }  // namespace
 
 // What is understood is written so that it is understood again as the same, and an engine may be
 // given it, whatever is in it.
 FUZZ(input) {
   static const RuleSet rules = parse_rules(shipped_rules()).rules;
-  const auto kept = parse_saved_alerts(text_of(input));
+  const auto kept = parse_saved_alerts(damaged(kGood, input));
   if (!kept) return;
   const auto text = to_text(*kept);
   if (!text) return;  // longer than it was

@@ -2,6 +2,7 @@
 // What fuzz targets share: their entry, and what is required of every parser.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -22,6 +23,15 @@ namespace jetmem {
 
 inline void check(bool holds) {
   if (!holds) __builtin_trap();
+}
+
+// A text of its own, or a good one with a piece of it replaced: where, how much, by what.
+inline std::string damaged(std::string_view good, std::string_view input) {
+  if (input.size() < 3 || input[0] == '{') return std::string(input);
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(input[i]); };
+  std::string text(good);
+  const std::size_t at = (byte(0) * 256U + byte(1)) % text.size();
+  return text.replace(at, byte(2) % 64, input.substr(3));
 }
 
 // An input parsed into a new reading and into the one that is kept between inputs, as the daemon
