@@ -23,8 +23,6 @@ TEST_F(AlertAllocation, NoneForWhatIsShownEachRound) {
     notification.labels = {{"n", std::to_string(i)}};
     hook.notify(notification);
   }
-  SampleTable table;
-  const std::size_t section = table.add_section("alerts");
   const auto write = [&] {
     SampleWriter out(table, section, clock.boot());
     hook.write(out);

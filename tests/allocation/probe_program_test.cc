@@ -23,8 +23,6 @@ TEST_F(ProbeAllocation, NoneForWhatIsShownEachRound) {
                        {});
   ASSERT_TRUE(program.start(loop));
   program.apply({});
-  SampleTable table;
-  const std::size_t section = table.add_section("self");
   ProbeStats probe_stats;
   for (const ProbeState state : {ProbeState::kOk, ProbeState::kFailed, ProbeState::kSkipped}) {
     ProbeRun::Probe probe;

@@ -28,8 +28,6 @@ TEST_F(ProgramAllocation, NoneForALine) {
   ASSERT_TRUE(program.start(loop));
   program.apply(settings);
   program.due();
-  SampleTable table;
-  const std::size_t section = table.add_section("self");
   int needed = 3;
   const std::function<bool()> taken = [&] {
     SampleWriter out(table, section, clock.boot());

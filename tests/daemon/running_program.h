@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/spawn.h"
 #include "daemon/event/sd_event_loop.h"
+#include "metrics/sample.h"
 #include "tests/named_process.h"
 #include "tests/recorded_log.h"
 #include "tests/temp_dir.h"
@@ -52,12 +53,22 @@ class ProgramRunning : public testing::Test {
   void run_for(int milliseconds) {
     run_until([] { return false; }, milliseconds);
   }
+  // Of what this part of the daemon writes.
+  template <class Part>
+  double value_of(Part& part, const std::string& key) {
+    SampleWriter out(table, section, clock.boot());
+    part.write(out);
+    out.finish();
+    return table.value_of(key);
+  }
   SdEventLoop loop;
   TempDir temporary;
   std::string directory = temporary.path();
   ClockAhead clock;
   SystemSpawner spawner;
   RecordedLog log;
+  SampleTable table;
+  std::size_t section = table.add_section("self");
   int turns = 0;
 };
 

@@ -29,12 +29,7 @@ class SourceProgramTest : public ProgramRunning {
   bool answered(int count) {
     return run_until([&] { return answers >= count; });
   }
-  double figure(const std::string& key) {
-    SampleWriter out(table, section, clock.boot());
-    program->write(out);
-    out.finish();
-    return table.value_of(key);
-  }
+  double figure(const std::string& key) { return value_of(*program, key); }
   // Of jetmem_program_*: "starts_total", "failures_total" with its reason.
   double program_figure(const std::string& name, const std::string& more_labels = "") {
     return figure("jetmem_program_" + name + "{program=\"jetmem-" + source_ + "\"" + more_labels +
@@ -62,8 +57,6 @@ class SourceProgramTest : public ProgramRunning {
   const std::string source_;
   std::string socket_path = directory + "/socket";
   std::unique_ptr<Program> program;
-  SampleTable table;
-  std::size_t section = table.add_section("self");
   int answers = 0;
   Error error;
   std::string text;

@@ -93,10 +93,7 @@ TEST(AlertNotificationTest, OfATransition) {
 
 class NotifierTest : public ProgramRunning {
  protected:
-  void SetUp() override {
-    table.add_section("hook");
-    settings.deadline = std::chrono::milliseconds(3000);
-  }
+  void SetUp() override { settings.deadline = std::chrono::milliseconds(3000); }
   void make() { make(options); }
   void make(const NotifierOptions& how) {
     hook = std::make_unique<Notifier>(clock, spawner, log, how);
@@ -107,12 +104,7 @@ class NotifierTest : public ProgramRunning {
     settings.program = script(body);
     make();
   }
-  double value(const std::string& key) {
-    SampleWriter out(table, 0, clock.boot());
-    hook->write(out);
-    out.finish();
-    return table.value_of(key);
-  }
+  double value(const std::string& key) { return value_of(*hook, key); }
   double calls(const std::string& result) {
     return value("jetmem_notifications_total{result=\"" + result + "\"}");
   }
@@ -152,7 +144,6 @@ class NotifierTest : public ProgramRunning {
 
   NotifierOptions options;
   AlertsSettings settings;
-  SampleTable table;
   std::unique_ptr<Notifier> hook;
 };
 

@@ -38,14 +38,10 @@ TEST_F(TegrastatsProgramTest, ALineThatWasHeldBackIsNotNewLater) {
   EXPECT_EQ(lines, std::vector<std::string>{"first\n"});
   ASSERT_TRUE(run_until([this] { return lines.size() >= 2; }));
   EXPECT_EQ(lines.back(), "third\n");
-  SampleTable table;
-  {
-    SampleWriter out(table, table.add_section("self"), clock.boot());
-    program->write(out);
-  }
-  EXPECT_EQ(table.value_of(
-                "jetmem_program_lost_lines_total{program=\"tegrastats\",reason=\"superseded\"}"),
-            1)
+  EXPECT_EQ(
+      value_of(*program,
+               "jetmem_program_lost_lines_total{program=\"tegrastats\",reason=\"superseded\"}"),
+      1)
       << "it was not looked at, and is counted";
 }
 
