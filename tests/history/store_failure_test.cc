@@ -336,19 +336,6 @@ TEST_F(Mounted, ReadOnlyDiskIsSaidAndCanBeAsked) {
   EXPECT_EQ(none.error().code, Errc::kAbsent);
 }
 
-TEST_F(RecorderFailure, AskedWhileItIsWritten) {
-  open();
-  const auto boot = begin("a", checked({}, kEpoch2026));
-  auto reader = HistoryStore::open_to_read(file());
-  ASSERT_TRUE(reader) << reader.error().message;
-  for (int i = 0; i < 50; ++i) {
-    ASSERT_TRUE(write_x(*store_, boot, minutes(30 * i), 180));
-    const auto past = (*reader)->past(all_of("x", Resolution::kRaw));
-    ASSERT_TRUE(past) << past.error().message;
-    EXPECT_EQ(past->points.size(), 180U * static_cast<std::size_t>(i + 1));
-  }
-}
-
 TEST_F(RecorderFailure, ReaderMakesNothing) {
   fill();
   store_.reset();
@@ -405,14 +392,6 @@ TEST_F(RecorderFailure, TextsThatJetmemNeverWroteAreHarmless) {
   ASSERT_FALSE(series);
   EXPECT_EQ(series.error().code, Errc::kMalformed);
   EXPECT_FALSE((*reader)->at(kEpoch2026 + hours(5), hours(1)));
-}
-
-TEST_F(RecorderFailure, ViewsInPlaceOfTablesAreRefused) {
-  fill();
-  change("ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT * FROM e");
-  const auto reader = HistoryStore::open_to_read(file());
-  ASSERT_FALSE(reader);
-  EXPECT_EQ(reader.error().code, Errc::kMalformed);
 }
 
 }  // namespace

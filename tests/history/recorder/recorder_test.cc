@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "history/recorder/urgent_budget.h"
+#include "history/recorder/waiting.h"
 #include "tests/history/recorder_fixture.h"
 
 namespace jetmem {
@@ -103,6 +104,7 @@ TEST_F(RecorderTest, WithoutADirectoryTheLastHalfHourIsThere) {
   EXPECT_EQ(metric("jetmem_history_up"), 0);
   const auto all = points();
   EXPECT_GE(all.size(), 180U);
+  EXPECT_LE(all.size(), 2 * WaitingBlock::kMaxSteps);
   EXPECT_EQ(all.back().average, 499);
   EXPECT_TRUE(all.back().wall_trusted);
   const auto facts = recorder->history().facts();

@@ -119,16 +119,6 @@ TEST_F(WaitingTest, WhatTheWriterHoldsIsNotTheOneThatGoes) {
   EXPECT_EQ(waiting.snapshot().front().get(), held.get());
 }
 
-TEST_F(WaitingTest, WithoutAFileTheLastHalfHourStays) {
-  Waiting waiting{Selection(), 2};
-  std::size_t lost = 0;
-  for (std::size_t i = 0; i < WaitingBlock::kMaxSteps * 5 + 7; ++i) {
-    lost += step(waiting, 0, 1, 1);
-  }
-  EXPECT_EQ(lost, 0U);
-  EXPECT_EQ(waiting.steps(), WaitingBlock::kMaxSteps + 7);
-}
-
 TEST_F(WaitingTest, SeriesBeyondTheBoundAreCounted) {
   Waiting waiting{Selection(), 0};
   step(waiting, 0, 600, 0);
