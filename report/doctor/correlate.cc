@@ -487,16 +487,17 @@ void find_alarm(const std::vector<Seen>& events, Heat& heat) {
   }
 }
 
-// Those at which the chip is slowed down or worse.
+// Those at which the chip is slowed down or worse. A trip to which nothing is bound slows nothing.
 void find_limit(const DeviceNow& now, Heat& heat) {
   for (const Sample& each : now.samples.family("jetmem_thermal_trip_celsius")) {
     const std::string_view kind = each.label("kind");
-    if (each.label("zone") != heat.zone || each.value > heat.rise.after || kind == "active") continue;
+    if (each.label("zone") != heat.zone || each.value > heat.rise.after) continue;
+    if (kind != "passive" && kind != "critical") continue;
     const Sample* const bound = now.samples.find("jetmem_thermal_trip_bound",
                                                  {{"zone", each.label("zone")},
                                                   {"index", each.label("index")},
                                                   {"trip", each.label("trip")}});
-    if (kind == "passive" && (bound == nullptr || bound->value != 1)) continue;
+    if (bound != nullptr && bound->value == 0) continue;
     heat.limit = std::max(heat.limit, each.value);
   }
 }

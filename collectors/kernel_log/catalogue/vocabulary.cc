@@ -91,7 +91,7 @@ EventKind kind_of(const DriverLine& line, const Words& words) {
     return dma ? EventKind::kDmaAllocFailure : EventKind::kDriverAllocFailure;
   }
   // Nor is a time that was set or switched off over.
-  const bool is_setting = words.has_any({"disabled", "enabled", "set to", "default"});
+  const bool is_setting = words.has_any({"timeout disabled", "timeout enabled", "timeout set"});
   const bool late = words.has_any({"timed out", "not responding", "no response", " hung"}) ||
                     (words.has("timeout") && !is_setting);
   if (is_camera(line) && late) return EventKind::kCameraTimeout;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 #include "base/text/text.h"
 
@@ -18,8 +17,8 @@ bool is_about_a_shortage(const Event& event) {
   const std::string_view reason = event.text("reason");
   if (is_one_of(reason, {"permission", "missing", "misuse"})) return false;
   // The kernel's own numbers are negative.
-  const std::int64_t number = std::abs(event.number("errno").value_or(0));
-  if (number == 1 || number == 13) return false;
+  const std::int64_t number = event.number("errno").value_or(0);
+  if (number == 1 || number == 13 || number == -1 || number == -13) return false;
   // "Memory Manager Not supported" and its like: nvmap could not be opened.
   return event.kind() != EventKind::kNvmap || !reason.empty() || event.has("function") ||
          event.has("errno") || event.has("dev") || event.has("error");

@@ -62,7 +62,7 @@ std::string headline(const DeviceView& view, std::string_view kind, const Counte
       std::any_of(view.now.events.begin(), view.now.events.end(), differs) ||
       std::any_of(view.found.events.begin(), view.found.events.end(),
                   [&](const Seen& each) { return differs(*each.event); });
-  return printable(what, 300) + (mixed ? "; " + std::string(kind) + ": " : ": ") +
+  return printable(what, 300) + (mixed ? "; events of kind " + std::string(kind) + ": " : ": ") +
          counted_text(view, counted) + ".";
 }
 

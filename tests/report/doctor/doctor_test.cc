@@ -663,7 +663,7 @@ TEST(Doctor, TheNumberOfAKindIsNotThatOfItsNewestEvent) {
   EXPECT_THAT(alike, HasSubstr("13: 2 since boot"));
   now.events[1].summary = "another";
   const std::string mixed = examine(now, nullptr, "").step("gpu")->summary;
-  EXPECT_THAT(mixed, HasSubstr("; gpu_xid: 2 since boot"));
+  EXPECT_THAT(mixed, HasSubstr("; events of kind gpu_xid: 2 since boot"));
 }
 
 TEST(Doctor, AnAllocationWithAFallbackIsNoFinding) {

@@ -431,7 +431,7 @@ TEST_F(DoctorSummary, AZoneAtItsLimitNeedsNoGuess) {
   DeviceNow now = healthy_device({{"jetmem_thermal_trip_celsius" + trip, 99},
                                   {"jetmem_thermal_trip_bound" + trip, 1}});
   const std::string text = examine(now, &past_).conclusion;
-  EXPECT_THAT(text, HasSubstr("above its limit of 99 C"));
+  EXPECT_THAT(text, HasSubstr("at or above its limit of 99 C"));
   EXPECT_THAT(text, Not(HasSubstr("power limit")));
 }
 
