@@ -4,6 +4,7 @@
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -33,6 +34,12 @@ def panels(board):
         if panel["type"] != "row":
             yield panel
         yield from panel.get("panels", [])
+
+
+def run(argv, **more):
+    """A program that ended, with what it printed."""
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.run(argv, **streams, universal_newlines=True, timeout=300, **more)
 
 
 class Query:

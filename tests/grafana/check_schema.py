@@ -14,12 +14,12 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
+from boards import FOLDER, run
+
 HERE = pathlib.Path(__file__).resolve().parent
-FOLDER = HERE.parents[1] / "dashboards" / "grafana"
 PACKAGES = HERE / "node_modules"
 COMPILER = PACKAGES / "typescript" / "lib" / "tsc.js"
 # What the compiler needs. Debian 11 and Ubuntu 22.04 have node 12.
@@ -136,18 +136,12 @@ def compile_all(folder, modules):
     settings = {**SETTINGS, "files": [module.path.name for module in modules]}
     (folder / "tsconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     (folder / "node_modules").symlink_to(PACKAGES)
-    done = subprocess.run(
-        [shutil.which("node"), COMPILER, "-p", folder / "tsconfig.json", "--pretty", "false"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        universal_newlines=True,
-        timeout=200,
-        cwd=folder,
-    )
+    compiler = [shutil.which("node"), COMPILER, "-p", folder / "tsconfig.json", "--pretty", "false"]
+    done = run(compiler, cwd=folder)
+    printed = done.stdout + done.stderr
     problems = {module: [] for module in modules}
     others = []
-    for line in done.stdout.splitlines():
+    for line in printed.splitlines():
         found = re.match(r"(\S+\.ts)\((\d+),\d+\): error (TS\d+: .*)", line)
         module = found and next((each for each in modules if each.path.name == pathlib.Path(found.group(1)).name), None)
         if module:
@@ -155,14 +149,12 @@ def compile_all(folder, modules):
         elif not line.startswith(" "):
             others.append(line)
     if others or (done.returncode != 0) != any(problems.values()):
-        raise SystemExit("tsc itself failed:\n" + done.stdout[:3000])
+        raise SystemExit("tsc itself failed:\n" + printed[:3000])
     return problems
 
 
 def node_version():
-    done = subprocess.run(
-        [shutil.which("node"), "--version"], stdout=subprocess.PIPE, universal_newlines=True, timeout=60
-    )
+    done = run([shutil.which("node"), "--version"])
     return tuple(int(part) for part in re.findall(r"\d+", done.stdout)[:2])
 
 

@@ -6,7 +6,6 @@ import json
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -37,14 +36,7 @@ def strip_texts(expression):
 class Fresh(unittest.TestCase):
     def generate(self, *arguments, program=GENERATOR, flags=("-B",)):
         with tempfile.TemporaryDirectory() as out:
-            done = subprocess.run(
-                [sys.executable, *flags, str(program), "--out", out, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                universal_newlines=True,
-                timeout=60,
-            )
+            done = boards.run([sys.executable, *flags, str(program), "--out", out, *arguments])
             return done, {file.name: file.read_text(encoding="utf-8") for file in pathlib.Path(out).iterdir()}
 
     def made(self, *arguments, **more):

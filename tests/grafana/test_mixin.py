@@ -9,7 +9,6 @@ import json
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -26,15 +25,8 @@ FIELDS = ("prometheusAlerts", "prometheusRules", "grafanaDashboards")
 def evaluated(config="{}"):
     """Its fields, by one run: the dashboards take seconds to read."""
     fields = ", ".join(f"{field}: mixin.{field}" for field in FIELDS)
-    done = subprocess.run(
-        ["jsonnet", "-e", f'local mixin = (import "mixin.libsonnet") + {{ _config+:: {config} }}; {{ {fields} }}'],
-        cwd=MIXIN,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        universal_newlines=True,
-        timeout=300,
-    )
+    program = f'local mixin = (import "mixin.libsonnet") + {{ _config+:: {config} }}; {{ {fields} }}'
+    done = boards.run(["jsonnet", "-e", program], cwd=MIXIN)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     return json.loads(done.stdout)
@@ -54,7 +46,7 @@ class Mixin(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "rules.yml")
             file.write_text(json.dumps({"groups": groups}), encoding="utf-8")  # JSON is YAML
-            done = subprocess.run(["promtool", "check", "rules", file], capture_output=True, text=True, timeout=60)
+            done = boards.run(["promtool", "check", "rules", file])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_promtool_accepts_alerts_and_records(self):
