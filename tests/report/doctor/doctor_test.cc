@@ -528,17 +528,6 @@ TEST(Doctor, UnevaluatedRulesAreUnknown) {
   EXPECT_EQ(examine(now, &past).level, Verdict::kUnknown);
 }
 
-// The log says who, also where the SMMU itself says nothing.
-TEST(Doctor, FaultsAreShownWithTheirNames) {
-  for (const auto& [kind, step] :
-       {std::pair("mc_error", "smmu"), std::pair("gpu_mmu_fault", "gpu")}) {
-    DeviceNow now = healthy_device({{events(kind), 1}});
-    now.events.push_back(kernel_event(kind, "tegra-vi", kMorning - 600));
-    EXPECT_THAT(all_of(*examine(now, nullptr, "").step(step)),
-                HasSubstr(std::string(kind) + " of tegra-vi"));
-  }
-}
-
 // "Nothing is wrong" over an event that somebody has to look at would be a lie.
 TEST(Doctor, EveryKindIsSeenByItsStep) {
   for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {

@@ -206,7 +206,9 @@ TEST_F(FixedIncident, AHotSpell) {
   const Asked running = ask(-1100);
   ASSERT_TRUE(running.found.heat);
   EXPECT_TRUE(running.found.heat->is_ongoing);
-  EXPECT_THAT(running.answer.conclusion, ContainsRegex("The chip has throttled since .* so far"));
+  EXPECT_THAT(running.answer.conclusion,
+              ContainsRegex("The chip has throttled since 08:13:00, for 18 min so far, after "
+                            "gpu-thermal warmed from 50 to 82 C since 07:52:50;"));
   for (const double minutes : kAsked) {
     SCOPED_TRACE(minutes);
     const Asked later = ask(60 * minutes);

@@ -58,14 +58,6 @@ TEST_F(JudgementTest, IsTheSameWithAHistory) {
   expect_one_voice(now, &past_);
 }
 
-TEST_F(JudgementTest, OfARuleTheWorstAlertSpeaks) {
-  DeviceNow now = healthy_device();
-  raise_alert(now, "JetmemThermalNearTrip", "firing");
-  expect_one_voice(now, &past_);
-  EXPECT_EQ(status_answer(now).alert, "JetmemThermalNearTrip");
-  EXPECT_EQ(status_answer(now).since_seconds, 60);
-}
-
 TEST_F(JudgementTest, RulesThatWaitForTheFirstProbeAreNotBlind) {
   DeviceNow now = healthy_device();
   AlertsAnswer::Rule& waits = now.alerts->rules.emplace_back();

@@ -390,21 +390,6 @@ TEST_F(DoctorSummary, FaultsAfterAProgramEnded) {
   EXPECT_THAT(answer.conclusion, Not(HasSubstr("stays")));
 }
 
-TEST_F(DoctorSummary, HeatBeforeThrottling) {
-  const double slow = kMorning - kHour;
-  past_.series("jetmem_throttling", slow - 4 * kHour, kMorning, 10,
-               [=](double t) { return t < slow ? 0 : 1; });
-  past_.series("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}", slow - 4 * kHour,
-               kMorning, 10,
-               [=](double t) { return 50 + std::clamp((t - slow + 1200) / 1200, 0.0, 1.0) * 49; });
-  const DoctorAnswer answer = examine(healthy_device(), &past_);
-  EXPECT_THAT(answer.conclusion,
-              testing::ContainsRegex(
-                  "has throttled since 07:00:00, for 60 min so far, after tj-thermal warmed from "
-                  "50 to 99 C since 06:(39|40|41)"))
-      << answer.conclusion;
-}
-
 // Two seconds of heat lie between two values of the history; the kernel logged them.
 TEST_F(DoctorSummary, AnAlarmOfTheTemperatureIsNoPowerLimit) {
   const double hot = kMorning - kHour;
@@ -479,22 +464,6 @@ TEST_F(DoctorSummary, AnIncompleteHistoryIsNoted) {
   EXPECT_THAT(examine(now, &past_).notes,
               testing::Contains("The history could not be read completely: part of the past is "
                                 "missing: disk I/O error"));
-}
-
-TEST_F(DoctorSummary, ARestartNamesTheLastEvents) {
-  BootKnown before;
-  before.boot_id = "b1";
-  before.last_wall = ns(kMorning - 6 * kHour);
-  past_.known.boots.insert(past_.known.boots.begin(), before);
-  past_.event(kernel_event("hung_task", "nvargus", kMorning - 6 * kHour - 40));
-  DeviceNow now = healthy_device({{"jetmem_boot_last_shutdown{clean=\"yes\"}", 0},
-                                  {"jetmem_boot_last_shutdown{clean=\"no\"}", 1}});
-  now.since_boot = 5.9 * kHour;
-  const DoctorAnswer answer = examine(now, &past_);
-  EXPECT_THAT(answer.conclusion,
-              HasSubstr("The device went down between 02:00:00 and 02:06:00 without being shut "
-                        "down; shortly before, the kernel logged: hung_task of nvargus"))
-      << answer.conclusion;
 }
 
 // The recorder writes each half hour: what jetmemd notes and the events that it has are later.
