@@ -13,6 +13,7 @@
 #include "cli/draw/terminal.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/loop.h"
+#include "tests/report/answers/series.h"
 
 namespace jetmem::watch {
 namespace {
@@ -183,11 +184,7 @@ TEST(WatchViews, ShowUnknownValues) {
   Model model;
   DeviceNow now;
   now.no_alerts = "nobody judged";
-  SourceNow cma;
-  cma.name = "cma";
-  cma.state = "denied";
-  cma.reason = "locked away";
-  now.sources.push_back(cma);
+  now.sources = {source("cma", "denied", "locked away")};
   model.checked(live(std::move(now)), 1, 1);
   Shown shown;
   const std::string overview = all_text(model, shown);

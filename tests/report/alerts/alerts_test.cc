@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/alerts/alerts_now.h"
+#include "tests/report/answers/series.h"
 
 namespace jetmem {
 namespace {
@@ -247,17 +248,7 @@ TEST_F(ForeignAlerts, HostileValuesAreHarmless) {
 
 TEST(AlertsJson, LongAnswersAreTruncated) {
   AlertsAnswer answer;
-  for (int i = 0; i < 1000; ++i) {
-    AlertsAnswer::Rule& rule = answer.rules.emplace_back();
-    rule.name = "Rule" + std::to_string(i);
-    rule.severity = "info";
-    rule.state = "inactive";
-    rule.summary = rule.cause = rule.remedy = std::string(600, 'x');
-    for (int c = 0; c < 8; ++c) {
-      AlertsAnswer::Condition& condition = rule.conditions.emplace_back();
-      condition.text = condition.expression = std::string(300, 'y');
-    }
-  }
+  add_long_rules(answer, 1000);
   for (int i = 0; i < 100; ++i) {
     answer.config_errors.push_back({std::string(4096, 'f'), 1, 1, std::string(1000, 'm')});
   }

@@ -12,16 +12,6 @@
 namespace jetmem {
 namespace {
 
-constexpr double kGiB = 1 << 30;
-
-SourceNow source(const char* name, const char* state, const char* reason = "") {
-  SourceNow out;
-  out.name = name;
-  out.state = state;
-  out.reason = reason;
-  return out;
-}
-
 AlertsAnswer quiet() {
   AlertsAnswer alerts;
   AlertsAnswer::Rule rule;
@@ -136,13 +126,6 @@ TEST(Budget, UnknownFirmwareIsNotNone) {
   EXPECT_FALSE(part(budget, "firmware").none);
   EXPECT_TRUE(part(budget, "firmware").outside);
   EXPECT_NE(part(budget, "firmware").why.find("no device tree"), std::string::npos);
-}
-
-TEST(Budget, CmaIsUnknownIfSomeAreasAreUnknown) {
-  DeviceNow now = board({{"jetmem_cma_areas", 2}, {"jetmem_cma_used_bytes{area=\"a\"}", 5}});
-  EXPECT_FALSE(part(memory_budget(now), "cma").bytes);
-  now = board({{"jetmem_cma_areas", 1}, {"jetmem_cma_used_bytes{area=\"a\"}", 5}});
-  EXPECT_EQ(part(memory_budget(now), "cma").bytes, 5);
 }
 
 TEST(Status, OkOnlyIfAllRulesAreEvaluated) {
@@ -288,17 +271,7 @@ TEST(DeviceNowJson, HasTheNumberOfTheBoot) {
 TEST(DeviceNowJson, AFiringAlertStaysBesideManyRules) {
   DeviceNow now = board();
   now.alerts = with("critical", "firing");
-  for (int i = 0; i < 600; ++i) {
-    AlertsAnswer::Rule& rule = now.alerts->rules.emplace_back();
-    rule.name = "Rule" + std::to_string(i);
-    rule.severity = "info";
-    rule.state = "inactive";
-    rule.summary = rule.cause = rule.remedy = std::string(600, 'x');
-    for (int c = 0; c < 8; ++c) {
-      AlertsAnswer::Condition& condition = rule.conditions.emplace_back();
-      condition.text = condition.expression = std::string(300, 'y');
-    }
-  }
+  add_long_rules(*now.alerts, 600);
   Series series;
   for (int i = 0; i < 3000; ++i) {
     series.emplace_back(

@@ -88,16 +88,8 @@ TEST(Diff, AbsentIsNotZero) {
 TEST(Diff, FactsSourcesAndAlerts) {
   auto before = snapshot({{R"(jetmem_device_info{kernel="5.15.1",soc="t234"})", 1}});
   auto after = snapshot({{R"(jetmem_device_info{kernel="5.15.2",soc="t234"})", 1}});
-  before.sources.push_back({.name = "cma",
-                            .what = {},
-                            .state = "ok",
-                            .reason = {},
-                            .grant = {},
-                            .skipped = {},
-                            .absent_values = {}});
-  after.sources = before.sources;
-  after.sources[0].state = "denied";
-  after.sources[0].reason = "no right";
+  before.sources = {source("cma", "ok")};
+  after.sources = {source("cma", "denied", "no right")};
   before.alerts.emplace();
   after.alerts.emplace();
   AlertsAnswer::Rule rule;
@@ -124,21 +116,14 @@ TEST(Diff, FactsSourcesAndAlerts) {
   EXPECT_THAT(answer.unknown, testing::ElementsAre("alerts after: one look"));
 }
 
-SourceNow source_in(const char* name, const char* state) {
-  SourceNow out;
-  out.name = name;
-  out.state = state;
-  return out;
-}
-
 TEST(Diff, WhatWasNotReadIsNeitherNewNorGone) {
   const Series read = {{R"(jetmem_cma_used_bytes{area="a"})", 100 * kMiB},
                        {"jetmem_meminfo_MemFree_bytes", 500 * kMiB}};
   auto before = snapshot(read);
   auto after = snapshot({});
-  before.sources = {source_in("cma", "ok"), source_in("meminfo", "ok")};
+  before.sources = {source("cma", "ok"), source("meminfo", "ok")};
   for (const char* state : {"denied", "failed", "pending"}) {
-    after.sources = {source_in("cma", state), source_in("meminfo", "ok")};
+    after.sources = {source("cma", state), source("meminfo", "ok")};
     const std::string why = std::string(": source cma is ") + state;
     DiffAnswer answer = diff_of(before, after, true);
     // meminfo was read, and its field is gone.
@@ -149,7 +134,7 @@ TEST(Diff, WhatWasNotReadIsNeitherNewNorGone) {
     EXPECT_THAT(answer.unknown, testing::Contains("1 series before" + why));
   }
   // The area is gone with its driver.
-  after.sources = {source_in("cma", "absent"), source_in("meminfo", "ok")};
+  after.sources = {source("cma", "absent"), source("meminfo", "ok")};
   EXPECT_EQ(keys(diff_of(before, after, true)).size(), 2U);
   // The history has this much of a source.
   after = snapshot({{R"(jetmem_source_failing{source="cma"})", 1}});

@@ -26,11 +26,6 @@ Series meminfo() {
           {"jetmem_meminfo_PageTables_bytes", 5}};
 }
 
-std::string group(const std::string& command, const std::string& what) {
-  return "jetmem_process_group_" + what + "_bytes{command=\"" + command +
-         "\",container=\"\",unit=\"\"}";
-}
-
 std::optional<double> bytes_of(const MemoryBudget& budget, const char* name) {
   const auto* part = budget.part(name);
   return part != nullptr ? part->bytes : std::nullopt;
@@ -82,10 +77,7 @@ TEST(LinuxBudget, NvmapBuffersCountOnce) {
   series.emplace_back("jetmem_meminfo_Hugetlb_bytes", 3);
   series.emplace_back("jetmem_meminfo_Zswap_bytes", 2);
   DeviceNow now = device(series);
-  SourceNow zram;
-  zram.name = "zram";
-  zram.state = "absent";
-  now.sources.push_back(zram);
+  now.sources = {source("zram", "absent")};
   const MemoryBudget budget = linux_budget(now);
   EXPECT_EQ(budget.unaccounted_bytes, 345 - 60 - 7 - 3 - 2);
   EXPECT_EQ(bytes_of(budget, "dmabuf"), 7);
@@ -113,15 +105,14 @@ TEST(LinuxBudget, CmaIsUnknownIfAreasAreUnknown) {
   Series series = meminfo();
   series.emplace_back("jetmem_meminfo_CmaTotal_bytes", 64);
   DeviceNow now = device(series);
-  SourceNow cma;
-  cma.name = "cma";
-  cma.state = "absent";
-  now.sources.push_back(cma);
+  now.sources = {source("cma", "absent")};
   EXPECT_FALSE(bytes_of(linux_budget(now), "cma"));
   EXPECT_FALSE(linux_budget(now).part("cma")->none);
   series.emplace_back("jetmem_cma_areas", 2);
   series.emplace_back("jetmem_cma_used_bytes{area=\"a\"}", 4);
   EXPECT_FALSE(bytes_of(linux_budget(device(series)), "cma"));
+  series[series.size() - 2].second = 1;
+  EXPECT_EQ(bytes_of(linux_budget(device(series)), "cma"), 4);
 }
 
 TEST(LinuxBudget, FilesOfTwoMachinesHaveNoDifference) {
@@ -158,20 +149,20 @@ TEST(LinuxBudget, PartsThatExceedTheWholeOverlap) {
 }
 
 TEST(TopAnswer, MappedBuffersCountOnce) {
-  const TopAnswer answer = top_answer(device({{group("a", "resident"), 50},
-                                              {group("a", "gpu"), 40},
-                                              {group("a", "dmabuf"), 3},
-                                              {group("a", "mapped"), 40}}),
+  const TopAnswer answer = top_answer(device({{group("resident", "a"), 50},
+                                              {group("gpu", "a"), 40},
+                                              {group("dmabuf", "a"), 3},
+                                              {group("mapped", "a"), 40}}),
                                       {});
   EXPECT_EQ(answer.groups.at(0).total, 53);
 }
 
 // A total is never more than there is.
 TEST(TopAnswer, WhereMappingsAreNotKnownTheTotalIsTheLeast) {
-  Series series{{group("a", "resident"), 50},
-                {group("a", "shared"), 30},
-                {group("a", "gpu"), 40},
-                {group("b", "resident"), 50}};
+  Series series{{group("resident", "a"), 50},
+                {group("shared", "a"), 30},
+                {group("gpu", "a"), 40},
+                {group("resident", "b"), 50}};
   const auto total = [&](std::size_t i) { return top_answer(device(series), {}).groups[i].total; };
   EXPECT_EQ(total(0), 90) << "a GPU with memory of its own";
   series.emplace_back("jetmem_nvmap_process_bytes{heap=\"iovmm\",process=\"a\"}", 40);
@@ -206,11 +197,11 @@ TEST(TopAnswer, WhatHasNoClientHasHoldersOrIsOrphaned) {
 }
 
 TEST(TopAnswer, SortsAndKeepsOtherLast) {
-  const DeviceNow now = device({{group("a", "resident"), 10},
-                                {group("a", "gpu"), 1},
-                                {group("b", "resident"), 5},
-                                {group("b", "gpu"), 100},
-                                {group("other", "resident"), 999}});
+  const DeviceNow now = device({{group("resident", "a"), 10},
+                                {group("gpu", "a"), 1},
+                                {group("resident", "b"), 5},
+                                {group("gpu", "b"), 100},
+                                {group("resident", "other"), 999}});
   const TopAnswer by_total = top_answer(now, {});
   ASSERT_EQ(by_total.groups.size(), 3U);
   EXPECT_EQ(by_total.groups[0].command, "b");
@@ -307,11 +298,8 @@ TEST(TopAnswer, HiddenProcessesAreCountedAndSaid) {
   EXPECT_EQ(top_answer(device(series), {}).incomplete, "");
   series[1].second = 80;
   DeviceNow now = device(series);
-  SourceNow processes;
-  processes.name = "processes";
-  processes.state = "ok";
-  processes.absent_values = {{"processes_hidden", 1}};
-  now.sources.push_back(processes);
+  now.sources = {source("processes", "ok")};
+  now.sources[0].absent_values = {{"processes_hidden", 1}};
   const TopAnswer answer = top_answer(now, {});
   EXPECT_EQ(answer.incomplete.substr(0, 12), "80 processes");
   const auto json = nlohmann::json::parse(top_json(answer));
@@ -327,9 +315,9 @@ TEST(TopAnswer, HiddenProcessesAreCountedAndSaid) {
 }
 
 TEST(Top, WhatIsUnknownIsSortedLast) {
-  const Series series{{group("known", "resident"), 100},   {group("known", "gpu"), 0},
-                      {group("unknown", "resident"), 500}, {group("larger", "resident"), 900},
-                      {group("other", "resident"), 2000},  {group("shrinks", "resident"), 50}};
+  const Series series{{group("resident", "known"), 100},   {group("gpu", "known"), 0},
+                      {group("resident", "unknown"), 500}, {group("resident", "larger"), 900},
+                      {group("resident", "other"), 2000},  {group("resident", "shrinks"), 50}};
   Series grows = series;
   grows.emplace_back(
       "jetmem_process_group_growth_bytes_per_second{command=\"shrinks\",container="

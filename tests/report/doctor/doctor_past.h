@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/device/device_now.h"
 #include "tests/fake_history.h"
+#include "tests/report/answers/series.h"
 
 namespace jetmem {
 
@@ -18,8 +18,6 @@ inline Nanoseconds ns(double seconds) { return Nanoseconds(std::llround(seconds 
 // 2026-11-20 08:00:00 UTC: the engineer has come.
 constexpr double kMorning = 1795161600;
 constexpr double kHour = 3600;
-constexpr double kMiB = 1 << 20;
-constexpr double kGiB = 1 << 30;
 
 inline EventRecord kernel_event(const std::string& kind, const std::string& subject, double wall,
                                 std::uint64_t count = 1) {
@@ -37,10 +35,11 @@ inline EventRecord kernel_event(const std::string& kind, const std::string& subj
 }
 
 inline void raise_alert(DeviceNow& now, const std::string& name, const std::string& state,
+                        const std::string& severity = "critical",
                         const std::string& expression = "jetmem_x", Labels labels = {}) {
   AlertsAnswer::Rule rule;
   rule.name = name;
-  rule.severity = "critical";
+  rule.severity = severity;
   rule.state = state;
   rule.conditions.emplace_back().expression = expression;
   AlertsAnswer::Alert alert;
@@ -49,6 +48,7 @@ inline void raise_alert(DeviceNow& now, const std::string& name, const std::stri
   alert.summary = name + " is so";
   alert.active_seconds = 60;
   rule.alerts.push_back(alert);
+  now.alerts->evaluated_wall = kMorning;
   now.alerts->rules.push_back(rule);
 }
 
@@ -64,16 +64,9 @@ inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {
   for (const char* name : {"meminfo", "zoneinfo", "buddyinfo", "vmstat", "pressure", "zram", "cma",
                            "thermal", "throttle", "power", "device", "boot", "kernel_log", "nvmap",
                            "dmabuf", "processes", "probe", "pagetypeinfo"}) {
-    SourceNow source;
-    source.name = name;
-    source.state = "ok";
-    now.sources.push_back(source);
+    now.sources.push_back(source(name, "ok"));
   }
-  SourceNow nvml;
-  nvml.name = "nvml";
-  nvml.state = "absent";
-  nvml.reason = "no driver";
-  now.sources.push_back(nvml);
+  now.sources.push_back(source("nvml", "absent", "no driver"));
   std::map<std::string, double> all{
       {"jetmem_meminfo_MemTotal_bytes", 8 * kGiB},
       {"jetmem_meminfo_MemAvailable_bytes", 4 * kGiB},
@@ -114,7 +107,7 @@ inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {
       all[key] = value;
     }
   }
-  const std::vector<std::pair<std::string, double>> list(all.begin(), all.end());
+  const Series list(all.begin(), all.end());
   now.samples = SampleSet::of(list);
   return now;
 }

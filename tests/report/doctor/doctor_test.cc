@@ -446,22 +446,14 @@ TEST(Doctor, WhereHoldersAreNotKnownTheLikelyAreNamedAsAGuess) {
 }
 
 AlertsAnswer firing(const std::string& name, const std::string& severity) {
-  AlertsAnswer out;
-  out.evaluated_wall = kMorning;
-  AlertsAnswer::Rule rule;
-  rule.name = name;
-  rule.severity = severity;
-  rule.state = "firing";
+  DeviceNow now;
+  now.alerts.emplace();
+  raise_alert(now, name, "firing", severity);
+  AlertsAnswer::Rule& rule = now.alerts->rules.back();
   rule.runbook = "/usr/share/doc/jetmem/runbooks/some-page.md";
-  AlertsAnswer::Alert alert;
-  alert.state = "firing";
-  alert.active_seconds = 600;
-  alert.summary = "It is so";
-  alert.cause = "the cause";
-  alert.remedy = "the remedy";
-  rule.alerts.push_back(alert);
-  out.rules.push_back(rule);
-  return out;
+  rule.alerts.back().cause = "the cause";
+  rule.alerts.back().remedy = "the remedy";
+  return *now.alerts;
 }
 
 TEST(Doctor, AFiringAlertDecidesItsStep) {
@@ -470,10 +462,10 @@ TEST(Doctor, AFiringAlertDecidesItsStep) {
   DoctorAnswer answer = examine(now, nullptr, "");
   const DoctorAnswer::Step& step = *answer.step("smmu");
   EXPECT_EQ(step.verdict, Verdict::kCritical);
-  EXPECT_EQ(step.summary, "It is so.");
+  EXPECT_EQ(step.summary, "JetmemSmmuStorm is so.");
   EXPECT_EQ(step.cause, "the cause");
   EXPECT_EQ(step.runbook, "some-page");
-  EXPECT_EQ(step.evidence.front().time, kMorning - 600);
+  EXPECT_EQ(step.evidence.front().time, kMorning - 60);
   now.alerts = firing("JetmemGpuFreeHidden", "info");
   answer = examine(now, nullptr, "");
   EXPECT_EQ(answer.level, Verdict::kOk);
@@ -497,7 +489,7 @@ TEST(Doctor, LocalRulesAreReported) {
   now.alerts = firing("OurOwnRule", "critical");
   const DoctorAnswer answer = examine(now, nullptr, "");
   EXPECT_EQ(answer.level, Verdict::kCritical);
-  EXPECT_EQ(answer.reason, "It is so");
+  EXPECT_EQ(answer.reason, "OurOwnRule is so");
   EXPECT_EQ(answer.found_by, "alerts");
   EXPECT_EQ(answer.step("alerts")->remedy, "the remedy");
   EXPECT_THAT(all_of(*answer.step("alerts")), HasSubstr("Alert OurOwnRule is firing"));

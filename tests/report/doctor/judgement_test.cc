@@ -51,7 +51,8 @@ TEST_F(JudgementTest, IsTheSameWithAHistory) {
   EXPECT_THAT(examine(now, &past_).conclusion, HasSubstr("killed python3"));
   now.events.push_back(kernel_event("hung_task", "nvargus", kMorning - kHour));
   expect_one_voice(now, &past_);
-  raise_alert(now, "JetmemDmaAllocationFailing", "firing", "jetmem_dma_x", {{"device", "isp"}});
+  raise_alert(now, "JetmemDmaAllocationFailing", "firing", "critical", "jetmem_dma_x",
+              {{"device", "isp"}});
   expect_one_voice(now, &past_);
   EXPECT_EQ(status_answer(now).who->role, "refused");
   raise_alert(now, "JetmemMemoryStall", "pending");
@@ -81,7 +82,7 @@ TEST_F(JudgementTest, WhatIsAcknowledgedLeavesTheVerdictUntilItHappensAgain) {
   const auto with = [&](double at) {
     DeviceNow now = healthy_device({{ack, at}});
     now.events.push_back(kernel_event("oom_kill", "python3", kMorning - 2 * kHour));
-    raise_alert(now, "JetmemOomKill", "firing", "jetmem_kernel_recent_events");
+    raise_alert(now, "JetmemOomKill", "firing", "critical", "jetmem_kernel_recent_events");
     return now;
   };
   EXPECT_EQ(judge(with(kMorning - 3 * kHour)).level, Verdict::kCritical);
@@ -92,7 +93,7 @@ TEST_F(JudgementTest, WhatIsAcknowledgedLeavesTheVerdictUntilItHappensAgain) {
   EXPECT_THAT(answer.step("oom")->evidence.front().text, HasSubstr("by ann: limit is set."));
   DeviceNow low = healthy_device(
       {{"jetmem_acknowledged_timestamp_seconds{by=\"\",finding=\"memory\",why=\"x\"}", kMorning}});
-  raise_alert(low, "JetmemMemoryStall", "firing", "jetmem_pressure_stall_ratio");
+  raise_alert(low, "JetmemMemoryStall", "firing", "critical", "jetmem_pressure_stall_ratio");
   EXPECT_EQ(judge(low).level, Verdict::kCritical);
 }
 

@@ -12,22 +12,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// "JetmemOomKill is so."
-void add_alert(DeviceNow& now, const std::string& name, const std::string& severity,
-               const std::string& state = "firing") {
-  AlertsAnswer::Rule rule;
-  rule.name = name;
-  rule.severity = severity;
-  rule.state = state;
-  AlertsAnswer::Alert alert;
-  alert.state = state;
-  alert.summary = name + " is so";
-  alert.active_seconds = 60;
-  rule.alerts.push_back(alert);
-  now.alerts->evaluated_wall = kMorning;
-  now.alerts->rules.push_back(rule);
-}
-
 // Crashed before this boot, and a task hung in the morning.
 DeviceNow troubled_device() {
   DeviceNow now = healthy_device({{"jetmem_boot_last_shutdown{clean=\"yes\"}", 0},
@@ -51,9 +35,9 @@ class DoctorOrder : public testing::Test {
 TEST_F(DoctorOrder, WhatFiresComesBeforeWhatHappened) {
   for (const char* severity : {"critical", "warning"}) {
     DeviceNow now = troubled_device();
-    add_alert(now, "JetmemDeviceRebootedUncleanly", "warning");
-    add_alert(now, "JetmemCpuStall", "warning");
-    add_alert(now, "JetmemProbeFailing", severity);
+    raise_alert(now, "JetmemDeviceRebootedUncleanly", "firing", "warning");
+    raise_alert(now, "JetmemCpuStall", "firing", "warning");
+    raise_alert(now, "JetmemProbeFailing", "firing", severity);
     const DoctorAnswer answer = examine(now, nullptr);
     EXPECT_THAT(answer.reason, StartsWith("JetmemProbeFailing is so")) << severity;
     EXPECT_EQ(answer.alert, "JetmemProbeFailing");
@@ -63,7 +47,7 @@ TEST_F(DoctorOrder, WhatFiresComesBeforeWhatHappened) {
   DeviceNow now = troubled_device();
   EXPECT_THAT(examine(now, nullptr).reason,
               testing::AnyOf(HasSubstr("crashed"), HasSubstr("hung")));
-  add_alert(now, "JetmemMemoryStall", "critical", "pending");
+  raise_alert(now, "JetmemMemoryStall", "pending");
   const DoctorAnswer answer = examine(now, nullptr);
   EXPECT_THAT(answer.reason, StartsWith("JetmemMemoryStall is so (pending)"));
   EXPECT_EQ(answer.step("memory")->verdict, Verdict::kWarning);
@@ -77,14 +61,14 @@ TEST_F(DoctorOrder, WhatGoesOnComesBeforeLesserWarnings) {
               [](double t) { return (700 + (kMorning - t) / 2) * kMiB; });
   DeviceNow now = troubled_device();
   now.samples = healthy_device({{"jetmem_meminfo_MemAvailable_bytes", 700 * kMiB}}).samples;
-  add_alert(now, "JetmemProbeFailing", "warning");
+  raise_alert(now, "JetmemProbeFailing", "firing", "warning");
   EXPECT_THAT(examine(now, &past).conclusion, StartsWith("Available memory has fallen by 1.8 GiB"));
 }
 
 TEST_F(DoctorOrder, CriticalComesBeforeWarning) {
   DeviceNow now = troubled_device();
-  add_alert(now, "JetmemMemoryLeak", "warning");
-  add_alert(now, "JetmemReservedMemoryFailed", "critical");
+  raise_alert(now, "JetmemMemoryLeak", "firing", "warning");
+  raise_alert(now, "JetmemReservedMemoryFailed", "firing");
   const DoctorAnswer answer = examine(now, nullptr);
   EXPECT_THAT(answer.reason, StartsWith("JetmemReservedMemoryFailed is so"));
   EXPECT_EQ(answer.steps.front().name, "cma");
@@ -95,7 +79,7 @@ TEST_F(DoctorOrder, CriticalOnesFollowTheRunbooks) {
   // As the steps come, which is another order.
   for (const char* name : {"JetmemCmaExhausted", "JetmemSmmuStorm", "JetmemOomKill",
                            "JetmemKernelOops", "JetmemMemoryStall", "JetmemMemoryExhausting"}) {
-    add_alert(now, name, "critical");
+    raise_alert(now, name, "firing");
   }
   const DoctorAnswer answer = examine(now, nullptr);
   EXPECT_THAT(answer.reason, StartsWith("JetmemKernelOops is so"));
@@ -117,7 +101,7 @@ TEST_F(DoctorOrder, CriticalOnesFollowTheRunbooks) {
 // An alert that is kept for a while is not told as what is so now.
 TEST_F(DoctorOrder, AKeptAlertIsNoLongerSo) {
   DeviceNow now = healthy_device();
-  add_alert(now, "JetmemMemoryExhausting", "critical");
+  raise_alert(now, "JetmemMemoryExhausting", "firing");
   now.alerts->rules.back().alerts.front().kept = true;
   const DoctorAnswer answer = examine(now, nullptr);
   EXPECT_EQ(answer.level, Verdict::kCritical);
@@ -142,7 +126,7 @@ TEST_F(DoctorOrder, MemoryThatIsGoneSoonNamesWhatGrowsAndTheTimeLeft) {
                                   {"jetmem_boot_last_shutdown{clean=\"yes\"}", 0},
                                   {"jetmem_boot_crash_recorded", 1}});
   now.events.push_back(kernel_event("hung_task", "nvargus", kMorning - 3600));
-  add_alert(now, "JetmemMemoryExhausting", "critical");
+  raise_alert(now, "JetmemMemoryExhausting", "firing");
   now.alerts->rules.back().alerts.front().summary =
       "Memory is shrinking fast; exhausted in about 40s: an OOM kill is imminent";
   const DoctorAnswer answer = examine(now, &past);

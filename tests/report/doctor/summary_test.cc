@@ -15,11 +15,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string group(const char* what, const char* command, const char* unit = "") {
-  return std::string("jetmem_process_group_") + what + "_bytes{command=\"" + command +
-         "\",container=\"\",unit=\"" + unit + "\"}";
-}
-
 class DoctorSummary : public testing::Test {
  protected:
   const TimeZone zone_{"UTC"};

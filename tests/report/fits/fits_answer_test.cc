@@ -4,13 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/report/answers/series.h"
+
 namespace jetmem {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr double kMiB = 1 << 20;
-constexpr double kGiB = 1 << 30;
 
 // An 8 GiB board: 1 GiB unused, 5 GiB available, an area of 256 MiB of which drivers have 64.
 class FitsAnswerTest : public testing::Test {
@@ -36,7 +35,7 @@ class FitsAnswerTest : public testing::Test {
     now.cma_map = map;
     return fits_answer(now, kind, bytes);
   }
-  std::vector<std::pair<std::string, double>> series;
+  Series series;
   std::optional<CmaMap> map;
 };
 
