@@ -156,12 +156,5 @@ TEST_F(CompactTest, NeedsRoot) {
   EXPECT_THAT(run.out, HasSubstr("\"error\":"));
 }
 
-TEST_F(CompactTest, RefusesRootOption) {
-  const CommandRun run = run_command({"compact", "--root", directory.path()});
-  EXPECT_EQ(run.status, kExitUsage);
-  EXPECT_EQ(run.out, "");
-  EXPECT_THAT(run.err, HasSubstr("--root"));
-}
-
 }  // namespace
 }  // namespace jetmem

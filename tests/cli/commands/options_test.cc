@@ -64,6 +64,7 @@ TEST(SharedOptions, ThatDoNotApplyAreRefused) {
   for (const std::vector<std::string>& command : {std::vector<std::string>{"--json", "watch"},
                                                   {"--daemon", "127.0.0.1:9", "probe"},
                                                   {"--config", "/x.yaml", "compact"},
+                                                  {"compact", "--root", "/"},
                                                   {"--root", "/", "config", "show"},
                                                   {"hash-password", "--json"}}) {
     const CommandRun run = run_command(command);

@@ -45,10 +45,7 @@ std::vector<Json> objects_of(std::string_view input) {
   const TempDir dir;
   const CommandRun run = decode_tegrastats({dir.write("lines", input), "--json"});
   EXPECT_EQ(run.status, 0);
-  std::vector<Json> list;
-  std::istringstream in(run.out);
-  for (std::string line; std::getline(in, line);) list.push_back(Json::parse(line));
-  return list;
+  return json_lines(run.out);
 }
 Json object_of(std::string_view input) {
   const auto list = objects_of(input);
@@ -297,11 +294,7 @@ TEST(DecodeTegrastats, WhatCarriedTheTextIsSeenThrough) {
         "Nov 28 18:49:14 orin tegrastats[812]: " + first + "\n2025-10-26T05:10:54.12Z orin " +
             "tegrastats[812]: " + second + "\n"}) {
     const CommandRun run = decode_tegrastats({dir.write("lines", text), "--json"});
-    std::istringstream lines(run.out);
-    std::vector<Json> samples;
-    for (std::string line; std::getline(lines, line);) {
-      samples.push_back(Json::parse(line));
-    }
+    const std::vector<Json> samples = json_lines(run.out);
     ASSERT_EQ(samples.size(), 2U) << text;
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(samples[i]["ram"]["used_mb"], i + 1) << text;

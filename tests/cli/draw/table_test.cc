@@ -19,9 +19,10 @@ TEST(Table, WhatIsCutSaysSo) {
   Table table{{"NAME", Table::Align::kLeft, Table::Narrow::kCut}, {"N", Table::Align::kRight}};
   table.row({"nvargus-daemon", "1"});
   table.row({"cam", "2"});
-  EXPECT_EQ(table.text(17), "NAME            N\nnvargus-daemon  1\ncam             2\n");
-  EXPECT_EQ(table.text(16), "NAME       N\nnvargus..  1\ncam        2\n");
-  EXPECT_EQ(table.text(9), "NAME    N\nnvar..  1\ncam     2\n");
+  table.row({"a"});
+  EXPECT_EQ(table.text(17), "NAME            N\nnvargus-daemon  1\ncam             2\na\n");
+  EXPECT_EQ(table.text(16), "NAME       N\nnvargus..  1\ncam        2\na\n");
+  EXPECT_EQ(table.text(9), "NAME    N\nnvar..  1\ncam     2\na\n");
 }
 
 TEST(Table, ACharacterTakesOneColumnWithoutUtf8Too) {

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/draw/since.h"
 #include "cli/exit_codes.h"
@@ -247,9 +246,7 @@ TEST_F(CapturedEvents, JsonHasEach) {
   EXPECT_EQ(shown.status, 0);
   EXPECT_THAT(shown.err, HasSubstr("3 records lost"));
   EXPECT_THAT(shown.err, HasSubstr("1 line written into the kernel log by processes"));
-  std::vector<json> list;
-  std::istringstream in(shown.out);
-  for (std::string line; std::getline(in, line);) list.push_back(json::parse(line));
+  const std::vector<json> list = json_lines(shown.out);
   ASSERT_EQ(list.size(), 6U);
   EXPECT_EQ(list[0]["kind"], "oom_kill");
   EXPECT_EQ(list[0]["time"], "2026-11-20T15:01:40.000Z");
