@@ -50,13 +50,16 @@ TEST(PlanAnswer, AnEmptyDeviceIsUnknown) {
   EXPECT_FALSE(json["memory"].contains("left_bytes"));
 }
 
+PlanAnswer with_cameras(const std::string& count, const DeviceNow& now) {
+  const auto read = plan::parse_plan("p.yaml", "cameras: [{name: a, count: " + count +
+                                                   ", width: 1920, height: 1080, stages: " +
+                                                   "{capture: {format: nv12, contiguous: true}}}]");
+  EXPECT_TRUE(read.errors.empty());
+  return plan_answer("p.yaml", read.plan, memory_of(now));
+}
+
 TEST(PlanAnswer, AdvisesCma) {
-  DeviceNow now = orin_nano();
-  const auto read = plan::parse_plan(
-      "p.yaml",
-      "cameras: [{name: a, count: 21, width: 1920, height: 1080, stages: {capture: {format: nv12, "
-      "contiguous: true}}}]");
-  const PlanAnswer answer = plan_answer("p.yaml", read.plan, memory_of(now));
+  const PlanAnswer answer = with_cameras("21", orin_nano());
   EXPECT_EQ(answer.budget.cma, plan::Fit::kTight);
   ASSERT_FALSE(answer.cma_setting_advice.empty());
   EXPECT_NE(answer.cma_setting_advice[0].find("extlinux.conf"), std::string::npos);
@@ -70,23 +73,14 @@ TEST(PlanAnswer, AdvisesNoCmaToAKernelWithoutIt) {
   cma.name = "cma";
   cma.state = "absent";
   cma.reason = "this kernel has no CMA";
-  const auto read = plan::parse_plan(
-      "p.yaml",
-      "cameras: [{name: a, count: 1, width: 1920, height: 1080, stages: {capture: {format: nv12, "
-      "contiguous: true}}}]");
-  const PlanAnswer answer = plan_answer("p.yaml", read.plan, memory_of(now));
+  const PlanAnswer answer = with_cameras("1", now);
   EXPECT_EQ(answer.budget.fit, plan::Fit::kDoesNotFit);
   EXPECT_TRUE(answer.cma_setting_advice.empty());
 }
 
 TEST(PlanAnswer, AdvisesNoCmaIfThePlanDoesNotFit) {
   for (const char* count : {"4000", "900000000"}) {
-    const auto read = plan::parse_plan(
-        "p.yaml", "cameras: [{name: a, count: " + std::string(count) +
-                      ", width: 1920, height: 1080, stages: {capture: {format: nv12, "
-                      "contiguous: true}}}]");
-    const PlanAnswer answer = plan_answer("p.yaml", read.plan, memory_of(orin_nano()));
-    ASSERT_TRUE(read.errors.empty());
+    const PlanAnswer answer = with_cameras(count, orin_nano());
     EXPECT_EQ(answer.budget.memory, plan::Fit::kDoesNotFit);
     EXPECT_TRUE(answer.cma_setting_advice.empty()) << count;
   }
