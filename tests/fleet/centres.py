@@ -13,7 +13,7 @@ import jetmem_testing as jt
 
 import fleet
 import remote_write
-from measuring import LEVELS, Measurement, Played, kept_names, proc_status, row, size_of, title
+from measuring import LEVELS, Played, kept_names, proc_status, row, size_of, title
 
 INTERVAL = 15
 # Scrapes in one request while the past is filled in, as an agent sends them that catches up.
@@ -96,7 +96,7 @@ def disk(hours, quick):
     """{level: bytes a sample at the centre's disk}: hours of a device, reported faster than they pass."""
     speed = 120
     found = {}
-    with Measurement() as m:
+    with jt.Cleanups() as m:
         certificates = fleet.Certificates(m)
         # Not later than now, and in order.
         begin = round(time.time() - hours * 3600 - 600) * 1000
@@ -146,7 +146,7 @@ class Recording:
 
     def __init__(self, hours, speed=120):
         names, pages = kept_names("as shipped"), []
-        with Measurement() as m:
+        with jt.Cleanups() as m:
             device = Played(m, speed)
             begin = time.monotonic()
             while len(pages) < hours * 3600 / INTERVAL:
@@ -207,7 +207,7 @@ def simulated(kind, count, recording, hours, minutes, longest_settling=150):
     """A centre with so many devices: some hours of each, pushed as fast as it takes them; then minutes as they pass, while it
     evaluates all rules if it evaluates any. Figures by name."""
     figures = {}
-    with Measurement() as m:
+    with jt.Cleanups() as m:
         certificates = fleet.Certificates(m)
         prometheus = kind == "Prometheus"
         centre = quiet_centre(m, certificates) if prometheus else fleet.VictoriaMetrics(m, certificates).start()

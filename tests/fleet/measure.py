@@ -4,7 +4,6 @@
 
 import argparse
 import gzip
-import pathlib
 import re
 import socket
 import threading
@@ -15,7 +14,8 @@ import jetmem_testing as jt
 import centres
 import fleet
 import required_series as needed
-from measuring import LEVELS, Measurement, Played, kept_names, proc_status, row, size_of, title
+from accounting import wakeups, written_bytes  # tests/bench/measure
+from measuring import LEVELS, Played, kept_names, proc_status, row, size_of, title
 
 DAY, MONTH = 86400, 30 * 86400
 
@@ -38,7 +38,7 @@ def pages():
     found = {}
     title("The page of a device")
     row("board", "series", "as shipped", "rules only", "plain bytes", "gzip bytes")
-    with Measurement() as m:
+    with jt.Cleanups() as m:
         daemons = {board: jt.Daemon(m, root=jt.FIXTURES / board) for board in jt.BOARDS}
         time.sleep(20)
         for board, daemon in daemons.items():
@@ -88,19 +88,6 @@ class Meter:
             end.close()
 
 
-def switches(pid):
-    """How often its threads have gone to sleep, which is how often they were woken."""
-    total = 0
-    for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
-        total += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(), re.M)[1])
-    return total
-
-
-def written_bytes(pid):
-    """What it has made the kernel write to the disk."""
-    return int(re.search(r"^write_bytes: (\d+)", pathlib.Path(f"/proc/{pid}/io").read_text(), re.M)[1])
-
-
 class Watched:
     """An agent and its meter between two moments."""
 
@@ -109,24 +96,24 @@ class Watched:
         self.pid = agent.process.pid
 
     def begin(self):
-        self.at, self.cpu, self.written = time.monotonic(), jt.cpu_seconds(self.pid), written_bytes(self.pid)
+        self.at, self.cpu, self.written = time.monotonic(), jt.cpu_seconds(self.pid), written_bytes([self.pid])
         self.buffer, self.up, self.down = size_of(self.agent.buffer), self.meter.up, self.meter.down
-        self.switches = switches(self.pid)
+        self.woken = wakeups([self.pid])
 
     def end(self):
         seconds = time.monotonic() - self.at
         return {"up": (self.meter.up - self.up) / seconds, "down": (self.meter.down - self.down) / seconds,
                 "cpu": (jt.cpu_seconds(self.pid) - self.cpu) / seconds, "rss": proc_status(self.pid, "VmRSS"),
                 "anonymous": proc_status(self.pid, "RssAnon"), "peak": proc_status(self.pid, "VmHWM"),
-                "woken": (switches(self.pid) - self.switches) / seconds,
-                "written": (written_bytes(self.pid) - self.written) / seconds,
+                "woken": (wakeups([self.pid]) - self.woken) / seconds,
+                "written": (written_bytes([self.pid]) - self.written) / seconds,
                 "buffer": (size_of(self.agent.buffer) - self.buffer) / seconds, "held": size_of(self.agent.buffer)}
 
 
 def agents(minutes, quick):
     """{(agent, level): figures} of agents at the shipped intervals, with the centre up."""
     figures = {}
-    with Measurement() as m:
+    with jt.Cleanups() as m:
         certificates = fleet.Certificates(m)
         centre = fleet.Centre(m, certificates, rules=False).start()
         device = Played(m)
@@ -141,7 +128,7 @@ def agents(minutes, quick):
                 agent.settings.write_text(at_level(agent.settings.read_text(), level))
                 watched[kind.__name__, level] = Watched(agent.start(), meter)
         time.sleep(10 if quick else 120)
-        cpu, woken = jt.cpu_seconds(jetmemd), switches(jetmemd)
+        cpu, woken = jt.cpu_seconds(jetmemd), wakeups([jetmemd])
         for each in watched.values():
             each.begin()
         time.sleep(60 * minutes)
@@ -150,7 +137,7 @@ def agents(minutes, quick):
         title(f"Agents, each asking a jetmemd every 15 s, {minutes:g} minutes; the centre is up")
         print(f"jetmemd beside them: RSS {proc_status(jetmemd, 'VmRSS') / 2**20:.1f} MiB, anonymous "
               f"{proc_status(jetmemd, 'RssAnon') / 2**20:.1f} MiB, CPU {1000 * (jt.cpu_seconds(jetmemd) - cpu) / minutes / 60:.2f} ms a second, "
-              f"{(switches(jetmemd) - woken) / minutes / 60:.1f} wake-ups a second, asked by six")
+              f"{(wakeups([jetmemd]) - woken) / minutes / 60:.1f} wake-ups a second, asked by six")
         tell_agents(figures)
         outage(m, centre, watched, minutes)
     return figures

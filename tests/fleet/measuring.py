@@ -17,23 +17,6 @@ import required_series as needed
 LEVELS = ("everything", "as shipped", "rules only")
 
 
-class Measurement:
-    """What servers of a test belong to; here until the part is over."""
-
-    def __init__(self):
-        self._ends = []
-
-    def addCleanup(self, action, *arguments, **options):
-        self._ends.append((action, arguments, options))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for action, arguments, options in reversed(self._ends):
-            action(*arguments, **options)
-
-
 def title(text):
     print(f"\n{text}", flush=True)
 

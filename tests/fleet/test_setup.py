@@ -96,6 +96,11 @@ class Setup(unittest.TestCase):
         jt.wait_for("the centre is up", ready, 120)
         return process, log
 
+    def start_and_stop(self):
+        process, _ = self.start()
+        process.terminate()
+        process.wait(90)
+
     def run_script(self, script, etc, *words, status=0):
         environment = {**os.environ, "JETMEM_ETC": str(etc), "JETMEM": str(jt.JETMEM), "JETMEM_RESTART": "true"}
         shown = subprocess.run(["sh", "-s", *words], input=script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -314,9 +319,8 @@ class Setup(unittest.TestCase):
         (self.directory / "prometheus.yml").write_text(mine)
         before = {path.name: path.read_bytes() for path in self.directory.rglob("*") if path.is_file()}
         for words in (("--everything",), ("--alertmanager-port", "10893")):
-            shown = jt.run([PROGRAM, "--dir", self.directory, "up", "--foreground", *words], 60)
-            self.assertEqual(shown.returncode, 1)
-            self.assertRegex(shown.stderr, r"prometheus\.yml .*was edited.*--renew")
+            refused = self.program("up", "--foreground", *words, status=1)
+            self.assertRegex(refused, r"prometheus\.yml .*was edited.*--renew")
         self.assertEqual({path.name: path.read_bytes() for path in self.directory.rglob("*") if path.is_file()}, before)
         # This one changes another file.
         self.assertRegex(self.make(webhook="http://hooks.example.org/a"), r"^kept \S*prometheus\.yml, which was edited\n$")
@@ -399,9 +403,7 @@ class Setup(unittest.TestCase):
         self.assertEqual(shown.returncode, 0, shown.stderr)
 
     def test_a_join_changes_nothing_that_somebody_configured(self):
-        process, _ = self.start()
-        process.terminate()
-        process.wait(90)
+        self.start_and_stop()
         etc = self.etc()
         script = self.program("join", "orin-7", "--paste")
         packed = re.fullmatch(r" echo (\S+) \| base64 -d \| sudo sh\n", script)[1]
@@ -443,13 +445,9 @@ class Setup(unittest.TestCase):
         self.assertIn('listen: ["[2001:db8::7]:10743"]', files()["60-fleet.yaml"])
         for words in (("--listen", "$(id)"), ("--listen", "::1%$(id)"), ("--listen", "eth0"), ("--address", "a\nb"),
                       ("--address", "10.0.0.1,DNS:other"), ("--port", "70000")):
-            shown = jt.run([PROGRAM, "--dir", self.directory, "join", "orin-8", *words], 60)
-            self.assertEqual(shown.returncode, 2, words)
-            self.assertIn("wanted ", shown.stderr)
+            self.assertIn("wanted ", self.program("join", "orin-8", *words, status=2))
         self.assertFalse((self.directory / "devices/orin-8.json").exists())
-        shown = jt.run([PROGRAM, "--dir", self.directory, "join", "no such name"], 60)
-        self.assertEqual(shown.returncode, 2)
-        self.assertIn("wanted a host name", shown.stderr)
+        self.assertIn("wanted a host name", self.program("join", "no such name", status=2))
         shown = jt.run([PROGRAM, "--dir", self.folder / "nowhere", "join", "orin-7"], 60)
         self.assertEqual(shown.returncode, 1)
         self.assertIn("run jetmem-fleet-centre up first", shown.stderr)
@@ -457,9 +455,7 @@ class Setup(unittest.TestCase):
     def test_systemd_accepts_its_services(self):
         if not shutil.which("systemd-analyze"):
             raise unittest.SkipTest("needs the program systemd-analyze")
-        process, _ = self.start()
-        process.terminate()
-        process.wait(90)
+        self.start_and_stop()
         program = load()
         for service, command in program.Centre(self.directory).commands().items():
             for system in (True, False):
@@ -471,9 +467,7 @@ class Setup(unittest.TestCase):
     def test_the_script_is_plain_sh(self):
         if not shutil.which("shellcheck"):
             raise unittest.SkipTest("needs the program shellcheck")
-        process, _ = self.start()
-        process.terminate()
-        process.wait(90)
+        self.start_and_stop()
         script = self.folder / "join.sh"
         script.write_text(self.program("join", "orin-7"))
         shown = jt.run(["shellcheck", "-s", "sh", script])

@@ -13,25 +13,6 @@ from no_data import NO_DATA
 EMPTY = "."
 
 
-class Ends:
-    """What servers of a test belong to; here until the report is written."""
-
-    def __init__(self):
-        self._ends = []
-
-    def addCleanup(self, action, *arguments, **options):
-        self._ends.append((action, arguments, options))
-
-    addClassCleanup = addCleanup
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for action, arguments, options in reversed(self._ends):
-            action(*arguments, **options)
-
-
 def cell(answers):
     """Series that all queries of a panel brought."""
     return str(sum(map(len, answers))) if any(answers) else EMPTY
@@ -77,7 +58,7 @@ def report(laboratory):
 
 def main():
     out = open(sys.argv[1], "w", encoding="utf-8") if len(sys.argv) > 1 else sys.stdout
-    with Ends() as ends, out:
+    with lab.jt.Cleanups() as ends, out:
         for line in report(lab.Lab(ends)):
             print(line, file=out)
 

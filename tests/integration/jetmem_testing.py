@@ -123,6 +123,12 @@ class _Module:
 Module = _Module()
 
 
+class Cleanups(contextlib.ExitStack):
+    """Stands for the test in scripts that measure; what was added ends with the `with`."""
+
+    addCleanup = addClassCleanup = contextlib.ExitStack.callback
+
+
 def temp_directory(test):
     path = tempfile.mkdtemp(prefix="jetmem-")
     at_end(test, shutil.rmtree, path, ignore_errors=True)
