@@ -92,6 +92,21 @@ def open_page(browser, daemon, look=None, **choices):
     return tab
 
 
+def open_tab(test, daemon, look, **choices):
+    """One of the test's, once the device answers; folded, unless `open` says otherwise."""
+    tab = test.browser.tab(**look)
+    test.addCleanup(tab.close)
+    tab.open(address(daemon, **{"open": None, **choices}))
+    live(tab)
+    return tab
+
+
+def drawing(tab, number=0):
+    """Where the drawing of a chart is: left, top, width, height."""
+    return tab.js(f"(() => {{ const r = document.querySelectorAll('#overview .u-over')[{number}]"
+                  ".getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
+
+
 def ask(daemon, what, seconds=90):
     """An answer of /api/v1/, once there is one."""
     def answer():

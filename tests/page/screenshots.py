@@ -72,8 +72,7 @@ class Screenshots(unittest.TestCase):
                  "!document.querySelector('#overview [aria-busy]')", 120)
         time.sleep(2)
         if at is not None:
-            left, top, width, height = tab.js("(() => { const r = document.querySelector('#overview .u-over')"
-                                              ".getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
+            left, top, width, height = pt.drawing(tab)
             tab.command("Input.dispatchMouseEvent", type="mouseMoved", x=left + width * at, y=top + height / 2)
             time.sleep(1)
         path = DIRECTORY / f"{name}.png"
@@ -82,12 +81,6 @@ class Screenshots(unittest.TestCase):
         print(f"{path.name}: {path.stat().st_size} bytes", flush=True)
         self.assertLess(path.stat().st_size, MOST_BYTES, name)
 
-    def open(self, daemon, look, **choices):
-        tab = self.browser.tab(**look)
-        tab.open(pt.address(daemon, **{"open": None, **choices}))
-        pt.live(tab)
-        return tab
-
     def test_an_incident(self):
         story = jt.Story(self, "cma-exhaustion", 1)
         jt.wait_for("the alert, which waits for two minutes", lambda: any(
@@ -95,16 +88,15 @@ class Screenshots(unittest.TestCase):
             for rule in pt.ask(story, "alerts")["rules"]), 400)
         for name, look in {"incident-light": {**DESKTOP, "theme": "light"}, "incident-dark": {**DESKTOP, "theme": "dark"},
                            "incident-phone": {**PHONE, "theme": "light"}}.items():
-            tab = self.open(story, look, range="10m")
+            tab = pt.open_tab(self, story, look, range="10m")
             tab.wait("the worst", "document.querySelector('#verdict .story') !== null", 90)
             self.take(tab, name)
-            tab.close()
 
     def test_a_healthy_device_and_its_last_night(self):
         daemon, two = pt.daemon_with_past(self, 80, hostname="robot-07")
-        self.take(self.open(daemon, {**DESKTOP, "theme": "light"}, range="24h"), "healthy-light")
-        self.take(self.open(daemon, {**PHONE, "theme": "dark"}, range="24h"), "healthy-phone")
-        night = self.open(daemon, {**DESKTOP, "theme": "dark"}, **{"from": two, "to": two + 3600})
+        self.take(pt.open_tab(self, daemon, {**DESKTOP, "theme": "light"}, range="24h"), "healthy-light")
+        self.take(pt.open_tab(self, daemon, {**PHONE, "theme": "dark"}, range="24h"), "healthy-phone")
+        night = pt.open_tab(self, daemon, {**DESKTOP, "theme": "dark"}, **{"from": two, "to": two + 3600})
         self.take(night, "night-dark", at=0.5)
 
 

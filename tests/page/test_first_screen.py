@@ -52,10 +52,7 @@ class Incident(OneScreen):
         return pt.ask(cls.story, "status")["level"]
 
     def open(self, size, **choices):
-        tab = self.browser.tab(**size)
-        self.addCleanup(tab.close)
-        tab.open(pt.address(self.story, **{"open": None, "range": "10m", **choices}))
-        pt.live(tab)
+        tab = pt.open_tab(self, self.story, size, range="10m", **choices)
         tab.wait("the verdict", "document.querySelector('#verdict .verdict.critical') !== null")
         tab.wait("the story", "document.querySelector('#verdict .story') !== null", 90)
         return tab
@@ -166,10 +163,7 @@ class Healthy(OneScreen):
         cls.daemon.wait_until_read()
 
     def open(self, size, **choices):
-        tab = self.browser.tab(**size)
-        self.addCleanup(tab.close)
-        tab.open(pt.address(self.daemon, **{"open": None, **choices}))
-        pt.live(tab)
+        tab = pt.open_tab(self, self.daemon, size, **choices)
         self.charts(tab, 1)
         return tab
 

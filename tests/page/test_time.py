@@ -23,10 +23,7 @@ class Time(unittest.TestCase):
         cls.daemon, cls.two = pt.daemon_with_past(cls, EVENTS)
 
     def open(self, **choices):
-        tab = self.browser.tab(width=1400, height=900)
-        self.addCleanup(tab.close)
-        tab.open(pt.address(self.daemon, **{"open": None, **choices}))
-        pt.live(tab)
+        tab = pt.open_tab(self, self.daemon, {"width": 1400, "height": 900}, **choices)
         self.drawn(tab)
         return tab
 
@@ -49,14 +46,9 @@ class Time(unittest.TestCase):
     def mouse(tab, kind, x, y, **more):
         tab.command("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
-    def over(self, tab, number=0):
-        """Where the drawing of a chart is: left, top, width, height."""
-        return tab.js(f"(() => {{ const r = document.querySelectorAll('#overview .u-over')[{number}]"
-                      ".getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
-
     def drag(self, tab, begin, end):
         """Over parts of the first chart's width."""
-        left, top, width, height = self.over(tab)
+        left, top, width, height = pt.drawing(tab)
         x, y = (lambda part: left + width * part), top + height / 2
         self.mouse(tab, "mouseMoved", x(begin), y)
         self.mouse(tab, "mousePressed", x(begin), y, button="left", clickCount=1)
@@ -99,7 +91,7 @@ class Time(unittest.TestCase):
         jt.wait_for("two hours", lambda: self.span(tab) == (begin - HOUR // 2, end + HOUR // 2))
         self.drawn(tab)
         tab.wait("the chart of two hours", f"({LABEL}).includes(document.querySelector('#top .span').innerText)")
-        left, top, width, height = self.over(tab)
+        left, top, width, height = pt.drawing(tab)
         before = self.span(tab)
         steps = tab.js("history.length")
         for _ in range(3):
@@ -150,7 +142,7 @@ class Time(unittest.TestCase):
     def test_one_cursor_over_all_charts(self):
         tab = self.open(range="24h")
         self.drawn(tab, "document.querySelectorAll('#overview figure')[1]")
-        left, top, width, height = self.over(tab)
+        left, top, width, height = pt.drawing(tab)
         self.mouse(tab, "mouseMoved", left + width * 0.4, top + height / 2)
         at = "[...document.querySelectorAll('#overview .when')].map((e) => e.innerText)"
         tab.wait("both charts at one moment", f"(({at}).every((t) => /\\d\\d:\\d\\d/.test(t)) && ({at}).length === 2)")
