@@ -158,21 +158,6 @@ class Devices:
         size = int(size) + max(0, pages - before + swapped - self._swapped.get(pid, 0))
         self._swapped[pid] = swapped
         self._tree.set(f"/proc/{pid}/statm", " ".join([str(size), str(pages), *rest]) + "\n")
-        kb, delta = self._machine.kb, self._machine.kb(pages - before)
-        status = self._tree.text(f"/proc/{pid}/status")
-        if status:
-            for name, value in (("VmRSS", kb(pages)), ("VmSize", kb(size))):
-                status = re.sub(rf"^({name}:\s+)\d+( kB)$", rf"\g<1>{value}\2", status, flags=re.M)
-            for name, grown in (("RssAnon", delta), ("VmData", max(0, delta))):
-                status = re.sub(rf"^({name}:\s+)(\d+)( kB)$", lambda m: f"{m[1]}{int(m[2]) + grown}{m[3]}", status, flags=re.M)
-            status = re.sub(r"^(VmSwap:\s+)\d+( kB)$", rf"\g<1>{kb(swapped)}\2", status, flags=re.M)
-            self._tree.set(f"/proc/{pid}/status", status)
-        for leaf in ("smaps_rollup",):
-            text = self._tree.text(f"/proc/{pid}/{leaf}")
-            if text:
-                for name in ("Rss", "Pss", "Pss_Anon", "Anonymous", "Private_Dirty"):
-                    text = re.sub(rf"^({name}:\s+)(\d+)( kB)$", lambda m: f"{m[1]}{int(m[2]) + delta}{m[3]}", text, flags=re.M)
-                self._tree.set(f"/proc/{pid}/{leaf}", text)
 
     def end(self, pid):
         """The process is gone, and with it what it had of the GPU."""

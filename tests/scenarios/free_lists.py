@@ -38,13 +38,10 @@ def take_largest(counts, want):
     assert want <= pages(counts)
     while want:
         order = max(o for o, n in enumerate(counts) if n)
-        if (1 << order) <= want:
-            counts[order] -= 1
-            want -= 1 << order
-        else:
-            counts[order] -= 1
+        counts[order] -= 1
+        if (1 << order) > want:
             put_range(counts, want, 1 << order)
-            want = 0
+        want = max(0, want - (1 << order))
 
 
 def put_range(counts, begin, end):

@@ -16,7 +16,6 @@ from rules import LIVE_ONLY, REFUSED, RULES, UNTIL
 
 BASE = player.DEFAULT_BASE
 FRAME = 12 << 20  # setting probe.frame
-MIB = 1 << 20
 ALARMS = "/sys/class/hwmon/hwmon*/oc*_event_cnt"
 
 
