@@ -87,23 +87,14 @@ class SecureDaemon(jt.Daemon):
         return context
 
     def connection(self, seconds=jt.PATIENCE, source=None):
-        source = (source, 0) if source else None
         if self.authority is None:
-            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds,
-                                              source_address=source)
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=seconds,
-                                           context=self.context(), source_address=source)
+            return super().connection(seconds, source)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=seconds, context=self.context(),
+                                           source_address=source and (source, 0))
 
     def request(self, method, path, headers=None, seconds=jt.PATIENCE, source=None):
-        connection = self.connection(seconds, source)
-        try:
-            connection.request(method, path,
-                               headers={**(basic(self.user) if self.user else {}),
-                                        **(headers or {})})
-            response = connection.getresponse()
-            return response.status, response.headers, response.read()
-        finally:
-            connection.close()
+        login = basic(self.user) if self.user else {}
+        return super().request(method, path, {**login, **(headers or {})}, seconds, source)
 
     def replace(self, name, source):
         """Puts a file of the web configuration in place, by rename."""

@@ -480,16 +480,20 @@ class Daemon:
                 return False
         wait_for("it samples", sampled)
 
-    def wait_for_cycles(self, count):
+    def wait_for_cycles(self, count, seconds=PATIENCE):
         """Until the daemon has sampled so many times more, and returns that page: what it would do
         by itself has happened by then, however busy the machine is."""
         before = self.scrape().value("jetmem_sample_cycles_total")
         return self.wait_for_page(f"{count} more sample cycles",
-                                  lambda p: p.value("jetmem_sample_cycles_total") >= before + count)
+                                  lambda p: p.value("jetmem_sample_cycles_total") >= before + count, seconds)
 
-    def request(self, method, path, headers=None, seconds=PATIENCE):
-        """(status, headers, body)"""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+    def connection(self, seconds=PATIENCE, source=None):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds,
+                                          source_address=source and (source, 0))
+
+    def request(self, method, path, headers=None, seconds=PATIENCE, source=None):
+        """(status, headers, body); `source` is the client's address."""
+        connection = self.connection(seconds, source)
         try:
             connection.request(method, path, headers=headers or {})
             response = connection.getresponse()
@@ -523,6 +527,13 @@ class Daemon:
         self.send(number)
         status = self.process.wait(seconds)
         return status, time.monotonic() - begin
+
+    def check_stops(self, test, what):
+        """It ends by itself before systemd would kill it."""
+        status, seconds = self.stop()
+        measured(what, seconds)
+        test.assertEqual(status, 0)
+        test.assertLess(seconds, STOPS_WITHIN)
 
     def kill(self):
         if self.process.poll() is None:

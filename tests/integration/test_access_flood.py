@@ -240,23 +240,12 @@ class UnderAttack(unittest.TestCase):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             begin = time.monotonic()
-            status, _, body = daemon.request("GET", "/metrics", source=SCRAPER) \
-                if isinstance(daemon, at.SecureDaemon) else self.plain(daemon)
+            status, _, body = daemon.request("GET", "/metrics", source=SCRAPER)
             slowest = max(slowest, time.monotonic() - begin)
             self.assertEqual(status, 200)
             count += 1
             time.sleep(0.25)
         return jt.Page(body.decode()), slowest, count
-
-    def plain(self, daemon):
-        connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=jt.PATIENCE,
-                                                source_address=(SCRAPER, 0))
-        try:
-            connection.request("GET", "/metrics")
-            response = connection.getresponse()
-            return response.status, response.headers, response.read()
-        finally:
-            connection.close()
 
     def check(self, daemon, flood, seconds=5):
         """The page at the end of the flood."""
@@ -304,7 +293,7 @@ class UnderAttack(unittest.TestCase):
         return jt.measured("the slowest newcomer", slowest)
 
     def answered(self, daemon):
-        self.assertEqual(self.plain(daemon)[0], 200)
+        self.assertEqual(daemon.request("GET", "/metrics", source=SCRAPER)[0], 200)
 
     def test_busy_connections_give_way_to_a_newcomer(self):
         for flood in ("busy", "crowd"):

@@ -94,9 +94,7 @@ class LiveMachine(unittest.TestCase):
 
     def test_a_steady_source_logs_once(self):
         self.daemon.wait_until_read()
-        rounds = self.daemon.scrape().value("jetmem_sample_cycles_total")
-        self.daemon.wait_for_page("five more rounds",
-                                  lambda p: p.value("jetmem_sample_cycles_total") > rounds + 5)
+        self.daemon.wait_for_cycles(6)
         log = self.daemon.log()
         for source in jt.CHEAP:
             self.assertLessEqual(len(re.findall(f"source {source}: ", log)), 1, log)
@@ -136,16 +134,10 @@ for _board in jt.BOARDS:
 
 
 class Ending(unittest.TestCase):
-    def check_stops(self, what, daemon, number=signal.SIGTERM):
-        status, seconds = daemon.stop(number)
-        jt.measured(what, seconds)
-        self.assertEqual(status, 0)
-        self.assertLess(seconds, jt.STOPS_WITHIN)
-
     def test_sigterm(self):
         daemon = jt.Daemon(self)
         readers = daemon.readers()
-        self.check_stops("SIGTERM to end", daemon)
+        daemon.check_stops(self, "SIGTERM to end")
         self.assertIn("stopping", daemon.log())
         for reader in readers:
             jt.wait_for("the reader ends too", lambda r=reader: jt.process_state(r) in ("", "Z"))
@@ -159,7 +151,7 @@ class Ending(unittest.TestCase):
         jt.wait_for("the false reader runs", lambda: jt.children(daemon.pid, "sleep"))
         jt.silent_clients(self, daemon.port, 8)
         self.assertEqual(daemon.scrape().state("thermal"), "pending")
-        self.check_stops("SIGTERM to end while a reader hangs", daemon)
+        daemon.check_stops(self, "SIGTERM to end while a reader hangs")
 
     def test_while_its_reader_is_stopped(self):
         daemon = jt.Daemon(self, jt.FAST + "\nreader: {deadline: 300ms}",
@@ -174,7 +166,7 @@ class Ending(unittest.TestCase):
                              lambda p: p.value("jetmem_readers_wedged") == 0)
         self.assertEqual({page.state(source) for source in jt.CHEAP}, {"ok"})
         jt.wait_for("a new reader", lambda: [r for r in daemon.readers() if r != reader])
-        self.check_stops("SIGTERM to end after a stopped reader", daemon)
+        daemon.check_stops(self, "SIGTERM to end after a stopped reader")
 
     def test_when_nobody_reads_its_log(self):
         # A full pipe: the log thread blocks, and nothing else does.
@@ -191,7 +183,7 @@ class Ending(unittest.TestCase):
         with open(write_end, "wb", buffering=0) as stderr:
             daemon = jt.Daemon(self, jt.FAST, listen=f"127.0.0.1:{port}", stderr=stderr, wait=False)
         daemon.wait_for_samples(port, 6)
-        self.check_stops("SIGTERM to end with a stuck log", daemon)
+        daemon.check_stops(self, "SIGTERM to end with a stuck log")
 
 
 class BusyPort(unittest.TestCase):

@@ -68,9 +68,7 @@ class HostileReader(unittest.TestCase):
             daemon.send(15)
         for mode, daemon in daemons.items():
             with self.subTest(mode):
-                status, seconds = daemon.stop()
-                self.assertEqual(status, 0)
-                self.assertLess(seconds, jt.STOPS_WITHIN)
+                daemon.check_stops(self, f"SIGTERM to end, {mode}")
 
 
 if __name__ == "__main__":

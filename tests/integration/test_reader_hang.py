@@ -109,12 +109,6 @@ class Hang(unittest.TestCase):
         # Where no other source needs one, the kernel log may have asked for one, or had it before.
         self.assertIn(others, (1,) if sources else (0, 1))
 
-    def check_stops(self, daemon, what):
-        status, seconds = daemon.stop()
-        jt.measured(what, seconds)
-        self.assertEqual(status, 0)
-        self.assertLess(seconds, jt.STOPS_WITHIN)
-
     def test_one_source_hangs(self):
         root = self.tree()
         hanging = HangingFileSystem(self, root / "sys/class/thermal")
@@ -129,7 +123,7 @@ class Hang(unittest.TestCase):
         self.assertEqual(len(re.findall("(?:info|warning|error) source thermal: ", daemon.log())), 1, daemon.log())
         self.assertEqual(daemon.request("GET", "/readyz")[0], 200)
 
-        self.check_stops(daemon, "SIGTERM to end while a reader hangs in the kernel")
+        daemon.check_stops(self, "SIGTERM to end while a reader hangs in the kernel")
         self.assertEqual(jt.process_state(pid), "D")
         # What still hangs keeps neither the port nor the next daemon.
         begin = time.monotonic()
@@ -147,7 +141,7 @@ class Hang(unittest.TestCase):
                                     lambda p: p.value("jetmem_readers_wedged") == 0)
         self.assertEqual(page.state("thermal"), "failed")  # for the quarantine's minute
         self.assertEqual(len(daemon.readers()), 1)
-        self.check_stops(daemon, "SIGTERM to end after a hang")
+        daemon.check_stops(self, "SIGTERM to end after a hang")
 
     def test_hang_of_this_machine_itself(self):
         if not os.path.isdir("/sys/class/thermal"):
@@ -159,7 +153,7 @@ class Hang(unittest.TestCase):
         self.check_a_new_reader_serves(
             daemon, pid, [s for s in ("cma", "pagetypeinfo")
                           if page.state(s) != "absent" and not page.skipped(s)])
-        self.check_stops(daemon, "SIGTERM to end, live machine, reader hangs")
+        daemon.check_stops(self, "SIGTERM to end, live machine, reader hangs")
 
     def test_a_source_that_worked_begins_to_hang(self):
         root = self.tree()
@@ -212,7 +206,7 @@ class Hang(unittest.TestCase):
         page = self.check_cheap_sources(daemon)
         self.assertEqual(page.value("jetmem_readers_wedged"), 1)
         self.assertEqual(len(daemon.readers()), 1)
-        self.check_stops(daemon, "SIGTERM to end at max_wedged")
+        daemon.check_stops(self, "SIGTERM to end at max_wedged")
 
     def test_a_single_file_hangs(self):
         root = self.tree()

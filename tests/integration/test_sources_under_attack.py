@@ -335,9 +335,7 @@ class UnderAttack(unittest.TestCase):
             key[0] for key in p.samples} & {"jetmem_meminfo_MemTotal_bytes",
                                             "jetmem_thermal_zone_celsius"})
         self.assertNotIn("ok", [page.state(source) for source in jt.CHEAP])
-        status, seconds = daemon.stop()
-        self.assertEqual(status, 0)
-        self.assertLess(seconds, jt.STOPS_WITHIN)
+        daemon.check_stops(self, "SIGTERM to end after the tree vanished")
 
 
 class WhatWasAbsentComesBack(unittest.TestCase):
