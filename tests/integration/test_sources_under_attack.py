@@ -193,18 +193,6 @@ class UnderAttack(unittest.TestCase):
         self.assertLessEqual(daemon.log().count(f"source {source}: "), 7, daemon.log())
         self.assertEqual(daemon.stop()[0], 0)
 
-    def test_meminfo(self):
-        self.check_source("meminfo")
-
-    def test_zoneinfo(self):
-        self.check_source("zoneinfo")
-
-    def test_buddyinfo(self):
-        self.check_source("buddyinfo")
-
-    def test_vmstat(self):
-        self.check_source("vmstat")
-
     def test_pagetypeinfo(self):
         # The daemon asks for it only once a minute, so here the command does: the same reader.
         path = self.root / FILES["pagetypeinfo"]
@@ -336,6 +324,10 @@ class UnderAttack(unittest.TestCase):
                                             "jetmem_thermal_zone_celsius"})
         self.assertNotIn("ok", [page.state(source) for source in jt.CHEAP])
         daemon.check_stops(self, "SIGTERM to end after the tree vanished")
+
+
+for _source in ("meminfo", "zoneinfo", "buddyinfo", "vmstat"):
+    setattr(UnderAttack, f"test_{_source}", lambda self, source=_source: self.check_source(source))
 
 
 class WhatWasAbsentComesBack(unittest.TestCase):
