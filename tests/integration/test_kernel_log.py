@@ -27,6 +27,10 @@ def uptime_us():
     return int(time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6)
 
 
+def wait_until_followed(daemon):
+    return daemon.wait_for_page("the kernel log is followed", lambda page: page.state("kernel_log") == "ok")
+
+
 class StandIn:
     """Feeds a daemon through a program of the test's in the place of one of jetmemd's own."""
 
@@ -79,8 +83,8 @@ class KmsgStandIn(StandIn):
         filled.send(b"!")
         filled.close()
 
-    def put(self, text, level=3, facility=0, keep=True):
-        record = f"{facility * 8 + level},{self.seq},{uptime_us()},-;{text}\n".encode(
+    def put(self, text, level=3, facility=0, keep=True, stamp=None):
+        record = f"{facility * 8 + level},{self.seq},{stamp or uptime_us()},-;{text}\n".encode(
             "utf-8", "surrogateescape")
         self.seq += 1
         if keep:
@@ -103,8 +107,7 @@ class Feeding(unittest.TestCase):
         environment = {"RUNTIME_DIRECTORY": str(self.state)}
         daemon = jt.Daemon(self, self.kmsg.settings + settings, environment=environment, **options)
         self.kmsg.accept()
-        daemon.wait_for_page("the kernel log is followed",
-                             lambda page: page.state("kernel_log") == "ok")
+        wait_until_followed(daemon)
         return daemon
 
     def events(self, page, kind):
@@ -194,6 +197,8 @@ class Live(Feeding):
 class Backlog(Feeding):
     """Rules see the log's past whole or not at all."""
 
+    OLD = max(uptime_us() - 3_600_000_000, 1_000_000)  # of an hour ago, or of the boot
+
     def daemon(self):
         rules = jt.temp_directory(self) / "rules.d"
         rules.mkdir()
@@ -214,17 +219,11 @@ rules:
     def fires(self, page):
         return page.value("jetmem_alert_state", alert="Kills", severity="critical") == 2
 
-    def put_old(self, text):
-        """Of an hour ago, or of the boot."""
-        stamp = max(uptime_us() - 3_600_000_000, 1_000_000)
-        self.kmsg.records.append(f"3,{self.kmsg.seq},{stamp},-;{text}\n".encode())
-        self.kmsg.seq += 1
-
     def test_what_is_old_is_no_increase_and_what_is_new_is(self):
         # More than is read at once, by far; each is decoded, so that it takes its time.
         for i in range(30_000):
-            self.put_old(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i))
-        self.put_old(KILL.format(pid=7, comm="cam"))
+            self.kmsg.put(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i), stamp=self.OLD)
+        self.kmsg.put(KILL.format(pid=7, comm="cam"), stamp=self.OLD)
         daemon = self.daemon()
         page = daemon.wait_for_page("the old one", lambda page: self.events(page, "oom_kill"))
         self.assertEqual(self.events(page, "oom_kill"), 1)
@@ -238,7 +237,7 @@ rules:
 
     def test_no_page_has_a_part_of_it(self):
         for i in range(30_000):
-            self.put_old(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i))
+            self.kmsg.put(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i), stamp=self.OLD)
         seen = set()
         daemon = jt.Daemon(self, self.kmsg.settings, wait=False,
                            environment={"RUNTIME_DIRECTORY": str(self.state)})
@@ -348,9 +347,7 @@ class Journal(Feeding):
         self.assertEqual(page.value("jetmem_kernel_events_before_start", kind="oom_kill"), 1)
         # The same two, and a third, from the device; first over a restart, then live.
         for age in (9_000_000, 5_000_000):
-            self.kmsg.records.append(f"3,{self.kmsg.seq},{now - age},-;"
-                                     f"{KILL.format(pid=7, comm='cam')}\n".encode())
-            self.kmsg.seq += 1
+            self.kmsg.put(KILL.format(pid=7, comm="cam"), stamp=now - age)
         daemon.wait_for_page("kept", lambda _: (self.state / "kernel-log.json").exists())
         daemon.stop()
         self.give_kmsg()
@@ -409,8 +406,7 @@ class Journal(Feeding):
 class RealDevice(unittest.TestCase):
     def test_a_record_is_on_the_page_and_in_the_log_within_a_second(self):
         daemon = jt.Daemon(self, ACCEPT)
-        daemon.wait_for_page("the kernel log is followed",
-                             lambda page: page.state("kernel_log") == "ok")
+        wait_until_followed(daemon)
         name = f"jm{os.getpid()}"
         begin = time.monotonic()
         KMSG.write_text(f"<3>{KILL.format(pid=4711, comm=name)}\n")
@@ -437,8 +433,7 @@ class RealDevice(unittest.TestCase):
 
     def test_idle_it_costs_no_wake_up(self):
         daemon = jt.Daemon(self)
-        daemon.wait_for_page("the kernel log is followed",
-                             lambda page: page.state("kernel_log") == "ok")
+        wait_until_followed(daemon)
         def wakeups():
             status = pathlib.Path(f"/proc/{daemon.pid}/task/{daemon.pid}/status").read_text()
             return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M)[1])

@@ -90,8 +90,7 @@ class KernelLog(Running):
         self.write("time.sleep(3)\n")
         daemon = jt.Daemon(self, kmsg.settings + self.settings())
         kmsg.accept()
-        page = daemon.wait_for_page("the kernel log is followed",
-                                    lambda page: page.state("kernel_log") == "ok")
+        page = kernel_log.wait_until_followed(daemon)
         self.assertEqual(page.value("jetmem_probe_side_effects_total"), 0)
 
         def events(page, origin):
