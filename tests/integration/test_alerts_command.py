@@ -4,11 +4,9 @@
 import json
 import pathlib
 import re
-import signal
 import socket
 import stat
 import threading
-import time
 import unittest
 
 import jetmem_testing as jt
@@ -136,19 +134,6 @@ class WithADaemon(unittest.TestCase):
         jt.wait_for("the socket is there", own.exists)
         self.assertEqual(stat.S_IMODE(own.stat().st_mode), 0o660)
         self.assertFalse((self.runtime / "api.socket").exists())
-
-    def test_a_daemon_that_hangs_holds_nobody_up(self):
-        daemon = self.start()
-        address = f"127.0.0.1:{daemon.port}"
-        self.set_free(1 << 10)
-        jt.wait_for("fires", lambda: self.alerts(address).returncode == 2)
-        daemon.send(signal.SIGSTOP)
-        begin = time.monotonic()
-        shown = self.alerts(address)
-        self.assertLess(time.monotonic() - begin, 5)
-        self.assertEqual((shown.returncode, shown.stdout), (3, ""))
-        self.assertIn("no answer within ", shown.stderr)
-        daemon.send(signal.SIGCONT)
 
     def test_a_reload_takes_new_rules_and_says_mistakes(self):
         daemon = self.start()

@@ -217,6 +217,8 @@ class Restarts(BootTest):
         systemd = Systemd(self, "running")
         self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={systemd.path}"
         self.daemon().stop()
+        self.assertEqual(len(systemd.asked), 1)
+        self.assertEqual(self.history()["boots"][-1]["run"], "stopped")
         self.other_boot("11111111-2222-3333-4444-555555555555")
         second = self.daemon()
         self.assertRegex(second.log(), r"info the device restarted .* ended: not known: jetmem had "
@@ -236,13 +238,6 @@ class Restarts(BootTest):
         page = second.wait_for_page("the boot source was read",
                                     lambda page: page.value("jetmem_boots_total") == 2)
         self.assertEqual(page.value("jetmem_boot_last_shutdown", clean="yes"), 1)
-
-    def test_a_restart_by_systemd_is_no_shutdown(self):
-        systemd = Systemd(self, "running")
-        self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={systemd.path}"
-        self.daemon().stop()
-        self.assertEqual(len(systemd.asked), 1)
-        self.assertEqual(self.history()["boots"][-1]["run"], "stopped")
 
     def test_a_panic_left_a_record(self):
         self.daemon().kill()

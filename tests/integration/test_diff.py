@@ -43,12 +43,6 @@ class Captures(unittest.TestCase):
         self.assertRegex(diff(BOARD, self.other),
                          r"jetmem_meminfo_MemAvailable_bytes\n +\(one series\) .* -98 MiB")
 
-    def test_what_is_no_capture(self):
-        done = jt.run([jt.JETMEM, "diff", BOARD, "/nonexistent"])
-        self.assertNotEqual(done.returncode, 0)
-        self.assertEqual(done.stdout, "")
-        self.assertIn("/nonexistent", done.stderr)
-
 
 class Moments(unittest.TestCase):
     def setUp(self):

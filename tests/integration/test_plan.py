@@ -147,9 +147,6 @@ class Plan(unittest.TestCase):
         done = plan("--device", "abacus", EXAMPLES / "four-cameras.yaml")
         self.assertEqual(done.returncode, 64)
         self.assertIn("abacus", done.stderr)
-        done = plan("/nonexistent/plan.yaml")
-        self.assertEqual(done.returncode, 66)
-        self.assertIn("/nonexistent/plan.yaml", done.stderr)
         self.assertEqual(plan().returncode, 64)
         for arguments, status in ((("--model", "no-such-model"), 66), (("--model", BOARD / "nowhere.gguf"), 66),
                                   (("--model", "m", "--kv-type", "q3"), 64), (("--model", "m", "--context", "many"), 64)):
