@@ -67,7 +67,7 @@ def libraries(folder, older=False):
     return folder
 
 
-def stub(folder, version="1.2.3", settings="# As shipped.\n", extra=()):
+def stub(folder, version="1.2.3", settings="# As shipped.\n", extra=(), arch=ARCH):
     """The path of a package; `extra` are files in it, {path: text}."""
     need_compiler()
     root = folder / f"deb-{version}"
@@ -101,9 +101,9 @@ def stub(folder, version="1.2.3", settings="# As shipped.\n", extra=()):
                            ("80-jetmem.preset", "usr/lib/systemd/system-preset/80-jetmem.preset")):
         (root / target).parent.mkdir(parents=True, exist_ok=True)
         (root / target).write_bytes((units / source).read_bytes())
-    (root / "DEBIAN/control").write_text(CONTROL.format(version=version, arch=ARCH))
+    (root / "DEBIAN/control").write_text(CONTROL.format(version=version, arch=arch))
     (root / "DEBIAN/conffiles").write_text("/etc/jetmem/jetmem.yaml\n")
-    deb = folder / f"jetmem_{version}_{ARCH}.deb"
+    deb = folder / f"jetmem_{version}_{arch}.deb"
     check("dpkg-deb", "-Zgzip", "-z1", "--root-owner-group", "-b", root, deb,
           env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
     return deb
