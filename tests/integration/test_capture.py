@@ -339,6 +339,7 @@ class Secrets(Bundles):
         self.assertGreater(count, 60, "its events are in the history")
         self.assertGreater(files["dev/kmsg"].count(b"Kernel panic - not syncing: stopped by "), 30)
         self.assertEqual(self.find(out), [])
+        self.assertIn(b"iova=0x", files["dev/kmsg"], "no secret: who looks for a fault needs it")
         self.assertIn(b"cma=512M", files["proc/cmdline"])
         omitted = json.loads(files["jetmem/manifest.json"])["capture"]["omitted"]
         self.assertIn("/proc/cmdline", [each["path"] for each in omitted])

@@ -96,6 +96,39 @@ constexpr std::string_view kLinux515 =
     "        cma      0\n"
     "        protection: (0, 0, 5673, 5673)\n";
 
+// Linux 6.18.
+constexpr std::string_view kLinux618 =
+    "Node 0, zone   Normal\n"
+    "  per-node stats\n"
+    "      nr_inactive_anon 1792\n"
+    "      nr_kernel_file_pages 0\n"
+    "  pages free     333692\n"
+    "        boost    40\n"
+    "        min      5984\n"
+    "        low      7480\n"
+    "        high     8976\n"
+    "        promo    10472\n"
+    "        spanned  5505024\n"
+    "        present  5505024\n"
+    "        managed  425984\n"
+    "        cma      0\n"
+    "        protection: (0, 0, 0, 0, 0)\n"
+    "      nr_free_pages 333692\n"
+    "      nr_free_pages_blocks 304128\n"
+    "      nr_zspages   0\n"
+    "      nr_free_cma  0\n"
+    "      numa_hit     3255809\n"
+    "  pagesets\n"
+    "    cpu: 0\n"
+    "              count:    2873\n"
+    "              high:     3803\n"
+    "              batch:    63\n"
+    "              high_min: 3740\n"
+    "              high_max: 26624\n"
+    "  vm stats threshold: 20\n"
+    "  node_unreclaimable:  0\n"
+    "  start_pfn:           1048576\n";
+
 // The shortest paragraph that is complete.
 constexpr std::string_view kMinimal =
     "Node 0, zone   Normal\n"
@@ -108,6 +141,16 @@ constexpr std::string_view kMinimal =
     "        managed  20\n";
 
 Zoneinfo parsed_zoneinfo(std::string_view text) { return parsed_by(parse_zoneinfo, text); }
+
+TEST(Zoneinfo, Linux618) {
+  const Zoneinfo z = parsed_zoneinfo(kLinux618);
+  ASSERT_EQ(z.zones.size(), 1U);
+  EXPECT_EQ(z.zones[0].boost, 40U);
+  EXPECT_EQ(z.zones[0].promo, 10472U);
+  EXPECT_EQ(z.zones[0].high, 8976U);
+  EXPECT_EQ(z.zones[0].managed, 425984U);
+  EXPECT_EQ(z.zones[0].free_cma, 0U);
+}
 
 TEST(Zoneinfo, FieldsMayComeInAnyOrderAmongUnknownOnes) {
   const Zoneinfo z = parsed_zoneinfo(

@@ -171,6 +171,10 @@ TEST_F(AlertStateStoreTest, WhatCannotBeUnderstoodIsCountedAndSaid) {
   step(1);
   state_store().keep(engine_, kSources, now_);
   const std::string good = text("alerts.json");
+  directory_.write("alerts.json", std::string(500'000, '['));
+  AlertStateStore deep = state_store();
+  EXPECT_TRUE(deep.load(now_).value().saved.alerts.empty());
+  log_.entries.clear();
   directory_.write("alerts.json", good.substr(0, good.size() / 2));
   AlertStateStore second = state_store();
   const auto kept = second.load(now_);

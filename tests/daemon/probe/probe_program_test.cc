@@ -291,6 +291,16 @@ TEST_F(ProbeProgramTest, NamesWithoutEndAreGarbage) {
 
 // ---- over a restart of the daemon
 
+TEST_F(ProbeProgramTest, ABootIsLeftAlone) {
+  options.schedule.first_memory = milliseconds(300);
+  make();
+  program->due();
+  run_for(150);
+  EXPECT_EQ(starts(), 0);
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(starts(), 1);
+}
+
 TEST_F(ProbeProgramTest, ARestartProbesNoEarlier) {
   settings.probe.cuda = true;
   make();
