@@ -487,7 +487,7 @@ void find_alarm(const std::vector<Seen>& events, Heat& heat) {
   }
 }
 
-// Those at which the chip is slowed down or worse. A trip to which nothing is bound slows nothing.
+// Of the trips at which a chip is slowed down or worse. One to which nothing is bound slows nothing.
 void find_limit(const DeviceNow& now, Heat& heat) {
   for (const Sample& each : now.samples.family("jetmem_thermal_trip_celsius")) {
     const std::string_view kind = each.label("kind");
@@ -497,7 +497,7 @@ void find_limit(const DeviceNow& now, Heat& heat) {
                                                  {{"zone", each.label("zone")},
                                                   {"index", each.label("index")},
                                                   {"trip", each.label("trip")}});
-    if (bound != nullptr && bound->value == 0) continue;
+    if (kind == "passive" && bound != nullptr && bound->value == 0) continue;
     heat.limit = std::max(heat.limit, each.value);
   }
 }

@@ -72,7 +72,7 @@ struct Heat {
   double step = 0;       // as Move::step
   std::string zone;      // the hottest when it began
   Move rise;
-  double limit = 0;       // the highest of that zone's limits that it was at or above; 0: none
+  double limit = 0;       // the highest of that zone's trip points that it had reached; 0: none
   std::string peak_zone;  // empty: no zone's temperature is recorded
   double peak = 0;        // the hottest that any zone got meanwhile
   double peak_time = 0;

@@ -492,7 +492,7 @@ std::string heat_sentence(const Heat& heat, std::optional<double> now) {
   } else if (!heat.zone.empty()) {
     out += ", with " + heat.zone + " at " + number(heat.rise.after, 0) + " C";
     if (heat.limit > 0) {
-      out += ", at or above its limit of " + number(heat.limit, 0) + " C";
+      out += ", at or above its trip point of " + number(heat.limit, 0) + " C";
     } else if (heat.alarm.empty()) {
       out +=
           "; the history has no warming before that, which points to a power limit or a manual "

@@ -32,6 +32,10 @@ bool is_of_a_disk(Event& event) {
   return has_a_fixed_drive(event) && !dev.starts_with("mtdblock") && !dev.ends_with("rpmb");
 }
 
+bool is_of_mmc(Event& event) {
+  return is_of_a_disk(event) && event.text("dev").starts_with("mmc");
+}
+
 // Not a drive without a medium in it, or a file that is gone: nothing is stored there.
 bool has_a_fixed_drive(Event& event) { return !is_removable_or_image(event.text("dev")); }
 

@@ -405,14 +405,21 @@ TEST_F(DoctorSummary, AZoneAtItsLimitNeedsNoGuess) {
   const double hot = kMorning - kHour;
   past_.series("jetmem_throttling", hot - kHour, kMorning, 10,
                [=](double t) { return t >= hot && t < hot + 10 ? 1 : 0; });
-  past_.series("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}", hot - kHour, kMorning,
-               10, [](double) { return 101.5; });
-  const std::string trip = "{index=\"0\",kind=\"passive\",trip=\"1\",zone=\"tj-thermal\"}";
-  DeviceNow now = healthy_device({{"jetmem_thermal_trip_celsius" + trip, 99},
-                                  {"jetmem_thermal_trip_bound" + trip, 1}});
-  const std::string text = examine(now, &past_).conclusion;
-  EXPECT_THAT(text, HasSubstr("at or above its limit of 99 C"));
-  EXPECT_THAT(text, Not(HasSubstr("power limit")));
+  past_.series("jetmem_thermal_zone_celsius{index=\"0\",zone=\"tj-thermal\"}", hot - kHour,
+               kMorning, 10, [](double) { return 101.5; });
+  const auto text = [&](const std::string& kind, std::optional<double> bound) {
+    const std::string labels = "{index=\"0\",kind=\"" + kind + "\",trip=\"1\",zone=\"tj-thermal\"}";
+    std::map<std::string, double> values{{"jetmem_thermal_trip_celsius" + labels, 99}};
+    if (bound) values["jetmem_thermal_trip_bound" + labels] = *bound;
+    return examine(healthy_device(values), &past_).conclusion;
+  };
+  for (const std::string& with : {text("passive", 1), text("passive", {}), text("critical", {})}) {
+    EXPECT_THAT(with, HasSubstr("at or above its trip point of 99 C"));
+    EXPECT_THAT(with, Not(HasSubstr("power limit")));
+  }
+  for (const std::string& without : {text("passive", 0), text("active", 1)}) {
+    EXPECT_THAT(without, HasSubstr("power limit"));
+  }
 }
 
 TEST_F(DoctorSummary, TheEarliestCauseComesFirst) {
