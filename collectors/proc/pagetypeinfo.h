@@ -59,8 +59,8 @@ struct Pagetypeinfo : Reading {
 };
 
 // An odd line costs its row, in the second table all rows of its zone (collectors/fields.h). A row
-// that is in one table only is dropped, too. Errors: no row at all, a text that ends early. `out` is reused: its storage, not its
-// content.
+// that is in one table only is dropped, too. Errors: no row at all, a text that ends early. `out`
+// is reused: its storage, not its content.
 Result<void> parse_pagetypeinfo(std::string_view text, Pagetypeinfo& out);
 
 struct KernelVersion {

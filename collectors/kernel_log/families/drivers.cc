@@ -32,6 +32,7 @@ bool is_of_a_disk(Event& event) {
   return has_a_fixed_drive(event) && !dev.starts_with("mtdblock") && !dev.ends_with("rpmb");
 }
 
+// Drivers of other devices print such lines, too.
 bool is_of_mmc(Event& event) {
   return is_of_a_disk(event) && event.text("dev").starts_with("mmc");
 }

@@ -15,7 +15,7 @@ bool can_export(Run& run, const char* kind, const char* target) {
   std::string reason = cuda().lacks({"cuMemGetHandleForAddressRange"});
   if (reason.empty()) {
     if (gpu_can("dma_buf")) return true;
-    // That is no property of the machine.
+    // The driver failed to answer, which says nothing of what this GPU can do.
     if (const auto at = gpu().failed_to_say.find("dma_buf"); at != gpu().failed_to_say.end()) {
       run.add_result(kind, target, State::kFailed, "cuDeviceGetAttribute: " + at->second).error =
           at->second;
