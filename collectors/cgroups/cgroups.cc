@@ -62,15 +62,14 @@ constexpr double kClose = 0.9;
 class CgroupFiles {
  public:
   CgroupFiles(const Snapshot& snapshot, Cgroups& out)
-      : snapshot_(snapshot), out_(out), fields_(out.absent), groups_(out.groups) {}
+      : snapshot_(snapshot), out_(out), fields_(out.absent) {}
 
   Result<void> run() {
     for (; next_ < snapshot_.size(); ++next_) take(snapshot_[next_]);
     finish_group();
-    const std::size_t count = groups_.size();
-    std::sort(out_.groups.begin(), out_.groups.begin() + static_cast<long>(count),
+    std::sort(out_.groups.begin(), out_.groups.end(),
               [](const Cgroups::Group& a, const Cgroups::Group& b) { return a.key < b.key; });
-    if (count > 0) return {};
+    if (!out_.groups.empty()) return {};
     if (bad_) return tl::unexpected(error_of(snapshot_[*bad_], "expected a number, "));
     return fail(Errc::kAbsent,
                 version_ == 0 ? "no memory controller of control groups (cgroup_disable=memory?)"
@@ -170,7 +169,7 @@ class CgroupFiles {
       set_key();
       merge();
     }
-    one_.clear();
+    one_ = {};
     with_swap_.reset();
     has_folder_ = false;
   }
@@ -186,17 +185,14 @@ class CgroupFiles {
   }
 
   void merge() {
-    Cgroups::Group* known = nullptr;
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      if (out_.groups[i].key == one_.key) known = &out_.groups[i];
-    }
-    if (known == nullptr && groups_.size() == Cgroups::kMaxGroups) {
-      ++out_.left_out;
-    } else if (known == nullptr) {
-      Cgroups::Group& group = groups_.add();
-      group = one_;
-    } else {
+    const auto known = std::find_if(out_.groups.begin(), out_.groups.end(),
+                                    [&](const auto& group) { return group.key == one_.key; });
+    if (known != out_.groups.end()) {
       add(*known);
+    } else if (out_.groups.size() == Cgroups::kMaxGroups) {
+      ++out_.left_out;
+    } else {
+      out_.groups.push_back(one_);
     }
   }
 
@@ -225,7 +221,6 @@ class CgroupFiles {
   const Snapshot& snapshot_;
   Cgroups& out_;
   Fields fields_;
-  Refill<Cgroups::Group> groups_;
   std::uint64_t version_ = 0;
   // Of the group at hand.
   std::string_view folder_;
@@ -252,8 +247,7 @@ const SourceInfo CgroupsSource::kInfo{
 };
 
 Result<void> parse_cgroups(const Snapshot& snapshot, Cgroups& out) {
-  out.left_out = 0;
-  out.absent.reset();
+  out = {};
   return CgroupFiles(snapshot, out).run();
 }
 

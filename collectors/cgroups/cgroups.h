@@ -36,7 +36,6 @@
 #include "collectors/processes/group/groups.h"
 #include "collectors/processes/group/shown_groups.h"
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -61,16 +60,12 @@ struct Cgroups : Reading {
     std::optional<std::uint64_t> oom_kills;
 
     std::optional<double> used_ratio;  // bytes by the lower of both limits
-
-    void clear() { reset_keeping(*this, &Group::key); }
-    bool operator==(const Group&) const = default;
   };
   std::vector<Group> groups;  // by key
   std::uint64_t left_out = 0;
 };
 
-// Errors: kAbsent without a memory controller; no group could be read or understood, and why. `out`
-// is reused: its storage, not its content.
+// Errors: kAbsent without a memory controller; no group could be read or understood, and why.
 Result<void> parse_cgroups(const Snapshot& snapshot, Cgroups& out);
 
 // The walk's own bound on time. Beyond it groups are left out, and counted.

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 namespace {
@@ -65,10 +64,24 @@ std::optional<Row> row_of(std::string_view line, bool has_inode) {
   return row;
 }
 
+// False where this would be one more than `most` names.
+bool add_share(std::vector<DmabufShare>& shares, std::string_view name, std::uint64_t bytes,
+               std::size_t most) {
+  name = name.substr(0, kMaxBufinfoName);
+  auto share = std::find_if(shares.begin(), shares.end(),
+                            [&](const DmabufShare& known) { return known.name == name; });
+  if (share == shares.end()) {
+    if (shares.size() >= most) return false;
+    share = shares.insert(share, {std::string(name)});
+  }
+  ++share->buffers;
+  share->bytes += bytes;
+  return true;
+}
+
 class BufinfoParser {
  public:
-  BufinfoParser(std::string_view text, Bufinfo& out)
-      : lines_(text), out_(out), exporters_(out.exporters), devices_(out.devices) {}
+  BufinfoParser(std::string_view text, Bufinfo& out) : lines_(text), out_(out) {}
 
   Result<void> run(std::string_view more) {
     std::string_view line;
@@ -105,7 +118,7 @@ class BufinfoParser {
       ++out_.rows;
       out_.row_bytes += row->size;
       out_.largest = std::max(out_.largest, row->size);
-      exporters_.add_exporter(row->exporter, row->size);
+      add_exporter(row->exporter, row->size, out_);
       take_nvmap(*row);
       return;
     }
@@ -146,7 +159,8 @@ class BufinfoParser {
         // A device that has a buffer attached twice has it once.
         const auto* const end = row_devices_.begin() + i;
         if (std::find(row_devices_.cbegin(), end, row_devices_[i]) != end) continue;
-        const bool added = devices_.add(row_devices_[i], row_.size, Bufinfo::kMaxDevices);
+        const bool added =
+            add_share(out_.devices, row_devices_[i], row_.size, Bufinfo::kMaxDevices);
         if (!added) ++out_.beyond_bound;
       }
       out_.beyond_bound += listed_ - kept;
@@ -159,8 +173,6 @@ class BufinfoParser {
 
   Lines lines_;
   Bufinfo& out_;
-  DmabufShares exporters_;
-  DmabufShares devices_;
   bool has_inode_ = false;
   bool in_row_ = false;
   bool in_devices_ = false;
@@ -192,29 +204,14 @@ Result<void> parse_totals(std::string_view text, Bufinfo& out) {
 
 }  // namespace
 
-bool DmabufShares::add(std::string_view name, std::uint64_t bytes, std::size_t most) {
-  name = name.substr(0, kMaxBufinfoName);
-  DmabufShare* share = shares_.find(&DmabufShare::name, name);
-  if (share == nullptr) {
-    if (shares_.size() >= most) return false;
-    share = &shares_.add();
-    share->name = name;
-  }
-  ++share->buffers;
-  share->bytes += bytes;
-  return true;
-}
-
-void DmabufShares::add_exporter(std::string_view name, std::uint64_t bytes) {
-  if (add(name, bytes, Bufinfo::kMaxExporters)) return;
-  add(Bufinfo::kOther, bytes, Bufinfo::kMaxExporters + 1);
+void add_exporter(std::string_view name, std::uint64_t bytes, Bufinfo& out) {
+  if (add_share(out.exporters, name, bytes, Bufinfo::kMaxExporters)) return;
+  add_share(out.exporters, Bufinfo::kOther, bytes, Bufinfo::kMaxExporters + 1);
 }
 
 Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end, Bufinfo& out,
                            std::string_view more) {
-  out.buffers = out.bytes = out.rows = out.row_bytes = out.largest = 0;
-  out.devices_unknown = out.unlocked = out.beyond_bound = 0;
-  out.of_nvmap.clear();
+  out = {};
   if (auto ok = BufinfoParser(text, out).run(more); !ok) return ok;
   std::sort(out.of_nvmap.begin(), out.of_nvmap.end(),
             [](const NvmapBuffer& a, const NvmapBuffer& b) { return a.inode < b.inode; });

@@ -35,7 +35,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -45,7 +44,6 @@ struct DmabufShare {
   std::uint64_t buffers = 0;
   std::uint64_t bytes = 0;
 
-  void clear() { reset_keeping(*this, &DmabufShare::name); }
   bool operator==(const DmabufShare&) const = default;
 };
 
@@ -91,23 +89,12 @@ struct Bufinfo {
 // "nvmap_dmabuf"; "nvmap" on some releases.
 inline bool is_nvmap(std::string_view exporter) { return exporter.starts_with("nvmap"); }
 
-// Sums buffers by name.
-class DmabufShares {
- public:
-  explicit DmabufShares(std::vector<DmabufShare>& shares) : shares_(shares) {}
-
-  // False where this would be one more than `most` names.
-  bool add(std::string_view name, std::uint64_t bytes, std::size_t most);
-  // Those beyond the bound are summed up as "other".
-  void add_exporter(std::string_view name, std::uint64_t bytes);
-
- private:
-  Refill<DmabufShare> shares_;
-};
+// Counts one more buffer. Exporters beyond the bound are summed up as "other".
+void add_exporter(std::string_view name, std::uint64_t bytes, Bufinfo& out);
 
 // `text` is the whole file, or its beginning, cut behind a line, and then `end` is what it ends
 // with, and `more` has the rows of nvmap's buffers that lie behind the beginning. Errors: no
-// heading, no total at the end. `out` is reused: its storage, not its content.
+// heading, no total at the end.
 Result<void> parse_bufinfo(std::string_view text, std::optional<std::string_view> end, Bufinfo& out,
                            std::string_view more = {});
 

@@ -4,18 +4,27 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <numeric>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "base/text/text.h"
 #include "collectors/processes/group/pids.h"
-#include "collectors/storage.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {
 
-using Piece = DmabufHolders::Piece;
+// A descriptor or a mapping of a buffer.
+struct Piece {
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  std::uint32_t holder = 0;  // its index
+  bool nvmap = false;
+  bool is_of_pages = false;  // which need not be contiguous
+  bool clientless = false;
+  std::uint64_t mapped = 0;  // of a mapping
+};
 
 // "key:<T>value"
 bool take_key(std::string_view& line, std::string_view key) {
@@ -37,17 +46,12 @@ class HolderCollector {
  public:
   HolderCollector(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
                   DmabufHolders& out)
-      : snapshot_(snapshot), of_nvmap_(of_nvmap), out_(out), openers_(out.nvmap_openers) {}
+      : snapshot_(snapshot), of_nvmap_(of_nvmap), out_(out) {}
 
   void run() {
-    kept_.pieces.clear();
-    kept_.nvmap_files.clear();
-    {
-      Refill<DmabufHolder> holders(out_.holders);
-      for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i], holders);
-      finish_descriptor();
-      finish_process();
-    }
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i]);
+    finish_descriptor();
+    finish_process();
     know_buffers();
     sum_by_process();
     sum_by_size();
@@ -63,7 +67,9 @@ class HolderCollector {
   }
 
  private:
-  void take(const FileText& file, Refill<DmabufHolder>& holders) {
+  DmabufHolder& holder() { return out_.holders.back(); }
+
+  void take(const FileText& file) {
     if (take_note(file)) return;
     const auto location = process_file(file.path);
     if (!location) return;
@@ -72,18 +78,16 @@ class HolderCollector {
     const bool is_maps = location->leaf == "maps";
     if (!is_fdinfo && !is_beyond && !is_maps && location->leaf != "fd" && location->leaf != "comm")
       return;
-    if (holder_ == nullptr || holder_->pid != location->pid) {
+    if (out_.holders.empty() || holder().pid != location->pid) {
       finish_descriptor();
       finish_process();
-      holder_ = &holders.add();
-      ++count_;
-      holder_->pid = location->pid;
+      out_.holders.emplace_back().pid = location->pid;
     } else if (location->number != number_) {
       finish_descriptor();
     }
     if (location->leaf == "comm") {
       if (const auto comm = file.ok() ? comm_of(file.text) : std::nullopt) {
-        assign_kind(holder_->name, *comm);
+        assign_kind(holder().name, *comm);
       }
       return;
     }
@@ -91,15 +95,15 @@ class HolderCollector {
       const std::uint64_t count = one_u64(file.text).value_or(0);
       // A copied tree could say anything.
       if (count > UINT32_MAX) return;
-      holder_->beyond += count;
-      holder_->descriptors += count;
+      holder().beyond += count;
+      holder().descriptors += count;
       out_.beyond += count;
       return;
     }
     if (is_maps) {
       finish_descriptor();
       if (!file.ok()) {
-        holder_->mappings_missed = true;
+        holder().mappings_missed = true;
         ++out_.holders_missed;
       }
       take_maps(file.text);
@@ -148,8 +152,7 @@ class HolderCollector {
     if (line == kNvmapDevice && take_prefix(text, "/dev/nvmap\n")) {
       std::uint64_t file = 0;
       if (text.ends_with('\n') && take_key(text, "file")) file = one_u64(text).value_or(0);
-      kept_.nvmap_files.push_back(
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(file, UINT32_MAX)));
+      nvmap_files_.insert(static_cast<std::uint32_t>(std::min<std::uint64_t>(file, UINT32_MAX)));
     } else if (text.empty() || line.size() + 1 != text.size()) {
       ++out_.malformed;
     } else if (line == "anon_inode:dmabuf") {
@@ -165,24 +168,23 @@ class HolderCollector {
     while (lines.next(line)) {
       const auto mapping = parse_dmabuf_mapping(line);
       if (!mapping) continue;
-      Piece& piece = kept_.pieces.emplace_back();
+      Piece& piece = add_piece();
       piece.inode = mapping->inode;
       piece.size = piece.mapped = mapping->bytes;
-      piece.holder = count_ - 1;
     }
   }
 
+  Piece& add_piece() {
+    Piece& piece = pieces_.emplace_back();
+    piece.holder = static_cast<std::uint32_t>(out_.holders.size() - 1);
+    return piece;
+  }
+
   void finish_process() {
-    std::vector<std::uint32_t>& files = kept_.nvmap_files;
-    std::sort(files.begin(), files.end());
-    files.erase(std::unique(files.begin(), files.end()), files.end());
-    for (const std::uint32_t file : files) {
-      NvmapOpener& opener = openers_.add();
-      opener.pid = holder_->pid;
-      opener.name = holder_->name;
-      opener.file = file;
+    for (const std::uint32_t file : nvmap_files_) {
+      out_.nvmap_openers.push_back({holder().pid, holder().name, file});
     }
-    files.clear();
+    nvmap_files_.clear();
   }
 
   const NvmapBuffer* of_nvmap(std::uint64_t inode) const {
@@ -195,15 +197,14 @@ class HolderCollector {
   // Who made the buffer that is mapped, and its size, which a mapping does not tell; and whether
   // all references to it are known.
   void know_buffers() {
-    std::vector<Piece>& pieces = kept_.pieces;
     // Descriptors first.
-    std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+    std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
       return std::tie(a.inode, a.mapped, a.holder) < std::tie(b.inode, b.mapped, b.holder);
     });
-    for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
-      while (end < pieces.size() && pieces[end].inode == pieces[begin].inode) ++end;
-      const bool has_descriptor = pieces[begin].mapped == 0;
-      Piece whole = has_descriptor ? pieces[begin] : pieces[end - 1];
+    for (std::size_t begin = 0, end = 0; begin < pieces_.size(); begin = end) {
+      while (end < pieces_.size() && pieces_[end].inode == pieces_[begin].inode) ++end;
+      const bool has_descriptor = pieces_[begin].mapped == 0;
+      Piece whole = has_descriptor ? pieces_[begin] : pieces_[end - 1];
       bool is_known = has_descriptor || out_.knows_nvmap;
       if (const NvmapBuffer* const buffer = of_nvmap(whole.inode)) {
         whole.nvmap = is_known = true;
@@ -211,7 +212,7 @@ class HolderCollector {
         whole.clientless = buffer->references > 0 && end - begin >= buffer->references;
       }
       for (std::size_t i = begin; i < end; ++i) {
-        Piece& piece = pieces[i];
+        Piece& piece = pieces_[i];
         piece.clientless = whole.clientless;
         if (piece.mapped == 0) continue;
         if (!is_known) {
@@ -224,20 +225,19 @@ class HolderCollector {
         if (piece.nvmap) out_.holders[piece.holder].mapped_bytes += piece.mapped;
       }
     }
-    std::erase_if(pieces, [](const Piece& piece) { return piece.mapped > 0 && piece.size == 0; });
+    std::erase_if(pieces_, [](const Piece& piece) { return piece.mapped > 0 && piece.size == 0; });
   }
 
   void finish_descriptor() {
-    if (seen_) ++holder_->descriptors;
+    if (seen_) ++holder().descriptors;
     if (seen_ && size_ && inode_) {
-      Piece& piece = kept_.pieces.emplace_back();
+      Piece& piece = add_piece();
       piece.inode = *inode_;
       piece.size = *size_;
-      piece.holder = count_ - 1;
       piece.nvmap = nvmap_;
       piece.is_of_pages = is_of_pages_;
     } else if (seen_) {
-      ++holder_->unsized;
+      ++holder().unsized;
       ++out_.unsized;
     }
     seen_ = nvmap_ = is_of_pages_ = false;
@@ -249,22 +249,21 @@ class HolderCollector {
   // One piece of each buffer for each holder, or name, in their order.
   template <class Key>
   void sort_unique(Key key) {
-    std::vector<Piece>& pieces = kept_.pieces;
     // By size too: of a buffer that was reported with two sizes (its number went to another
     // meanwhile) the same one is kept each time.
-    std::sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
+    std::sort(pieces_.begin(), pieces_.end(), [&](const Piece& a, const Piece& b) {
       return std::tuple(key(a), a.inode, a.size, a.nvmap, a.holder) <
              std::tuple(key(b), b.inode, b.size, b.nvmap, b.holder);
     });
     const auto same = [&](const Piece& a, const Piece& b) {
       return key(a) == key(b) && a.inode == b.inode;
     };
-    pieces.erase(std::unique(pieces.begin(), pieces.end(), same), pieces.end());
+    pieces_.erase(std::unique(pieces_.begin(), pieces_.end(), same), pieces_.end());
   }
 
   void sum_by_process() {
     sort_unique([](const Piece& piece) { return piece.holder; });
-    for (const Piece& piece : kept_.pieces) {
+    for (const Piece& piece : pieces_) {
       DmabufHolder& holder = out_.holders[piece.holder];
       ++holder.buffers;
       holder.bytes += piece.size;
@@ -274,93 +273,67 @@ class HolderCollector {
   }
 
   void sum_by_size() {
-    std::sort(kept_.pieces.begin(), kept_.pieces.end(), [](const Piece& a, const Piece& b) {
+    std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
       return std::tie(b.size, a.holder, a.inode) < std::tie(a.size, b.holder, b.inode);
     });
-    Refill<DmabufOfSize> sizes(out_.sizes);
-    DmabufOfSize* last = nullptr;
-    for (const Piece& piece : kept_.pieces) {
+    std::vector<DmabufOfSize>& sizes = out_.sizes;
+    for (const Piece& piece : pieces_) {
       if (piece.nvmap || piece.is_of_pages) continue;
       const DmabufHolder& holder = out_.holders[piece.holder];
-      if (last == nullptr || last->bytes != piece.size || last->pid != holder.pid) {
+      if (sizes.empty() || sizes.back().bytes != piece.size || sizes.back().pid != holder.pid) {
         if (sizes.size() == DmabufHolders::kMaxSizes) return;
-        last = &sizes.add();
-        last->bytes = piece.size;
-        last->pid = holder.pid;
-        last->name = holder.name;
+        sizes.push_back({piece.size, 0, holder.pid, holder.name});
       }
-      ++last->buffers;
+      ++sizes.back().buffers;
     }
   }
 
   void sum_all() {
-    std::vector<Piece>& pieces = kept_.pieces;
-    std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+    std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
       return std::tie(a.inode, a.size, a.holder) < std::tie(b.inode, b.size, b.holder);
     });
-    for (std::size_t begin = 0, end = 0; begin < pieces.size(); begin = end) {
-      while (end < pieces.size() && pieces[end].inode == pieces[begin].inode) ++end;
+    for (std::size_t begin = 0, end = 0; begin < pieces_.size(); begin = end) {
+      while (end < pieces_.size() && pieces_[end].inode == pieces_[begin].inode) ++end;
       ++out_.buffers;
-      out_.bytes += pieces[begin].size;
-      if (pieces[begin].clientless) out_.clientless_bytes += pieces[begin].size;
+      out_.bytes += pieces_[begin].size;
+      if (pieces_[begin].clientless) out_.clientless_bytes += pieces_[begin].size;
       if (end - begin == 1) continue;
       ++out_.shared_buffers;
-      out_.shared_bytes += pieces[begin].size;
-    }
-  }
-
-  // Numbers the names, so that pieces can be put in their order.
-  void rank_names() {
-    const std::vector<DmabufHolder>& holders = out_.holders;
-    kept_.order.resize(holders.size());
-    std::iota(kept_.order.begin(), kept_.order.end(), 0U);
-    std::sort(kept_.order.begin(), kept_.order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::tie(holders[a].name, a) < std::tie(holders[b].name, b);
-    });
-    kept_.ranks.resize(holders.size());
-    std::uint32_t rank = 0;
-    for (std::size_t i = 0; i < holders.size(); ++i) {
-      if (i > 0 && holders[kept_.order[i]].name != holders[kept_.order[i - 1]].name) ++rank;
-      kept_.ranks[kept_.order[i]] = rank;
+      out_.shared_bytes += pieces_[begin].size;
     }
   }
 
   void sum_by_name() {
-    rank_names();
-    for (Piece& piece : kept_.pieces) piece.name = kept_.ranks[piece.holder];
-    sort_unique([](const Piece& piece) { return piece.name; });
-    {
-      Refill<DmabufName> names(out_.names);
-      DmabufName* name = nullptr;
-      for (std::size_t i = 0; i < kept_.order.size(); ++i) {
-        const DmabufHolder& holder = out_.holders[kept_.order[i]];
-        if (i == 0 || kept_.ranks[kept_.order[i]] != kept_.ranks[kept_.order[i - 1]]) {
-          name = &names.add();
-          name->key.command = holder.name;
-        }
-        name->descriptors += holder.descriptors;
-        name->unsized += holder.unsized;
-        name->beyond += holder.beyond;
-        name->mappings_missed |= holder.mappings_missed;
-      }
+    const auto name_of = [&](const Piece& piece) -> std::string_view {
+      return out_.holders[piece.holder].name;
+    };
+    std::map<std::string_view, DmabufName> names;
+    for (const DmabufHolder& holder : out_.holders) {
+      DmabufName& name = names[holder.name];
+      name.descriptors += holder.descriptors;
+      name.unsized += holder.unsized;
+      name.beyond += holder.beyond;
+      name.mappings_missed |= holder.mappings_missed;
     }
-    for (const Piece& piece : kept_.pieces) {
-      ++out_.names[piece.name].buffers;
-      out_.names[piece.name].bytes += piece.size;
-      if (piece.clientless) out_.names[piece.name].clientless_bytes += piece.size;
+    sort_unique(name_of);
+    for (const Piece& piece : pieces_) {
+      DmabufName& name = names[name_of(piece)];
+      ++name.buffers;
+      name.bytes += piece.size;
+      if (piece.clientless) name.clientless_bytes += piece.size;
     }
-    std::erase_if(out_.names, [](const DmabufName& name) {
-      return name.descriptors == 0 && name.buffers == 0 && !name.mappings_missed;
-    });
+    for (auto& [command, name] : names) {
+      if (name.descriptors == 0 && name.buffers == 0 && !name.mappings_missed) continue;
+      name.key.command = command;
+      out_.names.push_back(std::move(name));
+    }
   }
 
   const Snapshot& snapshot_;
   std::span<const NvmapBuffer> of_nvmap_;
   DmabufHolders& out_;
-  DmabufHolders::Storage& kept_ = out_.storage;
-  Refill<NvmapOpener> openers_;
-  DmabufHolder* holder_ = nullptr;
-  std::uint32_t count_ = 0;
+  std::vector<Piece> pieces_;
+  std::set<std::uint32_t> nvmap_files_;  // of the process at hand
   // Of the descriptor at hand.
   std::string_view number_;
   bool seen_ = false;
@@ -413,12 +386,8 @@ std::optional<DmabufMapping> parse_dmabuf_mapping(std::string_view line) {
 
 void parse_dmabuf_holders(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
                           bool is_all, DmabufHolders& out) {
-  out.clientless_bytes = out.mappings = out.mappings_missed = out.holders_missed = 0;
+  out = {};
   out.knows_nvmap = is_all;
-  out.hidden = out.is_sparing = false;
-  out.buffers = out.bytes = out.shared_buffers = out.shared_bytes = out.unsized = 0;
-  out.processes = out.processes_denied = out.processes_omitted = out.descriptors_left_out = 0;
-  out.malformed = out.beyond = out.unreadable = 0;
   HolderCollector(snapshot, of_nvmap, out).run();
 }
 

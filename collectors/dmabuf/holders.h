@@ -39,7 +39,6 @@
 #include "collectors/dmabuf/bufinfo.h"
 #include "collectors/processes/group/groups.h"
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -65,7 +64,6 @@ struct DmabufHolder {
   // nothing above.
   bool mappings_missed = false;
 
-  void clear() { reset_keeping(*this, &DmabufHolder::name); }
   bool operator==(const DmabufHolder&) const = default;
 };
 
@@ -79,9 +77,6 @@ struct DmabufName {
   std::uint64_t beyond = 0;
   std::uint64_t clientless_bytes = 0;
   bool mappings_missed = false;
-
-  void clear() { reset_keeping(*this, &DmabufName::key); }
-  bool operator==(const DmabufName&) const = default;
 };
 
 // How many buffers of one size a process holds that may lie in contiguous memory: nvmap's and those
@@ -92,7 +87,6 @@ struct DmabufOfSize {
   std::uint32_t pid = 0;
   std::string name;
 
-  void clear() { reset_keeping(*this, &DmabufOfSize::name); }
   bool operator==(const DmabufOfSize&) const = default;
 };
 
@@ -103,7 +97,6 @@ struct NvmapOpener {
   // The same for each who has that open file: each is a client of nvmap. 0: not known.
   std::uint32_t file = 0;
 
-  void clear() { reset_keeping(*this, &NvmapOpener::name); }
   bool operator==(const NvmapOpener&) const = default;
 };
 
@@ -158,27 +151,6 @@ struct DmabufHolders {
   bool is_cut() const {
     return is_sparing || processes_omitted > 0 || descriptors_left_out > beyond || unreadable > 0;
   }
-  // Storage kept between readings; not part of what was read.
-  struct Piece {
-    std::uint64_t inode = 0;
-    std::uint64_t size = 0;
-    std::uint32_t holder = 0;  // its index
-    std::uint32_t name = 0;    // the rank of its name
-    bool nvmap = false;
-    bool is_of_pages = false;  // which need not be contiguous
-    bool clientless = false;
-    std::uint64_t mapped = 0;  // of a mapping
-  };
-  struct Storage {
-    std::vector<Piece> pieces;
-    std::vector<std::uint32_t> order;
-    std::vector<std::uint32_t> ranks;
-    std::vector<std::uint32_t> nvmap_files;  // of a process
-    bool operator==(const Storage& /*other*/) const { return true; }
-  };
-  Storage storage;
-
-  bool operator==(const DmabufHolders& other) const = default;
 };
 
 // A record that gather makes, "/proc/<pid>/beyond bound": how many more descriptors of buffers a
@@ -215,7 +187,7 @@ std::optional<DmabufMapping> parse_dmabuf_mapping(std::string_view line);
 
 // Takes the records below /proc and the notes; others are passed over. A buffer that cannot be
 // understood is counted as malformed. `of_nvmap` by inode, empty where not known; `is_all`: there
-// are no others. `out` is reused: its storage, not its content.
+// are no others.
 void parse_dmabuf_holders(const Snapshot& snapshot, std::span<const NvmapBuffer> of_nvmap,
                           bool is_all, DmabufHolders& out);
 

@@ -8,7 +8,6 @@
 
 #include "base/text/text.h"
 #include "collectors/dmabuf/gather.h"
-#include "collectors/storage.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
@@ -117,7 +116,7 @@ constexpr std::string_view kNoteBuffers = "jetmem:buffers";
 // What the kernel lists of all buffers in sysfs, a folder for each.
 class SysfsSum {
  public:
-  explicit SysfsSum(Dmabuf& out) : out_(out), exporters_(out.bufinfo.exporters) {}
+  explicit SysfsSum(Dmabuf& out) : out_(out) {}
 
   void take(const FileText& file) {
     if (file.path == kNoteBuffers) {
@@ -175,11 +174,10 @@ class SysfsSum {
     ++taken_;
     bytes_ += *size;
     largest_ = std::max(largest_, *size);
-    exporters_.add_exporter(exporter_, *size);
+    add_exporter(exporter_, *size, out_.bufinfo);
   }
 
   Dmabuf& out_;
-  DmabufShares exporters_;
   bool listed_ = false;
   bool is_cut_ = false;
   std::uint64_t buffers_ = 0;
@@ -232,7 +230,6 @@ std::string_view reason_without_bufinfo(Errc why) {
 
 // The errno of listing it.
 int take_sysfs(const Snapshot& snapshot, Dmabuf& out) {
-  out.bufinfo.devices.clear();
   SysfsSum sysfs(out);
   int error = ENOENT;
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
@@ -283,33 +280,18 @@ const SourceInfo DmabufSource::kInfo{
     .can_spare = true,
 };
 
-bool Dmabuf::operator==(const Dmabuf& other) const {
-  const auto stats = [](const Dmabuf& d) {
-    return std::tie(d.buffers, d.bytes, d.origin, d.largest, d.bufinfo.exporters, d.bufinfo.devices,
-                    d.unlisted_buffers, d.unlisted_bytes, d.holders_known, d.holders_whole, d.held,
-                    d.drm);
-  };
-  return stats(*this) == stats(other);
-}
-
 Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
-  out.buffers.reset();
-  out.bytes.reset();
-  out.origin = {};
-  out.largest.reset();
-  out.unlisted_buffers = out.unlisted_bytes = 0;
-  out.absent.reset();
-
-  static const std::string kEndPath = Gatherer::end_of(kBufinfoPath);
+  out = {};
+  const std::string end_path = Gatherer::end_of(kBufinfoPath);
+  const std::string lines_path = Gatherer::lines_of(kBufinfoPath);
   FileText bufinfo{kBufinfoPath, {}, ENOENT};
-  static const std::string kLinesPath = Gatherer::lines_of(kBufinfoPath);
   std::optional<std::string_view> end;
   std::optional<std::string_view> more;
   for (std::size_t i = 0; i < snapshot.size(); ++i) {
     const FileText file = snapshot[i];
     if (file.path == kBufinfoPath) bufinfo = file;
-    if (file.path == kEndPath) end = file.text;
-    if (file.path == kLinesPath && file.ok()) more = file.text;
+    if (file.path == end_path) end = file.text;
+    if (file.path == lines_path && file.ok()) more = file.text;
   }
   std::optional<Error> failure;
   if (bufinfo.ok()) {
@@ -317,12 +299,12 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
       take_bufinfo(end.has_value(), out);
     } else {
       failure = std::move(ok.error()).within("bufinfo");
+      out.bufinfo = {};
       out.absent.add("malformed");
     }
   }
   int sysfs_error = 0;
   if (!bufinfo.ok() || failure) sysfs_error = take_sysfs(snapshot, out);
-  if (!bufinfo.ok() || failure) out.bufinfo.of_nvmap.clear();
   const bool lists_all =
       bufinfo.ok() && !failure && (more || out.bufinfo.rows == out.bufinfo.buffers);
   parse_dmabuf_holders(snapshot, out.bufinfo.of_nvmap, lists_all, out.held);
@@ -331,10 +313,7 @@ Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out) {
   take_holders(out);
   if (bufinfo.ok() && !failure) return {};
 
-  // Not as_error(): its message would be made anew each minute.
-  const bool is_errno = bufinfo.error > 0;
-  const Errc why =
-      bufinfo.ok() ? Errc::kMalformed : (is_errno ? errc_of_errno(bufinfo.error) : Errc::kIo);
+  const Errc why = bufinfo.ok() ? Errc::kMalformed : bufinfo.as_error().code;
   if (!bufinfo.ok()) out.absent.add(reason_without_bufinfo(why));
   if (out.buffers || out.holders_known) return {};
   if (failure) return tl::unexpected(std::move(*failure));

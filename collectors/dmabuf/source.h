@@ -46,12 +46,9 @@ struct Dmabuf : Reading {
   Bufinfo bufinfo;
   DmabufHolders held;
   Drm drm;
-
-  bool operator==(const Dmabuf& other) const;
 };
 
-// Errors: kDenied or kAbsent when nothing at all could be seen. `out` is reused: its storage, not
-// its content.
+// Errors: kDenied or kAbsent when nothing at all could be seen.
 Result<void> parse_dmabuf(const Snapshot& snapshot, Dmabuf& out);
 
 class DmabufSource final : public ParsedSource<DmabufSource, Dmabuf, parse_dmabuf> {

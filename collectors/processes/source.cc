@@ -101,9 +101,10 @@ const SourceInfo ProcessesSource::kInfo{
 };
 
 Result<void> ProcessesSource::parse(const Snapshot& snapshot, Nanoseconds /*read_time*/) {
+  auto ok = parse_processes(snapshot, reading_);
   reading_.shown = &shown_;
   reading_.newcomers = &newcomers_;
-  return parse_processes(snapshot, reading_);
+  return ok;
 }
 
 const Processes::Process* ProcessesSource::process_of(std::uint32_t pid) const {

@@ -10,7 +10,6 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/root/root.h"
@@ -99,17 +98,6 @@ class SourceFixture {
     std::vector<std::string> out;
     for (const auto& slot : table.sections()[section_].slots) out.push_back(slot.key);
     return out;
-  }
-
-  // These files alone, parsed into a copy of the reading and into a new one.
-  template <class Parse>
-  auto reread(Parse parse, std::initializer_list<FileText> files) {
-    Snapshot snapshot;
-    for (const FileText& each : files) snapshot.add(each.path, each.text, each.error);
-    auto reused = reading();
-    decltype(reused) fresh;
-    EXPECT_TRUE(parse(snapshot, reused) && parse(snapshot, fresh));
-    return std::pair(std::move(reused), std::move(fresh));
   }
 
   S source;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <numeric>
+#include <map>
 #include <optional>
 
 #include "base/text/text.h"
@@ -12,7 +12,6 @@
 #include "collectors/proc/zone.h"
 #include "collectors/processes/group/cgroup.h"
 #include "collectors/processes/group/pids.h"
-#include "collectors/storage.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
@@ -32,7 +31,6 @@ class GroupCollector {
   GroupCollector(const Snapshot& snapshot, Processes& out) : snapshot_(snapshot), out_(out) {}
 
   Result<void> run() {
-    out_.rows.clear();
     int list_error = 0;
     for (std::size_t i = 0; i < snapshot_.size(); ++i) {
       const FileText file = snapshot_[i];
@@ -41,12 +39,7 @@ class GroupCollector {
     }
     finish_process();
     put_together();
-    // What one crowded moment needed is given back.
-    if (out_.keys.size() > 1024 + 4 * out_.rows.size()) {
-      out_.keys.resize(out_.rows.size());
-      out_.keys.shrink_to_fit();
-    }
-    if (!out_.rows.empty()) return {};
+    if (!out_.processes.empty()) return {};
     if (list_error != 0) {
       return tl::unexpected(FileText{kProc, {}, list_error}.as_error());
     }
@@ -102,45 +95,32 @@ class GroupCollector {
       ++out_.malformed;
       return;
     }
-    const auto at = static_cast<std::uint32_t>(out_.rows.size());
-    if (out_.keys.size() == at) out_.keys.emplace_back();
-    ProcessKey& key = out_.keys[at];
+    ProcessKey key;
     assign_kind(key.command, *comm);
     // Without a cgroup (a kernel without them) it is in none.
     const Cgroup cgroup = cgroup_.ok() ? parse_cgroup(cgroup_.text) : Cgroup{};
     assign_unit_kind(key.unit, cgroup.unit);
     key.container = cgroup.container;
-    out_.rows.push_back({pid_, *statm.resident, statm.shared, at});
+    groups_[std::move(key)].push_back({pid_, 0, *statm.resident, statm.shared});
   }
 
   void put_together() {
-    std::sort(out_.rows.begin(), out_.rows.end(),
-              [&](const Processes::Row& a, const Processes::Row& b) {
-                const auto order = out_.keys[a.names] <=> out_.keys[b.names];
-                // NOLINTNEXTLINE(modernize-use-nullptr): to clang-tidy 14 its 0 is a pointer
-                return order != 0 ? order < 0 : a.pid < b.pid;
-              });
-    out_.processes.clear();
-    Refill<Processes::Group> groups(out_.groups);
-    Processes::Group* group = nullptr;
-    for (const Processes::Row& row : out_.rows) {
-      if (group == nullptr || group->key != out_.keys[row.names]) {
-        group = &groups.add();
-        group->key = out_.keys[row.names];
+    for (auto& [key, processes] : groups_) {
+      Processes::Group& group = out_.groups.emplace_back();
+      group.key = key;
+      group.processes = processes.size();
+      for (Processes::Process& process : processes) {
+        process.group = static_cast<std::uint32_t>(out_.groups.size() - 1);
+        group.resident_pages += process.resident_pages;
+        group.shared_pages += process.shared_pages.value_or(0);
+        if (!process.shared_pages) ++group.shared_unknown;
+        out_.processes.push_back(process);
       }
-      ++group->processes;
-      group->resident_pages += row.resident;
-      group->shared_pages += row.shared.value_or(0);
-      if (!row.shared) ++group->shared_unknown;
-      out_.resident_pages += row.resident;
-      out_.processes.push_back(
-          {row.pid, static_cast<std::uint32_t>(groups.size() - 1), row.resident, row.shared});
+      out_.resident_pages += group.resident_pages;
     }
-    std::sort(out_.processes.begin(), out_.processes.end(),
-              [](const Processes::Process& a, const Processes::Process& b) {
-                return std::tie(a.pid, a.group, a.resident_pages, a.shared_pages) <
-                       std::tie(b.pid, b.group, b.resident_pages, b.shared_pages);
-              });
+    std::stable_sort(
+        out_.processes.begin(), out_.processes.end(),
+        [](const Processes::Process& a, const Processes::Process& b) { return a.pid < b.pid; });
   }
 
   const Snapshot& snapshot_;
@@ -149,17 +129,10 @@ class GroupCollector {
   FileText statm_;
   FileText comm_;
   FileText cgroup_;
+  std::map<ProcessKey, std::vector<Processes::Process>> groups_;
 };
 
 }  // namespace
-
-bool Processes::operator==(const Processes& other) const {
-  const auto stats = [](const Processes& p) {
-    return std::tie(p.groups, p.processes, p.resident_pages, p.denied, p.left_out, p.malformed,
-                    p.hidden, p.in_namespace, p.unseen);
-  };
-  return stats(*this) == stats(other);
-}
 
 bool parse_statm(std::string_view text, Statm& out, AbsentValues& absent) {
   std::string_view line = one_value(text).value_or(std::string_view());
@@ -173,11 +146,7 @@ bool parse_statm(std::string_view text, Statm& out, AbsentValues& absent) {
 }
 
 Result<void> parse_processes(const Snapshot& snapshot, Processes& out) {
-  out.resident_pages = 0;
-  out.denied = out.left_out = out.malformed = 0;
-  out.absent.reset();
-  out.hidden = out.in_namespace = false;
-  out.unseen.reset();
+  out = {};
   return GroupCollector(snapshot, out).run();
 }
 

@@ -17,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -53,14 +52,12 @@ struct Processes : Reading {
     std::uint64_t shared_unknown = 0;  // processes that are not in shared_pages
 
     void clear() { reset_keeping(*this, &Group::key); }
-    bool operator==(const Group&) const = default;
   };
   struct Process {
     std::uint32_t pid = 0;
     std::uint32_t group = 0;  // its index
     std::uint64_t resident_pages = 0;
     std::optional<std::uint64_t> shared_pages;
-    bool operator==(const Process&) const = default;
   };
   std::vector<Group> groups;       // by key
   std::vector<Process> processes;  // by pid
@@ -97,18 +94,6 @@ struct Processes : Reading {
 
   // Whether the sums are of all processes.
   bool whole() const { return denied == 0 && left_out == 0 && malformed == 0 && !hidden; }
-
-  // Storage kept between readings.
-  struct Row {
-    std::uint32_t pid = 0;
-    std::uint64_t resident = 0;
-    std::optional<std::uint64_t> shared;
-    std::uint32_t names = 0;  // where its key is in `keys`
-  };
-  std::vector<Row> rows;
-  std::vector<ProcessKey> keys;
-
-  bool operator==(const Processes& other) const;
 };
 
 struct Statm {
@@ -120,7 +105,7 @@ struct Statm {
 // was cut or has no numbers.
 bool parse_statm(std::string_view text, Statm& out, AbsentValues& absent);
 
-// Errors: no process could be seen, and why. `out` is reused: its storage, not its content.
+// Errors: no process could be seen, and why.
 Result<void> parse_processes(const Snapshot& snapshot, Processes& out);
 
 // The walk's own bound on time; the oldest processes are looked at first. A deadline of the reader

@@ -19,14 +19,7 @@ std::string text_of(std::string_view header, std::string_view rows, std::string_
 class BufinfoTest : public testing::Test {
  protected:
   Result<void> parse(std::string_view text, std::optional<std::string_view> end = {}) {
-    Bufinfo fresh;
-    const auto ok = parse_bufinfo(text, end, fresh);
-    const auto again = parse_bufinfo(text, end, info);
-    EXPECT_EQ(ok.has_value(), again.has_value());
-    if (ok) {
-      EXPECT_EQ(fresh, info);
-    }
-    return again;
+    return parse_bufinfo(text, end, info);
   }
   std::string message(std::string_view text) {
     const auto ok = parse(text);

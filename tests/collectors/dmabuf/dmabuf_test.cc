@@ -479,14 +479,17 @@ TEST_F(DmabufTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   holder(5, "a", 7, 1000);
   fixture.file("/proc/5/fd/9", "anon_inode:dmabuf\n");
   scanned(7, 2);
-  const auto [reused, fresh] = fixture.reread(
-      parse_dmabuf, {{kBufinfoPath, {}, EACCES},
-                     {"/proc/9/comm", "b\n"},
-                     {"/proc/9/fdinfo/3", "ino:\t4\nsize:\t12\ncount:\t1\nexp_name:\tx\n"},
-                     {kNoteProcesses, "3\n"}});
-  EXPECT_EQ(reused, fresh);
-  EXPECT_EQ(fresh.held.holders.size(), 1U);
-  EXPECT_TRUE(reused.bufinfo.exporters.empty());
+  ASSERT_TRUE(fixture.run());
+  fixture.clear();
+  fixture.error(kBufinfoPath, EACCES);
+  holder(9, "b", 4, 12);
+  note(kNoteProcesses, 3);
+  EXPECT_EQ(reading().buffers, std::nullopt);
+  EXPECT_TRUE(reading().bufinfo.exporters.empty());
+  ASSERT_EQ(reading().held.holders.size(), 1U);
+  EXPECT_EQ(reading().held.names.size(), 1U);
+  EXPECT_EQ(reading().held.bytes, 12U);
+  EXPECT_EQ(reading().held.unsized + reading().held.processes_denied, 0U);
 }
 
 // What gather does with a captured tree.

@@ -532,10 +532,13 @@ TEST_F(ProcessesTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   process(1, "systemd", "/init.scope", 10);
   process(20, "python3", "/a.service", 100);
   fixture.file("jetmem:processes denied", "7\n");
-  const auto [reused, fresh] = fixture.reread(
-      parse_processes, {{"/proc/5/statm", "1 2 3 4 5 6 7\n"}, {"/proc/5/comm", "b\n"}});
-  EXPECT_EQ(reused, fresh);
-  EXPECT_EQ(fresh.groups.size(), 1U);
+  ASSERT_TRUE(fixture.run());
+  fixture.clear();
+  process(5, "b", "/", 2);
+  EXPECT_EQ(value("jetmem_processes_resident_bytes"), 2 * 4096);
+  EXPECT_EQ(value("jetmem_processes_omitted{reason=denied}"), 0);
+  EXPECT_EQ(fixture.reading().groups.size(), 1U);
+  EXPECT_EQ(fixture.reading().processes.size(), 1U);
 }
 
 class ProcessesTree : public TreeTest<ProcessesSource> {
