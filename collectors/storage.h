@@ -67,8 +67,6 @@ class Refill {
 
   // Of what was filled so far.
   std::size_t size() const { return count_; }
-  // Drops what was filled beyond the first `count`.
-  void shorten(std::size_t count) { count_ = std::min(count, count_); }
   // The item whose `key` has this value; null.
   template <class Key, class Value>
   Item* find(Key Item::*key, const Value& value) {

@@ -3,18 +3,28 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 #include "base/text/text.h"
 #include "collectors/dmabuf/holders.h"
 #include "collectors/fields.h"
+#include "collectors/largest.h"
 #include "collectors/processes/group/pids.h"
 #include "collectors/sysfs/sysfs_text.h"
 
 namespace jetmem {
 namespace {
 
-using DrmPiece = Drm::Piece;
+// A region of a client.
+struct DrmPiece {
+  std::string_view driver;
+  std::string_view device;
+  std::string_view region;  // empty: the client reports none
+  std::optional<std::uint64_t> client;
+  std::uint32_t holder = 0;  // its index
+  DrmFigures figures;
+};
 
 constexpr std::string_view kUnreported = "gpu_memory_unreported";
 
@@ -67,16 +77,13 @@ void take_memory(std::string_view key, std::string_view value, DrmFdinfo& out, F
 class DrmCollector {
  public:
   DrmCollector(const Snapshot& snapshot, Drm& out, AbsentValues& absent)
-      : snapshot_(snapshot), out_(out), absent_(absent), holders_(out.holders) {}
+      : snapshot_(snapshot), out_(out), absent_(absent) {}
 
   void run() {
-    pieces_.clear();
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i]);
     count_clients_once();
     sum_by_holder();
     sum_by_region();
-    // They look into the snapshot.
-    pieces_.clear();
   }
 
  private:
@@ -92,17 +99,17 @@ class DrmCollector {
   }
 
   void add(std::uint32_t pid, const DrmFdinfo& info) {
-    if (holder_ == nullptr || holder_->pid != pid) {
-      holder_ = &holders_.add();
-      holder_->pid = pid;
+    if (out_.holders.empty() || out_.holders.back().pid != pid) {
+      Drm::Holder& holder = out_.holders.emplace_back();
+      holder.pid = pid;
       const auto comm = comm_pid_ == pid ? comm_of(comm_) : std::nullopt;
-      if (comm) assign_kind(holder_->name, *comm);
+      if (comm) assign_kind(holder.name, *comm);
     }
     DrmPiece piece;
     piece.driver = info.driver;
     piece.device = info.device;
     piece.client = info.client;
-    piece.holder = static_cast<std::uint32_t>(holders_.size() - 1);
+    piece.holder = static_cast<std::uint32_t>(out_.holders.size() - 1);
     bool any = false;
     for (const DrmFdinfo::Region& region : info.regions) {
       if (!region.in_use()) continue;
@@ -132,7 +139,6 @@ class DrmCollector {
       return identity(a) == identity(b) && a.region == b.region;
     };
     pieces_.erase(std::unique(pieces_.begin(), pieces_.end(), same), pieces_.end());
-    out_.clients = out_.unreported = 0;
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       if (i > 0 && identity(pieces_[i]) == identity(pieces_[i - 1])) continue;
       ++out_.clients;
@@ -151,38 +157,28 @@ class DrmCollector {
   }
 
   void sum_by_region() {
-    const auto name = [&](const DrmPiece& piece) -> const std::string& {
-      return out_.holders[piece.holder].name;
+    struct Sums {
+      DrmFigures figures;
+      std::map<std::string_view, std::uint64_t> by_name;
     };
-    std::sort(pieces_.begin(), pieces_.end(), [&](const DrmPiece& a, const DrmPiece& b) {
-      return std::tuple(a.driver, a.region, std::string_view(name(a)), a.holder, a.client) <
-             std::tuple(b.driver, b.region, std::string_view(name(b)), b.holder, b.client);
-    });
-    Refill<Drm::Region> regions(out_.regions);
-    Refill<Drm::Use> uses(out_.uses);
-    for (std::size_t begin = 0, end = 0; begin < pieces_.size(); begin = end) {
-      const auto is_same = [&](const DrmPiece& piece) {
-        return piece.driver == pieces_[begin].driver && piece.region == pieces_[begin].region;
-      };
-      while (end < pieces_.size() && is_same(pieces_[end])) ++end;
-      if (regions.size() == Drm::kMaxRegions) {
+    std::map<std::pair<std::string_view, std::string_view>, Sums> regions;
+    for (const DrmPiece& piece : pieces_) {
+      Sums& sums = regions[{piece.driver, piece.region}];
+      add_up(sums.figures, piece.figures);
+      sums.by_name[out_.holders[piece.holder].name] += *piece.figures.in_use();
+    }
+    for (auto& [key, sums] : regions) {
+      if (out_.regions.size() == Drm::kMaxRegions) {
         absent_.add(kBeyondBound);
         continue;
       }
-      Drm::Region& region = regions.add();
-      region.driver = pieces_[begin].driver;
-      region.region = pieces_[begin].region;
-      const std::size_t first = uses.size();
-      for (std::size_t i = begin; i < end; ++i) {
-        add_up(region.figures, pieces_[i].figures);
-        if (i == begin || name(pieces_[i]) != name(pieces_[i - 1])) {
-          Drm::Use& use = uses.add();
-          use.region = static_cast<std::uint32_t>(regions.size() - 1);
-          use.name = name(pieces_[i]);
-        }
-        out_.uses[uses.size() - 1].bytes += *pieces_[i].figures.in_use();
+      const auto index = static_cast<std::uint32_t>(out_.regions.size());
+      out_.regions.push_back({std::string(key.first), std::string(key.second), sums.figures});
+      const auto rest = keep_largest(sums.by_name, Drm::kMaxNames);
+      for (const auto& [name, bytes] : sums.by_name) {
+        out_.uses.push_back({index, std::string(name), false, bytes});
       }
-      keep_largest(uses, first);
+      if (rest) out_.uses.push_back({index, "", true, *rest});
     }
   }
 
@@ -192,29 +188,10 @@ class DrmCollector {
     }
   }
 
-  // The largest names from `first` on stay, in order of their names; the others become one.
-  void keep_largest(Refill<Drm::Use>& uses, std::size_t first) {
-    const std::size_t count = uses.size() - first;
-    if (count <= Drm::kMaxNames) return;
-    const auto begin = out_.uses.begin() + static_cast<long>(first);
-    const auto kept = begin + static_cast<long>(Drm::kMaxNames);
-    std::nth_element(begin, kept - 1, begin + static_cast<long>(count),
-                     [](const Drm::Use& a, const Drm::Use& b) {
-                       return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
-                     });
-    std::sort(begin, kept, [](const Drm::Use& a, const Drm::Use& b) { return a.name < b.name; });
-    kept->is_rest = true;
-    kept->name.clear();
-    for (auto it = kept + 1; it != begin + static_cast<long>(count); ++it) kept->bytes += it->bytes;
-    uses.shorten(first + Drm::kMaxNames + 1);
-  }
-
   const Snapshot& snapshot_;
   Drm& out_;
   AbsentValues& absent_;
-  std::vector<DrmPiece>& pieces_ = out_.storage.pieces;
-  Refill<Drm::Holder> holders_;
-  Drm::Holder* holder_ = nullptr;
+  std::vector<DrmPiece> pieces_;
   std::string_view comm_;
   std::uint32_t comm_pid_ = 0;
 };
@@ -259,6 +236,7 @@ std::optional<DrmFdinfo> parse_drm_fdinfo(std::string_view text, AbsentValues& a
 }
 
 void parse_drm(const Snapshot& snapshot, Drm& out, AbsentValues& absent) {
+  out = {};
   DrmCollector(snapshot, out, absent).run();
 }
 

@@ -47,7 +47,6 @@ struct DrmFigures {
   std::optional<std::uint64_t> shared;
 
   std::optional<std::uint64_t> in_use() const { return resident ? resident : total; }
-  bool operator==(const DrmFigures&) const = default;
 };
 
 // The text of one descriptor.
@@ -73,9 +72,6 @@ struct Drm {
     std::string driver;
     std::string region;
     DrmFigures figures;  // of all clients: what several share counts in each
-
-    void clear() { reset_keeping(*this, &Region::driver, &Region::region); }
-    bool operator==(const Region&) const = default;
   };
   // The processes of one name in a region: by name, and behind them the others together.
   struct Use {
@@ -83,45 +79,21 @@ struct Drm {
     std::string name;
     bool is_rest = false;
     std::uint64_t bytes = 0;
-
-    void clear() { reset_keeping(*this, &Use::name); }
-    bool operator==(const Use&) const = default;
   };
   struct Holder {
     std::uint32_t pid = 0;
     std::string name;
     std::uint64_t bytes = 0;  // of the machine's own memory
     bool unreported = false;  // some client of it reports no memory: bytes are not all
-
-    void clear() { reset_keeping(*this, &Holder::name); }
-    bool operator==(const Holder&) const = default;
   };
   std::vector<Region> regions;
   std::vector<Use> uses;
   std::vector<Holder> holders;  // by pid
   std::uint64_t clients = 0;
   std::uint64_t unreported = 0;  // of them, those without any figure of memory
-
-  // Storage kept between readings; not part of what was read.
-  struct Piece {
-    std::string_view driver;
-    std::string_view device;
-    std::string_view region;  // empty: the client reports none
-    std::optional<std::uint64_t> client;
-    std::uint32_t holder = 0;  // its index
-    DrmFigures figures;
-  };
-  struct Storage {
-    std::vector<Piece> pieces;
-    bool operator==(const Storage& /*other*/) const { return true; }
-  };
-  Storage storage;
-
-  bool operator==(const Drm& other) const = default;
 };
 
-// Takes the records below /proc; others are passed over. `out` is reused: its storage, not its
-// content.
+// Takes the records below /proc; others are passed over.
 void parse_drm(const Snapshot& snapshot, Drm& out, AbsentValues& absent);
 
 }  // namespace jetmem

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectors/proc/allocinfo.h"
 
-#include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 
 #include "base/text/text.h"
 #include "collectors/fields.h"
+#include "collectors/largest.h"
 
 namespace jetmem {
 namespace {
@@ -35,7 +37,7 @@ std::string_view folder_of(std::string_view place) {
 
 class AllocinfoLines {
  public:
-  explicit AllocinfoLines(Allocinfo& out) : out_(out), fields_(out.absent), parts_(out.parts) {}
+  explicit AllocinfoLines(Allocinfo& out) : out_(out), fields_(out.absent) {}
 
   Result<void> run(std::string_view text) {
     Lines lines(text);
@@ -49,6 +51,10 @@ class AllocinfoLines {
       if (!line.empty() && line.front() != '#') take(line);
     }
     if (auto ok = fields_.finish(text, "size calls file:line [module] func:name"); !ok) return ok;
+    keep_largest(parts_, Allocinfo::kMaxShown);
+    for (const auto& [part, bytes] : parts_) {
+      out_.largest.push_back({std::string(part.first), part.second, bytes});
+    }
     if (out_.bytes > 0) return {};
     return fail(Errc::kAbsent, "allocation profiling is off (sysctl vm.mem_profiling)");
   }
@@ -66,32 +72,16 @@ class AllocinfoLines {
     if (!bytes || *bytes == 0) return;
     out_.bytes += *bytes;
     if (name.empty() || name.size() > kMaxPartName) return fields_.lost();
-    // Those of one file follow one another.
-    if (last_ == nullptr || last_->name != name || last_->is_module != is_module) {
-      last_ = find(name, is_module);
+    const std::pair key(name, is_module);
+    if (parts_.size() == Allocinfo::kMaxParts && parts_.count(key) == 0) {
+      return fields_.lost(kBeyondBound);
     }
-    if (last_ != nullptr) last_->bytes += *bytes;
-  }
-
-  Allocinfo::Part* find(std::string_view name, bool is_module) {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      Allocinfo::Part& part = out_.parts[i];
-      if (part.name == name && part.is_module == is_module) return &part;
-    }
-    if (parts_.size() == Allocinfo::kMaxParts) {
-      fields_.lost(kBeyondBound);
-      return nullptr;
-    }
-    Allocinfo::Part& part = parts_.add();
-    part.name = name;
-    part.is_module = is_module;
-    return &part;
+    parts_[key] += *bytes;
   }
 
   Allocinfo& out_;
   Fields fields_;
-  Refill<Allocinfo::Part> parts_;
-  Allocinfo::Part* last_ = nullptr;
+  std::map<std::pair<std::string_view, bool>, std::uint64_t> parts_;  // by name, and if a module's
 };
 
 }  // namespace
@@ -110,24 +100,8 @@ const SourceInfo AllocinfoSource::kInfo{
 };
 
 Result<void> parse_allocinfo(std::string_view text, Allocinfo& out) {
-  out.bytes = 0;
-  out.is_whole = true;
-  out.absent.reset();
-  if (auto ok = AllocinfoLines(out).run(text); !ok) return ok;
-  std::vector<Allocinfo::Part>& parts = out.parts;
-  const std::size_t shown = std::min(parts.size(), Allocinfo::kMaxShown);
-  const auto end = parts.begin() + static_cast<long>(shown);
-  const auto name_order = [](const Allocinfo::Part& a, const Allocinfo::Part& b) {
-    return a.name != b.name ? a.name < b.name : a.is_module < b.is_module;
-  };
-  std::partial_sort(parts.begin(), end, parts.end(),
-                    [&](const Allocinfo::Part& a, const Allocinfo::Part& b) {
-                      return a.bytes != b.bytes ? a.bytes > b.bytes : name_order(a, b);
-                    });
-  std::sort(parts.begin(), end, name_order);
-  out.largest.resize(shown);
-  std::copy(parts.begin(), end, out.largest.begin());
-  return {};
+  out = {};
+  return AllocinfoLines(out).run(text);
 }
 
 void AllocinfoSource::write(SampleWriter& out, WriteContext& /*context*/) const {

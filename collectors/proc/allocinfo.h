@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "collectors/source.h"
-#include "collectors/storage.h"
 
 namespace jetmem {
 
@@ -36,20 +35,13 @@ struct Allocinfo : Reading {
     std::string name;  // "panfrost", "drivers/net"
     bool is_module = false;
     std::uint64_t bytes = 0;
-
-    void clear() { reset_keeping(*this, &Part::name); }
-    bool operator==(const Part&) const = default;
   };
   std::vector<Part> largest;  // at most kMaxShown, by name
   std::uint64_t bytes = 0;    // of all
   bool is_whole = true;       // no size was odd
-
-  // Storage kept between readings.
-  std::vector<Part> parts;
 };
 
-// Errors: no allocinfo, cut, or another version; kAbsent where profiling is off. `out` is reused:
-// its storage, not its content.
+// Errors: no allocinfo, cut, or another version; kAbsent where profiling is off.
 Result<void> parse_allocinfo(std::string_view text, Allocinfo& out);
 
 class AllocinfoSource final : public ParsedSource<AllocinfoSource, Allocinfo, parse_allocinfo> {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <map>
 
 #include "base/text/text.h"
 #include "collectors/jetson/nvmap/source.h"
 #include "collectors/jetson/nvmap/tables.h"
+#include "collectors/largest.h"
 #include "collectors/storage.h"
 #include "collectors/sysfs/sysfs_text.h"
 
@@ -51,75 +53,25 @@ std::optional<std::uint64_t> allocatable_value(std::string_view text) {
   return bytes && *value == " bytes" ? bytes : std::nullopt;
 }
 
-using Clients = std::vector<Nvmap::Client>;
-struct Group {
-  std::size_t client = 0;  // the first of this name
-  std::uint64_t bytes = 0;
-};
-
-// The sums of clients [begin, end), which are of one heap, by name and in the order of names.
-std::vector<Group> sum_by_name(const Clients& clients, std::size_t begin, std::size_t end) {
-  std::vector<Group> groups;
-  for (std::size_t i = begin; i < end; ++i) groups.push_back({i, clients[i].bytes});
-  std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
-    return clients[a.client].name < clients[b.client].name;
-  });
-  std::size_t count = 0;
-  for (const Group& group : groups) {
-    if (count > 0 && clients[groups[count - 1].client].name == clients[group.client].name) {
-      groups[count - 1].bytes += group.bytes;
-    } else {
-      groups[count++] = group;
-    }
-  }
-  groups.resize(count);
-  return groups;
-}
-
-// Leaves the kMaxNames that have most, in the order of names, and returns what the rest has.
-std::uint64_t take_rest(const Clients& clients, std::vector<Group>& groups) {
-  const auto by_name = [&](const Group& a, const Group& b) {
-    return clients[a.client].name < clients[b.client].name;
-  };
-  std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
-    return a.bytes != b.bytes ? a.bytes > b.bytes : by_name(a, b);
-  });
-  std::uint64_t rest = 0;
-  for (std::size_t i = kMaxNames; i < groups.size(); ++i) rest += groups[i].bytes;
-  groups.resize(kMaxNames);
-  std::sort(groups.begin(), groups.end(), by_name);
-  return rest;
-}
-
-void sum_heap(Nvmap& out, std::size_t begin, std::size_t end) {
-  const Clients& clients = out.clients;
-  std::vector<Group> groups = sum_by_name(clients, begin, end);
-  bool has_rest = groups.size() > kMaxNames;
-  std::uint64_t rest = has_rest ? take_rest(clients, groups) : 0;
-  for (const Group& group : groups) {
-    const Nvmap::Client& client = clients[group.client];
-    // "other" is the name of the rest: a process of that name belongs there.
-    if (client.name == "other") {
-      rest += group.bytes;
-      has_rest = true;
-      continue;
-    }
-    out.processes.push_back({client.heap, client.name, false, group.bytes});
-  }
-  if (has_rest) out.processes.push_back({clients[begin].heap, "", true, rest});
-}
-
 // Sums out.clients by name into out.processes. A heap of which some clients are not known is
 // omitted: parts of sums are no sums.
 void sum_processes(Nvmap& out) {
-  const Clients& clients = out.clients;
-  for (std::size_t i = 0; i < clients.size();) {
-    const std::size_t begin = i;
-    while (i < clients.size() && clients[i].heap == clients[begin].heap) ++i;
-    const auto heap = std::find_if(out.heaps.begin(), out.heaps.end(), [&](const Nvmap::Heap& h) {
-      return h.name == clients[begin].heap;
-    });
-    if (heap != out.heaps.end() && !heap->is_partial) sum_heap(out, begin, i);
+  for (const Nvmap::Heap& heap : out.heaps) {
+    if (heap.is_partial) continue;
+    std::map<std::string_view, std::uint64_t> sums;
+    for (const Nvmap::Client& client : out.clients) {
+      if (client.heap == heap.name) sums[client.name] += client.bytes;
+    }
+    auto rest = keep_largest(sums, kMaxNames);
+    for (const auto& [name, bytes] : sums) {
+      // "other" is the name of the rest: a process of that name belongs there.
+      if (name == "other") {
+        rest = rest.value_or(0) + bytes;
+      } else {
+        out.processes.push_back({heap.name, std::string(name), false, bytes});
+      }
+    }
+    if (rest) out.processes.push_back({heap.name, "", true, *rest});
   }
 }
 
