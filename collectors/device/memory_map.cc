@@ -5,6 +5,7 @@
 
 #include "base/text/text.h"
 #include "collectors/proc/zone.h"
+#include "collectors/proc/zoneinfo.h"
 
 namespace jetmem::device {
 namespace {
@@ -112,50 +113,19 @@ MapState parse_memblock(std::string_view text, MemoryMap& out) {
 MapState parse_zone_pages(std::string_view text, ZonePages& out) {
   out = {};
   out.managed = 0;
-  if (!ends_complete(text)) return MapState::kMalformed;
-  std::optional<std::uint64_t> spanned;
-  std::optional<std::uint64_t> present;
-  std::optional<std::uint64_t> managed;
-  bool open = false;  // a zone whose start_pfn is still to come
-  Lines lines(text);
-  std::string_view line;
-  while (lines.next(line)) {
-    if (take_zone(line)) {
-      // Zones without memory end before start_pfn.
-      if (open && present.value_or(0) > 0) return MapState::kMalformed;
-      open = true;
-      spanned.reset();
-      present.reset();
-      managed.reset();
-      continue;
-    }
-    skip_blanks(line);
-    std::optional<std::uint64_t> start;
-    std::optional<std::uint64_t>* field = nullptr;
-    if (take_prefix(line, "spanned ")) {
-      field = &spanned;
-    } else if (take_prefix(line, "present ")) {
-      field = &present;
-    } else if (take_prefix(line, "managed ")) {
-      field = &managed;
-    } else if (take_prefix(line, "start_pfn:")) {
-      field = &start;
-    }
-    if (field == nullptr || !open) continue;
-    *field = take_u64(line);
-    if (!*field || **field > kMaxPages || !line.empty()) return MapState::kMalformed;
-    if (!start) continue;
-    if (!spanned || !present) return MapState::kMalformed;
-    open = false;
-    if (*present == 0) continue;
-    if (out.present == 0 || *start < out.lowest) out.lowest = *start;
-    out.end = std::max(out.end, *start + *spanned);
-    out.present += *present;
-    out.managed = out.managed && managed ? std::optional(*out.managed + *managed) : std::nullopt;
+  Zoneinfo zoneinfo;
+  if (!parse_zoneinfo(text, zoneinfo) || !zoneinfo.whole) return MapState::kMalformed;
+  for (const Zoneinfo::Zone& zone : zoneinfo.zones) {
+    if (zone.present == 0U) continue;
+    if (!zone.present || !zone.spanned || !zone.start) return MapState::kMalformed;
+    if (out.present == 0 || *zone.start < out.lowest) out.lowest = *zone.start;
+    out.end = std::max(out.end, *zone.start + *zone.spanned);
+    out.present += *zone.present;
+    out.managed =
+        out.managed && zone.managed ? std::optional(*out.managed + *zone.managed) : std::nullopt;
     if (out.present > kMaxPages) return MapState::kMalformed;
   }
-  const bool unfinished = open && present.value_or(0) > 0;
-  return unfinished || out.present == 0 ? MapState::kMalformed : MapState::kKnown;
+  return out.present == 0 ? MapState::kMalformed : MapState::kKnown;
 }
 
 }  // namespace jetmem::device

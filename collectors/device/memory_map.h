@@ -59,12 +59,10 @@ struct ZonePages {
   std::uint64_t lowest = 0;                // the first page that is there
   std::uint64_t end = 0;                   // behind the last
   std::optional<std::uint64_t> managed{};  // unless a zone with pages does not say
-
-  bool operator==(const ZonePages&) const = default;
 };
 
-// kMalformed: no newline at the end; no zone with pages; one without its three fields; a sum beyond
-// 2^52 pages.
+// kMalformed: no newline at the end; no zone with pages; one in part or without its three fields;
+// a sum beyond 2^52 pages.
 MapState parse_zone_pages(std::string_view text, ZonePages& out);
 
 }  // namespace jetmem::device

@@ -51,6 +51,7 @@ struct ZoneField {
   std::string_view name;
   std::optional<std::uint64_t> Zoneinfo::Zone::*value;
 };
+constexpr std::string_view kZoneStart = "start_pfn:";
 constexpr std::array kZoneFields{
     ZoneField{"pages free", &Zoneinfo::Zone::free},
     ZoneField{"boost", &Zoneinfo::Zone::boost},
@@ -63,6 +64,7 @@ constexpr std::array kZoneFields{
     ZoneField{"managed", &Zoneinfo::Zone::managed},
     ZoneField{"cma", &Zoneinfo::Zone::cma},
     ZoneField{"nr_free_cma", &Zoneinfo::Zone::free_cma},
+    ZoneField{kZoneStart, &Zoneinfo::Zone::start},
 };
 
 // Pages that CPUs have freed or taken and not yet handed in: 125 each.
@@ -111,6 +113,7 @@ class ZoneinfoParser {
         zones_.size() < kMaxZones) {
       zone_ = &zones_.add();
       zone_->id = *id;
+      in_pagesets_ = false;
       return;
     }
     out_.whole = false;
@@ -123,7 +126,8 @@ class ZoneinfoParser {
       if (zones_.size() == 0 && !line.empty() && out_.whole) fields_.lost();
       return;
     }
-    if (line.starts_with("pagesets")) return finish_zone();
+    in_pagesets_ = in_pagesets_ || line.starts_with("pagesets");
+    if (in_pagesets_ && !line.starts_with(kZoneStart)) return;
     if (take_prefix(line, "protection: (")) {
       zone_->protection = most_of_list(line);
       if (!zone_->protection) fields_.lost();
@@ -137,7 +141,7 @@ class ZoneinfoParser {
     value = fields_.number(line.substr(field->name.size()), kMaxPages);
   }
 
-  // What follows is no zone's. No part exceeds its whole.
+  // No part exceeds its whole.
   void finish_zone() {
     fields_.bound(zone_->present, zone_->spanned);
     for (auto* part : {&zone_->managed, &zone_->cma}) fields_.bound(*part, zone_->present);
@@ -151,6 +155,7 @@ class ZoneinfoParser {
   Refill<Zoneinfo::Zone> zones_;
   Fields fields_;
   Zoneinfo::Zone* zone_ = nullptr;  // whose lines these are
+  bool in_pagesets_ = false;        // which are of CPUs, but for kZoneStart
 };
 
 std::optional<double> difference(const std::optional<std::uint64_t>& from,

@@ -21,10 +21,12 @@
 //         nr_free_cma  0        (3.7)
 //     pagesets
 //       ...                     some lines for each CPU: nothing here is needed
+//     start_pfn:           1048576
 // 4.9 prints a "node_scanned" line and the protection line after the nr_* lines. Zones without
 // memory are printed from 4.12 on and end with the protection line. Fields are taken by name
-// wherever they stand between the zone's first line and "pagesets"; unknown lines are passed over,
-// and so is a paragraph "Node 0, per-node stats" (proposed upstream in place of the lines above).
+// wherever they stand between the zone's first line and "pagesets", start_pfn behind it too;
+// unknown lines are passed over, and so is a paragraph "Node 0, per-node stats" (proposed upstream
+// in place of the lines above).
 //
 // Since 5.0 the kernel adds the boost to what it prints as min, low and high (min_wmark_pages and
 // its kin in include/linux/mmzone.h), and its own checks use these sums: a boost of 6463 pages on
@@ -58,6 +60,7 @@ struct Zoneinfo : Reading {
     std::optional<std::uint64_t> promo;
     std::optional<std::uint64_t> cma;
     std::optional<std::uint64_t> free_cma;
+    std::optional<std::uint64_t> start;  // its first page
     // The most of its protection line: kept here from requests that may use higher zones.
     std::optional<std::uint64_t> protection;
 

@@ -18,9 +18,7 @@ FUZZ(text) {
       before = range.end;
     }
   }
-  device::ZonePages fresh;
   device::ZonePages pages;
-  const MapState state = device::parse_zone_pages(text, fresh);
-  if (device::parse_zone_pages(text, pages) != state) __builtin_trap();
-  if (state == MapState::kKnown && (!(fresh == pages) || fresh.present == 0)) __builtin_trap();
+  const MapState state = device::parse_zone_pages(text, pages);
+  if (state == MapState::kKnown && pages.present == 0) __builtin_trap();
 }
