@@ -87,17 +87,9 @@ std::string_view reason_for_gap(Why why, bool is_debugfs) {
   return "unreadable";
 }
 
-// The files of an area, sysfs before debugfs.
-constexpr std::array<std::string_view, 8> kLeaves{"alloc_pages_success",
-                                                  "alloc_pages_fail",
-                                                  "release_pages_success",
-                                                  "total_pages",
-                                                  "available_pages",
-                                                  "count",
-                                                  "used",
-                                                  "maxchunk"};
+// The files of an area, as in kCmaPaths.
 enum AreaFile : std::size_t {
-  kLeafAllocSuccess,
+  kLeafAllocSuccess = 1,
   kLeafAllocFail,
   kLeafReleaseSuccess,
   kLeafTotal,
@@ -116,7 +108,7 @@ struct RawArea {
     std::optional<std::uint64_t> value;
     Why why = Why::kAbsent;
   };
-  std::array<Cell, kLeaves.size()> cells{};
+  std::array<Cell, kCmaPaths.size()> cells{};
 };
 
 class CmaFiles {
@@ -124,11 +116,11 @@ class CmaFiles {
   explicit CmaFiles(Cma& out) : out_(out) {}
 
   void take(const FileText& file) {
-    for (const bool is_debugfs : {false, true}) {
-      std::string_view rest = file.path;
-      if (!take_prefix(rest, is_debugfs ? kDebugfs : kSysfs)) continue;
-      if (rest.empty()) (is_debugfs ? debugfs_ : sysfs_).why = reason_for(file);
-      if (take_prefix(rest, "/")) take_value(file, rest, is_debugfs);
+    if (file.path == kSysfs) sysfs_.why = reason_for(file);
+    if (file.path == kDebugfs) debugfs_.why = reason_for(file);
+    std::array<std::string_view, 1> name;
+    for (std::size_t leaf = kLeafAllocSuccess; leaf < kCmaPaths.size(); ++leaf) {
+      if (capture(kCmaPaths[leaf], file.path, name)) return take_value(file, leaf, name[0]);
     }
   }
 
@@ -158,22 +150,15 @@ class CmaFiles {
     Why why = Why::kAbsent;  // unless it was listed
   };
 
-  void take_value(const FileText& file, std::string_view rest, bool is_debugfs) {
-    const std::size_t slash = rest.find('/');
-    if (slash == std::string_view::npos || slash == 0) return;
-    const std::string_view leaf = rest.substr(slash + 1);
-    const auto at = std::find(kLeaves.begin(), kLeaves.end(), leaf);
-    if (at == kLeaves.end()) return;
-    const auto index = static_cast<std::size_t>(at - kLeaves.begin());
-    if (in_debugfs(index) != is_debugfs) return;
+  void take_value(const FileText& file, std::size_t leaf, std::string_view name) {
+    const bool is_debugfs = in_debugfs(leaf);
     (is_debugfs ? debugfs_ : sysfs_).listed = true;
-    RawArea* area =
-        is_debugfs ? debugfs_area(rest.substr(0, slash)) : sysfs_area(rest.substr(0, slash));
+    RawArea* area = is_debugfs ? debugfs_area(name) : sysfs_area(name);
     if (area == nullptr) {
       ++dropped_;
       return;
     }
-    RawArea::Cell& cell = area->cells[index];
+    RawArea::Cell& cell = area->cells[leaf];
     if (!file.ok()) {
       cell.why = reason_for(file);
       any_denied_ = any_denied_ || cell.why == Why::kDenied;

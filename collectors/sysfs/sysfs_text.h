@@ -4,11 +4,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/root/snapshot.h"
 #include "base/text/text.h"
@@ -69,6 +71,38 @@ inline std::optional<std::uint32_t> small_number(std::string_view text) {
     value = value * 10 + static_cast<std::uint32_t>(c - '0');
   }
   return value;
+}
+
+// What stands for each '*' of a source's pattern in a path, at least a byte or, for numbers, one;
+// false where the path is not of it. A pattern has one '*' between two slashes at most.
+template <class Star, std::size_t N>
+bool capture(std::string_view pattern, std::string_view path, std::array<Star, N>& stars) {
+  std::size_t count = 0;
+  for (std::size_t at = pattern.find('*'); at != std::string_view::npos; at = pattern.find('*')) {
+    if (!take_prefix(path, pattern.substr(0, at))) return false;
+    pattern.remove_prefix(at + 1);
+    std::string_view star = path.substr(0, path.find('/'));
+    const std::string_view behind = pattern.substr(0, pattern.find('/'));
+    if (star.size() <= behind.size() || !star.ends_with(behind)) return false;
+    star.remove_suffix(behind.size());
+    path.remove_prefix(star.size());
+    if constexpr (std::is_integral_v<Star>) {
+      const auto number = small_number(star);
+      if (!number) return false;
+      stars[count++] = *number;
+    } else {
+      stars[count++] = star;
+    }
+  }
+  return path == pattern;
+}
+
+// The patterns of a table of files, as a source's paths.
+template <class Row, std::size_t N>
+constexpr std::array<std::string_view, N> patterns_of(const std::array<Row, N>& rows) {
+  std::array<std::string_view, N> patterns;
+  for (std::size_t i = 0; i < N; ++i) patterns[i] = rows[i].pattern;
+  return patterns;
 }
 
 inline constexpr std::size_t kMaxLabelBytes = 64;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <variant>
 
 #include "base/text/text.h"
 #include "collectors/storage.h"
@@ -15,18 +16,6 @@ namespace jetmem {
 namespace {
 
 constexpr std::string_view kClass = "/sys/class/thermal";
-constexpr std::array<std::string_view, 10> kThermalPaths{
-    "/sys/class/thermal/thermal_zone*/type",
-    "/sys/class/thermal/thermal_zone*/temp",
-    "/sys/class/thermal/thermal_zone*/mode",
-    "/sys/class/thermal/thermal_zone*/trip_point_*_temp",
-    "/sys/class/thermal/thermal_zone*/trip_point_*_type",
-    "/sys/class/thermal/thermal_zone*/cdev*/type",
-    "/sys/class/thermal/thermal_zone*/cdev*_trip_point",
-    "/sys/class/thermal/cooling_device*/type",
-    "/sys/class/thermal/cooling_device*/cur_state",
-    "/sys/class/thermal/cooling_device*/max_state",
-};
 constexpr std::size_t kMaxThermalZones = 64;
 constexpr std::size_t kMaxTrips = 16;
 constexpr std::size_t kMaxBindings = 64;
@@ -98,6 +87,25 @@ struct RawCooling {
   Record cur_state = kNoRecord;
   Record max_state = kNoRecord;
 };
+
+struct ThermalFile {
+  std::string_view pattern;
+  std::variant<Record RawZone::*, Record RawTrip::*, Record RawBinding::*, Record RawCooling::*> of;
+};
+constexpr std::array<ThermalFile, 10> kThermalFiles{{
+    {"/sys/class/thermal/thermal_zone*/type", &RawZone::type},
+    {"/sys/class/thermal/thermal_zone*/temp", &RawZone::temp},
+    {"/sys/class/thermal/thermal_zone*/mode", &RawZone::mode},
+    {"/sys/class/thermal/thermal_zone*/trip_point_*_temp", &RawTrip::temp},
+    {"/sys/class/thermal/thermal_zone*/trip_point_*_type", &RawTrip::type},
+    // Finds "cdev0_weight/type", too: no number, and so none.
+    {"/sys/class/thermal/thermal_zone*/cdev*/type", &RawBinding::type},
+    {"/sys/class/thermal/thermal_zone*/cdev*_trip_point", &RawBinding::trip},
+    {"/sys/class/thermal/cooling_device*/type", &RawCooling::type},
+    {"/sys/class/thermal/cooling_device*/cur_state", &RawCooling::cur_state},
+    {"/sys/class/thermal/cooling_device*/max_state", &RawCooling::max_state},
+}};
+constexpr auto kThermalPaths = patterns_of(kThermalFiles);
 
 std::string_view reason_of_thermal(const FileText& file) {
   return file.error == EAGAIN ? "powered_off" : reason_of_denied(file.error);
@@ -175,88 +183,56 @@ class ThermalFiles {
     return std::nullopt;
   }
 
+  // Of the zone and its part, or of the cooling device.
+  using Numbers = std::array<std::uint32_t, 2>;
+
   void take(Record record) {
     const FileText file = this->file(record);
-    std::string_view rest = file.path;
-    if (!take_prefix(rest, kClass)) return;
-    if (rest.empty()) {
-      if (!file.ok()) list_error_ = record;
-      return;
+    if (file.path == kClass && !file.ok()) list_error_ = record;
+    Numbers numbers{};
+    // From the pattern of the file before on, which is mostly of the same.
+    for (std::size_t i = 0; i < kThermalFiles.size(); ++i) {
+      const ThermalFile& known = kThermalFiles[row_];
+      if (capture(known.pattern, file.path, numbers)) {
+        return std::visit([&](auto leaf) { put(numbers, leaf, record); }, known.of);
+      }
+      row_ = (row_ + 1) % kThermalFiles.size();
     }
-    if (!take_prefix(rest, "/")) return;
-    const std::size_t slash = rest.find('/');
-    std::string_view folder = rest.substr(0, slash);
     // A folder itself is here only when it could not be listed.
-    const std::string_view leaf =
-        slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
-    if (take_prefix(folder, "thermal_zone")) {
-      if (const auto number = small_number(folder)) take_zone_file(*number, leaf, record);
-    } else if (take_prefix(folder, "cooling_device")) {
-      if (const auto number = small_number(folder)) take_cooling_file(*number, leaf, record);
-    }
+    if (!capture("/sys/class/thermal/thermal_zone*", file.path, numbers)) return;
+    RawZone* const zone = zones_.find_or_add(&RawZone::number, numbers[0]);
+    if (zone == nullptr) return;
+    // A zone that went away meanwhile is no news.
+    if (file.error != ENOENT) add_absent(reason_of_thermal(file));
+    zone->more_bindings = true;
   }
 
-  void take_zone_file(std::uint32_t number, std::string_view leaf, Record record) {
-    RawZone* zone = zones_.find_or_add(&RawZone::number, number);
-    if (zone == nullptr) {
-      // Once for each zone: each has one type.
-      if (leaf == "type") add_absent(kBeyondBound);
-    } else if (leaf.empty()) {
-      // Its trips could not be listed. A zone that went away meanwhile is no news.
-      if (file(record).error != ENOENT) add_absent(reason_of_thermal(file(record)));
-      zone->more_bindings = true;
-    } else if (leaf == "type") {
-      zone->type = record;
-    } else if (leaf == "temp") {
-      zone->temp = record;
-    } else if (leaf == "mode") {
-      zone->mode = record;
-    } else if (take_prefix(leaf, "trip_point_")) {
-      take_trip_file(*zone, leaf, record);
-    } else if (take_prefix(leaf, "cdev")) {
-      take_binding_file(*zone, leaf, record);
-    }
+  // False at the bound.
+  template <class Raw, std::size_t N>
+  static bool put(BoundedList<Raw, N>& list, std::uint32_t number, Record Raw::*leaf,
+                  Record record) {
+    Raw* const raw = list.find_or_add(&Raw::number, number);
+    if (raw != nullptr) raw->*leaf = record;
+    return raw != nullptr;
   }
-
-  void take_binding_file(RawZone& zone, std::string_view leaf, Record record) {
-    // "0_trip_point" or "0/type". The latter pattern finds "0_weight/type", too, which is none.
-    const std::size_t end = std::min(leaf.find_first_of("_/"), leaf.size());
-    const auto number = small_number(leaf.substr(0, end));
-    const std::string_view what = leaf.substr(end);
-    if (!number || (what != "_trip_point" && what != "/type")) return;
-    RawBinding* binding = zone.bindings.find_or_add(&RawBinding::number, *number);
-    if (binding == nullptr) {
-      zone.more_bindings = true;
-      return;
-    }
-    (what == "/type" ? binding->type : binding->trip) = record;
+  // What is beyond it counts once: each has one type, or temperature.
+  void put(const Numbers& numbers, Record RawZone::*leaf, Record record) {
+    const bool fits = put(zones_, numbers[0], leaf, record);
+    if (!fits && leaf == &RawZone::type) add_absent(kBeyondBound);
   }
-
-  void take_trip_file(RawZone& zone, std::string_view leaf, Record record) {
-    const std::size_t underscore = leaf.find('_');
-    if (underscore == std::string_view::npos) return;
-    const auto number = small_number(leaf.substr(0, underscore));
-    const std::string_view what = leaf.substr(underscore + 1);
-    if (!number || (what != "temp" && what != "type")) return;
-    RawTrip* trip = zone.trips.find_or_add(&RawTrip::number, *number);
-    if (trip == nullptr) {
-      if (what == "temp") add_absent(kBeyondBound);
-      return;
-    }
-    (what == "temp" ? trip->temp : trip->type) = record;
+  void put(const Numbers& numbers, Record RawTrip::*leaf, Record record) {
+    RawZone* const zone = zones_.find_or_add(&RawZone::number, numbers[0]);
+    const bool fits = zone == nullptr || put(zone->trips, numbers[1], leaf, record);
+    if (!fits && leaf == &RawTrip::temp) add_absent(kBeyondBound);
   }
-
-  void take_cooling_file(std::uint32_t number, std::string_view leaf, Record record) {
-    RawCooling* device = cooling_.find_or_add(&RawCooling::number, number);
-    if (device == nullptr) {
-      if (leaf == "type") add_absent(kBeyondBound);
-    } else if (leaf == "type") {
-      device->type = record;
-    } else if (leaf == "cur_state") {
-      device->cur_state = record;
-    } else if (leaf == "max_state") {
-      device->max_state = record;
-    }
+  void put(const Numbers& numbers, Record RawBinding::*leaf, Record record) {
+    RawZone* const zone = zones_.find_or_add(&RawZone::number, numbers[0]);
+    const bool fits = zone == nullptr || put(zone->bindings, numbers[1], leaf, record);
+    if (!fits) zone->more_bindings = true;
+  }
+  void put(const Numbers& numbers, Record RawCooling::*leaf, Record record) {
+    const bool fits = put(cooling_, numbers[0], leaf, record);
+    if (!fits && leaf == &RawCooling::type) add_absent(kBeyondBound);
   }
 
   static Error error_of_type(const FileText& type) {
@@ -389,6 +365,7 @@ class ThermalFiles {
   Thermal& out_;
   BoundedList<RawZone, kMaxThermalZones> zones_;
   BoundedList<RawCooling, kMaxCooling> cooling_;
+  std::size_t row_ = 0;  // of kThermalFiles
   Record list_error_ = kNoRecord;
   Record first_bad_type_ = kNoRecord;
 };

@@ -13,15 +13,6 @@ namespace jetmem {
 namespace {
 
 constexpr std::string_view kSwaps = "/proc/swaps";
-constexpr std::array<std::string_view, 6> kZramPaths{
-    kSwaps,
-    "/sys/block/zram*/disksize",
-    "/sys/block/zram*/initstate",
-    "/sys/block/zram*/comp_algorithm",
-    "/sys/block/zram*/mm_stat",
-    "/sys/block/zram*/io_stat",
-};
-
 constexpr std::size_t kMaxDevices = Zram::kMaxDevices;
 
 constexpr std::array kZramMetrics{
@@ -86,12 +77,10 @@ constexpr std::array kZramMetrics{
 };
 constexpr MetricTable zram_metric{kZramMetrics};
 
-constexpr std::string_view kBlock = "/sys/block/";
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::uint64_t kMostKib = kMostNumber >> 10;
 
 struct RawZram {
-  std::string_view name;
   std::uint32_t number = 0;
   Record disksize = kNoRecord;
   Record initstate = kNoRecord;
@@ -100,13 +89,22 @@ struct RawZram {
   Record io_stat = kNoRecord;
 };
 
+struct ZramFile {
+  std::string_view pattern;
+  Record RawZram::*record;
+};
+constexpr std::array<ZramFile, 6> kZramFiles{{
+    {kSwaps, nullptr},
+    {"/sys/block/zram*/disksize", &RawZram::disksize},
+    {"/sys/block/zram*/initstate", &RawZram::initstate},
+    {"/sys/block/zram*/comp_algorithm", &RawZram::algorithm},
+    {"/sys/block/zram*/mm_stat", &RawZram::mm_stat},
+    {"/sys/block/zram*/io_stat", &RawZram::io_stat},
+}};
+constexpr auto kZramPaths = patterns_of(kZramFiles);
+
 std::string_view reason_of_zram(const FileText& file) {
   return file.ok() ? kMalformed : reason_of_denied(file.error);
-}
-
-// "zram12": its number.
-std::optional<std::uint32_t> device_number(std::string_view name) {
-  return take_prefix(name, "zram") && name.size() <= 6 ? small_number(name) : std::nullopt;
 }
 
 // Undoes the kernel's escapes: a backslash and three octal digits.
@@ -150,29 +148,15 @@ class ZramFiles {
 
   void take(Record record) {
     const FileText file = this->file(record);
-    std::string_view rest = file.path;
-    if (rest == kSwaps) {
-      swaps_ = record;
-      return;
+    if (file.path == kSwaps) swaps_ = record;
+    if (file.path == kSwaps || file.error == ENOENT || file.error == ENODEV) return;
+    std::array<std::uint32_t, 1> number{};
+    for (const ZramFile& known : kZramFiles) {
+      if (!capture(known.pattern, file.path, number)) continue;
+      RawZram* const device = devices_.find_or_add(&RawZram::number, number[0]);
+      if (device != nullptr) device->*known.record = record;
+      if (device == nullptr) ++beyond_bound_;
     }
-    if (!take_prefix(rest, kBlock) || file.error == ENOENT || file.error == ENODEV) return;
-    const std::size_t slash = rest.find('/');
-    if (slash == std::string_view::npos) return;
-    const std::string_view name = rest.substr(0, slash);
-    const std::string_view leaf = rest.substr(slash + 1);
-    const auto number = device_number(name);
-    if (!number) return;
-    RawZram* const at = devices_.find_or_add(&RawZram::name, name);
-    if (at == nullptr) {
-      ++beyond_bound_;
-      return;
-    }
-    at->number = *number;
-    if (leaf == "disksize") at->disksize = record;
-    if (leaf == "initstate") at->initstate = record;
-    if (leaf == "comp_algorithm") at->algorithm = record;
-    if (leaf == "mm_stat") at->mm_stat = record;
-    if (leaf == "io_stat") at->io_stat = record;
   }
 
   void bad(Record record) {
@@ -181,7 +165,7 @@ class ZramFiles {
   }
 
   void finish_device(const RawZram& raw, Zram::Device& device) {
-    device.name = raw.name;
+    device.name = "zram" + std::to_string(raw.number);
     if (raw.disksize != kNoRecord) {
       device.disksize = one_u64(file(raw.disksize).text);
       device.disksize ? figure() : bad(raw.disksize);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "collectors/sysfs/sysfs_text.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -444,6 +445,20 @@ TEST_F(ThermalTest, BeyondTheBoundsIsCountedNotStored) {
   EXPECT_EQ(reading().zones[0].trips.size(), 16U);
   EXPECT_EQ(reading().cooling.size(), 256U);
   EXPECT_EQ(absent("beyond_bound"), 6U + 4U + 44U);
+}
+
+TEST(Capture, TakesWhatStandsForEachStar) {
+  std::array<std::uint32_t, 2> numbers{};
+  std::array<std::string_view, 2> names;
+  EXPECT_TRUE(capture("/z*/trip_*_temp", "/z3/trip_10_temp", numbers));
+  EXPECT_EQ(numbers, (std::array<std::uint32_t, 2>{3, 10}));
+  EXPECT_TRUE(capture("/z*/cdev*/type", "/z3/cdev0_weight/type", names));
+  EXPECT_EQ(names[1], "0_weight");
+  EXPECT_FALSE(capture("/z*/cdev*/type", "/z3/cdev0_weight/type", numbers));
+  for (const char* path : {"/z3", "/z3/trip_10_type", "/z3/trip__temp", "/z/trip_1_temp",
+                           "/z3/a/trip_1_temp", "/z3/trip_1_temp/b", "/z3/b_trip_1_temp"}) {
+    EXPECT_FALSE(capture("/z*/trip_*_temp", path, names)) << path;
+  }
 }
 
 }  // namespace
