@@ -50,6 +50,11 @@ inline std::string_view reason_of_errno(int error) {
   return error == EBUSY ? "offline" : "unreadable";
 }
 
+// Of a file without a value.
+inline std::string_view reason_of(const FileText& file) {
+  return file.ok() ? kMalformed : reason_of_errno(file.error);
+}
+
 inline std::string_view reason_of_denied(int error) {
   return is_denied(error) ? "denied" : "unreadable";
 }

@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "collectors/storage.h"
 #include "collectors/sysfs/sysfs_text.h"
+#include "collectors/sysfs/values.h"
 
 namespace jetmem {
 namespace {
@@ -134,13 +135,14 @@ void gather_throttle(Gatherer& files) {
 
 class ThrottleFiles {
  public:
-  ThrottleFiles(const Snapshot& snapshot, Throttle& out) : snapshot_(snapshot), out_(out) {}
+  ThrottleFiles(const Snapshot& snapshot, Throttle& out)
+      : snapshot_(snapshot), out_(out), values_(snapshot, out.absent, reason_of) {}
 
   Result<void> run() {
-    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(snapshot_[i]);
+    for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
     finish_causes();
-    if (any_value_) return {};
-    if (first_error_) return tl::unexpected(error_of(*first_error_));
+    if (values_.any()) return {};
+    if (auto error = values_.error()) return tl::unexpected(std::move(*error));
     return fail(Errc::kAbsent,
                 "no cooling device that cuts clocks and no over-current counter on this machine");
   }
@@ -153,14 +155,8 @@ class ThrottleFiles {
     std::optional<bool> active;
   };
 
-  void add_missing(std::string_view reason, const FileText& file) {
-    out_.absent.add(reason);
-    if (!first_error_ || (is_denied(file.error) && !is_denied(first_error_->error))) {
-      first_error_ = file;
-    }
-  }
-
-  void take(const FileText& file) {
+  void take(Record record) {
+    const FileText file = values_.file(record);
     std::string_view rest = file.path;
     if (take_prefix(rest, "jetmem:")) {
       const auto left_out = one_u64(file.text);
@@ -168,16 +164,16 @@ class ThrottleFiles {
       out_.absent.add("beyond_bound", *left_out);
       if (rest == kLeftOut) unknown_ = true;
     } else if (take_prefix(rest, kThermal)) {
-      take_thermal(file, rest);
+      take_thermal(record, rest);
     } else if (take_prefix(rest, kHwmonClass) || take_prefix(rest, kSoctherm)) {
-      take_hwmon(file, rest);
+      take_hwmon(record, rest);
     }
   }
 
-  void take_thermal(const FileText& file, std::string_view rest) {
-    if (rest.empty()) {
-      if (!file.ok()) lost_cooling(file);
-      return;
+  void take_thermal(Record record, std::string_view rest) {
+    if (rest.empty() && !values_.file(record).ok()) {
+      values_.missing(record);
+      unknown_ = true;
     }
     if (!take_prefix(rest, "/cooling_device")) return;
     const std::size_t slash = std::min(rest.find('/'), rest.size());
@@ -189,35 +185,26 @@ class ThrottleFiles {
       if (leaf == "/type") out_.absent.add("beyond_bound");
       unknown_ = true;
     } else if (leaf == "/type") {
-      take_type(file, *raw);
+      take_type(record, *raw);
     } else {
-      take_state(file, *raw);
+      take_state(record, *raw);
     }
   }
 
-  void take_type(const FileText& file, Raw& raw) {
-    const auto type = file.ok() ? one_name(file.text) : std::nullopt;
-    if (!type) return lost_cooling(file);
-    raw.type = *type;
-    raw.kind = kind_of_cooling(*type);
+  void take_type(Record record, Raw& raw) {
+    raw.type = values_.name(record);
+    raw.kind = kind_of_cooling(raw.type);
+    // Something that may slow the chip, and it is not known what.
+    unknown_ = unknown_ || raw.type.empty();
   }
 
   // Its type was read first. Without one this may be a fan's; that it is missing is counted there.
-  void take_state(const FileText& file, Raw& raw) {
+  void take_state(Record record, Raw& raw) {
     if (raw.kind == Throttle::Kind::kNone) return;
-    if (!file.ok()) return add_missing(reason_of_errno(file.error), file);
-    const auto state = one_u64(file.text);
-    if (!state) return add_missing("malformed", file);
-    raw.active = *state > 0;
+    if (const auto state = values_.number(record)) raw.active = *state > 0;
   }
 
-  // Something that may slow the chip, and it is not known what.
-  void lost_cooling(const FileText& file) {
-    add_missing(file.ok() ? "malformed" : reason_of_errno(file.error), file);
-    unknown_ = true;
-  }
-
-  void take_hwmon(const FileText& file, std::string_view rest) {
+  void take_hwmon(Record record, std::string_view rest) {
     const std::size_t slash = rest.rfind('/');
     const std::string_view leaf =
         slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
@@ -226,16 +213,13 @@ class ThrottleFiles {
     if (beyond_bound) out_.absent.add("beyond_bound");
     if (!event) {
       // A folder that could not be listed.
-      if (!file.ok() && !beyond_bound) add_missing(reason_of_errno(file.error), file);
+      if (!values_.file(record).ok() && !beyond_bound) values_.missing(record);
       return;
     }
-    if (!file.ok()) return add_missing(reason_of_errno(file.error), file);
-    const auto value = one_u64(file.text);
     // All bits set: the register could not be read.
-    const bool is_unread = event->is_count && value == UINT32_MAX;
-    if (!value || is_unread || (!event->is_count && *value > 1)) {
-      return add_missing(is_unread ? "impossible" : "malformed", file);
-    }
+    const auto value = event->is_count ? values_.number(record, 0, UINT32_MAX - 1, kImpossible)
+                                       : values_.number(record, 0, 1);
+    if (!value) return;
     Throttle::Event& out = out_.events[event->index];
     if (event->is_count ? out.count.has_value() : out.throttles.has_value()) {
       out_.absent.add("duplicate");
@@ -244,7 +228,6 @@ class ThrottleFiles {
     } else {
       out.throttles = *value == 1;
     }
-    any_value_ = true;
   }
 
   void finish_causes() {
@@ -261,7 +244,6 @@ class ThrottleFiles {
         unknown_ = unknown_ || !raw.active;
         any_active = any_active || raw.active == true;
       }
-      any_value_ = any_value_ || raw.active;
       if (cause == nullptr || cause->type != raw.type) {
         if (out_.causes.size() == kMaxCauses) {
           out_.absent.add("beyond_bound");
@@ -285,10 +267,9 @@ class ThrottleFiles {
 
   const Snapshot& snapshot_;
   Throttle& out_;
+  Values values_;
   BoundedList<Raw, kMaxThrottleCooling> cooling_;
   bool unknown_ = false;
-  bool any_value_ = false;
-  std::optional<FileText> first_error_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "collectors/storage.h"
 #include "collectors/sysfs/sysfs_text.h"
+#include "collectors/sysfs/values.h"
 
 namespace jetmem {
 namespace {
@@ -124,7 +125,8 @@ void unescape(std::string_view text, std::string& out) {
 
 class ZramFiles {
  public:
-  ZramFiles(const Snapshot& snapshot, Zram& out) : snapshot_(snapshot), out_(out) {}
+  ZramFiles(const Snapshot& snapshot, Zram& out)
+      : snapshot_(snapshot), out_(out), values_(snapshot, out.absent, reason_of_zram) {}
 
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
@@ -132,22 +134,19 @@ class ZramFiles {
     for (const RawZram& raw : devices_) finish_device(raw, out_.devices.emplace_back());
     Result<void> swaps = finish_areas();
     if (beyond_bound_ > 0) out_.absent.add(kBeyondBound, beyond_bound_);
-    if (swaps || any_value_) {
+    if (swaps || values_.any()) {
       // Without /proc/swaps the kernel cannot swap; any other error means that it is unknown.
-      if (!swaps && swaps.error().code != Errc::kAbsent)
-        out_.absent.add(reason_of_zram(file(swaps_)));
+      if (!swaps && swaps.error().code != Errc::kAbsent) values_.missing(swaps_);
       return {};
     }
     if (swaps.error().code != Errc::kAbsent) return swaps;
-    if (bad_ != kNoRecord) return tl::unexpected(error_of(file(bad_), "expected numbers, "));
+    if (auto error = values_.error("expected numbers, ")) return tl::unexpected(std::move(*error));
     return fail(Errc::kAbsent, "this kernel has neither swap (/proc/swaps) nor a zram device");
   }
 
  private:
-  FileText file(Record record) const { return snapshot_[static_cast<std::size_t>(record)]; }
-
   void take(Record record) {
-    const FileText file = this->file(record);
+    const FileText file = values_.file(record);
     if (file.path == kSwaps) swaps_ = record;
     if (file.path == kSwaps || file.error == ENOENT || file.error == ENODEV) return;
     std::array<std::uint32_t, 1> number{};
@@ -159,41 +158,24 @@ class ZramFiles {
     }
   }
 
-  void bad(Record record) {
-    out_.absent.add(reason_of_zram(file(record)));
-    if (bad_ == kNoRecord) bad_ = record;
-  }
-
   void finish_device(const RawZram& raw, Zram::Device& device) {
     device.name = "zram" + std::to_string(raw.number);
-    if (raw.disksize != kNoRecord) {
-      device.disksize = one_u64(file(raw.disksize).text);
-      device.disksize ? figure() : bad(raw.disksize);
-    }
-    if (raw.initstate != kNoRecord) {
-      const auto state = one_u64(file(raw.initstate).text);
-      if (state && *state <= 1) {
-        device.initialized = *state == 1;
-        figure();
-      } else {
-        bad(raw.initstate);
-      }
-    }
+    device.disksize = values_.number(raw.disksize);
+    if (const auto state = values_.number(raw.initstate, 0, 1)) device.initialized = *state == 1;
     if (raw.algorithm != kNoRecord) finish_algorithm(raw.algorithm, device);
     if (raw.mm_stat != kNoRecord) finish_mm_stat(raw.mm_stat, device);
     if (raw.io_stat != kNoRecord) finish_io_stat(raw.io_stat, device);
   }
 
   void finish_algorithm(Record record, Zram::Device& device) {
-    const auto line = one_value(file(record).text);
+    const auto line = one_value(values_.file(record).text);
     const std::string_view text = line.value_or("");
     const std::size_t open = text.find('[');
     const std::size_t close = text.find(']', open == std::string_view::npos ? 0 : open);
     constexpr std::size_t kMaxName = 64;
     if (open == std::string_view::npos || close == std::string_view::npos || close == open + 1 ||
         close - open > kMaxName) {
-      bad(record);
-      return;
+      return values_.missing(record);
     }
     device.algorithm = text.substr(open + 1, close - open - 1);
   }
@@ -204,15 +186,15 @@ class ZramFiles {
   template <std::size_t N>
   void finish_columns(Record record, Zram::Device& device, const std::array<Column, N>& columns,
                       std::size_t least) {
-    std::string_view line = one_value(file(record).text).value_or(std::string_view());
+    std::string_view line = one_value(values_.file(record).text).value_or(std::string_view());
     std::array<std::string_view, N> words;
     for (std::string_view& word : words) word = take_word(line);
-    if (words[least - 1].empty()) return bad(record);
+    if (words[least - 1].empty()) return values_.missing(record);
     Fields fields(out_.absent);
     for (std::size_t i = 0; i < N && !words[i].empty(); ++i) {
       if (columns[i] == nullptr) continue;
       device.*columns[i] = fields.number(words[i], kMostMemory);
-      if (device.*columns[i]) figure();
+      if (device.*columns[i]) values_.found();
     }
   }
 
@@ -237,7 +219,7 @@ class ZramFiles {
   // A table without its header or its last newline is none.
   Result<void> finish_areas() {
     if (swaps_ == kNoRecord) return fail(Errc::kAbsent, "no /proc/swaps");
-    const FileText file = this->file(swaps_);
+    const FileText file = values_.file(swaps_);
     if (!file.ok()) return tl::unexpected(file.as_error());
     Lines lines(file.text);
     std::string_view line;
@@ -287,15 +269,12 @@ class ZramFiles {
     return true;
   }
 
-  void figure() { any_value_ = true; }
-
   const Snapshot& snapshot_;
   Zram& out_;
+  Values values_;
   BoundedList<RawZram, kMaxDevices> devices_;
   Record swaps_ = kNoRecord;
-  Record bad_ = kNoRecord;
   std::uint64_t beyond_bound_ = 0;
-  bool any_value_ = false;
 };
 
 }  // namespace

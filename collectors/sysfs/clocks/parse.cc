@@ -8,8 +8,8 @@
 #include "collectors/sysfs/clocks/files.h"
 #include "collectors/sysfs/clocks/power_mode.h"
 #include "collectors/sysfs/clocks/source.h"
-#include "collectors/sysfs/clocks/values.h"
 #include "collectors/sysfs/sysfs_text.h"
+#include "collectors/sysfs/values.h"
 
 namespace jetmem {
 namespace {
@@ -148,7 +148,10 @@ void EmcParser::finish_activity(std::uint64_t kilohertz, const std::optional<std
 class ClockCollector {
  public:
   ClockCollector(const Snapshot& snapshot, Clocks& out)
-      : snapshot_(snapshot), out_(out), values_(snapshot, out.absent), emc_(values_, out.emc) {}
+      : snapshot_(snapshot),
+        out_(out),
+        values_(snapshot, out.absent, reason_of),
+        emc_(values_, out.emc) {}
 
   Result<void> run() {
     for (std::size_t i = 0; i < snapshot_.size(); ++i) take(static_cast<Record>(i));
@@ -394,7 +397,7 @@ class ClockCollector {
     const FileText file = snapshot_.find(path);
     if (is_gone(file.error)) return std::nullopt;
     const auto count = file.ok() ? count_of_cpus(file.text) : std::nullopt;
-    if (!count) values_.missing(file.ok() ? "malformed" : reason_of_errno(file.error));
+    if (!count) values_.missing(reason_of(file));
     return count;
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectors/sysfs/clocks/values.h"
+#include "collectors/sysfs/values.h"
 
 #include <algorithm>
 #include <string>
@@ -7,11 +7,11 @@
 #include "base/text/text.h"
 #include "collectors/sysfs/sysfs_text.h"
 
-namespace jetmem::clocks {
+namespace jetmem {
 
-std::optional<Error> Values::error() const {
+std::optional<Error> Values::error(std::string_view expected) const {
   if (first_error_ == kNoRecord) return std::nullopt;
-  return error_of(file(first_error_));
+  return error_of(file(first_error_), expected);
 }
 
 void Values::missing(std::string_view reason, Record record) {
@@ -20,10 +20,7 @@ void Values::missing(std::string_view reason, Record record) {
   if (first_error_ == kNoRecord || (denied(record) && !denied(first_error_))) first_error_ = record;
 }
 
-void Values::missing(Record record) {
-  const int error = file(record).error;
-  missing(error == 0 ? "malformed" : reason_of_errno(error), record);
-}
+void Values::missing(Record record) { missing(reason_(file(record)), record); }
 
 std::optional<std::uint64_t> Values::number(Record record, std::uint64_t least, std::uint64_t most,
                                             std::string_view reason) {
@@ -34,7 +31,7 @@ std::optional<std::uint64_t> Values::number(Record record, std::uint64_t least, 
     found();
     return value;
   }
-  value ? missing(reason) : missing(record);
+  value ? missing(reason, record) : missing(record);
   return std::nullopt;
 }
 
@@ -82,4 +79,4 @@ std::optional<double> Values::ratio(Record record) {
   return static_cast<double>(*value) / static_cast<double>(kFull);
 }
 
-}  // namespace jetmem::clocks
+}  // namespace jetmem
