@@ -26,12 +26,12 @@ namespace jetmem::journal {
 struct ClientOptions {
   std::string program;
   // A directory of journal files in place of the system's journal; all its boots are read.
-  std::string directory;
+  std::string directory{};
   // A process's line is handed over where it may be a message that jetmem knows, or when its first
   // 4 KiB hold one of these, byte for byte.
-  std::vector<std::string> needles;
+  std::vector<std::string> needles{};
   // By voice: where to go on; empty: from the present boot's first line.
-  std::array<std::string, kVoices> cursors;
+  std::array<std::string, kVoices> cursors{};
 
   std::chrono::milliseconds first_pause{1'000};
   std::chrono::milliseconds longest_pause{300'000};

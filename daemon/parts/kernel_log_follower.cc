@@ -78,9 +78,18 @@ KernelLogFollower::KernelLogFollower(DaemonContext& context, const Settings& set
            }),
       text_(log_),
       thread_([this](const KernelLogThread::Batch& batch) { on_batch(batch); }),
-      journal_(
-          context.clock, context.spawner, log_, context.log, [this] { after_lines(); },
-          [this] { on_journal_change(); }) {
+      journal_({.program = journal::find_journal_program()}, context.clock, context.spawner,
+               {.line = [this](const kernel_log::LogLine& line) { log_.line(line); },
+                .lines_done = [this] { after_lines(); },
+                .state = [this](const journal::State& state) { on_journal_state(state); },
+                .lost =
+                    [this](const journal::Lost& lost) {
+                      log_.journal_loss();
+                      context_.log.warning(
+                          "lines of the journal were passed over: " + printable(lost.why) +
+                              (lost.count ? " (" + std::to_string(*lost.count) + " lines)" : ""),
+                          {{"JETMEM_SOURCE", "kernel_log"}});
+                    }}) {
   if (!soc_.problem.empty()) {
     context.log.warning(
         "unknown SoC: " + soc_.problem +
@@ -100,7 +109,7 @@ Result<void> KernelLogFollower::start() {
   if (auto ok = thread_.start(loop); !ok) return ok;
   if (auto ok = flush_timer_.attach(loop, [this] { on_flush(); }); !ok) return ok;
   if (auto ok = publish_timer_.attach(loop, [this] { publish_events(); }); !ok) return ok;
-  if (auto ok = journal_.start(loop); !ok) return ok;
+  if (auto ok = journal_.attach(loop); !ok) return ok;
   restore();
   return {};
 }
@@ -190,7 +199,7 @@ void KernelLogFollower::settle(Result<void> opened) {
   if (following()) return show();
   Error error{Errc::kIo, "the kernel log can no longer be read"};
   if (!opened) error = std::move(opened.error());
-  const std::string& journal = journal_.blind();
+  const std::string& journal = journal_.state().blind;
   if (!journal.empty()) error.message += "; nor can the journal be read: " + printable(journal);
   sampling_.sampler->reject(sampling_.kernel_log_index, std::move(error));
 }
@@ -314,13 +323,34 @@ void KernelLogFollower::caught_up() {
 
 // Once all lines from before us were read, from wherever.
 void KernelLogFollower::report_backlog() {
+  const journal::State& journal = journal_.state();
   const bool journal_done =
-      !journal_.needs_process_lines() || journal_.caught_up() || !journal_.blind().empty();
+      !journal_.needs_process_lines() || journal.caught_up || !journal.blind.empty();
   if (log_.is_caught_up() && journal_done) events_.caught_up(log_.tally());
 }
 
-void KernelLogFollower::on_journal_change() {
-  if (journal_.caught_up() && journal_.needs_kernel_log()) log_.caught_up();
+void KernelLogFollower::set_journal_needles() {
+  std::vector<std::string> needles;
+  if (const kernel_log::Catalogue* site = messages_->catalogue(); site != nullptr) {
+    for (const kernel_log::Message& message : site->messages()) {
+      if (!message.program) continue;
+      for (const kernel_log::Form& form : message.forms) needles.emplace_back(form.anchor());
+    }
+  }
+  journal_.set_needles(std::move(needles));
+}
+
+void KernelLogFollower::on_journal_state(const journal::State& state) {
+  if (state.blind != logged_blind_ && (!state.blind.empty() || state.received)) {
+    logged_blind_ = state.blind;
+    if (state.blind.empty()) {
+      context_.log.info("the journal is followed", {{"JETMEM_SOURCE", "kernel_log"}});
+    } else {
+      context_.log.warning("the journal cannot be followed: " + printable(state.blind),
+                           {{"JETMEM_SOURCE", "kernel_log"}});
+    }
+  }
+  if (state.caught_up && journal_.needs_kernel_log()) log_.caught_up();
   report_backlog();
   show_news();
 }
@@ -331,7 +361,7 @@ void KernelLogFollower::set_site_messages(std::shared_ptr<const SiteMessages> me
   if (former_messages_) log_.flush();
   former_messages_ = std::exchange(messages_, std::move(messages));
   log_.set_site_messages(messages_->catalogue());
-  journal_.set_site_messages(messages_->catalogue());
+  set_journal_needles();
   after_lines();
 }
 
@@ -415,13 +445,14 @@ KernelLogReading KernelLogFollower::reading() {
   reading.log = &log_;
   if (attached_) {
     reading.input = context_.root.is_live() ? KernelLogInput::kKmsg : KernelLogInput::kFile;
-  } else if (journal_.follows_kernel()) {
+  } else if (journal_follows_kernel()) {
     reading.input = KernelLogInput::kJournal;
   }
   if (journal_.needs_process_lines()) {
-    reading.library_errors = journal_.follows_processes();
-    reading.process_lines_read = journal_.caught_up();
-    reading.process_lines_awaited = !journal_.caught_up() && journal_.blind().empty();
+    const journal::State& journal = journal_.state();
+    reading.library_errors = journal.received;
+    reading.process_lines_read = journal.caught_up;
+    reading.process_lines_awaited = !journal.caught_up && journal.blind.empty();
   }
   if (context_.root.is_live()) {
     const Nanoseconds offset = context_.clock.wall() - context_.clock.boot();

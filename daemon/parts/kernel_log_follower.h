@@ -19,13 +19,13 @@
 #include "base/result.h"
 #include "base/root/snapshot.h"
 #include "base/root/state_file.h"
+#include "collectors/journal/client.h"
 #include "collectors/kernel_log/kernel_log.h"
 #include "collectors/kernel_log/kmsg.h"
 #include "collectors/kernel_log/source.h"
 #include "collectors/reader/client.h"
 #include "config/settings.h"
 #include "daemon/log/event_log.h"
-#include "daemon/log/journal_feed.h"
 #include "daemon/log/kernel_log_thread.h"
 #include "daemon/parts/sampling.h"
 #include "daemon/probe_window.h"
@@ -84,7 +84,10 @@ class KernelLogFollower {
   // /dev/kmsg cannot be had, and why: the journal stands in for it, until attach().
   void fall_back(const Error& why);
   // Whether lines come, from wherever.
-  bool following() const { return attached_ || journal_.follows_kernel(); }
+  bool following() const { return attached_ || journal_follows_kernel(); }
+  bool journal_follows_kernel() const {
+    return journal_.needs_kernel_log() && journal_.state().received;
+  }
   // Nothing is read until attach() or fall_back().
   void stop();
   KernelLogReading reading();
@@ -96,7 +99,9 @@ class KernelLogFollower {
   void check_thread();
   void caught_up();
   void report_backlog();
-  void on_journal_change();
+  // Programs' lines that a site described are wanted, too.
+  void set_journal_needles();
+  void on_journal_state(const journal::State& state);
   void after_lines();
   void publish_events();
   void log_losses();
@@ -121,7 +126,10 @@ class KernelLogFollower {
   kernel_log::KernelLog log_;
   kernel_log::KmsgText text_;
   KernelLogThread thread_;
-  JournalFeed journal_;
+  // For what /dev/kmsg cannot give: the kernel's lines where that may not be opened, and the error
+  // lines that NVIDIA's libraries print in other processes.
+  journal::Client journal_;
+  std::string logged_blind_;
 
   Timer flush_timer_;
   Timer publish_timer_;
