@@ -15,7 +15,6 @@ constexpr std::uint64_t kFrames = 2;
 // The program itself, and with CUDA what a context takes of ordinary memory.
 constexpr std::uint64_t kProgram = 64U << 20;
 constexpr std::uint64_t kProgramWithCuda = 256U << 20;
-constexpr std::size_t kMaxCgroupFile = 64U << 10;
 
 // The files of a cgroup; they are called otherwise in the first version.
 struct Hierarchy {
@@ -24,14 +23,6 @@ struct Hierarchy {
   std::string_view charged;
   std::string_view cache;  // of memory.stat
 };
-
-// Nothing for "max", or where there is none: the root has no limit.
-std::optional<std::uint64_t> number_in(const std::string& path) {
-  const auto text = read_small_file(path, kMaxCgroupFile);
-  if (!text) return std::nullopt;
-  std::string_view rest = *text;
-  return parse_u64(rest.substr(0, rest.find('\n')));
-}
 
 std::uint64_t cache_in(const std::string& path, std::string_view name) {
   const auto text = read_small_file(path, kMaxCgroupFile);
@@ -46,44 +37,39 @@ std::uint64_t cache_in(const std::string& path, std::string_view name) {
 }
 
 std::optional<std::uint64_t> room_of(const Hierarchy& layout, const std::string& directory) {
-  std::optional<std::uint64_t> limit;
+  std::uint64_t limit = kCgroupMax;
+  // The root has no such file, and no limit.
   for (const std::string_view name : layout.limits) {
     if (name.empty()) continue;
-    const auto each = number_in(directory + "/" + std::string(name));
-    if (each) limit = std::min(*each, limit.value_or(*each));
+    const auto each = read_cgroup_number(directory + "/" + std::string(name));
+    limit = std::min(limit, each.value_or(kCgroupMax));
   }
-  const auto charged = number_in(directory + "/" + std::string(layout.charged));
-  if (!limit || !charged) return std::nullopt;
+  const auto charged = read_cgroup_number(directory + "/" + std::string(layout.charged));
+  if (limit == kCgroupMax || !charged) return std::nullopt;
   const std::uint64_t cache = cache_in(directory + "/memory.stat", layout.cache);
   const std::uint64_t used = *charged - std::min(*charged, cache);
-  return *limit - std::min(*limit, used);
+  return limit - std::min(limit, used);
 }
 
 }  // namespace
 
 std::optional<std::uint64_t> cgroup_headroom(const std::string& root) {
-  const auto text = read_small_file(root + "/proc/self/cgroup", kMaxCgroupFile);
-  if (!text) return std::nullopt;
-  const OwnCgroup cgroup = parse_own_cgroup(*text);
-  std::string path(cgroup.path);
-  if (path.empty() || path[0] != '/' || path.find("/..") != std::string::npos) path = "/";
-  const Hierarchy layout = cgroup.first_version ? Hierarchy{root + "/sys/fs/cgroup/memory",
-                                                            {"memory.limit_in_bytes", ""},
-                                                            "memory.usage_in_bytes",
-                                                            "total_inactive_file"}
-                                                : Hierarchy{root + "/sys/fs/cgroup",
-                                                            {"memory.max", "memory.high"},
-                                                            "memory.current",
-                                                            "inactive_file"};
+  const auto cgroup = read_own_cgroup(root);
+  if (!cgroup) return std::nullopt;
+  const Hierarchy layout = cgroup->first_version ? Hierarchy{root + "/sys/fs/cgroup/memory",
+                                                             {"memory.limit_in_bytes", ""},
+                                                             "memory.usage_in_bytes",
+                                                             "total_inactive_file"}
+                                                 : Hierarchy{root + "/sys/fs/cgroup",
+                                                             {"memory.max", "memory.high"},
+                                                             "memory.current",
+                                                             "inactive_file"};
   std::optional<std::uint64_t> least;
   // In a container its own cgroup may be the mount's root: what is not there limits nothing.
-  for (std::size_t i = 0; i < kMaxCgroupDepth; ++i) {
-    while (!path.empty() && path.back() == '/') path.pop_back();
-    if (const auto room = room_of(layout, layout.mount + path)) {
+  for (const std::string& level : cgroup->levels) {
+    if (const auto room = room_of(layout, layout.mount + level)) {
       least = std::min(*room, least.value_or(*room));
     }
-    if (path.empty()) break;
-    path.resize(path.rfind('/'));
   }
   return least;
 }

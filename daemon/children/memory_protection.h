@@ -25,7 +25,7 @@ struct MemoryProtection {
   std::string_view absent_reason;
 };
 
-// `root` is put before /proc and /sys. Allocates nothing where it is short.
+// `root` is put before /proc and /sys.
 MemoryProtection read_memory_protection(const std::string& root = {});
 
 void write_memory_protection(SampleWriter& out, const MemoryProtection& protection);

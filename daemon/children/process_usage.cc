@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/children/process_usage.h"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/root/small_file.h"
 #include "base/text/text.h"
-#include "base/unique_fd.h"
 #include "collectors/processes/group/pid_stat.h"
 
 namespace jetmem {
@@ -25,29 +24,12 @@ std::string_view read_proc(pid_t pid, const char* name, std::span<char> buffer) 
   return read_once(path, buffer);
 }
 
-// By getdents64 into the stack: readdir() would allocate on the loop every time.
 std::optional<std::uint64_t> count_fds(pid_t pid) {
-  char path[32];
-  std::snprintf(path, sizeof path, "/proc/%d/fd", static_cast<int>(pid));
-  const UniqueFd directory(::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return std::nullopt;
-  // struct linux_dirent64, which no header declares: 64 bit inode, 64 bit offset, 16 bit length,
-  // 8 bit type, name.
-  constexpr std::size_t kLengthAt = 16;
-  constexpr std::size_t kNameAt = 19;
-  alignas(8) char buffer[4096];
+  std::error_code error;
   std::uint64_t count = 0;
-  for (;;) {
-    const long n = ::syscall(SYS_getdents64, directory.get(), buffer, sizeof buffer);
-    if (n < 0) return std::nullopt;
-    if (n == 0) break;
-    for (long at = 0; at < n;) {
-      std::uint16_t length = 0;
-      std::memcpy(&length, buffer + at + kLengthAt, sizeof length);
-      if (buffer[static_cast<std::size_t>(at) + kNameAt] != '.') ++count;
-      at += length;
-    }
-  }
+  std::filesystem::directory_iterator each("/proc/" + std::to_string(pid) + "/fd", error);
+  for (; !error && each != std::filesystem::directory_iterator(); each.increment(error)) ++count;
+  if (error) return std::nullopt;
   return pid == ::getpid() && count > 0 ? count - 1 : count;  // less the one used to look
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one process uses, by /proc. Allocates nothing.
+// What one process uses, by /proc.
 #pragma once
 
 #include <sys/types.h>

@@ -2,7 +2,6 @@
 // The loop allocates nothing while the machine's shape stands: a program of its own, because it
 // replaces malloc by one that counts.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <string>
 
@@ -10,7 +9,6 @@
 #include "base/root/snapshot.h"
 #include "collectors/sampler/registry.h"
 #include "collectors/sampler/sampler.h"
-#include "daemon/children/memory_protection.h"
 #include "daemon/parts/daemon_metrics.h"
 #include "health/registry.h"
 #include "report/exposition/exposition.h"
@@ -21,15 +19,14 @@ namespace {
 
 constexpr int kCycles = 50;
 
-// What jetmemd's loop does in a round, its own figures included. Of what it reads seldom, or
+// What jetmemd's loop does in a round, its counters included. Of what it reads seldom, or
 // jetmem-reader or a program for it, each reading is a new one: these are taken once, before.
 class Loop {
  public:
   explicit Loop(Root root)
       : root_(std::move(root)),
         sampler_(root_, clock_, table_, make_all_sources(), make_derived_metrics(), {}),
-        daemon_metrics_section_(table_.add_section("jetmemd")),
-        processes_section_(table_.add_section("processes of jetmem")) {
+        daemon_metrics_section_(table_.add_section("jetmemd")) {
     for (std::size_t i = 0; i < sampler_.size(); ++i) {
       const SourceInfo& info = sampler_.info(i);
       if (info.access == Access::kStream) continue;
@@ -49,11 +46,6 @@ class Loop {
       SampleWriter out(table_, daemon_metrics_section_, now);
       write_cycle_metrics(out, counters_);
       write_daemon_metrics(out, counters_);
-    }
-    {
-      SampleWriter out(table_, processes_section_, now);
-      write_process_usage(out, own_facts_, ::getpid(), "jetmemd");
-      write_memory_protection(out, read_memory_protection());
     }
     fill_page(table_, now, counters_.cycles, page_);
   }
@@ -87,12 +79,10 @@ class Loop {
   }
 
   Root root_;
-  Facts own_facts_ = Facts::of_this_machine();
   SystemClock clock_;
   SampleTable table_;
   Sampler sampler_;
   std::size_t daemon_metrics_section_;
-  std::size_t processes_section_;
   DaemonCounters counters_;
   Page page_;
 };

@@ -155,7 +155,7 @@ TEST_F(MemoryProtectionTest, WhatCannotBeReadIsUnknown) {
 }
 
 TEST_F(MemoryProtectionTest, EndlessTextIsRefused) {
-  own(std::string(10000, 'x'));
+  own(std::string(100'000, 'x'));
   expect_absent("unreadable");
   own("garbage\n::\n0:");
   expect_absent("no_memory_controller");
