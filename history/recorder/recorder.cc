@@ -73,7 +73,7 @@ struct Recorder::State {
   bool may_write_early(Nanoseconds boot_now);
   void pushed_out(std::size_t events_lost);
   void notify(LogLevel level, std::string message, std::string_view reason = {});
-  void begin_job(std::string_view why, bool with_steps);
+  void begin_job(std::string_view why, bool with_steps, std::string_view urgent = {});
   bool is_step_due(Nanoseconds boot_now);
   void write_if_due(Nanoseconds boot_now);
   void daemon_event(std::string kind, std::string severity, std::string summary);
@@ -99,9 +99,7 @@ struct Recorder::State {
   bool clock_changed = false;
   Nanoseconds last_clock_job{-kClockPause};
   Nanoseconds last_snapshot{0};
-  std::string_view draining;     // why the blocks that are sealed are written
-  std::string_view taken_along;  // what was urgent in them
-  bool was_well = false;         // a write went well
+  bool was_well = false;  // a write went well
   bool failing = false;
   bool hanging = false;
   bool ahead = false;  // the next write will fail
@@ -281,7 +279,6 @@ void Recorder::State::take(RecorderThread::Outcome outcome) {
   if (outcome.job.block) {
     steps.release_steps(outcome.job.block, ok);
     outcome.job.block.reset();
-    if (!ok) steps.reopen();
   }
   if (outcome.written) {
     stats.written_bytes = stats.written_bytes.value_or(0) + *outcome.written;
@@ -290,20 +287,13 @@ void Recorder::State::take(RecorderThread::Outcome outcome) {
     budget.wrote(outcome.job.why, outcome.written.value_or(kGuessedWrite));
   }
   if (!ok) {
-    // What is urgent stays so until it was written.
-    want(taken_along);
-    taken_along = {};
-    draining = {};
+    want(outcome.job.urgent);
     return failed(*outcome.error, outcome.reason);
   }
   read_ahead(outcome.ahead);
   if (outcome.job.only_snapshot) return;
   was_well = true;
   if (!outcome.job.events.empty()) events.written(outcome.job.events.back().number);
-  if (!steps.has_sealed()) {
-    taken_along = {};
-    draining = {};
-  }
   wall_sent = outcome.job.wall;
   clock_changed = std::chrono::abs(wall.offset - wall_sent.offset) > kClockStep ||
                   wall.trust != wall_sent.trust;
@@ -351,9 +341,10 @@ void Recorder::State::want(std::string_view why) {
   if (rank(why) > rank(pending)) pending = why;
 }
 
-void Recorder::State::begin_job(std::string_view why, bool with_steps) {
+void Recorder::State::begin_job(std::string_view why, bool with_steps, std::string_view urgent) {
   RecorderThread::Job job;
   job.why = why;
+  job.urgent = urgent;
   job.now = clock.boot();
   job.wall = wall;
   if (with_steps) {
@@ -365,9 +356,10 @@ void Recorder::State::begin_job(std::string_view why, bool with_steps) {
   thread->begin(std::move(job));
 }
 
+// Not while older steps wait, or a failing disk would leave a short block each time.
 bool Recorder::State::may_write_early(Nanoseconds boot_now) {
-  if (pending.empty() || !thread || !thread->runs() || !thread->is_idle()) return false;
-  return failing ? clock.mono() >= retry_at : budget.may(pending, boot_now);
+  if (pending.empty() || failing || steps.has_sealed()) return false;
+  return thread && thread->runs() && thread->is_idle() && budget.may(pending, boot_now);
 }
 
 // What is urgent takes along how things are now.
@@ -379,20 +371,14 @@ void Recorder::State::write_if_due(Nanoseconds boot_now) {
   if (!thread || !thread->runs() || !thread->is_idle()) return;
   if (failing && clock.mono() < retry_at) return;
   const bool early = may_write_early(boot_now);
-  if (early) {
-    if (!failing) budget.began(pending, boot_now);
-    steps.seal();
-    draining = taken_along = std::exchange(pending, {});
-    begin_job(draining, true);
-  } else if (steps.is_full() || steps.has_sealed() || steps.waited(boot_now) >= kLongestWait ||
+  if (steps.has_sealed()) {
+    begin_job("full", true);
+  } else if (early || steps.is_full() || steps.waited(boot_now) >= kLongestWait ||
              events.size() >= kMaxEventsWaiting / 4 * 3) {
-    // Blocks that were sealed for the same reason follow each other.
-    if (draining.empty()) {
-      if (!pending.empty() || !steps.has_sealed()) steps.seal();
-      draining = "full";
-      taken_along = std::exchange(pending, {});
-    }
-    begin_job(draining, true);
+    if (early) budget.began(pending, boot_now);
+    steps.seal();
+    const std::string_view urgent = std::exchange(pending, {});
+    begin_job(early ? urgent : "full", true, urgent);
   } else if (failing || (clock_changed && boot_now - last_clock_job >= kClockPause)) {
     last_clock_job = boot_now;
     begin_job({}, false);

@@ -57,6 +57,7 @@ class RecorderThread {
 
   struct Job {
     std::string_view why;        // empty: only to open, or for the clock
+    std::string_view urgent;     // what is written with it; it stays so if that fails
     bool only_snapshot = false;  // at the disk
     Waiting::Block block;        // may be none
     bool more_waits = false;     // of what comes after this block: nothing is rolled up yet

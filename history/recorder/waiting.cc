@@ -26,8 +26,7 @@ Waiting::Waiting(Selection selection, std::size_t keep)
 std::size_t Waiting::begin_block(bool may_drop) {
   std::size_t lost = 0;
   index_.clear();
-  is_indexed_ = false;
-  is_mapped_ = false;
+  shape_.reset();
   filling_ = std::make_shared<WaitingBlock>();
   Filling gone;  // freed without the mutex
   const std::lock_guard lock(mutex_);
@@ -56,40 +55,22 @@ bool Waiting::is_selected(const SampleTable::Slot& slot) {
 
 // The column of this series in the filling block, made where it is new.
 std::uint32_t Waiting::column_of(const SampleTable::Slot& slot) {
+  if (const auto found = index_.find(slot.key); found != index_.end()) return found->second;
   const std::size_t count = filling_->series_.load(std::memory_order_relaxed);
-  // Mostly the series stand as they stood.
-  if (next_column_ < count && filling_->columns_[next_column_]->key == slot.key) {
-    return static_cast<std::uint32_t>(next_column_++);
-  }
-  // Nothing can stand elsewhere in a block that is mapped for the first time.
-  if (is_mapped_ && !is_indexed_) {
-    for (std::size_t i = 0; i < count; ++i) {
-      index_.emplace(filling_->columns_[i]->key, static_cast<std::uint32_t>(i));
-    }
-    is_indexed_ = true;
-  }
-  if (is_indexed_) {
-    if (const auto found = index_.find(slot.key); found != index_.end()) {
-      next_column_ = found->second + std::size_t{1};
-      return found->second;
-    }
-  }
   if (count == WaitingBlock::kMaxSeries) return kNoColumn;
   auto& column = filling_->columns_[count];
   column = std::make_unique<WaitingBlock::Column>();
   column->key = slot.key;
   column->is_counter = slot.descriptor->type != MetricType::kGauge;
   column->values.fill(kNone);
-  if (is_indexed_) index_.emplace(column->key, static_cast<std::uint32_t>(count));
+  index_.emplace(column->key, static_cast<std::uint32_t>(count));
   filling_->series_.store(count + 1, std::memory_order_release);
-  next_column_ = count + 1;
   return static_cast<std::uint32_t>(count);
 }
 
 void Waiting::map(const SampleTable& table) {
   mapped_.clear();
   without_room_ = 0;
-  next_column_ = 0;
   const auto& sections = table.sections();
   for (std::size_t s = 0; s < sections.size(); ++s) {
     const auto& slots = sections[s].slots;
@@ -104,13 +85,12 @@ void Waiting::map(const SampleTable& table) {
     }
   }
   shape_ = table.shape();
-  is_mapped_ = true;
 }
 
 std::size_t Waiting::take(const SampleTable& table, Nanoseconds now) {
   std::size_t lost = 0;
   if (filling_->steps() == WaitingBlock::kMaxSteps) lost += begin_block();
-  if (!is_mapped_ || shape_ != table.shape()) map(table);
+  if (shape_ != table.shape()) map(table);
   if (without_room_ > 0 && mapped_.size() < filling_->series() && filling_->steps() >= kEarlyEnd) {
     lost += begin_block();
     map(table);
@@ -127,50 +107,6 @@ std::size_t Waiting::take(const SampleTable& table, Nanoseconds now) {
 
 void Waiting::seal() {
   if (filling_->steps() > 0) begin_block(false);
-}
-
-void Waiting::reopen() {
-  const Filling from = filling_;  // freed without the mutex
-  const std::lock_guard lock(mutex_);
-  if (keep_ > 0 || blocks_.size() < 2 || (in_hand_ && blocks_.size() == 2)) return;
-  const Filling into = blocks_[blocks_.size() - 2];
-  const std::size_t before = into->steps_.load(std::memory_order_relaxed);
-  const std::size_t more = from->steps_.load(std::memory_order_relaxed);
-  if (before + more > WaitingBlock::kMaxSteps) return;
-  std::size_t count = into->series_.load(std::memory_order_relaxed);
-  std::unordered_map<std::string_view, std::uint32_t> index;
-  for (std::size_t i = 0; i < count; ++i) {
-    index.emplace(into->columns_[i]->key, static_cast<std::uint32_t>(i));
-  }
-  const std::size_t series = from->series_.load(std::memory_order_relaxed);
-  std::size_t added = 0;
-  for (std::size_t i = 0; i < series; ++i) added += index.count(from->columns_[i]->key) == 0;
-  if (count + added > WaitingBlock::kMaxSeries) return;
-  for (std::size_t i = 0; i < series; ++i) {
-    const WaitingBlock::Column& source = *from->columns_[i];
-    const auto found = index.find(source.key);
-    std::size_t at = count;
-    if (found != index.end()) {
-      at = found->second;
-    } else {
-      auto& column = into->columns_[count];
-      column = std::make_unique<WaitingBlock::Column>();
-      column->key = source.key;
-      column->is_counter = source.is_counter;
-      column->values.fill(kNone);
-      index.emplace(column->key, static_cast<std::uint32_t>(count++));
-    }
-    std::copy_n(source.values.begin(), more,
-                into->columns_[at]->values.begin() + static_cast<std::ptrdiff_t>(before));
-  }
-  std::copy_n(from->at_.begin(), more, into->at_.begin() + static_cast<std::ptrdiff_t>(before));
-  into->series_.store(count, std::memory_order_release);
-  into->steps_.store(before + more, std::memory_order_release);
-  blocks_.pop_back();
-  filling_ = into;
-  index_ = std::move(index);
-  is_indexed_ = true;
-  is_mapped_ = false;
 }
 
 bool Waiting::is_full() const { return filling_->steps() == WaitingBlock::kMaxSteps; }

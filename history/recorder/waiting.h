@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -66,9 +67,6 @@ class Waiting {
   // Ends the block that is being filled, so that it can be written; nothing where it is empty.
   // Drops none, so that it may be one more than kMaxBlocks for once.
   void seal();
-  // After a write that failed: the block that was sealed last goes on being filled, if there is
-  // room in it for what came since. Else each early write that fails would leave a short block.
-  void reopen();
   bool is_full() const;
   // How old the first step is of the block that is being filled.
   Nanoseconds waited(Nanoseconds now) const;
@@ -105,13 +103,9 @@ class Waiting {
   const std::size_t keep_;
   std::unordered_map<std::string, Selection::Verdict> verdicts_;  // by family
   std::vector<Mapped> mapped_;
-  // Of the filling block's columns, made when they no longer stand in the table's order.
-  std::unordered_map<std::string_view, std::uint32_t> index_;
-  bool is_indexed_ = false;
-  std::size_t next_column_ = 0;  // where the next series stands if nothing has changed
+  std::unordered_map<std::string_view, std::uint32_t> index_;  // of the filling block's columns
   std::size_t without_room_ = 0;
-  std::uint64_t shape_ = 0;
-  bool is_mapped_ = false;
+  std::optional<std::uint64_t> shape_;  // that is mapped onto the filling block
   Filling filling_;
 
   mutable std::mutex mutex_;     // held to move pointers, no longer
