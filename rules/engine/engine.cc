@@ -47,10 +47,8 @@ RuleEngine::RuleEngine(RuleSet rules, Options options)
   for (std::size_t r = 0; r < n; ++r) {
     const Rule& rule = rules_.rules[r];
     for (std::size_t c = 0; c < rule.when.size(); ++c) {
-      Selector selector{&rule, &rule.when[c], {}, {}, {}, {}};
-      const Labels absent = labels_of_absent(rule.when[0]);
-      if (c > 0) selector.absent_tie = tie_of(rule.when[c], absent);
-      if (c == 0) selector.absent = std::make_shared<const Labels>(absent);
+      Selector selector{&rule, &rule.when[c], {}, {}};
+      if (c == 0) selector.absent = std::make_shared<const Labels>(labels_of_absent(rule.when[0]));
       selectors_[r].push_back(std::move(selector));
       by_metric_[rule.when[c].metric].emplace_back(r, c);
       if (rule.when[c].clear) has_clear_[r] = true;
@@ -119,17 +117,14 @@ void RuleEngine::evaluate_first(std::size_t index) {
   const Condition& condition = *selector.condition;
   Seen& seen = evaluated_[index].conditions[0];
   rows_.clear();
-  for (const Member& member : selector.members) {
-    if (is_there(member.series)) ++seen.there;
-    const auto found = value(condition, member.series);
-    // A row for each member, so that ties stay beside it.
-    Row row{&series_[member.series].labels, found.value_or(0), false, false};
-    if (found) {
-      see(seen, condition, *found, *row.labels);
-      row.start = holds(condition, *found, false);
-      row.hold = holds(condition, *found, true);
-    }
-    rows_.push_back(row);
+  for (const SeriesId member : selector.members) {
+    if (is_there(member)) ++seen.there;
+    const auto found = value(condition, member);
+    if (!found) continue;
+    const SharedLabels& labels = series_[member].labels;
+    see(seen, condition, *found, labels);
+    rows_.push_back(
+        {&labels, *found, holds(condition, *found, false), holds(condition, *found, true)});
   }
   if (condition.function != Function::kAbsent) return;
   const bool is_absent = seen.series == 0;
@@ -142,36 +137,36 @@ void RuleEngine::evaluate_other(std::size_t index, std::size_t c) {
   const Selector& selector = selectors_[index][c];
   const Condition& condition = *selector.condition;
   Seen& seen = evaluated_[index].conditions[c];
-  start_ties_.any = hold_ties_.any = false;
-  start_ties_.keys.clear();
-  hold_ties_.keys.clear();
-  for (const Member& member : selector.members) {
-    if (is_there(member.series)) ++seen.there;
-    const auto found = value(condition, member.series);
+  start_.clear();
+  hold_.clear();
+  for (const SeriesId member : selector.members) {
+    if (is_there(member)) ++seen.there;
+    const auto found = value(condition, member);
     if (!found) continue;
-    see(seen, condition, *found, series_[member.series].labels);
-    if (holds(condition, *found, false)) start_ties_.keys.push_back(member.tie);
-    if (holds(condition, *found, true)) hold_ties_.keys.push_back(member.tie);
+    const SharedLabels& labels = series_[member].labels;
+    see(seen, condition, *found, labels);
+    if (holds(condition, *found, false)) start_.push_back(labels.get());
+    if (holds(condition, *found, true)) hold_.push_back(labels.get());
   }
-  start_ties_.any = !start_ties_.keys.empty();
-  hold_ties_.any = !hold_ties_.keys.empty();
   const bool is_absent = condition.function == Function::kAbsent;
-  if (is_absent) {
-    start_ties_.any = hold_ties_.any = seen.series == 0;
-    seen.holding = start_ties_.any ? 1 : 0;
-  }
-  const bool tied = !condition.on.empty() && !is_absent;
-  const bool front_is_absent = selector.rule->when.front().function == Function::kAbsent;
-  std::sort(start_ties_.keys.begin(), start_ties_.keys.end());
-  std::sort(hold_ties_.keys.begin(), hold_ties_.keys.end());
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const auto is_tied = [&](const Ties& ties) {
-      if (!tied) return ties.any;
-      const std::string_view tie = front_is_absent ? selector.absent_tie : selector.first_ties[i];
-      return std::binary_search(ties.keys.begin(), ties.keys.end(), tie);
+  if (is_absent) seen.holding = seen.series == 0 ? 1 : 0;
+  const auto is_before = [&](const Labels* a, const Labels* b) {
+    for (const std::string& name : condition.on) {
+      const int order = value_of(*a, name).compare(value_of(*b, name));
+      if (order != 0) return order < 0;
+    }
+    return false;
+  };
+  std::sort(start_.begin(), start_.end(), is_before);
+  std::sort(hold_.begin(), hold_.end(), is_before);
+  for (Row& row : rows_) {
+    const auto is_tied = [&](const std::vector<const Labels*>& ties) {
+      if (is_absent) return seen.holding > 0;
+      if (condition.on.empty()) return !ties.empty();
+      return std::binary_search(ties.begin(), ties.end(), row.labels->get(), is_before);
     };
-    rows_[i].start = rows_[i].start && is_tied(start_ties_);
-    rows_[i].hold = rows_[i].hold && is_tied(hold_ties_);
+    row.start = row.start && is_tied(start_);
+    row.hold = row.hold && is_tied(hold_);
   }
 }
 
@@ -219,11 +214,12 @@ void RuleEngine::evaluate_rule(std::size_t index, const SourceVisibility* blindn
   if (!provisional_) end_unknown(index, blindness);
 }
 
-const RuleEngine::Member* RuleEngine::member_of(std::size_t index, const Labels& labels) const {
-  for (const Member& member : selectors_[index][0].members) {
-    if (*series_[member.series].labels == labels) return &member;
+std::optional<RuleEngine::SeriesId> RuleEngine::member_of(std::size_t index,
+                                                          const Labels& labels) const {
+  for (const SeriesId member : selectors_[index][0].members) {
+    if (*series_[member].labels == labels) return member;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 // Of an alert whose conditions do not hold: the one whose source is blind, so that nobody can tell
@@ -236,10 +232,10 @@ const Condition* RuleEngine::unseen(std::size_t index, const Instance& instance,
   if (conditions[0].function == Function::kAbsent) {
     if (seen[0].series > 0) return nullptr;
   } else {
-    const Member* member = member_of(index, *instance.labels);
-    const auto now = member != nullptr ? value(conditions[0], member->series) : std::nullopt;
+    const auto member = member_of(index, *instance.labels);
+    const auto now = member ? value(conditions[0], *member) : std::nullopt;
     // What a window still has of a series that is gone says nothing about now.
-    if (!now || !is_there(member->series)) {
+    if (!now || !is_there(*member)) {
       const std::string_view why = blindness->partly_blind(conditions[0].metric, *instance.labels);
       return why.empty() ? nullptr : conditions.data();
     }
@@ -374,14 +370,14 @@ void RuleEngine::end_unknown(std::size_t index, const SourceVisibility* blindnes
     instance.active_since = step_;
     instance.labels = unknown.labels;
     instance.value = unknown.value;
-    const Member* member = member_of(index, *unknown.labels);
-    const auto now = member != nullptr ? value(first, member->series) : std::nullopt;
+    const auto member = member_of(index, *unknown.labels);
+    const auto now = member ? value(first, *member) : std::nullopt;
     if (!now && blindness != nullptr &&
         !blindness->partly_blind(first.metric, *unknown.labels).empty()) {
       return false;
     }
     // It is there, and will have a value when its window has enough of it.
-    if (!now && member != nullptr && store_.now(series_[member->series].ring)) return false;
+    if (!now && member && is_there(*member)) return false;
     emit_transition(
         index, unknown.from == AlertState::kFiring ? Change::kResolved : Change::kCleared, instance,
         now ? "its source is seen again" : "its source is seen again, without it");

@@ -162,19 +162,11 @@ class RuleEngine {
   void restore(const Saved& saved, Nanoseconds now);
 
  private:
-  struct Member {
-    SeriesId series = 0;
-    std::string tie;  // the values of the labels in `on`
-  };
   // One for each condition of each rule.
   struct Selector {
     const Rule* rule = nullptr;
     const Condition* condition = nullptr;
-    std::vector<Member> members;
-    // Of a later condition's `on`: the same labels of the first condition's members, and of an
-    // absent() in front.
-    std::vector<std::string> first_ties;
-    std::string absent_tie;
+    std::vector<SeriesId> members;
     SharedLabels absent;  // of the alert of an absent()
   };
   struct Series {
@@ -197,17 +189,14 @@ class RuleEngine {
     bool start = false;  // beyond the threshold
     bool hold = false;   // beyond the threshold to stop at
   };
-  struct Ties {
-    bool any = false;
-    std::vector<std::string_view> keys;  // sorted
-  };
 
   static bool matches(const Condition& condition, const Labels& labels);
   static bool are_same(const SharedLabels& a, const SharedLabels& b) { return a == b || *a == *b; }
   static Labels labels_of_absent(const Condition& condition);
   void resolve_series(const SampleTable& table, Nanoseconds now);
   void remove_oldest_absent();
-  static std::string tie_of(const Condition& condition, const Labels& labels);
+  // Empty where it is none of them.
+  static std::string_view value_of(const Labels& labels, std::string_view name);
   std::optional<double> value(const Condition& condition, SeriesId id);
   void evaluate_rule(std::size_t index, const SourceVisibility* blindness);
   void evaluate_first(std::size_t index);
@@ -225,7 +214,7 @@ class RuleEngine {
   const Condition* unseen(std::size_t index, const Instance& instance,
                           const SourceVisibility* blindness);
   void restore_past(const Saved& saved, Nanoseconds now);
-  const Member* member_of(std::size_t index, const Labels& labels) const;
+  std::optional<SeriesId> member_of(std::size_t index, const Labels& labels) const;
 
   const RuleSet rules_;
   const Options options_;
@@ -255,8 +244,9 @@ class RuleEngine {
   bool earlier_is_seen_ = false;  // the last step is not too long ago for ALERTS to be found
   std::uint64_t steps_ = 0;
   std::vector<Row> rows_;
-  Ties start_ties_;
-  Ties hold_ties_;
+  // Of a later condition: whose values hold, sorted by the labels of its `on`.
+  std::vector<const Labels*> start_;
+  std::vector<const Labels*> hold_;
   std::vector<TimedValue> window_;
 };
 

@@ -22,14 +22,14 @@ std::size_t bytes_of(const std::string& key, const Labels& labels) {
   return kNodeBytes + 2 * key.size() + sizeof(Labels) + labels.size() * sizeof(Labels::value_type);
 }
 
-std::string_view value_of(const Labels& labels, std::string_view name) {
+}  // namespace
+
+std::string_view RuleEngine::value_of(const Labels& labels, std::string_view name) {
   for (const auto& [label, value] : labels) {
     if (label == name) return value;
   }
   return {};
 }
-
-}  // namespace
 
 // What absent() gives as labels: those that must be equal to one value.
 Labels RuleEngine::labels_of_absent(const Condition& condition) {
@@ -53,12 +53,6 @@ bool RuleEngine::matches(const Condition& condition, const Labels& labels) {
   return true;
 }
 
-std::string RuleEngine::tie_of(const Condition& condition, const Labels& labels) {
-  Labels values;
-  for (const std::string& name : condition.on) values.emplace_back(name, value_of(labels, name));
-  return key_of({}, values);
-}
-
 std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
                                                        const Labels& labels) {
   const auto selectors = by_metric_.find(std::string(metric));
@@ -77,13 +71,8 @@ std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
     reached_back |= condition.window.count() > 0;
   }
   if (required.empty()) return std::nullopt;
-  std::size_t bytes = sizeof(Series) + bytes_of(key, labels) + store_.bytes_for(window);
-  for (const auto& [r, c] : required) {
-    bytes += sizeof(Member) + tie_of(*selectors_[r][c].condition, labels).size();
-    for (std::size_t other = 1; c == 0 && other < selectors_[r].size(); ++other) {
-      bytes += sizeof(std::string) + tie_of(*selectors_[r][other].condition, labels).size();
-    }
-  }
+  const std::size_t bytes = sizeof(Series) + bytes_of(key, labels) + store_.bytes_for(window) +
+                            required.size() * sizeof(SeriesId);
   if (this->bytes() + bytes > options_.memory) {
     ++refused_;
     return std::nullopt;
@@ -104,35 +93,14 @@ std::optional<RuleEngine::SeriesId> RuleEngine::series(std::string_view metric,
                  Nanoseconds(-1)};
   series_bytes_ += bytes;
   series_by_key_.emplace(std::move(key), id);
-  for (const auto& [r, c] : required) {
-    Selector& selector = selectors_[r][c];
-    selector.members.push_back({id, tie_of(*selector.condition, labels)});
-    if (c != 0) continue;
-    for (Selector& other : selectors_[r]) {
-      if (&other != &selector) other.first_ties.push_back(tie_of(*other.condition, labels));
-    }
-  }
+  for (const auto& [r, c] : required) selectors_[r][c].members.push_back(id);
   return id;
 }
 
 void RuleEngine::remove(SeriesId id) {
   Series& series = series_[id];
   series_by_key_.erase(key_of(series.metric, *series.labels));
-  for (const auto& [r, c] : by_metric_.at(series.metric)) {
-    std::vector<Member>& members = selectors_[r][c].members;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (members[i].series != id) continue;
-      const auto at = static_cast<std::ptrdiff_t>(i);
-      members.erase(members.begin() + at);
-      if (c == 0) {
-        for (std::size_t other = 1; other < selectors_[r].size(); ++other) {
-          auto& ties = selectors_[r][other].first_ties;
-          ties.erase(ties.begin() + at);
-        }
-      }
-      break;
-    }
-  }
+  for (const auto& [r, c] : by_metric_.at(series.metric)) std::erase(selectors_[r][c].members, id);
   series_bytes_ -= series.bytes;
   series = Series();
   free_series_.push_back(id);
@@ -143,9 +111,9 @@ std::vector<std::pair<Labels, double>> RuleEngine::values_of(const Condition& co
   for (const std::vector<Selector>& of_rule : selectors_) {
     for (const Selector& selector : of_rule) {
       if (selector.condition != &condition) continue;
-      for (const Member& member : selector.members) {
-        if (const auto found = value(condition, member.series)) {
-          out.emplace_back(*series_[member.series].labels, *found);
+      for (const SeriesId member : selector.members) {
+        if (const auto found = value(condition, member)) {
+          out.emplace_back(*series_[member].labels, *found);
         }
       }
       if (condition.function != Function::kAbsent) continue;

@@ -2,7 +2,6 @@
 #include "rules/engine/series_store.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -103,34 +102,20 @@ std::optional<double> SeriesStore::now(const Ring& ring) const {
 void SeriesStore::collect(const Ring& ring, std::chrono::milliseconds window,
                           std::vector<TimedValue>& out) const {
   const std::int64_t oldest = time() - window.count();
-  std::size_t n = columns_of(ring);
-  std::uint64_t first = columns_ - n;
-  // The window's first column: another rule may look back further than this one.
-  for (std::size_t step = std::bit_floor(n); step > 0; step /= 2) {
-    if (step <= n && times_[(first + step - 1) % times_.size()] < oldest) {
-      first += step;
-      n -= step;
-    }
+  // Back from the newest, as another rule may look back further than this one, and around both
+  // rings without a division for each sample.
+  std::size_t first = std::min(columns_of(ring), capacity_for(window));
+  out.resize(first);
+  std::size_t t = columns_ % times_.size();
+  std::size_t v = columns_ % ring.values.size();
+  for (std::size_t left = first; left > 0; --left) {
+    t = (t == 0 ? times_.size() : t) - 1;
+    v = (v == 0 ? ring.values.size() : v) - 1;
+    if (times_[t] < oldest) break;
+    const std::uint64_t bits = bits_of(ring.values[v]);
+    if (bits != kGapBits && bits != kStaleBits) out[--first] = {times_[t], ring.values[v]};
   }
-  out.resize(n);
-  // Two positions that walk around their rings: no division for each sample. Each sample is
-  // written, and the next one over it where it is none.
-  std::size_t t = first % times_.size();
-  std::size_t v = first % ring.values.size();
-  std::size_t found = 0;
-  for (std::size_t left = n; left > 0;) {
-    const std::size_t run = std::min({left, times_.size() - t, ring.values.size() - v});
-    for (std::size_t i = 0; i < run; ++i) {
-      const double value = ring.values[v + i];
-      out[found] = {times_[t + i], value};
-      const std::uint64_t bits = bits_of(value);
-      found += static_cast<std::size_t>((bits != kGapBits) & (bits != kStaleBits));
-    }
-    left -= run;
-    t = t + run == times_.size() ? 0 : t + run;
-    v = v + run == ring.values.size() ? 0 : v + run;
-  }
-  out.resize(found);
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
 }  // namespace jetmem
