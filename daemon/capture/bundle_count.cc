@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "base/root/bundle_name.h"
 #include "base/root/temporary_folder.h"
@@ -16,11 +15,6 @@ namespace jetmem {
 namespace {
 
 constexpr int kMostNames = 1000;
-
-struct Question {
-  std::string folder;
-  std::string remove_parts_of;
-};
 
 // Of the plain files in a folder that a bundle is written in.
 std::uint64_t bytes_in(const std::filesystem::path& folder) {
@@ -38,16 +32,18 @@ std::uint64_t bytes_in(const std::filesystem::path& folder) {
   return bytes;
 }
 
-BundleCount::Look snapshot(const Question& question) {
+}  // namespace
+
+std::optional<BundlesSeen> look_at_bundles(const std::string& folder,
+                                           const std::string& remove_parts_of) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (!question.remove_parts_of.empty()) {
-    (void)remove_abandoned_folder(question.remove_parts_of + std::string(kPartEnding));
+  if (!remove_parts_of.empty()) {
+    (void)remove_abandoned_folder(remove_parts_of + std::string(kPartEnding));
   }
   BundlesSeen seen;
   int checked = 0;
-  for (fs::directory_iterator at(question.folder, error), end; !error && at != end;
-       at.increment(error)) {
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (++checked > kMostNames) break;
     const std::string name = at->path().filename().string();
     if (!name.starts_with(kBundlePrefix) || name.find(".tar") == std::string::npos) continue;
@@ -55,7 +51,7 @@ BundleCount::Look snapshot(const Question& question) {
     struct stat info {};
     if (::stat(at->path().c_str(), &info) != 0) {
       if (errno == ENOENT) continue;  // taken away meanwhile
-      return {};
+      return std::nullopt;
     }
     if (S_ISDIR(info.st_mode)) {
       seen.bytes += bytes_in(at->path());
@@ -67,58 +63,8 @@ BundleCount::Look snapshot(const Question& question) {
     ++seen.bundles;
     seen.written.emplace_back(std::chrono::seconds(info.st_mtime));
   }
-  if (error && error != std::errc::no_such_file_or_directory) return {};
-  return {std::move(seen)};
-}
-
-}  // namespace
-
-struct BundleCount::Shared : WorkerThread::Shared {
-  bool is_looking = false;
-  std::optional<Question> next;
-  std::optional<Look> found;
-};
-
-void BundleCount::ask(const std::string& folder, const std::string& remove_parts_of) {
-  if (!shared_) shared_ = std::make_shared<Shared>();
-  {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->next = Question{folder, remove_parts_of};
-    if (std::exchange(shared_->is_looking, true)) return;
-  }
-  if (thread_.start("jetmem-bundles", shared_, run)) return;
-  const std::lock_guard lock(shared_->mutex);
-  shared_->is_looking = false;
-  shared_->found = Look{};
-}
-
-void BundleCount::run(Shared& shared) {
-  while (true) {
-    Question question;
-    {
-      const std::lock_guard lock(shared.mutex);
-      if (!shared.next) {
-        shared.is_looking = false;
-        return;
-      }
-      question = std::move(*std::exchange(shared.next, std::nullopt));
-    }
-    Look found = snapshot(question);
-    const std::lock_guard lock(shared.mutex);
-    shared.found = std::move(found);
-  }
-}
-
-std::optional<BundleCount::Look> BundleCount::take() {
-  if (!shared_) return std::nullopt;
-  const std::lock_guard lock(shared_->mutex);
-  return std::exchange(shared_->found, std::nullopt);
-}
-
-bool BundleCount::is_requested() const {
-  if (!shared_) return false;
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->is_looking;
+  if (error && error != std::errc::no_such_file_or_directory) return std::nullopt;
+  return seen;
 }
 
 }  // namespace jetmem

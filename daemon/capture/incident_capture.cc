@@ -119,7 +119,7 @@ std::string IncidentCapture::folder() const {
 void IncidentCapture::apply(const Settings& settings) {
   settings_ = settings.capture;
   history_directory_ = settings.history.directory;
-  if (on()) return count_.ask(folder());
+  if (on()) return look();
   end_child();
   alert_.clear();
   keep();
@@ -174,7 +174,8 @@ void IncidentCapture::skip(Outcome outcome, bool& logged, const std::string& wha
 void IncidentCapture::begin() {
   if (alert_.empty() || child_.running()) return;
   // A count under way is done in a moment, as a rule.
-  if (count_.is_requested() && disk_waits_ < kMostDiskWaits) {
+  take_count();
+  if (look_.is_requested() && disk_waits_ < kMostDiskWaits) {
     ++disk_waits_;
     return begin_timer_.set(kDiskWait);
   }
@@ -187,7 +188,7 @@ void IncidentCapture::begin() {
   if (options_.program.empty()) {
     return end(Outcome::kNotStarted, "there is no jetmem beside jetmemd");
   }
-  if (count_.is_requested())
+  if (look_.is_requested())
     return end(Outcome::kNotStarted, "what lies in its folder was not known after 5 s");
   // When it fired nobody may have counted yet.
   if (too_many(alert_)) {
@@ -254,7 +255,7 @@ void IncidentCapture::end(Outcome outcome, const std::string& how) {
   deadline_timer_.cancel();
   ++outcomes_[static_cast<std::size_t>(outcome)];
   // What one that was killed cannot remove itself.
-  count_.ask(folder(), outcome == Outcome::kOk ? std::string() : file_);
+  look(outcome == Outcome::kOk ? std::string() : file_);
   const std::string result(kOutcomeNames[static_cast<std::size_t>(outcome)]);
   const std::string alert = alert_;
   if (outcome == Outcome::kOk) {
@@ -291,7 +292,7 @@ void IncidentCapture::end_child() {
   deadline_timer_.cancel();
   if (child_.running()) {
     child_.kill();
-    count_.ask(folder(), file_);
+    look(file_);
   }
 }
 
@@ -303,12 +304,25 @@ void IncidentCapture::stop() {
 }
 
 void IncidentCapture::on_recount() {
-  if (on()) count_.ask(folder());
+  if (on()) look();
   recount_timer_.set(kRecount);
 }
 
+void IncidentCapture::look(const std::string& remove_parts_of) {
+  if (!remove_parts_of.empty()) remove_parts_of_ = remove_parts_of;
+  is_look_wanted_ = true;
+  take_count();
+}
+
 void IncidentCapture::take_count() {
-  if (auto snapshot = count_.take()) seen_ = std::move(snapshot->seen);
+  if (auto found = look_.take()) seen_ = std::move(*found);
+  if (!is_look_wanted_ || look_.is_requested()) return;
+  const auto question = [folder = folder(), remove = remove_parts_of_] {
+    return look_at_bundles(folder, remove);
+  };
+  if (!look_.ask(question)) return seen_.reset();
+  is_look_wanted_ = false;
+  remove_parts_of_.clear();
 }
 
 // Written within the interval, in this boot or another. Where no clock can be trusted each of them

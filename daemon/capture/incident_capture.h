@@ -25,6 +25,7 @@
 #include "config/settings.h"
 #include "daemon/capture/bundle_count.h"
 #include "daemon/children/child_process_stats.h"
+#include "daemon/state/disk_question.h"
 #include "metrics/sample.h"
 #include "rules/engine/transition.h"
 
@@ -78,6 +79,8 @@ class IncidentCapture {
   void keep();
   void begin();
   void end(Outcome outcome, const std::string& how);
+  // Counts what lies in the folder; after a look that is under way.
+  void look(const std::string& remove_parts_of = {});
   void take_count();
   bool too_many(const std::string& alert);
   // "no bundle" is written for that alert; logged the first time only.
@@ -105,7 +108,9 @@ class IncidentCapture {
   bool logged_running_ = false;
   std::optional<Nanoseconds> last_;       // boot clock: when one was begun
   std::optional<Nanoseconds> last_wall_;  // of the last that was written
-  BundleCount count_;
+  DiskQuestion<std::optional<BundlesSeen>> look_;
+  bool is_look_wanted_ = false;      // after the one under way
+  std::string remove_parts_of_;      // with the next look
   std::optional<BundlesSeen> seen_;  // as of the last look
   std::array<std::uint64_t, kOutcomes> outcomes_{};
 };

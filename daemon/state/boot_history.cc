@@ -72,16 +72,17 @@ void BootHistory::start() {
   }
   started_ = clock_.boot();
   writer_ = std::make_unique<StateWriter>(path(boot::kHistoryFile));
-  if (!writer_->runs()) {
+  const bool is_asked =
+      first_.ask([directory = options_.directory, before = options_.before_reading] {
+        if (before) before();
+        return open_state(directory);
+      });
+  if (!writer_->runs() || !is_asked) {
     writer_.reset();
     log_.error("no history of boots is kept: no thread could be started",
                {{"MESSAGE_ID", kProblem}});
     return;
   }
-  first_.ask(*writer_, [directory = options_.directory, before = options_.before_reading] {
-    if (before) before();
-    return open_state(directory);
-  });
   if (begin(kStartTimeout)) return;
   log_.warning("the history of boots is not known yet: the disk has not answered for " +
                    std::to_string(kStartTimeout.count()) + " ms; it is waited for",
@@ -347,7 +348,7 @@ void BootHistory::log_restart() {
 // A disk that has not answered the last question is not waited for.
 bool BootHistory::read_new_marks(std::chrono::milliseconds timeout) {
   if (marks_.is_requested()) timeout = std::chrono::milliseconds(0);
-  marks_.ask(*writer_, [directory = options_.directory, seen = marks_seen_] {
+  marks_.ask([directory = options_.directory, seen = marks_seen_] {
     return check_marks(directory, seen);
   });
   std::optional<MarksState> snapshot = marks_.take(timeout);

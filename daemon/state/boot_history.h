@@ -7,7 +7,7 @@
 // so 2.3 MB a day. Starts of a crash loop count as something that changed; in the meantime they are
 // counted in memory (collectors/device/boot/starts.h).
 //
-// The disk is read and written on a thread of its own. Where it does not answer at the start, the
+// The disk is read and written on threads of their own. Where it does not answer at the start, the
 // daemon runs without its history until it does.
 #pragma once
 
@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collectors/device/boot/source.h"
+#include "daemon/state/disk_question.h"
 #include "daemon/state/state_directory.h"
 #include "daemon/state/state_writer.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of jetmemd's state directory. All of them wait for the disk: call them on the StateWriter's
-// thread only.
+// Reads of jetmemd's state directory. All of them wait for the disk: have a DiskQuestion ask.
 #pragma once
 
 #include <sys/types.h>

@@ -17,16 +17,7 @@ StateWriter::~StateWriter() { finish(std::chrono::milliseconds(0)); }
 void StateWriter::run(Shared& shared) {
   std::unique_lock lock(shared.mutex);
   for (;;) {
-    shared.changed.wait(
-        lock, [&] { return shared.next || !shared.questions.empty() || shared.stopping; });
-    if (!shared.questions.empty()) {
-      const std::function<void()> question = std::move(shared.questions.front());
-      shared.questions.pop_front();
-      lock.unlock();
-      question();
-      lock.lock();
-      continue;
-    }
+    shared.changed.wait(lock, [&] { return shared.next || shared.stopping; });
     if (!shared.next) break;
     const std::string text = std::move(*shared.next);
     shared.next.reset();
@@ -49,12 +40,6 @@ void StateWriter::run(Shared& shared) {
 void StateWriter::put(std::string text) {
   const std::lock_guard lock(shared_->mutex);
   shared_->next = std::move(text);
-  shared_->changed.notify_all();
-}
-
-void StateWriter::ask(std::function<void()> question) {
-  const std::lock_guard lock(shared_->mutex);
-  shared_->questions.push_back(std::move(question));
   shared_->changed.notify_all();
 }
 

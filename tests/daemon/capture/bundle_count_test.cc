@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <thread>
 
 #include "base/root/temporary_folder.h"
 #include "tests/named_process.h"
@@ -14,16 +13,6 @@
 
 namespace jetmem {
 namespace {
-
-std::optional<BundlesSeen> seen_in(const std::string& folder, const std::string& failed = "") {
-  BundleCount count;
-  count.ask(folder, failed);
-  for (int i = 0; i < 1000 && count.is_requested(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  const auto snapshot = count.take();
-  return snapshot ? snapshot->seen : std::nullopt;
-}
 
 void write(const std::string& path, std::size_t bytes) {
   std::ofstream(path) << std::string(bytes, 'x');
@@ -35,7 +24,7 @@ TEST(BundleCount, CountsBundlesAndWhatKilledOnesLeft) {
   write(dir.path() + "/jetmem-capture-20260102T000000Z-B-n7.tar.gz", 20);
   write(dir.path() + "/jetmem-capture-20260103T000000Z-C.tar.zst.part", 7);
   write(dir.path() + "/somebody-elses.tar.zst", 1000);
-  const auto seen = seen_in(dir.path());
+  const auto seen = look_at_bundles(dir.path());
   ASSERT_TRUE(seen.has_value());
   EXPECT_EQ(seen->bundles, 2U);
   EXPECT_EQ(seen->bytes, 127U);
@@ -52,7 +41,7 @@ TEST(BundleCount, RemovesWhatAKilledOneLeft) {
     ASSERT_TRUE(folder) << folder.error().message;
     write(bundle + ".part/bundle", 5000);
     // Its capture still writes.
-    const auto seen = seen_in(dir.path(), bundle);
+    const auto seen = look_at_bundles(dir.path(), bundle);
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->bundles, 0U);
     EXPECT_GE(seen->bytes, 5000U);
@@ -66,7 +55,7 @@ TEST(BundleCount, RemovesWhatAKilledOneLeft) {
             }),
             0);
   ASSERT_TRUE(std::filesystem::exists(bundle + ".part/bundle"));
-  const auto seen = seen_in(dir.path(), bundle);
+  const auto seen = look_at_bundles(dir.path(), bundle);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->bytes, 0U);
   EXPECT_FALSE(std::filesystem::exists(bundle + ".part"));
@@ -78,7 +67,7 @@ TEST(BundleCount, WhatIsNotOfACaptureIsNotRemoved) {
   std::filesystem::create_directory(bundle + ".part");
   write(bundle + ".part/bundle", 5);
   write(bundle + ".db-copy", 5);
-  const auto seen = seen_in(dir.path(), bundle);
+  const auto seen = look_at_bundles(dir.path(), bundle);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->bytes, 10U);
   EXPECT_TRUE(std::filesystem::exists(bundle + ".part/bundle"));
@@ -86,7 +75,7 @@ TEST(BundleCount, WhatIsNotOfACaptureIsNotRemoved) {
 }
 
 TEST(BundleCount, AFolderThatIsNotThereHasNone) {
-  const auto seen = seen_in("/nonexistent/captures");
+  const auto seen = look_at_bundles("/nonexistent/captures");
   ASSERT_TRUE(seen.has_value());
   EXPECT_EQ(seen->bundles, 0U);
 }
@@ -94,13 +83,7 @@ TEST(BundleCount, AFolderThatIsNotThereHasNone) {
 TEST(BundleCount, WhatCannotBeReadIsNotKnown) {
   const TempDir dir;
   write(dir.path() + "/file", 1);
-  EXPECT_FALSE(seen_in(dir.path() + "/file").has_value());
-}
-
-TEST(BundleCount, NothingWasAsked) {
-  BundleCount count;
-  EXPECT_FALSE(count.is_requested());
-  EXPECT_FALSE(count.take().has_value());
+  EXPECT_FALSE(look_at_bundles(dir.path() + "/file").has_value());
 }
 
 }  // namespace
