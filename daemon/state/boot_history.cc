@@ -348,10 +348,13 @@ void BootHistory::log_restart() {
 // A disk that has not answered the last question is not waited for.
 bool BootHistory::read_new_marks(std::chrono::milliseconds timeout) {
   if (marks_.is_requested()) timeout = std::chrono::milliseconds(0);
-  marks_.ask([directory = options_.directory, seen = marks_seen_] {
+  const bool is_asked = marks_.ask([directory = options_.directory, seen = marks_seen_] {
     return check_marks(directory, seen);
   });
   std::optional<MarksState> snapshot = marks_.take(timeout);
+  if (!is_asked) {
+    snapshot = {marks_seen_, fail(Errc::kUnavailable, "no thread could be started")};
+  }
   return snapshot && read_marks(std::move(*snapshot), false);
 }
 

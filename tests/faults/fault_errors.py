@@ -75,7 +75,7 @@ class Calmed:
          "one of several places where a program may be; of none found its source tells"),
         ("pidfd_open|close_range", ".*", ".*", "kernels before 5.3 and 5.9 have none: done the old way"),
         ("stat|open|flock|chmod", ".*", "marks.jsonl", "looked at again within the minute"),
-        ("thread|open|stat|read|malloc", ".*", "BundleCount", "how many captures there are is left out"),
+        ("thread|open|stat|read|malloc", ".*", "look_at_bundles|BundlesSeen", "how many captures there are is left out"),
         ("fsync|open", ".*", "/state/? ", "the name of a new file: written with the next"),
         ("fsync|open|read|write|lock|ftruncate|stat|malloc", ".*",
          "Connection::checkpoint|Connection::close",
