@@ -67,6 +67,7 @@ Json boot_json(const Boot& boot) {
                         boot.run == RunEnd::kNotReported ? RunEnd::kStopped : boot.run)]},
             {"end", kDeviceEnds[static_cast<std::size_t>(boot.end)]}};
   if (boot.starts_are_least) json["starts_are_least"] = true;
+  if (!boot.recent_starts.empty()) json["recent_starts"] = boot.recent_starts;
   const auto put = [&](const char* name, const std::string& value) {
     if (!value.empty()) json[name] = value;
   };
@@ -90,6 +91,10 @@ Boot boot_of(const Json& json) {
   boot.last = moment_of(json.at("last"));
   boot.starts = count_of(json.at("starts"));
   boot.starts_are_least = json.value("starts_are_least", false);
+  for (const Json& each : json.value("recent_starts", Json::array())) {
+    if (boot.recent_starts.size() == Boot::kMaxRecentStarts) refuse("too many starts");
+    boot.recent_starts.push_back(count_of(each));
+  }
   boot.unclean_runs = count_of(json.at("unclean_runs"));
   boot.run = static_cast<RunEnd>(index_of(json.at("run"), kRunEnds));
   boot.end = static_cast<DeviceEnd>(index_of(json.at("end"), kDeviceEnds));
@@ -156,22 +161,16 @@ std::string_view device_end_name(DeviceEnd end) {
 std::string_view what_name(What what) { return kWhatNames[static_cast<std::size_t>(what)]; }
 std::string_view what_text(What what) { return kWhatWords[static_cast<std::size_t>(what)]; }
 
-void History::count_starts(std::uint64_t in_boot, std::optional<std::uint64_t> stopped) {
-  if (boots.empty() || in_boot <= boots.back().starts) return;
-  Boot& boot = boots.back();
-  const std::uint64_t added = in_boot - boot.starts;
-  const bool ran = boot.starts > 0 && boot.run == RunEnd::kRunning;
-  std::uint64_t unclean = ran ? added : added - 1;
-  if (stopped) {
-    // This history may have been lost since.
-    const std::uint64_t ended = in_boot - 1;
-    const std::uint64_t all = ended - std::min(ended, *stopped);
-    unclean = std::min(unclean, all - std::min(all, boot.unclean_runs));
+std::optional<std::size_t> Boot::starts_within_hour(std::uint64_t uptime) const {
+  constexpr std::uint64_t kHour = 3600;
+  const std::size_t listed = recent_starts.size();
+  const bool are_all = listed == kMaxRecentStarts || (listed == starts && !starts_are_least);
+  if (listed == 0) return std::nullopt;
+  if (!are_all && (uptime < recent_starts[0] || uptime - recent_starts[0] < kHour)) {
+    return std::nullopt;
   }
-  boot.starts = in_boot;
-  starts += added;
-  boot.unclean_runs += unclean;
-  unclean_runs += unclean;
+  const auto is_recent = [&](std::uint64_t at) { return at <= uptime && uptime - at < kHour; };
+  return std::count_if(recent_starts.begin(), recent_starts.end(), is_recent);
 }
 
 const Boot* History::before() const {

@@ -19,7 +19,8 @@ struct BootHistoryView {
   // When this boot began, by the clock as it is now.
   std::optional<std::int64_t> boot_time;
   std::optional<Nanoseconds> wall_offset;  // wall clock minus boot clock
-  const boot::Starts* starts = nullptr;    // null: not known
+  // Whose last boot is the present one, for its starts; null: not known.
+  const boot::History* starts = nullptr;
   std::uint64_t failed_writes = 0;
   std::uint64_t bad_files = 0;
   std::uint64_t bad_marks = 0;
