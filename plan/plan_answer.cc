@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json/fields.h"
 #include "base/text/text.h"
 #include "report/answers/cma_answer.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 namespace {

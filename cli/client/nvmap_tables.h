@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json/fields.h"
 #include "base/result.h"
 #include "base/root/snapshot.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 

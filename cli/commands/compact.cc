@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/json/fields.h"
 #include "base/root/small_file.h"
 #include "base/text/text.h"
 #include "base/text/units.h"
@@ -22,7 +23,6 @@
 #include "collectors/proc/buddyinfo.h"
 #include "collectors/proc/zoneinfo.h"
 #include "health/memory/fragmentation.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/clock.h"
+#include "base/json/fields.h"
 #include "base/root/facts.h"
 #include "base/root/small_file.h"
 #include "base/text/text.h"
@@ -17,7 +18,6 @@
 #include "collectors/device/boot/restart_summary.h"
 #include "config/yaml_fields.h"
 #include "report/doctor/doctor.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 namespace {

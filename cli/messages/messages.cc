@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/json/fields.h"
 #include "base/text/print_error.h"
 #include "base/text/text.h"
 #include "cli/client/rule_input.h"
@@ -19,7 +20,6 @@
 #include "collectors/kernel_log/decode/decode.h"
 #include "config/yaml_fields.h"
 #include "report/events/event_json.h"
-#include "report/json/fields.h"
 #include "report/messages/message_check.h"
 #include "rules/model/rules.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/probe/probe_report.h"
 
+#include "base/json/fields.h"
 #include "base/root/gatherer.h"
 #include "base/root/root.h"
 #include "base/text/text.h"
 #include "cli/exit_codes.h"
 #include "probes/request.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
+#include "base/json/fields.h"
 #include "base/text/text.h"
 #include "base/text/utc_time.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 namespace {

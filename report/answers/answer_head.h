@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/json/fields.h"
 #include "report/device/device_now.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json/fields.h"
 #include "report/device/device_now.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 

@@ -5,9 +5,9 @@
 
 #include <optional>
 
+#include "base/json/fields.h"
 #include "collectors/cma/map.h"
 #include "collectors/source.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 

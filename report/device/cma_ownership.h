@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json/fields.h"
 #include "report/device/cma_map.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 

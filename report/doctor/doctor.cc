@@ -6,12 +6,12 @@
 #include <tuple>
 #include <utility>
 
+#include "base/json/fields.h"
 #include "base/text/text.h"
 #include "config/named.h"
 #include "report/diagnosis/format.h"
 #include "report/doctor/step.h"
 #include "report/doctor/summary.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 namespace {

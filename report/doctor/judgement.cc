@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json/fields.h"
 #include "base/text/text.h"
 #include "report/diagnosis/format.h"
 #include "report/doctor/next_command.h"
 #include "report/doctor/step.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 namespace {

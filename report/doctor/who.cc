@@ -5,13 +5,13 @@
 #include <array>
 #include <string_view>
 
+#include "base/json/fields.h"
 #include "base/text/text.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "report/answers/holder_names.h"
 #include "report/answers/top_answer.h"
 #include "report/diagnosis/format.h"
 #include "report/doctor/next_command.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 namespace {

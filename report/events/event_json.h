@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json/fields.h"
 #include "collectors/kernel_log/event/event.h"
 #include "history/event_record.h"
-#include "report/json/fields.h"
 
 namespace jetmem {
 

@@ -2,7 +2,7 @@
 // The JSON form of a status answer.
 #include <string>
 
-#include "report/json/fields.h"
+#include "base/json/fields.h"
 #include "report/status/status_answer.h"
 
 namespace jetmem {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/json/fields.h"
+#include "base/json/fields.h"
 
 #include <algorithm>
 #include <cassert>
