@@ -39,7 +39,13 @@ bool is_too_deep(std::string_view text) {
   return false;
 }
 
-bool is_written_as_is(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+// Whether nothing in the text needs an escape: then it is appended.
+bool append_as_is(std::string_view text, std::string& out) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  if (!std::all_of(text.begin(), text.end(), is_plain)) return false;
+  out.append("\"").append(text).append("\"");
+  return true;
+}
 
 bool take(const In& from, std::string& to) {
   if (!from.is_string()) return false;
@@ -58,12 +64,23 @@ bool take(const In& from, double& to) {
 }
 bool take(const In& from, std::int64_t& to) {
   if (!from.is_number_integer()) return false;
+  if (from.is_number_unsigned() && from.get<std::uint64_t>() > INT64_MAX) return false;
   to = from.get<std::int64_t>();
   return true;
 }
 bool take(const In& from, std::uint64_t& to) {
   if (!from.is_number_unsigned()) return false;
   to = from.get<std::uint64_t>();
+  return true;
+}
+bool take(const In& from, std::uint32_t& to) {
+  if (!from.is_number_unsigned() || from.get<std::uint64_t>() > UINT32_MAX) return false;
+  to = from.get<std::uint32_t>();
+  return true;
+}
+bool take_exact(const In& from, std::string& to) {
+  if (!from.is_string()) return false;
+  to = from.get_ref<const std::string&>();
   return true;
 }
 
@@ -120,17 +137,22 @@ void Fields::start_member(std::string_view key) {
   *text_ += has_members_ ? ',' : '{';
   has_members_ = true;
   new_line(depth_ + 1);
-  if (std::all_of(key.begin(), key.end(), is_written_as_is)) {
-    text_->append("\"").append(key).append("\"");
-  } else {
-    put(std::string(key), 0);
-  }
+  if (!append_as_is(key, *text_)) put(std::string(key), 0);
   *text_ += root_->indent_ < 0 ? ":" : ": ";
 }
 
-bool Fields::member(std::string_view key, const Out& value) {
+template <class T>
+bool Fields::member(std::string_view key, const T& value) {
   start_member(key);
-  put(value, depth_ + 1);
+  if constexpr (std::same_as<T, bool>) {
+    *text_ += value ? "true" : "false";
+  } else if constexpr (std::integral<T>) {
+    *text_ += std::to_string(value);
+  } else if constexpr (std::same_as<T, std::string>) {
+    if (!append_as_is(value, *text_)) put(value, 0);
+  } else {
+    put(value, depth_ + 1);
+  }
   return true;
 }
 
@@ -186,12 +208,16 @@ std::string Fields::path() const {
 void Fields::fail(Key key, std::string_view why) {
   if (!reading() || failed()) return;
   const std::string within = path();
-  root_->error_ =
-      Error{Errc::kMalformed, (within.empty() ? "" : within + ".") + key + ": " + std::string(why)};
+  root_->error_ = Error{Errc::kMalformed, within + (within.empty() || *key == '\0' ? "" : ".") +
+                                              key + ": " + std::string(why)};
 }
 
-void Fields::missing(Key key) {
-  const In* const found = at(key);
+bool Fields::odd(Key key, const In* found) {
+  if (root_->is_file_ && found != nullptr) refuse(key, found);
+  return false;
+}
+
+void Fields::refuse(Key key, const In* found) {
   fail(key, found == nullptr
                 ? std::string("is missing")
                 : "must not be " +
@@ -202,11 +228,11 @@ void Fields::missing(Key key) {
 }
 
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a type
-#define JETMEM_SCALAR(Type)                         \
-  bool Fields::operator()(Key key, Type& value) {   \
-    if (!reading()) return member(key, value);      \
-    const In* const found = at(key);                \
-    return found != nullptr && take(*found, value); \
+#define JETMEM_SCALAR(Type)                                              \
+  bool Fields::operator()(Key key, Type& value) {                        \
+    if (!reading()) return member(key, value);                           \
+    const In* const found = at(key);                                     \
+    return (found != nullptr && take(*found, value)) || odd(key, found); \
   }
 JETMEM_SCALAR(std::string)
 JETMEM_SCALAR(bool)
@@ -238,15 +264,20 @@ bool Fields::operator()(Key key, std::optional<double>& value) {
   return true;
 }
 
-bool Fields::operator()(Key key, std::vector<std::string>& value) {
+template <class T>
+bool Fields::array(Key key, std::vector<T>& value) {
   if (!reading()) return member(key, value);
-  const auto size = list_size(key);
-  for (std::size_t i = 0; i < size.value_or(0); ++i) {
-    std::string text;
-    if (take((*at(key))[i], text)) value.push_back(std::move(text));
+  const In* const found = at(key);
+  if (!list_size(key)) return odd(key, found);
+  for (const In& each : *found) {
+    T item{};
+    if (take(each, item) || odd(key, &each)) value.push_back(std::move(item));
   }
-  return size.has_value();
+  return true;
 }
+bool Fields::operator()(Key key, std::vector<std::string>& value) { return array(key, value); }
+bool Fields::operator()(Key key, std::vector<std::uint32_t>& value) { return array(key, value); }
+bool Fields::operator()(Key key, std::vector<std::uint64_t>& value) { return array(key, value); }
 
 template <class T>
 bool Fields::map(Key key, Map<T>& value) {
@@ -256,10 +287,10 @@ bool Fields::map(Key key, Map<T>& value) {
     });
     return true;
   }
-  if (!has_object(key)) return false;
+  if (!has_object(key)) return odd(key, at(key));
   for (const auto& [name, each] : at(key)->items()) {
     T found{};
-    if (!take(each, found)) continue;
+    if (!take(each, found) && !odd(key, &each)) continue;
     // The names of samples are read as they are: they are parsed.
     const bool is_sample = std::same_as<T, double>;
     value.emplace_back(is_sample ? name : printable(name, kMaxName), std::move(found));
@@ -274,6 +305,12 @@ void Fields::unless_empty(Key key, std::string& value) {
   std::string text = reading() ? std::string() : printable(value, kMaxWritten);
   if (!reading() && text.empty()) return;
   if ((*this)(key, text) && reading()) value = std::move(text);
+}
+
+bool Fields::is_null(Key key, bool has_value) {
+  if (!reading()) return !has_value && member(key, nullptr);
+  const In* const found = at(key);
+  return found != nullptr && found->is_null();
 }
 
 void Fields::null_if_empty(Key key, std::string& value) {
@@ -291,9 +328,7 @@ void Fields::null_if_absent(Key key, std::optional<double>& value) {
 bool Fields::exact(Key key, std::string& value) {
   if (!reading()) return (*this)(key, value);
   const In* const found = at(key);
-  if (found == nullptr || !found->is_string()) return false;
-  value = found->get<std::string>();
-  return true;
+  return (found != nullptr && take_exact(*found, value)) || odd(key, found);
 }
 
 void Fields::embedded(Key key, std::string& object, std::size_t most) {
@@ -353,6 +388,7 @@ void Fields::row(std::initializer_list<Cell> values) {
     good = good && std::visit([&](auto* each) { return take((*in_)[i], *each); }, value);
     ++i;
   }
+  is_closed_ = good;
   if (!good) fail("", "must be a list of " + std::to_string(values.size()) + " values");
 }
 
@@ -384,31 +420,32 @@ class Document {
     text += '\n';
     return text;
   }
-  static Result<void> read(std::string_view text, const Describe& fields) {
-    if (text.size() > kMaxAnswer) {
-      return jetmem::fail(Errc::kTooLarge, "the answer is larger than 4 MiB");
-    }
-    if (is_too_deep(text)) return jetmem::fail(Errc::kMalformed, "the answer is nested too deeply");
+  static Result<void> read(std::string_view text, const Describe& fields, bool is_file) {
+    const std::string what = is_file ? "" : "the answer ";
+    if (text.size() > kMaxAnswer)
+      return jetmem::fail(Errc::kTooLarge, what + "is larger than 4 MiB");
+    if (is_too_deep(text)) return jetmem::fail(Errc::kMalformed, what + "is nested too deeply");
     const In in = In::parse(text, nullptr, false);
     if (!in.is_object()) {
-      return jetmem::fail(Errc::kMalformed,
-                          "the answer is not JSON; is another program listening there?");
+      return jetmem::fail(
+          Errc::kMalformed,
+          what + "is not JSON" + (is_file ? "" : "; is another program listening there?"));
     }
     Fields v(nullptr, &in, 0);
+    v.is_file_ = is_file;
     fields(v);
-    if (v.failed()) {
-      return jetmem::fail(Errc::kMalformed, "the answer is malformed: " + v.error()->message +
-                                                "; are jetmem and jetmemd of the same version?");
-    }
-    return {};
+    if (!v.failed()) return {};
+    if (is_file) return tl::unexpected(*v.error());
+    return jetmem::fail(Errc::kMalformed, "the answer is malformed: " + v.error()->message +
+                                              "; are jetmem and jetmemd of the same version?");
   }
 };
 
 std::string write_document(int indent, const Describe& fields) {
   return Document::write(indent, fields);
 }
-Result<void> read_document(std::string_view text, const Describe& fields) {
-  return Document::read(text, fields);
+Result<void> read_document(std::string_view text, const Describe& fields, From from) {
+  return Document::read(text, fields, from == From::kFile);
 }
 
 }  // namespace jetmem::json

@@ -9,10 +9,13 @@
 // A writer never changes the struct. It appends to a text: so describe() writes each key once, and
 // into an object only while no object within it is being written. A reader takes what is of the
 // right type; what is missing or of another type leaves the member as it is, unless it is
-// required(): then the document is refused with the path of the field. Texts that are read are made
-// printable(): any program may answer.
+// required(): then the document is refused with the path of the field. In a file of jetmem's own
+// (From::kFile) a member of another type is refused, required or not. Texts that are read are
+// made printable(): any program may answer. A struct has one describe() in a program, as the
+// templates here are shared; another form is a function that is given to list() or object().
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +23,7 @@
 #include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,6 +75,8 @@ class Fields {
     return true;
   }
   bool operator()(Key key, std::vector<std::string>& value);
+  bool operator()(Key key, std::vector<std::uint32_t>& value);
+  bool operator()(Key key, std::vector<std::uint64_t>& value);
   // Objects whose keys are data. A writer takes the keys to be distinct.
   bool operator()(Key key, Map<std::string>& value);
   bool operator()(Key key, Map<double>& value);
@@ -88,19 +94,20 @@ class Fields {
   template <Described T>
   bool operator()(Key key, std::vector<T>& value) {
     return list(key, value, [](Fields& v, T& item) {
-      if (v.reading() && !v.is_object()) return v.drop();
+      if (v.reading() && !v.is_object() && !v.root_->is_file_) return v.drop();
       describe(v, item);
     });
   }
 
-  // An object that is not a struct of its own. Where it is missing its required fields are, too.
+  // An object, or a row(), that is not a struct of its own. Where it is missing its required fields
+  // are, too.
   template <class Describe>
   bool object(Key key, const Describe& fields) {
     const bool there = !reading() || has_object(key);
     Fields v(*this, key);
     fields(v);
     v.close();
-    return there;
+    return there || v.is_closed_ || odd(key, at(key));
   }
 
   // A value that is written and never read back.
@@ -123,6 +130,12 @@ class Fields {
   void required(Key key, T& value) {
     if (!(*this)(key, value) && reading()) missing(key);
   }
+  // Reading: whether it is null. A writer writes that where there is no value.
+  bool is_null(Key key, bool has_value);
+  template <class T>
+  void required_or_null(Key key, std::optional<T>& value) {
+    if (!is_null(key, value.has_value())) required(key, value ? *value : value.emplace());
+  }
   void required_text(Key key, std::string& value) {
     required(key, value);
     if (reading() && value.empty()) missing(key);
@@ -139,6 +152,16 @@ class Fields {
     const auto found = named(text);
     if (found) value = *found;
     return found.has_value();
+  }
+  // By the names of its values, in their order.
+  template <class E>
+  void required_word(Key key, E& value, std::span<const std::string_view> names) {
+    std::string text(reading() ? std::string_view() : names[static_cast<std::size_t>(value)]);
+    required(key, text);
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (!reading()) return;
+    if (found == names.end()) return missing(key);
+    value = static_cast<E>(found - names.begin());
   }
   // Writing: this element is the JSON object in `text`, which is valid, and nothing else.
   void whole(const std::string& text);
@@ -195,7 +218,7 @@ class Fields {
       fields(v, item);
       if (!v.skipped_) value.push_back(std::move(item));
     }
-    return found.has_value();
+    return found.has_value() || odd(key, at(key));
   }
   // An array of numbers and flags instead of an object.
   using Cell = std::variant<double*, std::int64_t*, std::uint64_t*, bool*>;
@@ -210,6 +233,8 @@ class Fields {
   std::uint64_t newer() const { return root_->newer_; }
   // Reading: the document is refused. The first reason is kept.
   void fail(Key key, std::string_view why);
+  // Reading: the document is refused, as this is missing or must not be what it is.
+  void missing(Key key) { refuse(key, at(key)); }
   // Reading: this element does not join its list.
   void drop() { skipped_ = true; }
   bool failed() const { return root_->error_.has_value(); }
@@ -235,14 +260,19 @@ class Fields {
   bool has_object(Key key) const;
   std::optional<std::size_t> list_size(Key key) const;
   void start_member(std::string_view key);
-  bool member(std::string_view key, const nlohmann::ordered_json& value);
+  template <class T>
+  bool member(std::string_view key, const T& value);
   void put(nlohmann::ordered_json value, std::size_t depth);
   void new_line(std::size_t depth);
   void close();
   // Where its elements start in the text.
   std::size_t start_list(Key key);
   void end_list(bool is_empty);
-  void missing(Key key);
+  // What is there is of another type, and refused in a file. Always false.
+  bool odd(Key key, const nlohmann::json* found);
+  void refuse(Key key, const nlohmann::json* found);
+  template <class T>
+  bool array(Key key, std::vector<T>& value);
   std::string path() const;
   template <class T>
   bool map(Key key, Map<T>& value);
@@ -261,6 +291,7 @@ class Fields {
   bool skipped_ = false;
   // Of the document as a whole.
   Fields* root_ = this;
+  bool is_file_ = false;
   int indent_ = 0;
   std::uint64_t newer_ = 0;
   std::optional<Error> error_;
@@ -274,8 +305,11 @@ using Describe = std::function<void(Fields&)>;
 // `indent`: spaces a level, -1 for one line. Ends with a newline; bytes that are not UTF-8 are
 // replaced.
 std::string write_document(int indent, const Describe& fields);
+// Who wrote it: another program, maybe of another version, or jetmem itself, in a file.
+enum class From : std::uint8_t { kAnswer, kFile };
 // Refuses what is larger than kMaxAnswer, nested too deeply, or not a JSON object.
-Result<void> read_document(std::string_view text, const Describe& fields);
+Result<void> read_document(std::string_view text, const Describe& fields,
+                           From from = From::kAnswer);
 
 template <class T>
 std::string write(const T& value, int indent = 1) {
@@ -284,9 +318,10 @@ std::string write(const T& value, int indent = 1) {
 }
 
 template <class T>
-Result<T> read(std::string_view text) {
+Result<T> read(std::string_view text, From from = From::kAnswer) {
   T out{};
-  auto done = read_document(text, [&](Fields& v) { describe(v, out); });
+  auto done = read_document(
+      text, [&](Fields& v) { describe(v, out); }, from);
   if (!done) return tl::unexpected(std::move(done.error()));
   return out;
 }

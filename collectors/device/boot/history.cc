@@ -2,15 +2,13 @@
 #include "collectors/device/boot/history.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json/fields.h"
 #include "base/text/text.h"
 
 namespace jetmem::boot {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, 3> kRunEnds{"running", "stopped", "shutdown"};
 constexpr std::array<std::string_view, 4> kDeviceEnds{"running", "clean", "unclean", "unknown"};
@@ -20,137 +18,62 @@ constexpr std::array<std::string_view, kWhats> kWhatWords{
     "kernel",           "L4T release", "power mode", "kernel command line", "settings of jetmemd",
     "version of jetmem"};
 
-[[noreturn]] void refuse(const char* what) { throw Json::other_error::create(501, what, nullptr); }
+constexpr std::uint64_t kMaxCount = INT64_MAX / 4;
 
-Json moment_json(const Moment& moment) { return Json::array({moment.wall, moment.uptime}); }
-
-std::uint64_t count_of(const Json& json) {
-  if (!json.is_number_unsigned()) refuse("not a count");
-  const auto count = json.get<std::uint64_t>();
-  if (count > INT64_MAX / 4) refuse("not a likely count");
-  return count;
+void describe_count(json::Fields& v, json::Fields::Key key, std::uint64_t& count) {
+  v.required(key, count);
+  if (count > kMaxCount) v.missing(key);
 }
 
-Moment moment_of(const Json& json) {
-  Moment moment;
-  if (!json.at(0).is_number_integer()) refuse("not a time");
-  moment.wall = json.at(0).get<std::int64_t>();
-  moment.uptime = count_of(json.at(1));
+void keep_short(std::string& text) { text = printable(text, History::kMaxValue); }
+
+// Not overloads of describe(): answers have these structs in another form.
+void describe_moment(json::Fields& v, json::Fields::Key key, Moment& moment) {
+  v.object(key, [&](json::Fields& w) { w.row({&moment.wall, &moment.uptime}); });
   // So that it can be counted with and shown.
   const bool is_likely = moment.wall >= 0 && moment.wall <= kLastSecond &&
                          moment.uptime <= static_cast<std::uint64_t>(kLastSecond);
-  if (!is_likely) refuse("not a likely time");
-  return moment;
+  if (!is_likely) v.missing(key);
 }
 
-std::string text_of(const Json& json) {
-  return printable(json.get_ref<const std::string&>(), History::kMaxValue);
+void describe_boot(json::Fields& v, Boot& boot) {
+  describe_count(v, "n", boot.number);
+  v.required("id", boot.id);
+  describe_moment(v, "first", boot.first);
+  describe_moment(v, "last", boot.last);
+  describe_count(v, "starts", boot.starts);
+  v.unless_false("starts_are_least", boot.starts_are_least);
+  if (v.reading() || !boot.recent_starts.empty()) v("recent_starts", boot.recent_starts);
+  if (boot.recent_starts.size() > Boot::kMaxRecentStarts) v.missing("recent_starts");
+  describe_count(v, "unclean_runs", boot.unclean_runs);
+  // A word that an older jetmem knows: it must not lose the history over it.
+  bool not_reported = boot.run == RunEnd::kNotReported;
+  RunEnd run = not_reported ? RunEnd::kStopped : boot.run;
+  v.required_word("run", run, kRunEnds);
+  v.unless_false("not_reported", not_reported);
+  v.required_word("end", boot.end, kDeviceEnds);
+  v.unless_empty("reset_reason", boot.reset_reason);
+  v.unless_empty("reset_level", boot.reset_level);
+  v.unless_empty("crash", boot.crash);
+  v.unless_false("looked", boot.checked);
+  v.unless_false("reported", boot.reported);
+  for (std::size_t i = 0; i < kWhats; ++i) v.unless_empty(kWhatNames[i].data(), boot.values[i]);
+  if (!v.reading()) return;
+  boot.run = run == RunEnd::kStopped && not_reported ? RunEnd::kNotReported : run;
+  for (auto* text : {&boot.id, &boot.reset_reason, &boot.reset_level, &boot.crash})
+    keep_short(*text);
+  for (std::string& value : boot.values) keep_short(value);
 }
 
-template <class Names>
-std::size_t index_of(const Json& json, const Names& names) {
-  const auto& name = json.get_ref<const std::string&>();
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) refuse("unknown word");
-  return static_cast<std::size_t>(at - names.begin());
-}
-
-Json boot_json(const Boot& boot) {
-  Json json{{"n", boot.number},
-            {"id", boot.id},
-            {"first", moment_json(boot.first)},
-            {"last", moment_json(boot.last)},
-            {"starts", boot.starts},
-            {"unclean_runs", boot.unclean_runs},
-            // A word that an older jetmem knows: it must not lose the history over it.
-            {"run", kRunEnds[static_cast<std::size_t>(
-                        boot.run == RunEnd::kNotReported ? RunEnd::kStopped : boot.run)]},
-            {"end", kDeviceEnds[static_cast<std::size_t>(boot.end)]}};
-  if (boot.starts_are_least) json["starts_are_least"] = true;
-  if (!boot.recent_starts.empty()) json["recent_starts"] = boot.recent_starts;
-  const auto put = [&](const char* name, const std::string& value) {
-    if (!value.empty()) json[name] = value;
-  };
-  put("reset_reason", boot.reset_reason);
-  put("reset_level", boot.reset_level);
-  put("crash", boot.crash);
-  if (boot.run == RunEnd::kNotReported) json["not_reported"] = true;
-  if (boot.checked) json["looked"] = true;
-  if (boot.reported) json["reported"] = true;
-  for (std::size_t i = 0; i < kWhats; ++i) {
-    if (!boot.values[i].empty()) json[std::string(kWhatNames[i])] = boot.values[i];
-  }
-  return json;
-}
-
-Boot boot_of(const Json& json) {
-  Boot boot;
-  boot.number = count_of(json.at("n"));
-  boot.id = text_of(json.at("id"));
-  boot.first = moment_of(json.at("first"));
-  boot.last = moment_of(json.at("last"));
-  boot.starts = count_of(json.at("starts"));
-  boot.starts_are_least = json.value("starts_are_least", false);
-  for (const Json& each : json.value("recent_starts", Json::array())) {
-    if (boot.recent_starts.size() == Boot::kMaxRecentStarts) refuse("too many starts");
-    boot.recent_starts.push_back(count_of(each));
-  }
-  boot.unclean_runs = count_of(json.at("unclean_runs"));
-  boot.run = static_cast<RunEnd>(index_of(json.at("run"), kRunEnds));
-  boot.end = static_cast<DeviceEnd>(index_of(json.at("end"), kDeviceEnds));
-  const auto get = [&](std::string_view name, std::string& value) {
-    if (const auto at = json.find(name); at != json.end()) value = text_of(*at);
-  };
-  get("reset_reason", boot.reset_reason);
-  get("reset_level", boot.reset_level);
-  get("crash", boot.crash);
-  if (boot.run == RunEnd::kStopped && json.value("not_reported", false))
-    boot.run = RunEnd::kNotReported;
-  boot.checked = json.value("looked", false);
-  boot.reported = json.value("reported", false);
-  for (std::size_t i = 0; i < kWhats; ++i) get(kWhatNames[i], boot.values[i]);
-  return boot;
-}
-
-Change change_of(const Json& json) {
-  Change change;
-  change.boot = count_of(json.at("n"));
-  change.at = moment_of(json.at("at"));
-  change.what = static_cast<What>(index_of(json.at("what"), kWhatNames));
-  change.from = text_of(json.at("from"));
-  change.to = text_of(json.at("to"));
-  return change;
-}
-
-void from_json(const Json& json, History& out) {
-  out.boots_seen = count_of(json.at("boots_seen"));
-  out.starts = count_of(json.at("starts"));
-  out.starts_are_least = json.value("starts_are_least", false);
-  out.unclean_boots = count_of(json.at("unclean_boots"));
-  out.unclean_runs = count_of(json.at("unclean_runs"));
-  out.marks_seen = count_of(json.at("marks_seen"));
-  out.last_mark = count_of(json.at("last_mark"));
-  if (!json.at("mark_at").is_null()) out.mark_at = moment_of(json.at("mark_at"));
-  if (const auto at = json.find("mark_boot"); at != json.end()) out.mark_boot = text_of(*at);
-  for (const auto& [name, count] : json.at("changes_seen").items()) {
-    out.changes_seen[index_of(Json(name), kWhatNames)] = count_of(count);
-  }
-  for (const Json& each : json.at("boots")) {
-    if (out.boots.size() == History::kMaxBoots) refuse("too many boots");
-    out.boots.push_back(boot_of(each));
-    const std::size_t n = out.boots.size();
-    if (n > 1 && out.boots[n - 1].number <= out.boots[n - 2].number) refuse("not in order");
-  }
-  for (const Json& each : json.at("changes")) {
-    if (out.changes.size() == History::kMaxChanges) refuse("too many changes");
-    out.changes.push_back(change_of(each));
-  }
-  for (const Json& each : json.at("crash_records")) {
-    if (out.crash_records.size() == History::kMaxDigests) refuse("too many records");
-    const std::uint64_t digest = count_of(each);
-    if (digest > UINT32_MAX) refuse("not a digest");
-    out.crash_records.push_back(static_cast<std::uint32_t>(digest));
-  }
+void describe_change(json::Fields& v, Change& change) {
+  describe_count(v, "n", change.boot);
+  describe_moment(v, "at", change.at);
+  v.required_word("what", change.what, kWhatNames);
+  v.required("from", change.from);
+  v.required("to", change.to);
+  if (!v.reading()) return;
+  keep_short(change.from);
+  keep_short(change.to);
 }
 
 }  // namespace
@@ -208,54 +131,55 @@ std::optional<std::int64_t> seconds_down(const History& history) {
   return *begin - before->last.wall;
 }
 
-std::string to_text(const History& history) {
-  Json changes_seen = Json::object();
-  for (std::size_t i = 0; i < kWhats; ++i) {
-    changes_seen[std::string(kWhatNames[i])] = history.changes_seen[i];
+static void describe(json::Fields& v, History& history) {
+  std::int64_t format = kFormat;
+  v.required("format", format);
+  if (format != kFormat) {
+    v.fail("format",
+           "is " + std::to_string(format) + ", this jetmem knows " + std::to_string(kFormat));
   }
-  Json boots = Json::array();
-  for (const Boot& boot : history.boots) boots.push_back(boot_json(boot));
-  Json changes = Json::array();
-  for (const Change& change : history.changes) {
-    changes.push_back({{"n", change.boot},
-                       {"at", moment_json(change.at)},
-                       {"what", what_name(change.what)},
-                       {"from", change.from},
-                       {"to", change.to}});
+  describe_count(v, "boots_seen", history.boots_seen);
+  describe_count(v, "starts", history.starts);
+  v.unless_false("starts_are_least", history.starts_are_least);
+  describe_count(v, "unclean_boots", history.unclean_boots);
+  describe_count(v, "unclean_runs", history.unclean_runs);
+  json::Fields::Map<std::uint64_t> changes_seen;
+  for (std::size_t i = 0; i < kWhats && !v.reading(); ++i) {
+    changes_seen.emplace_back(kWhatNames[i], history.changes_seen[i]);
   }
-  Json json{{"format", kFormat},
-            {"boots_seen", history.boots_seen},
-            {"starts", history.starts},
-            {"unclean_boots", history.unclean_boots},
-            {"unclean_runs", history.unclean_runs},
-            {"changes_seen", std::move(changes_seen)},
-            {"marks_seen", history.marks_seen},
-            {"last_mark", history.last_mark},
-            {"mark_at", history.mark_at ? moment_json(*history.mark_at) : Json(nullptr)},
-            {"boots", std::move(boots)},
-            {"changes", std::move(changes)},
-            {"crash_records", history.crash_records}};
-  if (history.starts_are_least) json["starts_are_least"] = true;
-  if (!history.mark_boot.empty()) json["mark_boot"] = history.mark_boot;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  v.required("changes_seen", changes_seen);
+  describe_count(v, "marks_seen", history.marks_seen);
+  describe_count(v, "last_mark", history.last_mark);
+  if (!v.is_null("mark_at", history.mark_at.has_value())) {
+    describe_moment(v, "mark_at", v.reading() ? history.mark_at.emplace() : *history.mark_at);
+  }
+  v.unless_empty("mark_boot", history.mark_boot);
+  if (!v.list("boots", history.boots, describe_boot)) v.missing("boots");
+  if (!v.list("changes", history.changes, describe_change)) v.missing("changes");
+  v.required("crash_records", history.crash_records);
+  if (!v.reading()) return;
+  keep_short(history.mark_boot);
+  for (const auto& [name, count] : changes_seen) {
+    const auto what = std::find(kWhatNames.begin(), kWhatNames.end(), name);
+    if (what == kWhatNames.end() || count > kMaxCount) return v.missing("changes_seen");
+    history.changes_seen[static_cast<std::size_t>(what - kWhatNames.begin())] = count;
+  }
+  const auto is_wrong = [](const Boot& a, const Boot& b) { return a.number >= b.number; };
+  if (history.boots.size() > History::kMaxBoots ||
+      std::adjacent_find(history.boots.begin(), history.boots.end(), is_wrong) !=
+          history.boots.end()) {
+    v.fail("boots", "are too many, or not in order");
+  }
+  if (history.changes.size() > History::kMaxChanges) v.fail("changes", "are too many");
+  if (history.crash_records.size() > History::kMaxDigests) v.fail("crash_records", "are too many");
 }
+
+std::string to_text(const History& history) { return json::write(history, -1); }
 
 Result<void> parse_history(std::string_view text, History& out) {
   out.clear();
-  try {
-    const Json json = Json::parse(text);
-    if (!json.is_object() || !json.at("format").is_number_integer()) {
-      return fail(Errc::kMalformed, "not a history of boots");
-    }
-    if (const auto format = json.at("format").get<std::int64_t>(); format != kFormat) {
-      return fail(Errc::kMalformed, "of format " + std::to_string(format) + ", this jetmem knows " +
-                                        std::to_string(kFormat));
-    }
-    from_json(json, out);
-    return {};
-  } catch (const Json::exception& error) {
-    return fail(Errc::kMalformed, printable(error.what()));
-  }
+  return json::read_document(
+      text, [&](json::Fields& v) { describe(v, out); }, json::From::kFile);
 }
 
 }  // namespace jetmem::boot

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json/fields.h"
 #include "base/root/snapshot.h"
 #include "base/text/text.h"
 #include "base/unique_fd.h"
@@ -19,41 +19,10 @@
 namespace jetmem::boot {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr mode_t kMode = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP;
 constexpr int kLockTries = 100;  // of 20 ms
 // What counts marks and seconds stays far below; beyond it one line could use up all the numbers.
 constexpr std::uint64_t kNumbers = 1'000'000'000'000;
-
-bool mark_of(std::string_view line, Mark& out) {
-  try {
-    const Json json = Json::parse(line);
-    const auto number = [&](const char* name) {
-      const Json& value = json.at(name);
-      if (!value.is_number_unsigned()) throw Json::other_error::create(501, name, nullptr);
-      return value.get<std::uint64_t>();
-    };
-    out.number = number("n");
-    const std::uint64_t wall = number("wall");
-    out.at.uptime = number("uptime");
-    constexpr auto kLast = static_cast<std::uint64_t>(kLastSecond);
-    if (wall > kLast || out.at.uptime > kLast || out.number >= kNumbers) return false;
-    out.at.wall = static_cast<std::int64_t>(wall);
-    out.boot = printable(json.at("boot").get_ref<const std::string&>(), 40);
-    const auto text = [&](const char* name, std::size_t most) {
-      const auto found = json.find(name);
-      return found == json.end() ? std::string()
-                                 : printable(found->get_ref<const std::string&>(), most);
-    };
-    out.finding = text("finding", 64);
-    out.by = text("by", 32);
-    out.text = printable(json.at("text").get_ref<const std::string&>(), Mark::kMaxText);
-    return !out.text.empty();
-  } catch (const Json::exception&) {
-    return false;
-  }
-}
 
 Error denied(std::string_view operation, const std::string& path, int error) {
   Error found = errno_error(operation, path, error);
@@ -142,19 +111,36 @@ Result<void> replace_from(int fd, std::size_t offset, std::string_view text,
   return tl::unexpected(std::move(found));
 }
 
+// No overload of describe(): answers have marks in another form.
+void describe_mark(json::Fields& v, Mark& mark) {
+  v.required("n", mark.number);
+  v.required("wall", mark.at.wall);
+  v.required("uptime", mark.at.uptime);
+  v.required("boot", mark.boot);
+  v.required_text("text", mark.text);
+  if (v.reading() || !mark.finding.empty()) {
+    v("finding", mark.finding);
+    v("by", mark.by);
+  }
+  if (!v.reading()) return;
+  mark.boot = printable(mark.boot, 40);
+  mark.text = printable(mark.text, Mark::kMaxText);
+  mark.finding = printable(mark.finding, 64);
+  mark.by = printable(mark.by, 32);
+  if (mark.number >= kNumbers) v.missing("n");
+  if (mark.at.wall < 0 || mark.at.wall > kLastSecond) v.missing("wall");
+  if (mark.at.uptime > static_cast<std::uint64_t>(kLastSecond)) v.missing("uptime");
+}
+
+Result<void> read_mark(std::string_view line, Mark& mark) {
+  return json::read_document(
+      line, [&](json::Fields& v) { describe_mark(v, mark); }, json::From::kFile);
+}
+
 }  // namespace
 
 std::string to_line(const Mark& mark) {
-  Json json{{"n", mark.number},
-            {"wall", mark.at.wall},
-            {"uptime", mark.at.uptime},
-            {"boot", mark.boot},
-            {"text", mark.text}};
-  if (!mark.finding.empty()) {
-    json["finding"] = mark.finding;
-    json["by"] = mark.by;
-  }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json::write_document(-1, [own = mark](json::Fields& v) mutable { describe_mark(v, own); });
 }
 
 void parse_marks(std::string_view text, Marks& out) {
@@ -164,7 +150,7 @@ void parse_marks(std::string_view text, Marks& out) {
     const std::size_t end = text.find('\n');
     Mark mark;
     // Without its newline it was cut.
-    if (end != std::string_view::npos && mark_of(text.substr(0, end), mark)) {
+    if (end != std::string_view::npos && read_mark(text.substr(0, end), mark)) {
       out.list.push_back(std::move(mark));
     } else {
       ++out.malformed;
@@ -203,8 +189,7 @@ Result<Mark> add_mark(const std::string& directory, Mark mark) {
   for (const Mark& each : marks.list) mark.number = std::max(mark.number, each.number + 1);
   std::string line = to_line(mark);
   // It is no mark unless the daemon will take it for one.
-  Mark again;
-  if (!mark_of(line, again) || again.number != mark.number) {
+  if (Mark again; !read_mark(line, again)) {
     return fail(Errc::kMalformed, path + " would not be understood with this mark: its number, " +
                                       std::to_string(mark.number) +
                                       ", or its time is out of range");

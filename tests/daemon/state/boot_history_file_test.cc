@@ -55,8 +55,8 @@ TEST_F(BootHistoryTest, WhatIsNoHistoryIsSetAsideAndSaid) {
     std::string text;
     const char* why;
   };
-  for (const Case& c : {Case{"", "parse_error"}, Case{"garbage", "parse_error"},
-                        Case{"{\"format\":2}\n", "of format 2, this jetmem knows 1"},
+  for (const Case& c : {Case{"", "is not JSON"}, Case{"garbage", "is not JSON"},
+                        Case{"{\"format\":2}\n", "format: is 2, this jetmem knows 1"},
                         Case{std::string(300'000, ' '), "too large"}}) {
     directory.write("boots.json", c.text);
     TestDevice device("a");

@@ -164,12 +164,13 @@ TEST(BootHistory, RefusesWhatIsNotWholeOrNotOurs) {
     return parse_history(text, out);
   };
   EXPECT_EQ(with("\"format\":1", "\"format\":2").error().message,
-            "of format 2, this jetmem knows 1");
-  EXPECT_FALSE(with("\"n\":12,\"rec", "\"n\":11,\"rec")) << "not in order";
+            "format: is 2, this jetmem knows 1");
+  EXPECT_FALSE(with("\"n\":12,\"id", "\"n\":11,\"id")) << "not in order";
   EXPECT_FALSE(with("\"starts\":15", "\"starts\":-15"));
   EXPECT_FALSE(with("\"starts\":15", "\"starts\":99999999999999999999"));
   EXPECT_FALSE(with("\"end\":\"clean\"", "\"end\":\"great\""));
   EXPECT_FALSE(with("4294967295", "4294967296"));
+  EXPECT_FALSE(with("\"settings\":0", "\"setting\":0"));
   EXPECT_FALSE(with("\"id\":\"a\"", "\"id\":7"));
   EXPECT_TRUE(with("\"id\":\"a\"", "\"id\":\"\\u001b[2J\""));
   EXPECT_EQ(out.boots[0].id, "?[2J");
