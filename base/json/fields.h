@@ -16,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -135,6 +136,20 @@ class Fields {
   template <class T>
   void required_or_null(Key key, std::optional<T>& value) {
     if (!is_null(key, value.has_value())) required(key, value ? *value : value.emplace());
+  }
+  // A time of the boot clock as a whole count of its unit, far from where counting with it would
+  // end.
+  template <class Rep, class Period>
+  void required_count(Key key, std::chrono::duration<Rep, Period>& time, std::int64_t least = 0) {
+    std::int64_t count = time.count();
+    required(key, count);
+    if (!reading()) return;
+    if (count < least || count > INT64_MAX / 4) fail(key, "is no time");
+    time = std::chrono::duration<Rep, Period>(count);
+  }
+  template <class T>
+  void required_count_or_null(Key key, std::optional<T>& time, std::int64_t least = 0) {
+    if (!is_null(key, time.has_value())) required_count(key, time ? *time : time.emplace(), least);
   }
   void required_text(Key key, std::string& value) {
     required(key, value);

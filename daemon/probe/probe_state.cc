@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/probe/probe_state.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/fields.h"
 #include "base/root/facts.h"
 #include "base/root/small_file.h"
 #include "base/spawn.h"
@@ -12,41 +11,32 @@
 namespace jetmem {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view kComm = "jetmem-probe";
 
-std::uint64_t count_of(const Json& json) {
-  if (!json.is_number_unsigned()) throw Json::other_error::create(501, "not a count", &json);
-  return json.get<std::uint64_t>();
-}
-
-// A number that can be counted with.
-Nanoseconds time_of(const Json& json) {
-  const std::uint64_t number = count_of(json);
-  if (number > INT64_MAX / 4) throw Json::other_error::create(501, "not a time", &json);
-  return Nanoseconds(number);
-}
-
-SavedProbes from_json(const Json& json) {
-  SavedProbes state;
-  for (const ProbeGroup group : kProbeGroupList) {
-    const Json& from = json.at("groups").at(std::string(probe_group_name(group)));
-    auto& to = state.schedule.groups[static_cast<std::size_t>(group)];
-    if (!from.at("last").is_null()) to.last = time_of(from.at("last"));
-    to.pause = time_of(from.at("pause"));
-    to.failure = time_of(from.at("failure"));
-  }
-  state.schedule.doublings = count_of(json.at("doublings"));
-  const Json& process = json.at("process");
-  if (process.is_null()) return state;
-  const std::uint64_t pid = count_of(process.at("pid"));
-  if (pid <= 1 || pid >= kPidLimit) throw Json::other_error::create(501, "not a process", &process);
-  state.process = {static_cast<pid_t>(pid), count_of(process.at("start_ticks"))};
-  return state;
-}
-
 }  // namespace
+
+static void describe(json::Fields& v, ProbeSchedule::Saved::Group& group) {
+  v.required_count_or_null("last", group.last);
+  v.required_count("pause", group.pause);
+  v.required_count("failure", group.failure);
+}
+
+static void describe(json::Fields& v, ProbeProcess& process) {
+  v.required("pid", process.pid);
+  if (process.pid <= 1 || process.pid >= static_cast<pid_t>(kPidLimit)) v.missing("pid");
+  v.required("start_ticks", process.start_ticks);
+}
+
+static void describe(json::Fields& v, SavedProbes& state) {
+  v.object("groups", [&](json::Fields& w) {
+    for (const ProbeGroup group : kProbeGroupList) {
+      w.required(probe_group_name(group).data(),
+                 state.schedule.groups[static_cast<std::size_t>(group)]);
+    }
+  });
+  v.required("doublings", state.schedule.doublings);
+  v.required_or_null("process", state.process);
+}
 
 std::optional<ProbeProcess> probe_process_of(std::string_view stat) {
   // Its name may have brackets and spaces in it.
@@ -73,33 +63,11 @@ std::optional<ProbeProcess> find_probe_process(pid_t pid) {
   return stat ? probe_process_of(*stat) : std::nullopt;
 }
 
-std::string to_text(const SavedProbes& state) {
-  Json groups;
-  for (const ProbeGroup group : kProbeGroupList) {
-    const auto& from = state.schedule.groups[static_cast<std::size_t>(group)];
-    groups[std::string(probe_group_name(group))] = {
-        {"last", from.last ? Json(from.last->count()) : Json(nullptr)},
-        {"pause", from.pause.count()},
-        {"failure", from.failure.count()}};
-  }
-  Json process;
-  if (state.process) {
-    process = {{"pid", state.process->pid}, {"start_ticks", state.process->start_ticks}};
-  }
-  const Json json{{"groups", std::move(groups)},
-                  {"doublings", state.schedule.doublings},
-                  {"process", std::move(process)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string to_text(const SavedProbes& state) { return json::write(state, -1); }
 
 Result<SavedProbes> parse_probe_state(std::string_view text) {
-  try {
-    // Nested without end, it would take the stack with it.
-    if (text.size() > SavedProbes::kMaxBytes) return fail(Errc::kTooLarge, "too long");
-    return from_json(Json::parse(text));
-  } catch (const Json::exception& error) {
-    return fail(Errc::kMalformed, error.what());
-  }
+  if (text.size() > SavedProbes::kMaxBytes) return fail(Errc::kTooLarge, "too long");
+  return json::read<SavedProbes>(text, json::From::kFile);
 }
 
 ProbeStateStore::ProbeStateStore(const std::string& directory, Log& log)
