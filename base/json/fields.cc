@@ -279,6 +279,14 @@ bool Fields::operator()(Key key, std::vector<std::string>& value) { return array
 bool Fields::operator()(Key key, std::vector<std::uint32_t>& value) { return array(key, value); }
 bool Fields::operator()(Key key, std::vector<std::uint64_t>& value) { return array(key, value); }
 
+void Fields::required_counts(Key key, std::span<std::uint64_t> values, std::size_t least) {
+  std::vector<std::uint64_t> counts;
+  if (!reading()) counts.assign(values.begin(), values.end());
+  if (!array(key, counts) || counts.size() < least) missing(key);
+  if (reading())
+    std::copy_n(counts.begin(), std::min(counts.size(), values.size()), values.begin());
+}
+
 template <class T>
 bool Fields::map(Key key, Map<T>& value) {
   if (!reading()) {

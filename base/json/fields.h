@@ -157,6 +157,10 @@ class Fields {
   }
   // Not made printable, because it is sent back unchanged.
   bool exact(Key key, std::string& value);
+  template <class T>
+  void required_exact(Key key, T& value) {
+    if (!exact(key, value)) missing(key);
+  }
   // An enumeration by its names; a writer always writes it.
   template <class E>
   bool word(Key key, E& value, std::string_view (*name)(E),
@@ -235,6 +239,11 @@ class Fields {
     }
     return found.has_value() || odd(key, at(key));
   }
+  // Reading: nothing where it is no list.
+  std::optional<std::size_t> list_size(Key key) const;
+  // As many counts as there are; what has no room is left out. Refused if there are fewer than
+  // `least`.
+  void required_counts(Key key, std::span<std::uint64_t> values, std::size_t least);
   // An array of numbers and flags instead of an object.
   using Cell = std::variant<double*, std::int64_t*, std::uint64_t*, bool*>;
   void row(std::initializer_list<Cell> values);
@@ -273,7 +282,6 @@ class Fields {
   const nlohmann::json* at(Key key) const;
   bool is_object() const;
   bool has_object(Key key) const;
-  std::optional<std::size_t> list_size(Key key) const;
   void start_member(std::string_view key);
   template <class T>
   bool member(std::string_view key, const T& value);

@@ -85,6 +85,20 @@ TEST(SavedLog, KeepsTheLargestCmaRequestAndDoesWithoutOne) {
   EXPECT_FALSE(parse_saved_log(negative));
 }
 
+TEST(SavedLog, IsReadAsEarlierVersionsWroteIt) {
+  std::string text = to_text(example());
+  // They did not tell the probe's apart, and kept neither messages nor guesses.
+  const std::string_view suppressed = "[7,0]";
+  text.replace(text.find(suppressed, text.find("\"suppressed\":[7")), suppressed.size(), "7");
+  text.replace(text.find(",\"messages\""), std::string::npos, "}\n");
+  const auto read = parse_saved_log(text);
+  ASSERT_TRUE(read) << read.error().message;
+  Tally tally;
+  tally.restore(read->tally);
+  EXPECT_EQ(tally.suppressed(EventKind::kMcError, Origin::kSystem), 7U);
+  EXPECT_TRUE(read->tally.messages.empty() && read->tally.guesses.empty());
+}
+
 TEST(SavedLog, RefusesWhatIsNotWholeOrNotItsOwn) {
   const std::string text = to_text(example());
   EXPECT_FALSE(parse_saved_log(""));
@@ -96,6 +110,12 @@ TEST(SavedLog, RefusesWhatIsNotWholeOrNotItsOwn) {
   std::string other_kind = text;
   other_kind.replace(other_kind.find("oom_kill"), 8, "oom_kilt");
   EXPECT_FALSE(parse_saved_log(other_kind));
+  // What may be missing is not taken for missing where it is of another type.
+  for (const std::string name : {"\"messages\":", "\"last_seq\":", "\"parts\":["}) {
+    std::string other_type = text;
+    other_type.insert(other_type.find(name) + name.size(), name.back() == '[' ? "7," : "{},\"x\":");
+    EXPECT_FALSE(parse_saved_log(other_type)) << name;
+  }
 }
 
 }  // namespace
