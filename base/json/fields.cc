@@ -2,8 +2,10 @@
 #include "base/json/fields.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/text/json_integers.h"
@@ -82,6 +84,25 @@ bool take_exact(const In& from, std::string& to) {
   if (!from.is_string()) return false;
   to = from.get_ref<const std::string&>();
   return true;
+}
+bool take_exact(const In& from, double& to) {
+  if (from.is_number()) {
+    to = from.get<double>();
+  } else if (from == "NaN") {
+    to = std::numeric_limits<double>::quiet_NaN();
+  } else if (from == "+Inf" || from == "-Inf") {
+    to = from == "+Inf" ? HUGE_VAL : -HUGE_VAL;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::string exact_text(double value) {
+  if (std::isnan(value)) return "\"NaN\"";
+  if (std::isinf(value)) return value > 0 ? "\"+Inf\"" : "\"-Inf\"";
+  // Whole numbers have no sign at 0.
+  return value == 0 && std::signbit(value) ? "-0.0" : shortest_number(value);
 }
 
 }  // namespace
@@ -276,6 +297,7 @@ bool Fields::array(Key key, std::vector<T>& value) {
   return true;
 }
 bool Fields::operator()(Key key, std::vector<std::string>& value) { return array(key, value); }
+bool Fields::operator()(Key key, std::vector<std::int64_t>& value) { return array(key, value); }
 bool Fields::operator()(Key key, std::vector<std::uint32_t>& value) { return array(key, value); }
 bool Fields::operator()(Key key, std::vector<std::uint64_t>& value) { return array(key, value); }
 
@@ -337,6 +359,48 @@ bool Fields::exact(Key key, std::string& value) {
   if (!reading()) return (*this)(key, value);
   const In* const found = at(key);
   return (found != nullptr && take_exact(*found, value)) || odd(key, found);
+}
+
+bool Fields::exact(Key key, Map<std::string>& value) {
+  if (!reading()) return (*this)(key, value);
+  if (!has_object(key)) return odd(key, at(key));
+  for (const auto& [name, each] : at(key)->items()) {
+    if (!take_exact(each, value.emplace_back(name, "").second)) odd(key, &each);
+  }
+  return true;
+}
+
+bool Fields::exact(Key key, double& value) {
+  if (reading()) {
+    const In* const found = at(key);
+    return (found != nullptr && take_exact(*found, value)) || odd(key, found);
+  }
+  start_member(key);
+  *text_ += exact_text(value);
+  return true;
+}
+
+void Fields::required_exact(Key key, std::vector<double>& values, double none) {
+  if (reading()) {
+    const In* const found = at(key);
+    if (!list_size(key)) return missing(key);
+    for (const In& each : *found) {
+      double& value = values.emplace_back(none);
+      if (each == false) {
+        value = std::numeric_limits<double>::quiet_NaN();
+      } else if (!each.is_null() && !take_exact(each, value)) {
+        refuse(key, &each);
+      }
+    }
+    return;
+  }
+  start_list(key);
+  for (const double& value : values) {
+    if (&value != values.data()) *text_ += ',';
+    const bool is_none = std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(none);
+    *text_ += is_none ? "null" : std::isnan(value) ? "false" : exact_text(value);
+  }
+  *text_ += ']';
 }
 
 void Fields::embedded(Key key, std::string& object, std::size_t most) {

@@ -76,6 +76,7 @@ class Fields {
     return true;
   }
   bool operator()(Key key, std::vector<std::string>& value);
+  bool operator()(Key key, std::vector<std::int64_t>& value);
   bool operator()(Key key, std::vector<std::uint32_t>& value);
   bool operator()(Key key, std::vector<std::uint64_t>& value);
   // Objects whose keys are data. A writer takes the keys to be distinct.
@@ -157,10 +158,15 @@ class Fields {
   }
   // Not made printable, because it is sent back unchanged.
   bool exact(Key key, std::string& value);
+  bool exact(Key key, Map<std::string>& value);
+  // Bit by bit; what is not finite is "NaN", "+Inf" or "-Inf".
+  bool exact(Key key, double& value);
   template <class T>
   void required_exact(Key key, T& value) {
     if (!exact(key, value)) missing(key);
   }
+  // Likewise, but null is `none`, known by its bits, and false another NaN.
+  void required_exact(Key key, std::vector<double>& values, double none);
   // An enumeration by its names; a writer always writes it.
   template <class E>
   bool word(Key key, E& value, std::string_view (*name)(E),

@@ -31,7 +31,8 @@ RuleEngine::Saved RuleEngine::save(bool with_past) const {
     for (std::size_t i = 0; i < store_.saved_columns_of(series.ring); ++i) {
       const TimedValue sample = store_.column(series.ring, i);
       times.push_back(sample.at);
-      values.push_back(sample.value);
+      // What was before its first value need not be said.
+      if (!values.empty() || !SeriesStore::is_gap(sample.value)) values.push_back(sample.value);
     }
     if (times.size() > saved.times.size()) saved.times = std::move(times);
     saved.series.push_back({series.metric, *series.labels, std::move(values)});

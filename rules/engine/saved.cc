@@ -2,227 +2,114 @@
 #include "rules/engine/saved.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
+#include <array>
 #include <utility>
 
-#include "base/text/text.h"
+#include "base/json/fields.h"
 #include "rules/model/rule_keywords.h"
 
 namespace jetmem {
 namespace {
 
-using Json = nlohmann::json;
+using json::Fields;
 
 constexpr std::size_t kMaxAlerts = 4096;
 constexpr std::size_t kMaxSeries = 16'384;
 constexpr std::size_t kMaxSources = 256;
 constexpr std::size_t kMaxTimes = 100'000;
-// A gap takes five bytes in the text and eight in memory.
-constexpr std::size_t kMaxSamples = SavedAlerts::kMaxBytes / 2;
+constexpr std::size_t kMaxLabels = 16;
 constexpr std::size_t kMaxSavedLabelBytes = 512;
-constexpr std::uint64_t kMaxTime = INT64_MAX / 4;
+// Times of the boot clock: none is negative, but that of a daemon that never evaluated.
+constexpr std::int64_t kNever = -1;
 
-[[noreturn]] void refuse(const char* what, const Json& json) {
-  throw Json::other_error::create(501, what, &json);
+void check_text(Fields& v, Fields::Key key, const std::string& text) {
+  if (v.reading() && text.size() > kMaxSavedLabelBytes) v.fail(key, "is no short text");
 }
 
-std::string text_of(const Json& json) {
-  if (!json.is_string() || json.get_ref<const std::string&>().size() > kMaxSavedLabelBytes) {
-    refuse("not a short text", json);
-  }
-  return json.get<std::string>();
+void describe_text(Fields& v, Fields::Key key, std::string& text) {
+  v.required_exact(key, text);
+  check_text(v, key, text);
 }
 
-Labels labels_in(const Json& json) {
-  if (!json.is_object() || json.size() > 16) refuse("not labels", json);
-  Labels labels;  // sorted: nlohmann's objects are
-  for (const auto& [name, value] : json.items()) labels.emplace_back(name, text_of(value));
-  return labels;
-}
-
-std::int64_t integer_of(const Json& json) {
-  if (!json.is_number_integer()) refuse("not a whole number", json);
-  // Times of the boot clock: none is negative, but that of a daemon that never evaluated.
-  if (json.is_number_unsigned() && json.get<std::uint64_t>() > kMaxTime) refuse("not a time", json);
-  const auto number = json.get<std::int64_t>();
-  if (number < -1) refuse("not a time", json);
-  return number;
-}
-
-// JSON has no word for what is no number.
-double number_of(const Json& json) {
-  if (json.is_string()) {
-    const auto& text = json.get_ref<const std::string&>();
-    if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
-    if (text == "+Inf") return std::numeric_limits<double>::infinity();
-    if (text == "-Inf") return -std::numeric_limits<double>::infinity();
-  }
-  if (!json.is_number()) refuse("not a number", json);
-  return json.get<double>();
-}
-
-AlertState state_of(const Json& json) {
-  const std::string name = text_of(json);
-  for (const AlertState state : {AlertState::kPending, AlertState::kFiring}) {
-    if (name == alert_state_name(state)) return state;
-  }
-  refuse("not a state", json);
-}
-
-Severity severity_of(const Json& json) {
-  const auto severity = value_named(kSeverities, text_of(json));
-  if (!severity) refuse("not a severity", json);
-  return *severity;
-}
-
-RuleEngine::SavedAlert alert_of(const Json& json) {
-  RuleEngine::SavedAlert alert;
-  alert.rule = text_of(json.at("rule"));
-  alert.severity = severity_of(json.at("severity"));
-  if (!json.at("unknown").is_boolean()) refuse("not a yes or no", json);
-  alert.is_unknown = json.at("unknown").get<bool>();
-  RuleEngine::Instance& instance = alert.instance;
-  instance.labels = std::make_shared<const Labels>(labels_in(json.at("labels")));
-  instance.state = state_of(json.at("state"));
-  instance.active_since = Nanoseconds(integer_of(json.at("active_since")));
-  instance.firing_since = Nanoseconds(integer_of(json.at("firing_since")));
-  if (!json.at("ended").is_null()) instance.ended = Nanoseconds(integer_of(json.at("ended")));
-  instance.value = number_of(json.at("value"));
-  return alert;
-}
-
-// Of each of the last times: a number, null where there was none, false where the series was gone.
-RuleEngine::SavedSeries series_of(const Json& json, std::size_t times) {
-  RuleEngine::SavedSeries series;
-  series.metric = text_of(json.at("metric"));
-  series.labels = labels_in(json.at("labels"));
-  const Json& values = json.at("values");
-  if (!values.is_array() || values.size() > times) refuse("not samples", json);
-  series.values.reserve(values.size());
-  for (const Json& value : values) {
-    if (value.is_null()) {
-      series.values.push_back(SeriesStore::gap());
-    } else if (value == false) {
-      series.values.push_back(std::numeric_limits<double>::quiet_NaN());
-    } else {
-      series.values.push_back(number_of(value));
-    }
-  }
-  return series;
-}
-
-std::vector<std::int64_t> times_of(const Json& json) {
-  if (!json.is_array() || json.size() > kMaxTimes) refuse("not times", json);
-  std::vector<std::int64_t> times;
-  for (const Json& time : json) {
-    const std::int64_t at = integer_of(time);
-    if (!times.empty() && at <= times.back()) refuse("times fall", json);
-    times.push_back(at);
-  }
-  return times;
-}
-
-SavedAlerts from_json(const Json& json) {
-  SavedAlerts kept;
-  kept.saved.last_step = Nanoseconds(integer_of(json.at("last_step")));
-  kept.saved.resumed = kept.saved.last_step;
-  const Json& sources = json.at("sources");
-  if (!sources.is_array() || sources.size() > kMaxSources) refuse("not sources", sources);
-  for (const Json& source : sources) kept.sources.push_back(text_of(source));
-  const Json& alerts = json.at("alerts");
-  const Json& series = json.at("series");
-  if (!alerts.is_array() || alerts.size() > kMaxAlerts) refuse("not alerts", alerts);
-  if (!series.is_array() || series.size() > kMaxSeries) refuse("not series", series);
-  for (const Json& alert : alerts) kept.saved.alerts.push_back(alert_of(alert));
-  kept.saved.times = times_of(json.at("times"));
-  std::size_t samples = 0;
-  for (const Json& one : series) {
-    kept.saved.series.push_back(series_of(one, kept.saved.times.size()));
-    samples += kept.saved.series.back().values.size();
-    if (samples > kMaxSamples) refuse("too many samples", series);
-  }
-  // Nothing was seen after the last step.
-  for (const RuleEngine::SavedAlert& alert : kept.saved.alerts) {
-    const RuleEngine::Instance& instance = alert.instance;
-    const Nanoseconds latest = std::max(
-        {instance.active_since, instance.firing_since, instance.ended.value_or(Nanoseconds(0))});
-    if (latest > kept.saved.last_step) refuse("later than the last step", json);
-  }
-  return kept;
-}
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json number_json(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  // A whole number has no sign at 0.
-  const bool is_whole = std::fabs(value) < 0x1p53 && std::trunc(value) == value &&
-                        !(value == 0 && std::signbit(value));
-  return is_whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
-}
-
-Json labels_json(const Labels& labels) {
-  Json json = Json::object();
-  for (const auto& [name, value] : labels) json[name] = value;
-  return json;
-}
-
-Json to_json(const RuleEngine::SavedAlert& alert) {
-  const RuleEngine::Instance& instance = alert.instance;
-  return {{"rule", alert.rule},
-          {"labels", labels_json(*instance.labels)},
-          {"severity", severity_name(alert.severity)},
-          {"unknown", alert.is_unknown},
-          {"state", alert_state_name(instance.state)},
-          {"active_since", instance.active_since.count()},
-          {"firing_since", instance.firing_since.count()},
-          {"ended", instance.ended ? Json(instance.ended->count()) : Json()},
-          {"value", number_json(instance.value)}};
-}
-
-Json to_json(const RuleEngine::SavedSeries& series) {
-  Json values = Json::array();
-  for (const double value : series.values) {
-    if (SeriesStore::is_gap(value)) {
-      // What was before its first value need not be said.
-      if (!values.empty()) values.push_back(nullptr);
-    } else {
-      // No number: the mark of its end.
-      values.push_back(std::isnan(value) ? Json(false) : number_json(value));
-    }
-  }
-  return {{"metric", series.metric},
-          {"labels", labels_json(series.labels)},
-          {"values", std::move(values)}};
+// Sorted, as the reader's objects are.
+void describe_labels(Fields& v, Labels& labels) {
+  v.required_exact("labels", labels);
+  if (labels.size() > kMaxLabels) v.fail("labels", "are too many");
+  for (const auto& label : labels) check_text(v, "labels", label.second);
 }
 
 }  // namespace
 
-Result<std::string> to_text(const SavedAlerts& kept) {
+static void describe(Fields& v, RuleEngine::SavedAlert& alert) {
+  RuleEngine::Instance& instance = alert.instance;
+  describe_text(v, "rule", alert.rule);
+  Labels labels = v.reading() ? Labels() : *instance.labels;
+  describe_labels(v, labels);
+  v.required_word("severity", alert.severity, names_of(kSeverities));
+  v.required("unknown", alert.is_unknown);
+  const std::array states{alert_state_name(AlertState::kInactive),
+                          alert_state_name(AlertState::kPending),
+                          alert_state_name(AlertState::kFiring)};
+  v.required_word("state", instance.state, states);
+  if (instance.state == AlertState::kInactive) v.missing("state");
+  v.required_count("active_since", instance.active_since, kNever);
+  v.required_count("firing_since", instance.firing_since, kNever);
+  v.required_count_or_null("ended", instance.ended, kNever);
+  v.required_exact("value", instance.value);
+  if (v.reading()) instance.labels = std::make_shared<const Labels>(std::move(labels));
+}
+
+static void describe(Fields& v, RuleEngine::SavedSeries& series) {
+  describe_text(v, "metric", series.metric);
+  describe_labels(v, series.labels);
+  // Of each of the last times: a number, null where there was none, false where the series was
+  // gone.
+  v.required_exact("values", series.values, SeriesStore::gap());
+}
+
+static void check(Fields& v, const SavedAlerts& kept) {
   const RuleEngine::Saved& saved = kept.saved;
-  if (saved.alerts.size() > kMaxAlerts || saved.series.size() > kMaxSeries) {
+  if (kept.sources.size() > kMaxSources) v.fail("sources", "are too many");
+  for (const std::string& source : kept.sources) check_text(v, "sources", source);
+  if (saved.alerts.size() > kMaxAlerts) v.fail("alerts", "are too many");
+  if (saved.series.size() > kMaxSeries) v.fail("series", "are too many");
+  if (saved.times.size() > kMaxTimes) v.fail("times", "are too many");
+  std::int64_t before = kNever - 1;
+  for (const std::int64_t time : saved.times) {
+    if (time <= std::exchange(before, time) || time > INT64_MAX / 4) v.fail("times", "do not rise");
+  }
+  for (const RuleEngine::SavedSeries& series : saved.series) {
+    if (series.values.size() > saved.times.size()) v.fail("series", "have more values than times");
+  }
+  // Nothing was seen after the last step.
+  for (const RuleEngine::SavedAlert& alert : saved.alerts) {
+    const RuleEngine::Instance& instance = alert.instance;
+    const Nanoseconds latest = std::max(
+        {instance.active_since, instance.firing_since, instance.ended.value_or(Nanoseconds(0))});
+    if (latest > saved.last_step) v.fail("alerts", "are later than the last step");
+  }
+}
+
+// Returns how many alerts and series at the end have no room.
+static std::size_t describe(Fields& v, SavedAlerts& kept) {
+  v.required_count("last_step", kept.saved.last_step, kNever);
+  if (v.reading()) kept.saved.resumed = kept.saved.last_step;
+  v.required("sources", kept.sources);
+  v.required("times", kept.saved.times);
+  std::size_t omitted = v.list_within("alerts", kept.saved.alerts, SavedAlerts::kMaxBytes);
+  omitted += v.list_within("series", kept.saved.series, SavedAlerts::kMaxBytes);
+  if (v.reading()) check(v, kept);
+  return omitted;
+}
+
+Result<std::string> to_text(const SavedAlerts& kept) {
+  if (kept.saved.alerts.size() > kMaxAlerts || kept.saved.series.size() > kMaxSeries) {
     return fail(Errc::kTooLarge, "more alerts or series than are read back");
   }
-  std::string out = "{\"last_step\":" + std::to_string(saved.last_step.count()) +
-                    ",\"sources\":" + dump(kept.sources) + ",\"times\":" + dump(saved.times);
-  // Piece by piece: a tree of all samples would take many times their memory.
-  const auto write = [&](std::string_view start, const auto& list) {
-    out += start;
-    const char* separator = "";
-    for (const auto& each : list) {
-      if (out.size() > SavedAlerts::kMaxBytes) return;
-      out.append(std::exchange(separator, ",\n")).append(dump(to_json(each)));
-    }
-  };
-  write(",\"alerts\":[", saved.alerts);
-  write("],\"series\":[", saved.series);
-  out += "]}\n";
-  if (out.size() > SavedAlerts::kMaxBytes) {
+  std::size_t omitted = 0;
+  std::string out = json::write_document(
+      -1, [&](Fields& v) { omitted = describe(v, const_cast<SavedAlerts&>(kept)); });
+  if (omitted > 0 || out.size() > SavedAlerts::kMaxBytes) {
     return fail(Errc::kTooLarge, "it takes more than 2 MiB");
   }
   return out;
@@ -230,11 +117,7 @@ Result<std::string> to_text(const SavedAlerts& kept) {
 
 Result<SavedAlerts> parse_saved_alerts(std::string_view text) {
   if (text.size() > SavedAlerts::kMaxBytes) return fail(Errc::kTooLarge, "is larger than 2 MiB");
-  try {
-    return from_json(Json::parse(text));
-  } catch (const Json::exception& error) {
-    return fail(Errc::kMalformed, printable(error.what(), 200));
-  }
+  return json::read<SavedAlerts>(text, json::From::kFile);
 }
 
 }  // namespace jetmem
