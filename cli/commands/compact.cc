@@ -18,7 +18,7 @@
 #include "base/text/units.h"
 #include "base/unique_fd.h"
 #include "cli/commands.h"
-#include "cli/draw/terminal.h"
+#include "cli/draw/table.h"
 #include "cli/exit_codes.h"
 #include "collectors/proc/buddyinfo.h"
 #include "collectors/proc/zoneinfo.h"
@@ -74,22 +74,23 @@ std::string words_of(std::optional<double> ratio) {
 
 void print_text(const CompactionReport& report) {
   std::printf("Compacted memory in %.3g s.\n\n", to_seconds(report.elapsed));
-  std::printf("%4s %-8s %22s", "NODE", "ZONE", "LARGEST FREE ORDER");
+  constexpr auto kRight = Table::Align::kRight;
+  Table table{{"NODE", kRight}, {"ZONE"}, {"LARGEST FREE ORDER", kRight}};
   for (const std::size_t order : kCompactionOrders) {
-    std::printf(" %22s", ("UNUSABLE AT ORDER " + std::to_string(order)).c_str());
+    table.column("UNUSABLE AT ORDER " + std::to_string(order), kRight);
   }
-  std::printf("\n");
   const auto change = [](const auto& before, const auto& after) {
-    std::printf(" %22s", (words_of(before) + " -> " + words_of(after)).c_str());
+    return words_of(before) + " -> " + words_of(after);
   };
   for (const CompactionReport::Zone& zone : report.zones) {
-    std::printf("%4u %-8s", zone.id.node, zone.id.name.c_str());
-    change(zone.before.largest_order, zone.after.largest_order);
+    std::vector<std::string> cells{std::to_string(zone.id.node), zone.id.name,
+                                   change(zone.before.largest_order, zone.after.largest_order)};
     for (std::size_t i = 0; i < kCompactionOrders.size(); ++i) {
-      change(zone.before.unusable[i], zone.after.unusable[i]);
+      cells.push_back(change(zone.before.unusable[i], zone.after.unusable[i]));
     }
-    std::printf("\n");
+    table.row(std::move(cells));
   }
+  put(table.text());
   const bool unknown =
       std::any_of(report.zones.begin(), report.zones.end(),
                   [](const CompactionReport::Zone& zone) { return !zone.before.unusable.front(); });

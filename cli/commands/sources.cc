@@ -2,7 +2,6 @@
 // jetmem sources: each source's state, and why.
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +10,7 @@
 #include "base/text/units.h"
 #include "cli/client/device_client.h"
 #include "cli/commands.h"
-#include "cli/draw/terminal.h"
+#include "cli/draw/table.h"
 #include "cli/exit_codes.h"
 #include "cli/text/answer_text.h"
 #include "collectors/sampler/registry.h"
@@ -58,15 +57,16 @@ std::chrono::milliseconds interval_of(const SourceNow& now) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
-void print_table(const std::vector<SourceRow>& rows) {
-  std::printf("%-14s %-8s %6s %8s %7s  %s\n", "SOURCE", "STATE", "SERIES", "INTERVAL", "BY", "");
+std::string table_of(const std::vector<SourceRow>& rows) {
+  constexpr auto kRight = Table::Align::kRight;
+  Table table{{"SOURCE"}, {"STATE"}, {"SERIES", kRight}, {"INTERVAL", kRight}, {"BY", kRight}, {}};
   for (const SourceRow& row : rows) {
-    std::printf("%-14s %-8s %6zu %8s %7s  %s\n", row.now.name.c_str(),
-                printable(row.now.state, 20).c_str(), row.series,
-                format_duration(interval_of(row.now)).c_str(),
-                row.info == nullptr ? "-" : std::string(access_name(row.info->access)).c_str(),
-                explain(row.now).c_str());
+    table.row({row.now.name, printable(row.now.state, 20), std::to_string(row.series),
+               format_duration(interval_of(row.now)),
+               row.info == nullptr ? "-" : std::string(access_name(row.info->access)),
+               explain(row.now)});
   }
+  return table.text();
 }
 
 void print_json(const std::vector<SourceRow>& rows) {
@@ -125,8 +125,7 @@ int run_sources(const SourcesOptions& options) {
   if (options.json) {
     print_json(rows);
   } else {
-    print_table(rows);
-    put(read_by_text(answer_from(*now), terminal_style()));
+    put(table_of(rows) + read_by_text(answer_from(*now), terminal_style()));
   }
   const bool one_failed = std::any_of(rows.begin(), rows.end(), [](const SourceRow& row) {
     return row.now.state == state_name(SourceState::kFailed);

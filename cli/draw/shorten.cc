@@ -49,4 +49,10 @@ std::string place_text(std::string_view unit, std::string_view container, std::s
   return shortened(out, width);
 }
 
+std::string shortened_place(std::string_view place, std::size_t width) {
+  const std::size_t blank = place.rfind(' ');
+  if (blank == std::string_view::npos) return place_text(place, {}, width);
+  return place_text(place.substr(0, blank), place.substr(blank + 1), width);
+}
+
 }  // namespace jetmem

@@ -14,7 +14,7 @@
 #include "cli/client/site_messages_input.h"
 #include "cli/commands.h"
 #include "cli/decode/log_format.h"
-#include "cli/draw/terminal.h"
+#include "cli/draw/table.h"
 #include "cli/exit_codes.h"
 #include "collectors/kernel_log/catalogue/message_notes.h"
 #include "collectors/kernel_log/decode/decode.h"
@@ -190,16 +190,17 @@ int run_list(const ListOptions& needed) {
     put(list_json(own));
     return own.errors.empty() ? kExitOk : kExitData;
   }
-  std::printf("%-40s %-24s %s\n", "MESSAGE", "KIND", "SOURCE");
+  Table table{{"MESSAGE"}, {"KIND"}, {"SOURCE"}};
   for (const Listed& each : all_messages(own)) {
     std::string source = printable(each.source, 200);
     if (!each.file.empty()) {
       source = "own: " + printable(each.file, 1000) + ":" + std::to_string(each.line) +
                (source.empty() ? "" : "; " + source);
     }
-    std::printf("%-40s %-24s %s\n", std::string(each.message->id).c_str(),
-                std::string(info_of(each.message->kind).name).c_str(), source.c_str());
+    table.row({std::string(each.message->id), std::string(info_of(each.message->kind).name),
+               std::move(source)});
   }
+  put(table.text());
   return own.errors.empty() ? kExitOk : kExitData;
 }
 

@@ -13,6 +13,7 @@
 #include "base/text/text.h"
 #include "cli/draw/number_text.h"
 #include "cli/draw/since.h"
+#include "cli/draw/table.h"
 #include "cli/text/events/event_text.h"
 
 namespace jetmem {
@@ -234,36 +235,31 @@ bool is_known(const Conditions& now) {
          now.temperature_celsius || now.power_mode;
 }
 
-std::string conditions_row(const std::string& when, const Conditions& now) {
+void add_conditions(Table& table, const std::string& when, const Conditions& now) {
   std::string cpu = megahertz(now.cpu_min_hertz);
   if (megahertz(now.cpu_max_hertz) != cpu) cpu += " to " + megahertz(now.cpu_max_hertz);
   const std::string heat = now.temperature_celsius ? format("%.1f", *now.temperature_celsius) : "-";
   const std::string mode = now.power_mode ? std::to_string(*now.power_mode) : "-";
-  return format("%-13s %-12s %8s %8s %6s  %-5s ", when.c_str(), cpu.c_str(),
-                megahertz(now.gpu_hertz).c_str(), megahertz(now.emc_hertz).c_str(), heat.c_str(),
-                mode.c_str()) +
-         (now.hottest_zone.empty() ? "-" : now.hottest_zone) + "\n";
+  table.row({when, cpu, megahertz(now.gpu_hertz), megahertz(now.emc_hertz), heat, mode,
+             now.hottest_zone.empty() ? "-" : now.hottest_zone});
 }
 
 std::string conditions(const std::vector<ProbeRun>& runs) {
-  std::string rows;
+  constexpr auto kRight = Table::Align::kRight;
+  Table table{{"CONDITIONS"},    {"CPU MHz"}, {"GPU MHz", kRight}, {"EMC MHz", kRight},
+              {"deg C", kRight}, {"MODE"},    {"HOTTEST ZONE"}};
   std::map<std::string, std::string> absent;
   for (const ProbeRun& run : runs) {
     const std::string group(run.group());
     if (is_known(run.before) || is_known(run.after)) {
-      rows += conditions_row(group + " before", run.before);
-      rows += conditions_row(group + " after", run.after);
+      add_conditions(table, group + " before", run.before);
+      add_conditions(table, group + " after", run.after);
     }
     for (const Conditions* now : {&run.before, &run.after}) {
       absent.insert(now->absent.begin(), now->absent.end());
     }
   }
-  std::string out = "\nconditions: unknown\n";
-  if (!rows.empty()) {
-    out = format("\n%-13s %-12s %8s %8s %6s  %-5s %s\n", "CONDITIONS", "CPU MHz", "GPU MHz",
-                 "EMC MHz", "deg C", "MODE", "HOTTEST ZONE") +
-          rows;
-  }
+  std::string out = "\n" + (table.rows() > 0 ? table.text() : "conditions: unknown\n");
   std::map<std::string, std::string> by_reason;
   for (const auto& [what, why] : absent) {
     std::string& names = by_reason[why];

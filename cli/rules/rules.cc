@@ -11,6 +11,7 @@
 #include "cli/client/alerts_client.h"
 #include "cli/client/rule_input.h"
 #include "cli/commands.h"
+#include "cli/draw/table.h"
 #include "cli/exit_codes.h"
 #include "cli/text/alerts_text.h"
 #include "cli/text/events/event_text.h"
@@ -105,20 +106,23 @@ std::string list_json(const ParsedRules& parsed) {
   });
 }
 
+std::string location(const std::string& file, Position at) {
+  return printable(file, 1000) + ":" + std::to_string(at.line);
+}
+
 int run_list(const Selection& needed, const Loaded& loaded) {
   if (needed.json) {
     put(list_json(loaded.rules));
   } else {
-    std::printf("%-30s %-8s %6s  %s\n", "ALERT", "SEVERITY", "FOR", "WHERE");
+    Table table{{"ALERT"}, {"SEVERITY"}, {"FOR", Table::Align::kRight}, {"WHERE"}};
     for (const Rule& rule : loaded.rules.rules.rules) {
-      std::printf("%-30s %-8s %6s  %s:%d\n", rule.name.c_str(),
-                  std::string(severity_name(rule.severity)).c_str(),
-                  format_duration(rule.hold).c_str(), printable(rule.file, 1000).c_str(),
-                  rule.at.line);
+      table.row({rule.name, std::string(severity_name(rule.severity)), format_duration(rule.hold),
+                 location(rule.file, rule.at)});
     }
     for (const std::string& name : loaded.rules.rules.disabled) {
-      std::printf("%-30s %-8s\n", printable(name).c_str(), "disabled");
+      table.row({printable(name), "disabled"});
     }
+    put(table.text());
   }
   return status_of(needed, loaded);
 }
@@ -172,10 +176,6 @@ constexpr std::size_t kDeeper = 5;
 struct ExplainOptions : AlertsRequest {
   std::string name;
 };
-
-std::string location(const std::string& file, Position at) {
-  return printable(file, 1000) + ":" + std::to_string(at.line);
-}
 
 // Of the answer, where it is about the same rule: the daemon's rules may be other ones.
 const AlertsAnswer::Rule* find_rule(const AlertsAnswer& answer, const Rule& rule) {

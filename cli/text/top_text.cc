@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "cli/draw/number_text.h"
@@ -22,30 +21,9 @@ std::string growth_text(const TopAnswer::Group& group) {
   return std::fabs(*group.growth) < 1 ? "0" : rate_text(*group.growth);
 }
 
-// A column of the processes: what each group has in it.
-struct GroupColumn {
-  std::string name;
-  std::vector<std::string> cells;
-  Align align = Align::kRight;
-  std::size_t width() const {
-    std::size_t out = name.size();
-    for (const std::string& cell : cells) out = std::max(out, shown_width(cell));
-    return out;
-  }
-  bool is_blank() const {
-    return std::all_of(cells.begin(), cells.end(), [](const auto& cell) {
-      return cell == "-" || cell == "0" || cell == "0 B";
-    });
-  }
-};
-
 // TASK_COMM_LEN without its NUL.
 constexpr std::size_t kMostComm = 15;
 constexpr std::size_t kGroupIndent = 2;
-constexpr std::size_t kColumnGap = 2;
-constexpr const char* kPlace = "UNIT, CONTAINER";
-constexpr std::size_t kMinPlace = 6;
-constexpr std::size_t kGoodPlace = 18;
 
 // The column that an order is of.
 std::string_view column_of(TopSort sort) {
@@ -64,75 +42,35 @@ std::string_view column_of(TopSort sort) {
   return "TOTAL";
 }
 
-// PID, name, total, unit and what they are sorted by are always there. Others go where there is no
-// room, those that are empty first; their names.
-std::string drop_columns(std::vector<GroupColumn>& columns, TopSort sort, std::size_t room) {
-  constexpr std::array<std::string_view, 6> kLessNeeded{"SHARED", "DMABUF", "RESIDENT",
-                                                        "N",      "GROWTH", "GPU"};
-  const auto taken = [&] {
-    std::size_t out = 0;
-    for (const GroupColumn& column : columns) out += column.width() + kColumnGap;
-    return out;
-  };
-  std::string dropped;
-  for (const bool blank : {true, false}) {
-    for (const std::string_view name : kLessNeeded) {
-      if (taken() <= room) return dropped;
-      if (name == column_of(sort)) continue;
-      const auto found = std::find_if(columns.begin(), columns.end(),
-                                      [&](const auto& column) { return column.name == name; });
-      if (found == columns.end() || (blank && !found->is_blank())) continue;
-      columns.erase(found);
-      join(dropped, std::string(name));
-    }
-  }
-  return dropped;
-}
-
-// `dropped`: names of the columns that have no room.
+// PID, name, total and what they are sorted by are always there. `dropped`: names of the columns
+// that have no room.
 std::string groups_table(const TopAnswer& answer, const ScreenStyle& style, std::string& dropped) {
-  std::vector<GroupColumn> columns{{"PID", {}},      {"NAME", {}, Align::kLeft},
-                                   {"N", {}},        {"TOTAL", {}},
-                                   {"RESIDENT", {}}, {"SHARED", {}},
-                                   {"GPU", {}},      {"DMABUF", {}},
-                                   {"GROWTH", {}}};
-  std::size_t place = 0;
+  const std::string_view sorted = column_of(answer.sort);
+  Table table{{"PID", Align::kRight}, {"NAME"}};
+  const auto add = [&](const char* name, std::size_t rank) {
+    table.column({name, Align::kRight, Narrow::kKeep, name == sorted ? 0 : rank});
+  };
+  add("N", 4);
+  add("TOTAL", 0);
+  add("RESIDENT", 3);
+  add("SHARED", 1);
+  add("GPU", 6);
+  add("DMABUF", 2);
+  add("GROWTH", 5);
+  const auto place_of = [](const TopAnswer::Group& group) {
+    return place_text(group.unit, group.container, 400);
+  };
+  if (std::any_of(answer.groups.begin(), answer.groups.end(),
+                  [&](const auto& group) { return !place_of(group).empty(); })) {
+    table.column({"UNIT, CONTAINER", Align::kLeft, Narrow::kCut, 7, shortened_place});
+  }
   for (const auto& group : answer.groups) {
-    const std::vector<std::string> cells{group.pid ? number_text(*group.pid) : "-",
-                                         shortened(group.command, 16),
-                                         group.processes ? number_text(*group.processes) : "-",
-                                         bytes_text(group.total),
-                                         bytes_text(group.resident),
-                                         bytes_text(group.shared),
-                                         bytes_text(group.gpu),
-                                         bytes_text(group.dmabuf),
-                                         growth_text(group)};
-    for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back(cells[i]);
-    place = std::max(place, shown_width(place_text(group.unit, group.container, 400)));
+    table.row({group.pid ? number_text(*group.pid) : "-", shortened(group.command, 16),
+               group.processes ? number_text(*group.processes) : "-", bytes_text(group.total),
+               bytes_text(group.resident), bytes_text(group.shared), bytes_text(group.gpu),
+               bytes_text(group.dmabuf), growth_text(group), place_of(group)});
   }
-  const std::size_t room = static_cast<std::size_t>(std::max(style.width, 20)) - kGroupIndent;
-  if (place > 0) place = std::max(place, std::string_view(kPlace).size());
-  const std::size_t needed = std::min(place, kGoodPlace);
-  dropped = drop_columns(columns, answer.sort, room - std::min(room, needed));
-  std::size_t taken = 0;
-  for (const GroupColumn& column : columns) taken += column.width() + kColumnGap;
-  const std::size_t left = room - std::min(room, taken);
-  Table table;
-  for (const GroupColumn& column : columns) table.column(column.name, column.align);
-  const bool has_place = place > 0 && left >= kMinPlace;
-  if (has_place) {
-    table.column(left < std::string_view(kPlace).size() ? "UNIT" : kPlace, Align::kLeft,
-                 Narrow::kCut);
-  } else if (place > 0) {
-    join(dropped, kPlace);
-  }
-  for (std::size_t row = 0; row < answer.groups.size(); ++row) {
-    std::vector<std::string> cells;
-    for (const GroupColumn& column : columns) cells.push_back(column.cells[row]);
-    const auto& group = answer.groups[row];
-    if (has_place) cells.push_back(place_text(group.unit, group.container, left));
-    table.row(std::move(cells));
-  }
+  dropped = table.drop_columns(static_cast<std::size_t>(std::max(style.width, 20)) - kGroupIndent);
   return table.text(style, kGroupIndent);
 }
 

@@ -17,7 +17,7 @@ inherit cmake pkgconfig python3native systemd useradd features_check
 REQUIRED_DISTRO_FEATURES = "systemd"
 
 DEPENDS = "systemd spdlog fmt yaml-cpp libmicrohttpd gnutls libxcrypt curl sqlite3 libarchive ncurses \
-           util-linux nlohmann-json cli11 tl-expected libdeflate zstd python3-pyyaml-native"
+           nlohmann-json cli11 tl-expected libdeflate zstd python3-pyyaml-native"
 EXTRA_OECMAKE = "-DJETMEM_TESTS=OFF -DJETMEM_MANUAL=OFF -DJETMEM_STATIC_READER=OFF \
                  -DJETMEM_PAGE_ASSETS=${JETMEM_PAGE_ASSETS} \
                  -DCMAKE_INSTALL_LIBEXECDIR=${libexecdir}"

@@ -138,11 +138,6 @@ class CommandScenario:
             lines = {cls.line(line) for line in seen.text.splitlines()}
             strange = sorted(lines - reference.lines)
             missing = sorted(reference.always - lines)
-            # Without that memory libsmartcols also cuts a line that is too long some letters earlier or later.
-            cut = [(a, b) for a in strange for b in missing if min(len(a), len(b)) > 60
-                   and (a.startswith(b) or b.startswith(a)) and abs(len(a) - len(b)) <= 4]
-            strange = [each for each in strange if each not in {a for a, _ in cut}]
-            missing = [each for each in missing if each not in {b for _, b in cut}]
             if strange or missing:
                 out.append(f"WRONG: status {seen.status}, without a word: +{strange[:2]} "
                            f"-{missing[:2]}")
@@ -161,7 +156,7 @@ class CommandScenario:
 
     @classmethod
     def line(cls, text):
-        # A column is as wide as its widest figure, or narrower where libsmartcols had no memory to align it.
+        # A column is as wide as its widest figure.
         return re.sub(" +", " ", OF_ITS_OWN.sub("N", text) if cls.fixed else plain(text))
 
     @classmethod

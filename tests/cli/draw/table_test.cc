@@ -25,6 +25,27 @@ TEST(Table, WhatIsCutSaysSo) {
   EXPECT_EQ(table.text(9), "NAME    N\nnvar..  1\ncam     2\na\n");
 }
 
+TEST(Table, ColumnsWithoutAFigureGoFirstAndThenByRank) {
+  const auto table = [] {
+    Table out{{"NAME"},
+              {"A", Table::Align::kRight, Table::Narrow::kKeep, 1},
+              {"B", Table::Align::kRight, Table::Narrow::kKeep, 2}};
+    out.row({"cam", "17", "-"}, "\x1b[31m");
+    return out;
+  };
+  const auto dropped = [&](std::size_t room) { return table().drop_columns(room); };
+  EXPECT_EQ(dropped(11), "");
+  EXPECT_EQ(dropped(10), "B");
+  EXPECT_EQ(dropped(7), "B, A");
+  EXPECT_EQ(table().text(Table::Style{80, false, true, 2}), "  \x1b[31mcam   17  -\x1b[0m\n");
+}
+
+TEST(Table, NoCellSteersTheTerminal) {
+  Table table{{"NAME"}};
+  table.row({"a\x1b[2Jb\n"});
+  EXPECT_EQ(table.text(80), "NAME\na?[2Jb?\n");
+}
+
 TEST(Table, ACharacterTakesOneColumnWithoutUtf8Too) {
   Table table{{"NAME"}, {"N"}};
   table.row({"a\xef\xbf\xbd\xef\xbf\xbd", "1"});

@@ -101,10 +101,10 @@ TEST(ProbeText, FailuresAndSkipsHaveReasons) {
 
 TEST(ProbeText, Conditions) {
   const std::string text = probe_text(report_of({kMemory, kCuda}).runs, "");
-  EXPECT_THAT(text, HasSubstr("memory before 730 to 1510         -        -   48.5  2     "
+  EXPECT_THAT(text, HasSubstr("memory before  730 to 1510        -        -   48.5  2     "
                               "tj-thermal\n"));
-  EXPECT_THAT(text, HasSubstr("memory after  1510 "));
-  EXPECT_THAT(text, HasSubstr("cuda after    -                 918     3199      -  -     -\n"));
+  EXPECT_THAT(text, HasSubstr("memory after   1510 "));
+  EXPECT_THAT(text, HasSubstr("cuda after     -                918     3199      -  -     -\n"));
   EXPECT_THAT(text, HasSubstr("  no emc hertz: debugfs is root's\n"));
   EXPECT_THAT(text, HasSubstr("\nGPU: Orin, compute capability 8.7, integrated; driver for CUDA "
                               "12.6; start:\ncontext 312ms\n"));
