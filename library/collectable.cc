@@ -57,8 +57,7 @@ prometheus::MetricFamily family_of(const std::string& name) {
 std::vector<prometheus::MetricFamily> Collectable::Collect() const {
   Target target;
   target.daemon = address_;
-  const auto reply = ask_daemon(target, HttpSettings{}, "/api/v1/now");
-  const auto now = reply ? parse_device_now(reply->body) : tl::unexpected(reply.error());
+  const auto now = DeviceClient("", target, Settings()).ask("/api/v1/now", parse_device_now);
   std::vector<prometheus::MetricFamily> out{up(now.has_value())};
   if (!now) return out;
   for (const Sample& sample : now->samples.all()) {  // by family

@@ -45,9 +45,8 @@ std::vector<Manifest::SourceRemark> sources_of(const DeviceNow& now) {
 
 }  // namespace
 
-Result<std::optional<OtherMachine>> ask_other_machine(const Target& requested,
-                                                      const HttpSettings& http) {
-  auto reply = ask_daemon(requested, http, "/api/v1/now", kDeadline);
+Result<std::optional<OtherMachine>> ask_other_machine(DeviceClient& client) {
+  auto reply = client.ask("/api/v1/now", kDeadline);
   if (!reply) return tl::unexpected(std::move(reply.error()));
   OtherMachine out;
   out.address = printable(reply->from.text(), 300);
@@ -60,14 +59,14 @@ Result<std::optional<OtherMachine>> ask_other_machine(const Target& requested,
   out.json.emplace_back(kCapturedNow, std::move(reply->body));
   for (const auto& [path, question] : {std::pair("/jetmem/alerts.json", "/api/v1/alerts"),
                                        std::pair(kCapturedDoctor, "/api/v1/doctor")}) {
-    auto answer = ask_daemon(requested, http, question, kDeadline);
+    auto answer = client.ask(question, kDeadline);
     if (answer) {
       out.json.emplace_back(path, std::move(answer->body));
     } else {
       out.missing.emplace_back(path, answer.error().message);
     }
   }
-  auto metrics = ask_daemon(requested, http, "/metrics", kDeadline);
+  auto metrics = client.ask("/metrics", kDeadline);
   if (metrics) {
     out.metrics = std::move(metrics->body);
   } else {

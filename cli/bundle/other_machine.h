@@ -24,7 +24,6 @@ struct OtherMachine {
 
 // Nothing where the daemon is that of this machine, as its boot's ID shows: then its files are its
 // own. Errors: it does not answer.
-Result<std::optional<OtherMachine>> ask_other_machine(const Target& requested,
-                                                      const HttpSettings& http);
+Result<std::optional<OtherMachine>> ask_other_machine(DeviceClient& client);
 
 }  // namespace jetmem

@@ -39,7 +39,7 @@ constexpr std::uint64_t kReserve = 256U << 10;
 class Bundler {
  public:
   Bundler(const BundleOptions& needed, const Settings& settings)
-      : needed_(needed), settings_(settings) {}
+      : needed_(needed), settings_(settings), client_("", needed, settings) {}
 
   Result<BundleDone> run() {
     if (!needed_.root.empty()) {
@@ -49,7 +49,7 @@ class Bundler {
     }
     std::optional<OtherMachine> answers;
     if (is_live() && !needed_.daemon.empty()) {
-      auto asked = ask_other_machine(needed_, settings_.http);
+      auto asked = ask_other_machine(client_);
       if (!asked) return tl::unexpected(std::move(asked.error()));
       answers = std::move(*asked);
     }
@@ -111,18 +111,13 @@ class Bundler {
     step("asking jetmemd");
     std::string why;
     // Its sources say what to read in part, also where it has no texts.
-    const auto now = ask_daemon(needed_, settings_.http, "/api/v1/now");
-    if (now) {
-      if (auto seen = parse_device_now(now->body)) daemon_.sources = std::move(seen->sources);
-      auto reply = ask_daemon(needed_, settings_.http, "/api/v1/texts");
-      auto found = reply ? parse_texts(reply->body) : tl::unexpected(std::move(reply.error()));
-      if (found) {
-        out = std::move(*found);
-      } else {
-        why = std::move(found.error().message);
-      }
+    if (auto now = client_.ask("/api/v1/now", parse_device_now)) {
+      daemon_.sources = std::move(now->sources);
+    }
+    if (auto found = client_.ask("/api/v1/texts", parse_texts)) {
+      out = std::move(*found);
     } else {
-      why = now.error().message;
+      why = std::move(found.error().message);
     }
     for (const SourceInfo* info : all_source_infos()) {
       if (info->access != Access::kProgram || out.contains(std::string(info->paths.front()))) {
@@ -223,7 +218,7 @@ class Bundler {
 
   Result<void> alerts(const LocalSnapshot& shot) {
     if (is_live()) {
-      if (auto reply = ask_daemon(needed_, settings_.http, "/api/v1/alerts")) {
+      if (auto reply = client_.ask("/api/v1/alerts")) {
         return add_alerts(reply->body);
       }
     } else if (auto text = from_tree("/jetmem/alerts.json")) {
@@ -374,6 +369,7 @@ class Bundler {
 
   const BundleOptions& needed_;
   const Settings& settings_;
+  DeviceClient client_;
   Root root_ = Root::live();
   std::unique_ptr<BundleWriter> bundle_;
   Manifest manifest_;

@@ -23,19 +23,6 @@
 namespace jetmem {
 namespace {
 
-Result<AlertsReply> from_daemon(const AlertsRequest& needed, const Settings& settings,
-                                bool& is_silent) {
-  auto reply =
-      ask_daemon(needed, settings.http, "/api/v1/alerts", std::chrono::seconds(3), &is_silent);
-  if (!reply) return tl::unexpected(std::move(reply.error()));
-  AlertsReply out;
-  out.from = reply->from.text();
-  auto answer = parse_alerts(reply->body);
-  if (!answer) return fail(Errc::kUnavailable, out.from + ": " + answer.error().message);
-  out.answer = std::move(*answer);
-  return out;
-}
-
 Result<AlertsReply> from_one_snapshot(const AlertsRequest& needed, const Settings& settings) {
   LocalSnapshotOptions local;
   local.config = needed.config;
@@ -55,18 +42,19 @@ Result<AlertsReply> from_one_snapshot(const AlertsRequest& needed, const Setting
 
 }  // namespace
 
-Result<AlertsReply> request_alerts(const AlertsRequest& needed, const Settings& settings) {
-  if (!needed.root.empty()) return from_one_snapshot(needed, settings);
+Result<AlertsReply> request_alerts(const AlertsRequest& needed, DeviceClient& client) {
+  if (!client.settings()) return tl::unexpected(client.settings().error());
   // No daemon has loaded the rules in these files.
-  if (!needed.rules.paths.empty() && needed.daemon.empty())
-    return from_one_snapshot(needed, settings);
-  bool is_silent = false;
-  auto reported = from_daemon(needed, settings, is_silent);
-  if (reported || !needed.daemon.empty()) return reported;
-  auto seen = from_one_snapshot(needed, settings);
+  if (!needed.root.empty() || (!needed.rules.paths.empty() && needed.daemon.empty()))
+    return from_one_snapshot(needed, *client.settings());
+  // Not /api/v1/now, which has the same answer: this one costs the device less.
+  auto answer = client.ask("/api/v1/alerts", parse_alerts);
+  if (answer) return AlertsReply{std::move(*answer), client.from(), {}};
+  if (!client.can_do_without(answer.error())) return tl::unexpected(std::move(answer.error()));
+  auto seen = from_one_snapshot(needed, *client.settings());
   if (!seen) return seen;
-  seen->daemon_error = is_silent ? silent_daemon_note(reported.error().message, kOneReading)
-                                 : std::move(reported.error().message);
+  const std::string note = client.note_missing(answer.error(), kOneReading);
+  if (client.silent().empty()) seen->notes.insert(seen->notes.begin(), note);
   return seen;
 }
 

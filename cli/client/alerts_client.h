@@ -25,12 +25,11 @@ struct AlertsRequest : Target {
 struct AlertsReply {
   AlertsAnswer answer;
   std::string from;                // "unix:/run/jetmem/api.socket"; empty: evaluated now
-  std::string daemon_error;        // of the daemon, where it was tried; empty otherwise
-  std::vector<std::string> notes;  // for a person
+  std::vector<std::string> notes;  // for a person; also that no daemon answers
 };
 
 // Errors: the daemon that was named does not answer; the root cannot be read.
-Result<AlertsReply> request_alerts(const AlertsRequest& needed, const Settings& settings);
+Result<AlertsReply> request_alerts(const AlertsRequest& needed, DeviceClient& client);
 
 // The alerts of a capture: a bundle holds jetmemd's own answer, which is returned unchanged. One
 // captured reading could not give alerts that need history or the site's rules.

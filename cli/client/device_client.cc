@@ -17,7 +17,6 @@
 #include "cli/client/remote_history.h"
 #include "cli/client/rule_input.h"
 #include "history/store/store.h"
-#include "report/events/kernel_event_record.h"
 
 namespace jetmem {
 namespace {
@@ -114,59 +113,48 @@ Result<DeviceNow> local_snapshot(const std::string& root, const std::vector<std:
 
 }  // namespace
 
-Result<DaemonReply> ask_daemon(const Target& requested, const HttpSettings& http,
-                               const std::string& path, std::chrono::milliseconds deadline,
-                               bool* is_silent) {
-  auto addresses = daemon_addresses(requested.daemon, http, requested.access);
+const Result<Settings>& DeviceClient::settings() {
+  if (!settings_) settings_ = settings_for(command_.c_str(), target_.config);
+  return *settings_;
+}
+
+Result<DaemonReply> DeviceClient::ask(const std::string& path, std::chrono::milliseconds deadline) {
+  if (never_answered_) return tl::unexpected(*never_answered_);
+  if (!settings()) return tl::unexpected(settings().error());
+  auto addresses = daemon_addresses(target_.daemon, settings()->http, target_.access);
   if (!addresses) return tl::unexpected(std::move(addresses.error()));
-  return query_daemon(*addresses, path, deadline, is_silent);
+  is_silent_ = false;
+  auto reply = query_daemon(*addresses, path, deadline, &is_silent_);
+  if (reply) {
+    from_ = reply->from.text();
+  } else if (from_.empty()) {
+    never_answered_ = reply.error();
+  }
+  return reply;
 }
 
-std::string silent_daemon_note(const std::string& problem, std::string_view instead) {
-  return "jetmemd runs but gave no answer (" + problem + "): this is " + std::string(instead);
+std::string DeviceClient::note_missing(const Error& error, std::string_view instead) {
+  if (!is_silent_) return error.message;
+  const std::string note = "jetmemd runs but gave no answer (" + error.message + "): this is ";
+  if (silent_.empty() && !command_.empty()) warn(command_, note + std::string(instead));
+  silent_ = note + std::string(instead);
+  return silent_;
 }
 
-Result<DeviceNow> query_device_for(std::string_view command, const Target& requested,
-                                   std::string* silent) {
-  std::string own;
-  if (silent == nullptr) silent = &own;
-  auto now = query_device(requested, silent);
-  if (now && !silent->empty()) warn(command, *silent);
-  return now;
-}
-
-Result<DeviceNow> read_device(const Target& requested) {
-  const auto settings = settings_for("", requested.config);
-  if (!settings) return tl::unexpected(settings.error());
-  auto seen = local_snapshot(requested.root, requested.config, *settings);
-  if (seen && !requested.root_name.empty()) seen->from = requested.root_name;
+Result<DeviceNow> DeviceClient::read_locally() {
+  if (!settings()) return tl::unexpected(settings().error());
+  auto seen = local_snapshot(target_.root, target_.config, *settings());
+  if (seen && !target_.root_name.empty()) seen->from = target_.root_name;
   return seen;
 }
 
-Result<DeviceNow> query_device(const Target& requested, std::string* silent) {
-  if (!requested.root.empty()) return read_device(requested);
-  const auto settings = settings_for("", requested.config);
-  if (!settings) return tl::unexpected(settings.error());
-  bool is_silent = false;
-  auto reply =
-      ask_daemon(requested, settings->http, "/api/v1/now", std::chrono::seconds(3), &is_silent);
-  if (!reply && reply.error().code == Errc::kInvalid) return tl::unexpected(reply.error());
-  if (reply) {
-    auto now = parse_device_now(reply->body);
-    if (now) {
-      now->from = reply->from.text();
-      return now;
-    }
-    // Usually of another version. A local reading does not need it.
-    reply = fail(Errc::kUnavailable, std::move(now.error()).within(reply->from.text()).message);
-    is_silent = true;
-  }
-  if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
-  auto seen = local_snapshot("", requested.config, *settings);
-  if (!seen) return seen;
-  seen->notes.push_back(is_silent ? silent_daemon_note(reply.error().message, kOneReading)
-                                  : std::move(reply.error().message));
-  if (is_silent && silent != nullptr) *silent = seen->notes.back();
+Result<DeviceNow> DeviceClient::now() {
+  if (!target_.root.empty()) return read_locally();
+  auto now = ask("/api/v1/now", parse_device_now);
+  if (now) now->from = from_;
+  if (now || !can_do_without(now.error())) return now;
+  auto seen = read_locally();
+  if (seen) seen->notes.push_back(note_missing(now.error(), kOneReading));
   return seen;
 }
 
@@ -220,37 +208,30 @@ std::string displayed_path(const Target& requested, const std::string& location)
   return requested.root_name + location.substr(requested.root.size());
 }
 
-Result<std::unique_ptr<History>> open_history_file(const Target& requested) {
-  if (!requested.root.empty()) {
-    const std::string file = requested.root + kCapturedHistory;
-    return history_in(file, displayed_path(requested, file));
+Result<std::unique_ptr<History>> DeviceClient::history_file() {
+  if (!target_.root.empty()) {
+    const std::string file = target_.root + kCapturedHistory;
+    return history_in(file, displayed_path(target_, file));
   }
-  const auto settings = settings_for("", requested.config);
-  if (!settings) return tl::unexpected(settings.error());
-  const std::string& directory = settings->history.directory;
+  if (!settings()) return tl::unexpected(settings().error());
+  const std::string& directory = settings()->history.directory;
   const std::string file =
       (directory.empty() ? std::string(kHistoryDirectory) : directory) + kHistoryFile;
   return history_in(file, file);
 }
 
-Result<std::unique_ptr<History>> open_device_history(const Target& requested, std::string* silent) {
-  if (!requested.root.empty()) return open_history_file(requested);
-  const auto settings = settings_for("", requested.config);
-  if (!settings) return tl::unexpected(settings.error());
+Result<std::unique_ptr<History>> DeviceClient::history() {
+  if (!target_.root.empty()) return history_file();
   // A daemon that answers this has a history; it is the smallest query.
-  bool is_silent = false;
-  auto reply = ask_daemon(requested, settings->http, "/api/v1/history?limit=1",
-                          std::chrono::seconds(3), &is_silent);
-  if (!reply && reply.error().code == Errc::kInvalid) return tl::unexpected(reply.error());
+  auto reply = ask("/api/v1/history?limit=1");
   if (reply) return remote_history(std::move(reply->from));
-  if (!requested.daemon.empty()) return tl::unexpected(std::move(reply.error()));
-  auto file = open_history_file(requested);
-  if (file && is_silent && silent != nullptr) {
-    *silent = silent_daemon_note(reply.error().message,
-                                 "its file; the newest values and events are missing");
+  if (!can_do_without(reply.error())) return tl::unexpected(std::move(reply.error()));
+  auto file = history_file();
+  if (!file) {
+    return fail(file.error().code, file.error().message + "; jetmemd: " + reply.error().message);
   }
-  if (file) return file;
-  return fail(file.error().code, file.error().message + "; jetmemd: " + reply.error().message);
+  note_missing(reply.error(), "its file; the newest values and events are missing");
+  return file;
 }
 
 }  // namespace jetmem

@@ -18,11 +18,10 @@ struct AlertsOptions : AlertsRequest {
 };
 
 int run_alerts(const AlertsOptions& options) {
-  const auto settings = settings_for("alerts", options.config);
-  if (!settings) return exit_code(settings.error().code);
-  auto requested = request_alerts(options, *settings);
+  DeviceClient client("alerts", options);
+  if (!client.settings()) return exit_code(client.settings().error().code);
+  auto requested = request_alerts(options, client);
   if (!requested) return undecided("alerts", options, requested.error());
-  if (!requested->daemon_error.empty()) warn("alerts", requested->daemon_error);
   for (const std::string& note : requested->notes) warn("alerts", note);
   if (!options.json) {
     for (AlertsAnswer::Rule& rule : requested->answer.rules) {

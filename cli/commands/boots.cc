@@ -9,7 +9,6 @@
 #include "base/version.h"
 #include "cli/client/device_client.h"
 #include "cli/client/local_snapshot.h"
-#include "cli/client/rule_input.h"
 #include "cli/commands.h"
 #include "cli/draw/since.h"
 #include "cli/exit_codes.h"
@@ -146,22 +145,14 @@ Result<boot::History> history_of(Result<std::string> text, const std::string& wh
 }
 
 // What jetmemd has read of its state directory.
-Result<boot::History> ask_history(const BootsOptions& options, const HttpSettings& http,
-                                  AnswerFrom& from, Marks& marks) {
-  bool is_silent = false;
-  const auto reply =
-      ask_daemon(options, http, "/api/v1/texts", std::chrono::seconds(3), &is_silent);
-  if (!reply && is_silent) {
-    warn("boots", silent_daemon_note(reply.error().message, "what its files hold"));
-  }
-  if (!reply) return tl::unexpected(reply.error());
-  auto texts = parse_texts(reply->body);
-  if (!texts) return tl::unexpected(std::move(texts.error()).within(reply->from.text()));
+Result<boot::History> ask_history(DeviceClient& client, AnswerFrom& from, Marks& marks) {
+  auto texts = client.ask("/api/v1/texts", parse_texts);
+  if (!texts) return tl::unexpected(std::move(texts.error()));
   const auto text_of = [&](std::string_view file) {
     return (*texts)[std::string(boot::kStateDirectory).append("/").append(file)];
   };
   from.by = snapshot_origin_name(SnapshotOrigin::kDaemon);
-  from.from = reply->from.text();
+  from.from = client.from();
   boot::parse_marks(text_of(boot::kMarksFile), marks);
   const std::string kept = text_of(boot::kHistoryFile);
   if (kept.empty()) {
@@ -198,13 +189,13 @@ int run_boots(const BootsOptions& options) {
   AnswerFrom of_daemon = from;
   bool answered = false;
   if (options.root.empty() && directory.empty()) {
-    const auto settings = settings_for("", options.config);
-    if (!settings) return failed("boots", settings.error());
-    history = ask_history(options, settings->http, of_daemon, marks);
+    DeviceClient client("boots", options);
+    history = ask_history(client, of_daemon, marks);
     answered = !of_daemon.from.empty();
-    if (!answered && (!options.daemon.empty() || history.error().code == Errc::kInvalid)) {
+    if (!answered && !client.can_do_without(history.error())) {
       return failed("boots", history.error());
     }
+    if (!answered) client.note_missing(history.error(), "what its files hold");
     if (history || !options.daemon.empty()) from = std::move(of_daemon);
   }
   std::unique_ptr<LocalSnapshot> shot;

@@ -31,7 +31,7 @@ struct DiffOptions : Target {
 
 class SnapshotPair {
  public:
-  explicit SnapshotPair(const DiffOptions& options) : options_(options) {}
+  explicit SnapshotPair(const DiffOptions& options) : options_(options), client_("diff", options) {}
 
   Result<DeviceNow> at(const std::string& text) {
     std::error_code error;
@@ -47,7 +47,7 @@ class SnapshotPair {
                                          "' is not a moment (-6h, 02:00), a folder or a bundle");
     }
     // Now is what is there now, but under a root its own moment.
-    if (text == "now") return now();
+    if (text == "now") return client_.now();
     return recorded(text);
   }
 
@@ -118,23 +118,15 @@ class SnapshotPair {
     requested.root = root;
     requested.root_name = name;
     requested.daemon.clear();
-    auto now = query_device(requested);
+    auto now = DeviceClient("diff", requested).now();
     if (now) now->from = name;
     return now;
   }
 
-  // What did not answer once is not asked again.
-  Result<DeviceNow> now() {
-    if (!silent_.empty()) return read_device(options_);
-    return query_device_for("diff", options_, &silent_);
-  }
-
   Result<void> history() {
     if (history_) return {};
-    const bool is_known = !silent_.empty();
-    auto found = is_known ? open_history_file(options_) : open_device_history(options_, &silent_);
+    auto found = client_.history();
     if (!found) return tl::unexpected(std::move(found.error()));
-    if (!is_known && !silent_.empty()) warn("diff", silent_);
     auto facts = (*found)->facts();
     if (!facts) return tl::unexpected(std::move(facts.error()));
     history_ = std::move(*found);
@@ -155,9 +147,9 @@ class SnapshotPair {
   }
 
   const DiffOptions& options_;
+  DeviceClient client_;
   std::vector<std::unique_ptr<UnpackedBundle>> bundles_;
   int captures_ = 0;
-  std::string silent_;  // why a jetmemd that runs gave no answer
   std::unique_ptr<History> history_;
   HistoryFacts facts_;
 };

@@ -22,19 +22,6 @@ struct DoctorOptions : Target {
   std::string step;
 };
 
-// Of the daemon that answered just now. Errors: it has no such page (an older one), or its disk
-// hangs.
-Result<DoctorAnswer> from_daemon(const Target& requested, const DeviceNow& now) {
-  Target there = requested;
-  if (there.daemon.empty()) there.daemon = now.from;
-  auto reply = ask_daemon(there, {}, "/api/v1/doctor", std::chrono::seconds(10));
-  if (!reply) return tl::unexpected(std::move(reply.error()));
-  auto answer = parse_doctor(reply->body);
-  if (!answer) return tl::unexpected(std::move(answer.error()).within(reply->from.text()));
-  answer->from.from = reply->from.text();
-  return answer;
-}
-
 Result<DoctorAnswer> ask(const Target& requested) {
   if (!requested.root.empty()) {
     // Of a machine that was captured from afar: its jetmemd had the history.
@@ -46,16 +33,19 @@ Result<DoctorAnswer> ask(const Target& requested) {
       return answer;
     }
   }
-  auto now = query_device(requested);
+  DeviceClient client("", requested);
+  auto now = client.now();
   if (!now) return tl::unexpected(std::move(now.error()));
   const bool answered = now->by == SnapshotOrigin::kDaemon;
   if (answered) {
-    auto reported = from_daemon(requested, *now);
+    // An older one has no such page, or its disk hangs.
+    auto reported = client.ask("/api/v1/doctor", parse_doctor, std::chrono::seconds(10));
+    if (reported) reported->from.from = client.from();
     if (reported) return reported;
     now->notes.push_back("examined here, as jetmemd's own examination is unavailable: " +
                          reported.error().message);
   }
-  auto history = answered ? open_device_history(requested) : open_history_file(requested);
+  auto history = answered ? client.history() : client.history_file();
   return history ? examine(*now, history->get()) : examine(*now, nullptr, history.error().message);
 }
 

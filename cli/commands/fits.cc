@@ -88,7 +88,7 @@ int run_fits(const FitsOptions& options) {
   const SystemClock clock;
   const Nanoseconds end = clock.mono() + request->wait;
   for (;;) {
-    const auto now = query_device_for("fits", options);
+    const auto now = DeviceClient("fits", options).now();
     if (!now) return undecided("fits", options, now.error());
     const FitsAnswer answer = fits_answer(*now, request->kind, request->bytes);
     if (answer.fit == Fit::kNow || clock.mono() >= end) {
@@ -125,7 +125,7 @@ int run_make_room(const FitsOptions& options) {
   const auto request = request_of(options);
   if (!request) return failed("make-room", request.error());
   const SystemClock clock;
-  const RoomMaker maker{.read = [&] { return read_device(options); },
+  const RoomMaker maker{.read = [&] { return DeviceClient("", options).read_locally(); },
                         .sleep = [](auto time) { std::this_thread::sleep_for(time); },
                         .clock = clock};
   const auto made = maker.make(*request);

@@ -4,11 +4,9 @@
 #include <optional>
 
 #include "base/text/text.h"
-#include "cli/client/daemon_client.h"
 #include "cli/client/device_client.h"
 #include "cli/client/local_snapshot.h"
 #include "cli/client/output_file.h"
-#include "cli/client/rule_input.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "report/answers/answer_head.h"
@@ -96,20 +94,19 @@ Result<MetricsText> metrics_of(const MetricsOptions& options) {
   if (auto captured = captured_metrics(options)) return std::move(*captured);
   const bool is_local = options.local || !options.only.empty();
   if (is_local || !options.root.empty()) return local_metrics(options);
-  const auto settings = settings_for("", options.config);
-  if (!settings) return tl::unexpected(settings.error());
-  bool is_silent = false;
-  const auto reply = ask_daemon(options, settings->http, options.json ? "/api/v1/now" : "/metrics",
-                                std::chrono::seconds(3), &is_silent);
-  if (reply && !options.json) {
-    return MetricsText{without_standard_process_metrics(reply->body)};
+  DeviceClient client("metrics", options);
+  Error problem;
+  if (options.json) {
+    auto now = client.ask("/api/v1/now", parse_device_now);
+    if (now) return MetricsText{samples_json(now->samples)};
+    problem = std::move(now.error());
+  } else {
+    auto page = client.ask("/metrics");
+    if (page) return MetricsText{without_standard_process_metrics(page->body)};
+    problem = std::move(page.error());
   }
-  Result<DeviceNow> now = reply ? parse_device_now(reply->body) : tl::unexpected(reply.error());
-  if (now) return MetricsText{samples_json(now->samples)};
-  if (!options.daemon.empty() || now.error().code == Errc::kInvalid) {
-    return tl::unexpected(std::move(now.error()));
-  }
-  if (is_silent || reply) report(silent_daemon_note(now.error().message, kOneReading));
+  if (!client.can_do_without(problem)) return tl::unexpected(std::move(problem));
+  client.note_missing(problem, kOneReading);
   return local_metrics(options);
 }
 

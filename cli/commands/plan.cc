@@ -34,7 +34,7 @@ struct PlanOptions : Target {
 Result<plan::DeviceMemory> device_for(const PlanOptions& options, const plan::Plan& plan) {
   const std::string& name = options.device.empty() ? plan.device : options.device;
   if (name.empty() || name == "this") {
-    auto now = query_device(options);
+    auto now = DeviceClient("", options).now();
     if (!now) return tl::unexpected(std::move(now.error()));
     for (const std::string& note : now->notes) warn("plan", note);
     return memory_of(*now);

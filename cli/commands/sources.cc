@@ -119,7 +119,8 @@ std::vector<SourceRow> rows_of(const DeviceNow& now) {
 }
 
 int run_sources(const SourcesOptions& options) {
-  const auto now = options.local ? read_device(options) : query_device_for("sources", options);
+  DeviceClient client("sources", options);
+  const auto now = options.local ? client.read_locally() : client.now();
   if (!now) return failed("sources", now.error());
   const std::vector<SourceRow> rows = rows_of(*now);
   if (options.json) {

@@ -61,15 +61,13 @@ std::string next_command(const StatusOptions& options, const std::string& comman
   return there.empty() ? commands_for(options, "jetmem doctor") : there;
 }
 
-// `silent`: why a jetmemd that runs gave no answer; empty: it is not so.
-StatusAnswer answer_of(const StatusOptions& options, const DeviceNow& now,
-                       const std::string& silent) {
+StatusAnswer answer_of(const StatusOptions& options, const DeviceNow& now, DeviceClient& client) {
   // As `jetmem doctor`: where no jetmemd judges, its recorder's file may know what fired.
   auto history = now.by == SnapshotOrigin::kDaemon ? Result<std::unique_ptr<History>>(nullptr)
-                                                   : open_history_file(options);
+                                                   : client.history_file();
   StatusAnswer answer = status_answer(now, history ? history->get() : nullptr);
   const bool has_problem = answer.level == Verdict::kWarning || answer.level == Verdict::kCritical;
-  if (!silent.empty() && !has_problem) {
+  if (!client.silent().empty() && !has_problem) {
     answer.level = Verdict::kUnknown;
     answer.reason = "jetmemd runs but gave no answer: which alerts fire is unknown";
     answer.next_command = "journalctl -u jetmemd";
@@ -93,14 +91,14 @@ int follow(const StatusOptions& options, std::chrono::milliseconds interval) {
   StatusChanges changes(static_cast<double>(interval.count()) / 1000);
   const SystemClock clock;
   while (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
-    std::string silent;
-    const auto now = query_device(options, &silent);
+    DeviceClient client("", options);
+    const auto now = client.now();
     if (!now && now.error().code == Errc::kInvalid) return failed("status", now.error());
     const double at = to_seconds(clock.boot());
     const std::string time = options.json ? "" : local_time(clock.wall()) + " ";
     bool is_local = false;
     if (now) {
-      const StatusAnswer answer = answer_of(options, *now, silent);
+      const StatusAnswer answer = answer_of(options, *now, client);
       if (changes.is_due(answer, at)) put(time + line_of(options, answer));
       is_local = now->by == SnapshotOrigin::kCommand;
     } else if (changes.is_due(now.error().message, at)) {
@@ -122,8 +120,8 @@ int run_status(const StatusOptions& options) {
     return failed("status", {Errc::kInvalid, "--interval: from 1s to 24h"});
   }
   if (options.follow) return follow(options, *interval);
-  std::string silent;
-  const auto now = query_device(options, &silent);
+  DeviceClient client("status", options);
+  const auto now = client.now();
   if (!now) {
     if (options.brief) {
       put(line_of(options, now.error()));
@@ -132,8 +130,7 @@ int run_status(const StatusOptions& options) {
     }
     return exit_unknown(options, now.error());
   }
-  const StatusAnswer answer = answer_of(options, *now, silent);
-  if (!silent.empty()) warn("status", silent);
+  const StatusAnswer answer = answer_of(options, *now, client);
   if (options.brief) {
     put(line_of(options, answer));
   } else if (options.json) {

@@ -140,7 +140,7 @@ constexpr View kViews[] = {
 };
 
 int run_view(const ViewOptions& options) {
-  const auto now = query_device_for(options.view->name, options);
+  const auto now = DeviceClient(options.view->name, options).now();
   if (!now) return failed(options.view->name, now.error());
   const auto shown = options.view->show(*now, options);
   if (!shown) return failed(options.view->name, shown.error());

@@ -51,9 +51,7 @@ class EventsCommand {
   int run() {
     if (auto good = check(); !good) return fail_with(good.error());
     if (options_.only_ring) return ring();
-    std::string silent;
-    auto history = open_device_history(options_, &silent);
-    if (!silent.empty()) note(silent);
+    auto history = DeviceClient("events", options_).history();
     Result<HistoryFacts> facts = history ? (*history)->facts() : tl::unexpected(history.error());
     if (!facts) return without_history(facts.error());
     if (!facts->problem.empty()) note(facts->problem);
@@ -116,7 +114,7 @@ class EventsCommand {
 
   // Of another machine's bundle: those in the answer of its jetmemd.
   int show_answered() {
-    const auto now = query_device(options_);
+    const auto now = DeviceClient("events", options_).now();
     if (!now) return fail_with(now.error());
     if (auto span = find_span(wall_clock(now->wall.value_or(0))); !span) {
       return fail_with(span.error());
@@ -280,7 +278,7 @@ class EventsCommand {
       if (is_file && options_.root.empty()) history.reset();
       std::string problem;
       if (!history) {
-        auto opened = open_device_history(source);
+        auto opened = DeviceClient("", source).history();
         if (opened) {
           history = std::move(*opened);
         } else {

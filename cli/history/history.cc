@@ -292,10 +292,8 @@ int run_history(const HistoryOptions& options) {
   if (!options.resolution.empty() && !resolution_named(options.resolution)) {
     return fail_with({Errc::kInvalid, "--resolution: raw, 1m or 15m"});
   }
-  std::string silent;
-  auto history = open_device_history(options, &silent);
+  auto history = DeviceClient("history", options).history();
   if (!history) return fail_with(history.error());
-  if (!silent.empty()) note(silent);
   auto facts = (*history)->facts();
   if (!facts) return fail_with(facts.error());
   return HistoryCommand(options, **history, std::move(*facts)).run();

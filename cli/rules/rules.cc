@@ -268,13 +268,14 @@ int no_such_rule(const std::string& name, const NamedRules& named, const ParsedR
 }
 
 int run_rules_explain(const ExplainOptions& options) {
-  const auto settings = settings_for("rules explain", options.config);
+  DeviceClient client("rules explain", options);
+  const auto& settings = client.settings();
   if (!settings) return exit_code(settings.error().code);
   std::size_t files = 0;
   const ParsedRules parsed = read_rules(options.rules, settings->rules, files);
   const Rule* rule = parsed.rules.find(options.name);
   if (rule == nullptr) return no_such_rule(options.name, options.rules, parsed);
-  const auto requested = request_alerts(options, *settings);
+  const auto requested = request_alerts(options, client);
   const AlertsAnswer::Rule* now = requested ? find_rule(requested->answer, *rule) : nullptr;
 
   put(rule->name + ": " + std::string(severity_name(rule->severity)) + ", " +

@@ -91,7 +91,8 @@ constexpr const char* kAvailableKey = "jetmem_meminfo_MemAvailable_bytes";
 
 Result<History*> Reader::history() {
   if (!history_) {
-    auto opened = answers_ ? open_device_history(options_) : open_history_file(options_);
+    DeviceClient client("", options_);
+    auto opened = answers_ ? client.history() : client.history_file();
     if (!opened) return tl::unexpected(std::move(opened.error()));
     history_ = std::move(*opened);
   }
@@ -156,7 +157,7 @@ Result<Look> Reader::recorded(Nanoseconds wall) {
 }
 
 Result<Look> Reader::live(bool with_past) {
-  auto now = query_device(options_);
+  auto now = DeviceClient("", options_).now();
   if (!now) return tl::unexpected(std::move(now.error()));
   // What did not answer this is not asked again for its history.
   const bool answers = now->by == SnapshotOrigin::kDaemon;

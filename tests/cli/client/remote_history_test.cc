@@ -221,7 +221,7 @@ TEST(HistoryOfDevice, OnlyTheNamedDaemonIsQueried) {
   Daemon daemon([&](const std::string&) { return CapturedLog{200, history_list_json({}, list)}; });
   Target requested;
   requested.daemon = daemon.address().text();
-  const auto history = open_device_history(requested);
+  const auto history = DeviceClient("", requested).history();
   ASSERT_TRUE(history) << history.error().message;
   const auto facts = (*history)->facts();
   ASSERT_TRUE(facts);
@@ -229,7 +229,7 @@ TEST(HistoryOfDevice, OnlyTheNamedDaemonIsQueried) {
   EXPECT_EQ(facts->location, daemon.address().text());
 
   requested.daemon = "unix:/nowhere/api.socket";
-  EXPECT_THAT(open_device_history(requested).error().message,
+  EXPECT_THAT(DeviceClient("", requested).history().error().message,
               HasSubstr("no daemon answers at unix:/nowhere/api.socket"));
 }
 
@@ -239,7 +239,7 @@ TEST(HistoryOfDevice, WithoutDaemonAndFileBothAreNamed) {
                   "http: {listen: []}\nhistory: {directory: " + directory.path() + "/none}\n");
   Target requested;
   requested.config = {directory.path() + "/settings.yaml"};
-  const auto history = open_device_history(requested);
+  const auto history = DeviceClient("", requested).history();
   ASSERT_FALSE(history);
   EXPECT_EQ(history.error().code, Errc::kAbsent);
   EXPECT_THAT(history.error().message, HasSubstr(directory.path() + "/none/history.db"));
@@ -250,7 +250,7 @@ TEST(HistoryOfDevice, OfACapturedTree) {
   const TempDir directory;
   Target requested;
   requested.root = directory.path();
-  EXPECT_THAT(open_device_history(requested).error().message,
+  EXPECT_THAT(DeviceClient("", requested).history().error().message,
               HasSubstr(directory.path() + "/jetmem/history.db"));
 }
 

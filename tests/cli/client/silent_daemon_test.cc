@@ -107,7 +107,7 @@ TEST_F(SilentDaemonTest, WhoFindsItsQueueFullWaitsForATurn) {
       milliseconds(200));
   Target options;
   options.daemon = "unix:" + path_;
-  const auto reply = ask_daemon(options, {}, "/healthz", std::chrono::seconds(10));
+  const auto reply = DeviceClient("", options).ask("/healthz", std::chrono::seconds(10));
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(reply->body, "ok");
 }

@@ -30,7 +30,7 @@ struct Utf8Locale {
 DeviceNow fixture(const std::string& board) {
   Target requested;
   requested.root = std::string(JETMEM_FIXTURES) + "/" + board;
-  auto now = query_device(requested);
+  auto now = DeviceClient("", requested).now();
   EXPECT_TRUE(now) << now.error().message;
   return now ? std::move(*now) : DeviceNow{};
 }
