@@ -17,6 +17,7 @@
 #include "cli/events/events_ring.h"
 #include "cli/exit_codes.h"
 #include "cli/history/history_select.h"
+#include "cli/text/budget_text.h"
 #include "cli/text/events/event_text.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "report/events/event_json.h"
@@ -29,6 +30,8 @@ constexpr auto kFollowPause = std::chrono::seconds(2);
 // Looked at in each pass of --follow; where all of the few are new, as many as there may be.
 constexpr std::size_t kFewFollowed = 50;
 constexpr std::size_t kFollowed = 500;
+// Of the kernel's log with --until, which may only be resolved when the log's end is known.
+constexpr std::size_t kMostOfLog = 10'000;
 
 struct EventsOptions : Target {
   std::optional<std::string> since;
@@ -84,10 +87,30 @@ class EventsCommand {
     if (options_.only_ring && other_than_kernel) {
       return fail(Errc::kInvalid, "--ring has kernel events only");
     }
-    return {};
+    // A wrong time is refused before anything is read; that of a capture depends on its clock.
+    return options_.root.empty() ? find_span(Nanoseconds(0)) : Result<void>();
   }
 
-  int ring() const { return show_ring(options_, needed_, options_.since, options_.until); }
+  int ring() {
+    // One more than is shown: whether there are older ones.
+    const std::size_t most = options_.until ? kMostOfLog : needed_.limit + 1;
+    auto ring = read_ring(options_, needed_, most);
+    if (!ring) return fail_with(ring.error());
+    has_wall_ = ring->has_wall;
+    if (auto span = find_span(ring->now); !span) return fail_with(span.error());
+    EventsFound found{std::move(ring->events)};
+    std::erase_if(found.events, [&](const EventRecord& each) {
+      const auto at = each.wall ? each.wall : each.at;
+      return at && ((needed_.from && *at < *needed_.from) || (needed_.to && *at > *needed_.to));
+    });
+    keep_newest(found, needed_.limit);
+    if (ring->is_cut && options_.until) {
+      join(ring->losses, "only the newest " + counted(kMostOfLog, "event") + " were looked at",
+           "; ");
+    }
+    show_found(found, ring->where, ring->losses);
+    return kExitOk;
+  }
 
   // The ring, as far back as the kernel keeps it.
   int without_history(const Error& why) {
@@ -127,17 +150,12 @@ class EventsCommand {
     }
     const bool full = now->events.size() >= DeviceNow::kMaxEvents;
     const EventsFound found = wanted_events(now->events, needed_);
-    show_list(found.events);
-    const std::string of_what = std::string("in the captured answer of that machine's jetmemd: ") +
+    const std::string of_what = std::string(" in the captured answer of that machine's jetmemd: ") +
                                 (full ? "the newest " + std::to_string(now->events.size()) +
                                             " of the day before the capture"
                                       : "all of the day before the capture");
-    if (options_.json) {
-      note("events " + of_what);
-      if (found.more) note(kOlderEvents);
-    } else {
-      put(wrapped(summary(found, " " + of_what + " (" + printable(now->from, 200) + ")"), 0));
-    }
+    if (options_.json) note("events" + of_what);
+    show_found(found, of_what + " (" + printable(now->from, 200) + ")");
     return kExitOk;
   }
 
@@ -146,9 +164,18 @@ class EventsCommand {
     for (const bool begin : {true, false}) {
       const auto& text = begin ? options_.since : options_.until;
       if (!text) continue;
-      auto moment = parse_moment(*text, now);
-      if (!moment) {
-        return tl::unexpected(std::move(moment.error()).within(begin ? "--since" : "--until"));
+      const std::string option = begin ? "--since" : "--until";
+      const Nanoseconds wall = has_wall_ ? now : SystemClock().wall();
+      auto moment = parse_moment(*text, wall);
+      if (!moment) return tl::unexpected(std::move(moment.error()).within(option));
+      if (!has_wall_) {
+        const auto since = parse_since(text->substr(text->front() == '-' ? 1 : 0), wall);
+        if (!since->ago) {
+          return fail(Errc::kAbsent, option +
+                                         ": the capture has no boot time; give the time before its "
+                                         "end, e.g. 10m");
+        }
+        moment = now - *since->ago;
       }
       (begin ? needed_.from : needed_.to) = *moment;
     }
@@ -165,19 +192,11 @@ class EventsCommand {
     if (!found) return fail_with(found.error());
     EventsSeen seen;
     if (options_.follow) seen.fresh(found->events);
-    if (found->events.size() > needed_.limit) {
-      found->more = true;
-      found->events.erase(found->events.begin(),
-                          found->events.end() - static_cast<std::ptrdiff_t>(needed_.limit));
-    }
+    keep_newest(*found, needed_.limit);
     // The daemon has seen all that the log has; a file may have been left behind.
     const bool is_file = !facts.location.empty() && facts.location.front() == '/';
     if (is_file || !options_.root.empty()) add_log(facts, *found);
-    show_list(found->events);
-    if (!options_.json && !options_.follow) put(wrapped(summary(*found, where(facts)), 0));
-    if (options_.json && found->more) {
-      note(kOlderEvents);
-    }
+    show_found(*found, where(facts));
     if (!options_.follow) return kExitOk;
     Target source = options_;
     // Its file would have the news half an hour late.
@@ -213,6 +232,19 @@ class EventsCommand {
     merge_log(found, events, boot, needed_);
   }
 
+  // `losses`: what is missing or not exact.
+  void show_found(const EventsFound& found, const std::string& where,
+                  const std::string& losses = {}) const {
+    show_list(found.events);
+    if (!options_.json) {
+      const std::string all = where + (losses.empty() ? "" : "; " + losses);
+      if (!options_.follow) put(wrapped(summary(found, all), 0));
+      return;
+    }
+    if (!losses.empty()) note(losses);
+    if (found.more) note(kOlderEvents);
+  }
+
   void show_list(const std::vector<EventRecord>& events) const {
     EventRecordList list(put);
     for (const EventRecord& event : events) {
@@ -237,12 +269,12 @@ class EventsCommand {
         found.events.begin(), found.events.end(),
         [](const EventRecord& event) { return event.wall.has_value() && !event.wall_trusted; });
     std::string out = counted(found.events.size(), "event");
-    if (needed_.from) out += " since " + local_time(*needed_.from);
-    if (needed_.to) out += " until " + local_time(*needed_.to);
+    if (needed_.from) out += " since " + (has_wall_ ? local_time(*needed_.from) : "then");
+    if (needed_.to) out += " until " + (has_wall_ ? local_time(*needed_.to) : "then");
     out += where;
     if (found.more) out += std::string("; ") + kOlderEvents;
     if (untrusted) out += "; ~ marks times of a clock that was never synchronised";
-    return out + "; times are " + time_zone_text() + ".";
+    return out + (has_wall_ ? "; times are " + time_zone_text() : "") + ".";
   }
 
   // Those that were not seen before, oldest first.
@@ -305,6 +337,7 @@ class EventsCommand {
 
   const EventsOptions& options_;
   EventFilter needed_;
+  bool has_wall_ = true;  // else times are since boot
 };
 
 int run_events(const EventsOptions& given) {

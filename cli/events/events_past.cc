@@ -30,12 +30,6 @@ bool stands_for(const EventRecord& record, const EventRecord& of_log) {
          *of_log.at <= record.until.value_or(*record.at) + kSlack;
 }
 
-void keep_newest(EventsFound& found, std::size_t limit) {
-  if (found.events.size() <= limit) return;
-  found.more = true;
-  found.events.erase(found.events.begin(), found.events.end() - static_cast<std::ptrdiff_t>(limit));
-}
-
 // What an event is, whichever way it came.
 std::string identity(const EventRecord& event) {
   std::string out = std::to_string(event.boot) + '\n' +
@@ -103,6 +97,12 @@ std::vector<EventRecord> EventsSeen::fresh(const std::vector<EventRecord>& event
     now_.clear();
   }
   return out;
+}
+
+void keep_newest(EventsFound& found, std::size_t limit) {
+  if (found.events.size() <= limit) return;
+  found.more = true;
+  found.events.erase(found.events.begin(), found.events.end() - static_cast<std::ptrdiff_t>(limit));
 }
 
 // Of a list that has the newest first.

@@ -31,6 +31,8 @@ struct EventsFound {
   bool more = false;                // older ones match as well
 };
 
+void keep_newest(EventsFound& found, std::size_t limit);
+
 // By boots, and in each by the boot clock: jetmemd's start is recorded before what it then finds in
 // the kernel's log. One that has no such time stays behind the one it stands behind.
 void sort_by_time(std::vector<EventRecord>& events);

@@ -5,14 +5,24 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/events/events_past.h"
 
 namespace jetmem {
 
-// Shows those that are needed, between the moments that the options name; the exit status.
-int show_ring(const Target& target, EventFilter needed, const std::optional<std::string>& since,
-              const std::optional<std::string>& until);
+struct RingRead {
+  std::vector<EventRecord> events;  // oldest first
+  bool is_cut = false;              // older ones match as well
+  bool has_wall = false;            // else their times, and `now`, are since boot
+  Nanoseconds now{0};
+  std::string where;   // " in 9 records of the kernel's log, from ..."
+  std::string losses;  // what is missing or not exact; may be empty
+};
+
+// The newest `most` that are needed, of whatever time: what is now may only be known from the log's
+// end.
+Result<RingRead> read_ring(const Target& target, const EventFilter& needed, std::size_t most);
 
 }  // namespace jetmem
