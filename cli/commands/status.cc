@@ -139,7 +139,7 @@ int run_status(const StatusOptions& options) {
     const auto command_for = [&options](const std::string& command) {
       return next_command(options, command);
     };
-    put(options.all ? status_text(answer, terminal_style())
+    put(options.all ? status_text(answer, terminal_style(), command_for)
                     : status_screen(answer, terminal_style(), command_for));
   }
   return verdict_exit(answer.level);

@@ -78,15 +78,15 @@ BudgetShown budget_shown(const MemoryBudget& budget) {
   for (const MemoryBudget::Part& part : budget.parts) {
     if (part.name == "free" && budget.unaccounted_bytes && *budget.unaccounted_bytes > 0) {
       out.parts.push_back({'?', *budget.unaccounted_bytes / *budget.bytes, 239});
-      join(out.legend, std::string(budget.unaccounted_includes_unknown ? "? not separable "
-                                                                       : "? unaccounted ") +
-                           bytes_text(*budget.unaccounted_bytes));
+      const char* const what =
+          budget.unaccounted_includes_unknown ? "? not separable " : "? unaccounted ";
+      out.legend.push_back(what + bytes_text(*budget.unaccounted_bytes));
     }
     const PartStyle style = look_of(part);
     if (part.bytes && *part.bytes > 0) {
       out.parts.push_back({style.letter, *part.bytes / *budget.bytes, style.color});
-      join(out.legend,
-           std::string(1, style.letter) + " " + part.what + " " + bytes_text(*part.bytes));
+      out.legend.push_back(std::string(1, style.letter) + " " + part.what + " " +
+                           bytes_text(*part.bytes));
     } else if (!part.bytes && !part.none) {
       join(out.unknown, unknown_text(part));
     }

@@ -13,7 +13,7 @@ namespace jetmem {
 struct BudgetShown {
   // In their order; '?' is what is counted nowhere, '.' what is free.
   std::vector<BarPart> parts;
-  std::string legend;
+  std::vector<std::string> legend;  // of each: "A applications 716 MiB"
   std::string overlap;  // why parts are more than the whole, or of two; empty: they are not
   std::string unknown;  // names of the parts that are not known, with the reasons
 };

@@ -2,7 +2,6 @@
 #include "cli/text/status_text.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -18,126 +17,6 @@ namespace jetmem {
 namespace {
 
 constexpr std::size_t kZones = 4;
-constexpr std::size_t kAreas = 4;
-
-std::string head(const StatusAnswer& answer, const ScreenStyle& style) {
-  std::string device = answer.model.empty() ? "unknown device model" : answer.model;
-  std::string more;
-  if (!answer.l4t.empty()) join(more, "L4T " + answer.l4t);
-  if (!answer.kernel.empty()) join(more, "kernel " + answer.kernel);
-  if (answer.from.since_boot > 0) join(more, "up " + duration_text(answer.from.since_boot));
-  std::string out = verdict_text(answer, answer.from, style, 0);
-  out += labelled(style, "device", device + (more.empty() ? "" : "; " + more));
-  return out + labelled(style, "seen", snapshot_age_text(answer.from));
-}
-
-std::string budget_text(const MemoryBudget& budget, const ScreenStyle& style) {
-  if (!budget.bytes || *budget.bytes <= 0) {
-    return labelled(style, "memory",
-                    "its size is not known" +
-                        (budget.no_bytes.empty() ? "" : ": " + plain_reason(budget.no_bytes)));
-  }
-  const BudgetShown shown = budget_shown(budget);
-  const std::string size = " " + bytes_text(*budget.bytes) + " " + budget_of_text(budget);
-  const std::size_t taken = kLabelWidth + size.size();
-  const std::size_t all = static_cast<std::size_t>(style.width);
-  const std::size_t width = std::clamp<std::size_t>(all > taken + 8 ? all - taken : 8, 8, 100);
-  std::string out = labelled_as_is("memory", stacked_bar(style, shown.parts, width) + size);
-  out += labelled(style, "", shown.legend);
-  if (!shown.overlap.empty()) out += labelled(style, "", shown.overlap);
-  if (!shown.unknown.empty()) out += labelled(style, "", "not known: " + shown.unknown);
-  return out;
-}
-
-std::string cma_area_line(const CmaAnswer::Area& area, const ScreenStyle& style) {
-  Paint paint = Paint::kNone;
-  if (area.frame_fit_ratio) paint = *area.frame_fit_ratio < 1 ? Paint::kBad : Paint::kGood;
-  std::string out = padded(area.name, 12) + bar(style, area.used_ratio, 14, paint) + " " +
-                    ratio_text(area.used_ratio) + " of " + bytes_text(area.bytes) +
-                    ", largest free " + bytes_text(area.largest_run_bytes);
-  if (area.frame_fit_ratio && area.required_bytes) {
-    const bool fits = *area.frame_fit_ratio >= 1;
-    out +=
-        ", " + painted(style, paint, fits ? "fits " : "below ") + bytes_text(*area.required_bytes);
-  }
-  return out;
-}
-
-std::string cma_lines(const CmaAnswer& cma, const ScreenStyle& style) {
-  if (!cma.has_cma) {
-    return labelled(style, "cma",
-                    "not known: " + plain_reason(absence_reason(cma.absent, "has_cma")));
-  }
-  if (!*cma.has_cma) return labelled(style, "cma", "none: " + plain_reason(cma.none));
-  std::string out;
-  for (std::size_t i = 0; i < std::min(cma.areas.size(), kAreas); ++i) {
-    out += labelled(style, i == 0 ? "cma" : "", cma_area_line(cma.areas[i], style));
-  }
-  if (cma.areas.size() > kAreas) {
-    out += labelled(style, "", std::to_string(cma.areas.size() - kAreas) + " more: jetmem cma");
-  }
-  const bool blind = cma.areas.empty() || !cma.areas.front().largest_run_bytes;
-  if (blind) {
-    const std::string why = cma.areas.empty()
-                                ? absence_reason(cma.absent, "areas")
-                                : absence_reason(cma.areas.front().absent, "largest_run_bytes");
-    out += labelled(
-        style, out.empty() ? "cma" : "",
-        bytes_text(cma.total_bytes) + " in total; the largest free block is not known: " + why);
-  }
-  return out;
-}
-
-std::string faults_text(const StatusAnswer& answer, const ScreenStyle& style) {
-  const std::string unseen = absence_reason(answer.absent, "faults");
-  if (!unseen.empty() && answer.faults.empty()) {
-    return labelled(style, "faults", "not known: " + plain_reason(unseen));
-  }
-  if (answer.faults.empty()) return labelled(style, "faults", "none since boot");
-  std::string out;
-  for (const StatusAnswer::Fault& fault : answer.faults) {
-    out += labelled(style, out.empty() ? "faults" : "", fault_text(fault));
-  }
-  if (!unseen.empty()) {
-    out += labelled(style, "", "others are not known: " + plain_reason(unseen));
-  }
-  return out;
-}
-
-Paint severity_paint(const StatusAnswer::Alert& alert) {
-  if (alert.state != "firing") return Paint::kNone;
-  if (alert.severity == "critical") return Paint::kBad;
-  return alert.severity == "warning" ? Paint::kWarn : Paint::kBold;
-}
-
-std::string alerts_part(const StatusAnswer& answer, const ScreenStyle& style) {
-  if (!answer.firing) {
-    return labelled(style, "alerts", not_known(answer.absent, "alerts"));
-  }
-  std::string text = number_text(static_cast<double>(*answer.firing)) + " firing, " +
-                     std::to_string(*answer.pending) + " pending";
-  if (*answer.unknown > 0) text += ", " + std::to_string(*answer.unknown) + " unknown";
-  text += " of " + counted(answer.rules, "rule");
-  std::string out = labelled(style, "alerts", text);
-  for (const StatusAnswer::Alert& alert : answer.alerts) {
-    std::string line = painted(style, severity_paint(alert), alert.state + " " + alert.severity) +
-                       " " + alert.name;
-    if (alert.active_seconds > 0) line += " for " + duration_text(alert.active_seconds);
-    line += ": " + alert.summary;
-    if (alert.more > 0) line += " (" + std::to_string(alert.more) + " more)";
-    out += labelled(style, "", line);
-    if (!alert.explains) continue;
-    if (!alert.cause.empty()) out += labelled(style, "", "Cause: " + alert.cause);
-    if (!alert.remedy.empty()) out += labelled(style, "", "Remedy: " + alert.remedy);
-    // The file's whole path is in jetmem alerts.
-    const std::string name = alert.runbook.substr(alert.runbook.rfind('/') + 1);
-    if (!name.empty()) out += labelled(style, "", "Runbook: " + name);
-  }
-  if (answer.alerts_omitted > 0) {
-    out += labelled(style, "", std::to_string(answer.alerts_omitted) + " more: jetmem alerts");
-  }
-  return out;
-}
 
 std::string probes_text(const StatusAnswer& answer, const ScreenStyle& style) {
   const std::string why = absence_reason(answer.absent, "probes");
@@ -212,22 +91,24 @@ std::string health_text(const StatusAnswer& answer, const ScreenStyle& style) {
 
 }  // namespace
 
-std::string status_text(const StatusAnswer& answer, const ScreenStyle& style) {
-  std::string out = head(answer, style);
-  out += budget_text(answer.budget, style);
-  out += memory_line(answer, style, /*all=*/true);
-  out += cma_lines(answer.cma, style);
+std::string status_text(const StatusAnswer& answer, const ScreenStyle& style,
+                        const CommandFor& command_for) {
+  std::string out = verdict_text(answer, answer.from, style, 0);
+  out += device_line(answer, style, 0, /*of=*/true);
+  out += budget_text(answer.budget, style, /*all=*/true);
+  out += memory_line(answer, style, "", 0);
+  out += cma_line(answer.cma, style, 0, command_for);
   if (answer.fragmentation.zones.empty()) {
     out += labelled(style, "free",
                     "blocks: not known: " + absence_reason(answer.fragmentation.absent, "zones"));
   } else {
     out += heat_map_text(answer.fragmentation, style, kZones);
   }
-  out += gpu_line(answer, style, /*all=*/true);
-  out += thermal_line(answer.thermal, style, /*all=*/true);
+  out += gpu_line(answer, style, 0);
+  out += thermal_line(answer.thermal, style, 0);
   if (answer.last_event) out += labelled(style, "event", event_sentence(*answer.last_event));
-  out += faults_text(answer, style);
-  out += alerts_part(answer, style);
+  out += fault_lines(answer, style, 0, command_for);
+  out += alerts_list(answer, style, 0, command_for);
   out += probes_text(answer, style);
   return out + health_text(answer, style) + next_text(answer, style);
 }

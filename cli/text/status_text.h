@@ -5,12 +5,14 @@
 #include <string>
 
 #include "cli/draw/terminal.h"
+#include "cli/text/status_screen.h"
 #include "report/status/status_answer.h"
 
 namespace jetmem {
 
 // All that is known, of whatever length.
-std::string status_text(const StatusAnswer& answer, const ScreenStyle& style);
+std::string status_text(const StatusAnswer& answer, const ScreenStyle& style,
+                        const CommandFor& command_for = std::identity());
 
 // "WARNING orin-nano: mem 79% used 1.5 GiB avail, cma 60% largest 36 MiB, 2 alerts, 72 C: why",
 // with a newline. What is not known is "?".

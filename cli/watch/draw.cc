@@ -65,31 +65,6 @@ std::string sparkline(const Past& past, const Sparkline& of, std::size_t cells, 
   return out;
 }
 
-void add_bar(Line& line, const std::vector<Share>& shares, std::size_t cells) {
-  const bool blocks = line.glyphs().utf8;
-  line.add("[");
-  double sum = 0;
-  std::size_t drawn = 0;
-  for (const Share& share : shares) {
-    if (!std::isfinite(share.ratio) || share.ratio <= 0) continue;
-    sum += share.ratio;
-    // Ends are rounded, not lengths: the whole stays right.
-    const double end =
-        std::clamp(std::round(sum * static_cast<double>(cells)), 0.0, static_cast<double>(cells));
-    const auto until = static_cast<std::size_t>(end);
-    for (; drawn < until; ++drawn) {
-      line.add(blocks && share.letter == '#' ? "█" : std::string(1, share.letter), share.style);
-    }
-  }
-  line.add(std::string(cells - drawn, ' '));
-  line.add("]");
-}
-
-Style grade(double value, double warning, double critical) {
-  if (value >= critical) return Style::kCritical;
-  return value >= warning ? Style::kWarning : Style::kGood;
-}
-
 void add_wrapped(std::vector<Line>& to, std::string_view text, std::size_t indent,
                  std::size_t columns, Glyphs glyphs, Style style, std::size_t max_lines) {
   const std::size_t room = columns > indent + 1 ? columns - indent : 1;
@@ -126,12 +101,6 @@ std::string safe_text(std::string_view text, Glyphs glyphs) {
   return out;
 }
 
-std::string cut_words(std::string_view safe, std::size_t cells) {
-  // A word that is longer is cut within.
-  if (safe.substr(0, cells).find(' ') == std::string_view::npos) return cut_to(safe, cells);
-  return folded(safe, cells, 1).front();
-}
-
 Line& Line::add(std::string_view text, Style style) {
   std::string safe = safe_text(text, glyphs_);
   if (safe.empty()) return *this;
@@ -142,10 +111,6 @@ Line& Line::add(std::string_view text, Style style) {
     pieces_.push_back({std::move(safe), style});
   }
   return *this;
-}
-
-Line& Line::to(std::size_t column) {
-  return add(std::string(width_ < column ? column - width_ : 1, ' '));
 }
 
 Line& Line::right(std::string_view text, std::size_t cells, Style style) {
@@ -181,12 +146,26 @@ std::string Line::text() const {
 
 namespace {
 
+// Of the codes that painted() and stacked_bar() write.
 Style style_of_escape(std::string_view codes) {
-  if (codes == "0") return Style::kPlain;
-  if (codes == "1") return Style::kBold;
-  if (codes == "2") return Style::kDim;
-  if (codes == "32") return Style::kGood;
-  return codes == "1;31" ? Style::kCritical : Style::kWarning;
+  constexpr std::pair<std::string_view, Style> kStyles[]{
+      {"0", Style::kPlain},
+      {"1", Style::kBold},
+      {"2", Style::kDim},
+      {"32", Style::kGood},
+      {"1;31", Style::kCritical},
+      {"30;48;5;75", Style::kPrograms},  // the parts of the memory, as budget_text.cc has them
+      {"30;48;5;152", Style::kCache},
+      {"30;48;5;113", Style::kDevices},
+      {"30;48;5;179", Style::kDevices},
+      {"30;48;5;137", Style::kDevices},
+      {"30;48;5;109", Style::kKernel},
+      {"30;48;5;140", Style::kKernel},
+  };
+  for (const auto& [known, style] : kStyles) {
+    if (codes == known) return style;
+  }
+  return codes.starts_with("30;48") ? Style::kDim : Style::kWarning;
 }
 
 }  // namespace

@@ -45,8 +45,6 @@ class Line {
 
   // Text from anywhere: made safe and cut where it is too long for any terminal.
   Line& add(std::string_view text, Style style = Style::kPlain);
-  // Blanks up to this column; at least one where the text is there already.
-  Line& to(std::size_t column);
   // Right-aligned, in so many cells.
   Line& right(std::string_view text, std::size_t cells, Style style = Style::kPlain);
   // In so many cells, cut or filled up.
@@ -67,30 +65,16 @@ class Line {
 
 // Printable, one line, and each character of one or two cells ('?' for others).
 std::string safe_text(std::string_view text, Glyphs glyphs);
-// The whole words of a safe text that fit, followed by ".." where some are missing.
-std::string cut_words(std::string_view safe, std::size_t cells);
 
-// Bars and sparklines, in block characters or ASCII.
-
-// The last `seconds` before `end` in so many cells, between the least and the greatest value, which
-// are at least `least_range` apart: noise is no mountain. ' ' where there was no value.
+// The last `seconds` before `end` in so many cells, in block characters or ASCII, between the least
+// and the greatest value, which are at least `least_range` apart: noise is no mountain. ' ' where
+// there was no value.
 struct Sparkline {
   double end = 0;
   double seconds = 600;
   double least_range = 0;
 };
 std::string sparkline(const Past& past, const Sparkline& of, std::size_t cells, Glyphs glyphs);
-
-// Shares (0 to 1) one after the other, each with a letter of its own for a terminal without colour.
-struct Share {
-  double ratio = 0;
-  Style style = Style::kPlain;
-  char letter = '#';
-};
-void add_bar(Line& line, const std::vector<Share>& shares, std::size_t cells);
-
-// Good below the first, warning below the second, else critical.
-Style grade(double value, double warning, double critical);
 
 // A text over as many lines as it takes, at most so many, broken at blanks; what has no room ends
 // in "..".

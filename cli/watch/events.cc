@@ -47,6 +47,11 @@ std::string text_of(const EventRecord& event) {
   return out;
 }
 
+Style severity_style(std::string_view severity) {
+  if (severity == "critical" || severity == "error") return Style::kCritical;
+  return severity == "warning" ? Style::kWarning : Style::kPlain;
+}
+
 Style style_of(const EventRecord& event) {
   // What ended is no trouble any more.
   const bool over = event.what == EventWhat::kAlert && event.kind != "firing";
@@ -80,11 +85,6 @@ void add_alerts(Body& out, const DeviceNow& now, const std::string& filter, std:
 }
 
 }  // namespace
-
-Style severity_style(std::string_view severity) {
-  if (severity == "critical" || severity == "error") return Style::kCritical;
-  return severity == "warning" ? Style::kWarning : Style::kPlain;
-}
 
 bool has_filter(std::string_view text, std::string_view filter) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };

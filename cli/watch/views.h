@@ -72,8 +72,6 @@ TopAnswer filtered_top(const DeviceNow& now, const Shown& shown, std::size_t mos
 // Whether a text has the filter in it, whatever the case of its letters. An empty one is in all.
 bool has_filter(std::string_view text, std::string_view filter);
 
-Style severity_style(std::string_view severity);
-
 // Adds as many of the parts as fit, with `blanks` between them.
 void add_fitting(Line& line, const std::vector<std::string>& parts, std::size_t columns,
                  std::size_t blanks, Style style = Style::kPlain);

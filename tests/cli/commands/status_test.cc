@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "base/text/text.h"
@@ -80,6 +81,9 @@ TEST(Bars, ShowSmallAndNearlyFullShares) {
   EXPECT_EQ(bar(kPlain, 7.0, 12), "[##########]");
   EXPECT_EQ(stacked_bar(kPlain, {{'A', 0.5, 0}, {'B', 0.001, 0}}, 12), "[AAAAAB    ]");
   EXPECT_EQ(stacked_bar(kPlain, {{'A', 0.9, 0}, {'B', 0.9, 0}}, 12), "[AAAAAAAAAB]");
+  for (const double share : {0.0, 0.3, 1.0, 7.0, -2.0, 1e300, std::nan("")}) {
+    EXPECT_EQ(stacked_bar(kPlain, {{'A', share, 0}, {'B', 0.4, 0}}, 12).size(), 12U) << share;
+  }
   EXPECT_EQ(heat_cell(kPlain, 0.0, 3), "-  ");
   EXPECT_EQ(heat_cell(kPlain, 0.5, 3), "###");
   EXPECT_EQ(heat_cell(kPlain, std::nullopt, 3), "?  ");
