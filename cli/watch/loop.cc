@@ -143,6 +143,8 @@ double previous_of(double interval) {
   return next == kIntervals.begin() ? kShortest : *std::prev(next);
 }
 
+std::size_t view_of(const Shown& shown) { return static_cast<std::size_t>(shown.view); }
+
 void show(Shown& shown, std::size_t view) {
   shown.view = static_cast<View>(view % kViews);
   shown.help = false;
@@ -227,6 +229,50 @@ void begin_typing(Shown& shown, Prompt prompt) {
   shown.typed = prompt == Prompt::kFilter ? shown.filter : "";
 }
 
+// What is shown on the screen now.
+struct Room {
+  std::size_t page;
+  std::size_t max_scroll;
+};
+
+constexpr std::pair<Key, void (*)(Shown&, Room)> kActions[]{
+    {Key::kHelp,
+     [](Shown& shown, Room) {
+       shown.help = !shown.help;
+       shown.scroll = 0;
+     }},
+    {Key::kPause, [](Shown& shown, Room) { shown.paused = !shown.paused; }},
+    {Key::kFaster, [](Shown& shown, Room) { shown.interval = previous_of(shown.interval); }},
+    {Key::kSlower, [](Shown& shown, Room) { shown.interval = next_of(shown.interval); }},
+    {Key::kSort, [](Shown& shown, Room) { shown.sort = next_sort(shown.sort); }},
+    {Key::kUp, [](Shown& shown, Room) { shown.scroll -= std::min<std::size_t>(shown.scroll, 1); }},
+    {Key::kDown, [](Shown& shown, Room) { ++shown.scroll; }},
+    {Key::kPageUp, [](Shown& shown, Room of) { shown.scroll -= std::min(shown.scroll, of.page); }},
+    {Key::kPageDown, [](Shown& shown, Room of) { shown.scroll += of.page; }},
+    {Key::kHome, [](Shown& shown, Room) { shown.scroll = 0; }},
+    {Key::kEnd, [](Shown& shown, Room of) { shown.scroll = of.max_scroll; }},
+    {Key::kNextView, [](Shown& shown, Room) { show(shown, view_of(shown) + 1); }},
+    {Key::kPreviousView, [](Shown& shown, Room) { show(shown, view_of(shown) + kViews - 1); }},
+    {Key::kView1, [](Shown& shown, Room) { show(shown, 0); }},
+    {Key::kView2, [](Shown& shown, Room) { show(shown, 1); }},
+    {Key::kView3, [](Shown& shown, Room) { show(shown, 2); }},
+    {Key::kView4, [](Shown& shown, Room) { show(shown, 3); }},
+    {Key::kView5, [](Shown& shown, Room) { show(shown, 4); }},
+    {Key::kView6, [](Shown& shown, Room) { show(shown, 5); }},
+    {Key::kBack, [](Shown& shown, Room) { step_time(shown, -1); }},
+    {Key::kForward, [](Shown& shown, Room) { step_time(shown, 1); }},
+    {Key::kFarBack, [](Shown& shown, Room) { step_time(shown, -10); }},
+    {Key::kFarForward, [](Shown& shown, Room) { step_time(shown, 10); }},
+    {Key::kLive, [](Shown& shown, Room) { shown.as_of.reset(); }},
+    {Key::kTime, [](Shown& shown, Room) { begin_typing(shown, Prompt::kTime); }},
+    {Key::kFilter, [](Shown& shown, Room) { begin_typing(shown, Prompt::kFilter); }},
+    {Key::kEscape,
+     [](Shown& shown, Room) {
+       shown.help = false;
+       shown.filter.clear();
+     }},
+};
+
 }  // namespace
 
 bool press(Shown& shown, Press pressed, std::size_t page, std::size_t max_scroll) {
@@ -235,94 +281,13 @@ bool press(Shown& shown, Press pressed, std::size_t page, std::size_t max_scroll
     type(shown, pressed);
     return true;
   }
-  const std::size_t view = static_cast<std::size_t>(shown.view);
-  const std::size_t step = std::max<std::size_t>(page, 1);
   // After a resize it may stand beyond the end.
   shown.scroll = std::min(shown.scroll, max_scroll);
-  switch (pressed.key) {
-    case Key::kQuit:
-      return false;
-    case Key::kHelp:
-      shown.help = !shown.help;
-      shown.scroll = 0;
-      break;
-    case Key::kPause:
-      shown.paused = !shown.paused;
-      break;
-    case Key::kFaster:
-      shown.interval = previous_of(shown.interval);
-      break;
-    case Key::kSlower:
-      shown.interval = next_of(shown.interval);
-      break;
-    case Key::kSort:
-      shown.sort = next_sort(shown.sort);
-      break;
-    case Key::kUp:
-      if (shown.scroll > 0) --shown.scroll;
-      break;
-    case Key::kDown:
-      shown.scroll = std::min(shown.scroll + 1, max_scroll);
-      break;
-    case Key::kPageUp:
-      shown.scroll -= std::min(shown.scroll, step);
-      break;
-    case Key::kPageDown:
-      shown.scroll = std::min(shown.scroll + step, max_scroll);
-      break;
-    case Key::kHome:
-      shown.scroll = 0;
-      break;
-    case Key::kEnd:
-      shown.scroll = max_scroll;
-      break;
-    case Key::kNextView:
-      show(shown, view + 1);
-      break;
-    case Key::kPreviousView:
-      show(shown, view + kViews - 1);
-      break;
-    case Key::kView1:
-    case Key::kView2:
-    case Key::kView3:
-    case Key::kView4:
-    case Key::kView5:
-    case Key::kView6:
-      show(shown, static_cast<std::size_t>(pressed.key) - static_cast<std::size_t>(Key::kView1));
-      break;
-    case Key::kBack:
-      step_time(shown, -1);
-      break;
-    case Key::kForward:
-      step_time(shown, 1);
-      break;
-    case Key::kFarBack:
-      step_time(shown, -10);
-      break;
-    case Key::kFarForward:
-      step_time(shown, 10);
-      break;
-    case Key::kLive:
-      shown.as_of.reset();
-      break;
-    case Key::kTime:
-      begin_typing(shown, Prompt::kTime);
-      break;
-    case Key::kFilter:
-      begin_typing(shown, Prompt::kFilter);
-      break;
-    case Key::kEscape:
-      shown.help = false;
-      shown.filter.clear();
-      break;
-    case Key::kEnter:
-    case Key::kErase:
-    case Key::kNone:
-    case Key::kRedraw:
-    case Key::kOther:
-      break;
+  for (const auto& [key, act] : kActions) {
+    if (key == pressed.key) act(shown, {std::max<std::size_t>(page, 1), max_scroll});
   }
-  return true;
+  shown.scroll = std::min(shown.scroll, max_scroll);
+  return pressed.key != Key::kQuit;
 }
 
 }  // namespace jetmem::watch
