@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -17,6 +19,7 @@
 #include "cli/exit_codes.h"
 #include "cli/watch/loop.h"
 #include "cli/watch/reader.h"
+#include "cli/watch/signals.h"
 
 namespace jetmem {
 namespace {
@@ -83,8 +86,8 @@ int run_watch(const WatchOptions& options) {
   if (!at) return failed_past("watch", std::move(at.error()).within("--at"));
   first.as_of = *at;
   use_terminal_locale();
-  auto signals = watch::Signals::take();
-  if (!signals) return usage(signals.error().message);
+  const SignalFd signals({SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH});
+  if (!signals.valid()) return usage(errno_error("signalfd", "", errno).message);
   auto screen = watch::Screen::open(uses_color());
   if (!screen) return usage(screen.error().message);
   int signal = 0;
@@ -92,13 +95,12 @@ int run_watch(const WatchOptions& options) {
   {
     const Quiet quiet;
     watch::SnapshotWorker looker(
-        [reader](const watch::Request& request) { return reader->read(request); },
-        watch::Signals::wake);
-    signal = watch::run_watch_loop(**screen, *signals, looker, first, glyphs());
+        [reader](const watch::Request& request) { return reader->read(request); });
+    signal = watch::run_watch_loop(**screen, signals, looker, first, glyphs());
     screen->reset();
     looking = !looker.stop(kStopTimeout);
   }
-  if (signal != 0) watch::exit_by_signal(signal);
+  if (signal != 0) watch::take_usual_effect(signal);
   // A thread that still reads would outlive what it reads with.
   if (looking) std::_Exit(kExitOk);
   return kExitOk;

@@ -2,7 +2,6 @@
 // jetmem probe: allocates memory of each kind now, and reports whether it is usable.
 
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "cli/probe/probe_report.h"
 #include "cli/probe/probe_selection.h"
 #include "cli/probe/probe_text.h"
+#include "cli/signal_fd.h"
 #include "probes/gates.h"
 #include "probes/run_probe.h"
 
@@ -25,28 +25,6 @@ namespace jetmem {
 namespace {
 
 void log_message(const std::string& text) { warn("probe", text); }
-
-// Signals that end the command, taken as something to wait for: what runs is to be ended first.
-class EndingSignals {
- public:
-  EndingSignals() {
-    sigset_t set;
-    ::sigemptyset(&set);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, number);
-    ::sigprocmask(SIG_BLOCK, &set, &before_);
-    fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  // One that came takes its usual effect now.
-  ~EndingSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  EndingSignals(const EndingSignals&) = delete;
-  EndingSignals& operator=(const EndingSignals&) = delete;
-
-  int fd() const { return fd_.get(); }
-
- private:
-  sigset_t before_{};
-  UniqueFd fd_;
-};
 
 // One line on a terminal that says what is being tried.
 class ProgressLine {
@@ -88,7 +66,7 @@ Result<GateInputs> read_gates() {
 }
 
 Result<void> run_all(const ProbeOptions& options, const ProbeSelection& needed,
-                     std::optional<EndingSignals>& signals, ProbeReport& probe_report) {
+                     std::optional<SignalFd>& signals, ProbeReport& probe_report) {
   ProbeCommand command;
   command.program = options.program.empty() ? find_companion("jetmem-probe") : options.program;
   if (command.program.empty()) {
@@ -113,8 +91,9 @@ Result<void> run_all(const ProbeOptions& options, const ProbeSelection& needed,
   if (options.force) log_message("--force: safety gates are ignored, and every DMA heap is tried");
 
   ProgressLine progress;
-  signals.emplace();
-  command.stop_fd = signals->fd();
+  // What runs is to be ended first.
+  signals.emplace({SIGINT, SIGTERM, SIGHUP});
+  command.stop_fd = signals->get();
   command.deadline = needed.deadline;
   if (progress.is_terminal()) {
     command.progress = [&](const std::string& where) { progress.show(where); };
@@ -153,7 +132,7 @@ int run_probe(const ProbeCommandOptions& options) {
   ProbeReport probe_report;
   Result<void> ok;
   // Results so far are shown even after Ctrl-C, which takes effect after that.
-  std::optional<EndingSignals> signals;
+  std::optional<SignalFd> signals;
   if (!root.empty()) {
     ok = read_captured_probes(root, probe_report);
   } else {

@@ -12,6 +12,7 @@
 
 #include "base/text/utc_time.h"
 #include "cli/history/history_select.h"
+#include "cli/watch/signals.h"
 
 namespace jetmem::watch {
 namespace {
@@ -23,7 +24,7 @@ double now_seconds() {
 
 class Loop {
  public:
-  Loop(Screen& screen, Signals& signals, SnapshotWorker& looker, Glyphs glyphs)
+  Loop(Screen& screen, const SignalFd& signals, SnapshotWorker& looker, Glyphs glyphs)
       : screen_(screen), signals_(signals), snapshot_worker_(looker), glyphs_(glyphs) {}
 
   int run(const Shown& first) {
@@ -74,9 +75,12 @@ class Loop {
   }
 
   void wait() {
-    std::array<pollfd, 2> fds{{{STDIN_FILENO, POLLIN, 0}, {signals_.fd(), POLLIN, 0}}};
+    const EventFd& looked = snapshot_worker_.done();
+    std::array<pollfd, 3> fds{
+        {{STDIN_FILENO, POLLIN, 0}, {signals_.get(), POLLIN, 0}, {looked.get(), POLLIN, 0}}};
     // A second: ages are shown in whole ones.
     ::poll(fds.data(), fds.size(), 1000);
+    looked.clear();
     // Nobody is there to press a key any more.
     if ((fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) leave(SIGHUP);
   }
@@ -88,7 +92,7 @@ class Loop {
       if (*signal == SIGWINCH) screen_.resized();
       if (*signal == SIGTSTP) {
         screen_.suspend();
-        suspend_self();
+        take_usual_effect(SIGTSTP);
         screen_.resume();
       }
     }
@@ -109,7 +113,7 @@ class Loop {
   }
 
   Screen& screen_;
-  Signals& signals_;
+  const SignalFd& signals_;
   SnapshotWorker& snapshot_worker_;
   Glyphs glyphs_;
   Model model_;
@@ -124,8 +128,8 @@ class Loop {
 
 }  // namespace
 
-int run_watch_loop(Screen& screen, Signals& signals, SnapshotWorker& looker, const Shown& first,
-                   Glyphs glyphs) {
+int run_watch_loop(Screen& screen, const SignalFd& signals, SnapshotWorker& looker,
+                   const Shown& first, Glyphs glyphs) {
   return Loop(screen, signals, looker, glyphs).run(first);
 }
 

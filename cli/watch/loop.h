@@ -2,9 +2,9 @@
 // Reads, draws and takes keys until the user quits.
 #pragma once
 
+#include "cli/signal_fd.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/screen.h"
-#include "cli/watch/signals.h"
 #include "cli/watch/snapshot_worker.h"
 #include "cli/watch/views.h"
 
@@ -12,8 +12,8 @@ namespace jetmem::watch {
 
 // 0 when a person leaves (q, Ctrl-C), else the signal that wants this program to end. `first` is
 // what is shown at the beginning.
-int run_watch_loop(Screen& screen, Signals& signals, SnapshotWorker& looker, const Shown& first,
-                   Glyphs glyphs);
+int run_watch_loop(Screen& screen, const SignalFd& signals, SnapshotWorker& looker,
+                   const Shown& first, Glyphs glyphs);
 
 // What keys do, and when to read again: the behaviour of jetmem watch without its terminal.
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 
 #include "cli/watch/signals.h"
 #include "cli/watch/terminfo.h"
@@ -126,6 +127,8 @@ Result<std::unique_ptr<Screen>> Screen::open(bool color) {
   if (screen == nullptr) {
     return fail(Errc::kInvalid, "curses cannot draw on this terminal");
   }
+  // Instead of curses' own handlers, which would run once these are no longer blocked.
+  for (const int signal : {SIGINT, SIGTERM, SIGTSTP}) std::signal(signal, SIG_DFL);
   ::set_escdelay(kEscapeMilliseconds);
   ::cbreak();
   ::noecho();

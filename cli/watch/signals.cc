@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/watch/signals.h"
 
-#include <fcntl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -16,25 +15,14 @@
 namespace jetmem::watch {
 namespace {
 
-constexpr std::array kTaken{SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH};
 constexpr std::array kCrashes{SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 
 // What a handler may touch.
-std::atomic<int> write_end{-1};
 termios terminal{};
 bool terminal_known = false;
 std::array<char, 256> crash_text{};
 std::size_t crash_size = 0;
 std::atomic<bool> is_right{true};  // the terminal is as it was before us
-
-void notify(int signal) {
-  const int saved = errno;
-  const auto byte = static_cast<unsigned char>(signal);
-  const int fd = write_end.load();
-  // A full pipe wakes the loop anyway.
-  if (fd >= 0 && ::write(fd, &byte, 1) < 0) errno = saved;
-  errno = saved;
-}
 
 void set_handler(int signal, void (*handler)(int), int flags) {
   struct sigaction action {};
@@ -59,40 +47,16 @@ void crashed(int signal) {
 
 }  // namespace
 
-Result<Signals> Signals::take() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    return tl::unexpected(errno_error("pipe", "", errno));
-  }
-  Signals out{UniqueFd(ends[0]), UniqueFd(ends[1])};
-  write_end = ends[1];
-  for (const int signal : kTaken) set_handler(signal, notify, SA_RESTART);
-  return out;
-}
-
-Signals::~Signals() {
-  if (write_.get() < 0) return;  // moved from
-  for (const int signal : kTaken) set_handler(signal, SIG_DFL, 0);
-  write_end = -1;
-}
-
-std::optional<int> Signals::next() {
-  unsigned char byte = 0;
-  if (::read(read_.get(), &byte, 1) != 1) return std::nullopt;
-  return byte;
-}
-
-void Signals::wake() { notify(0); }
-
-void suspend_self() {
-  set_handler(SIGTSTP, SIG_DFL, 0);
-  ::raise(SIGTSTP);
-  set_handler(SIGTSTP, notify, SA_RESTART);
-}
-
-void exit_by_signal(int signal) {
+void take_usual_effect(int signal) {
   set_handler(signal, SIG_DFL, 0);
+  sigset_t only;
+  sigset_t before;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
   ::raise(signal);
+  // A blocked one has its effect here.
+  ::sigprocmask(SIG_UNBLOCK, &only, &before);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
 void restore_on_crash(const char* text) {

@@ -18,9 +18,9 @@ void SnapshotWorker::ask(const Request& request) {
     return TimedSnapshot{std::move(look), elapsed.count()};
   });
   look_ = task->look.get_future();
-  const auto run = [wake = wake_](Task& mine) {
+  const auto run = [done = done_](Task& mine) {
     mine.look();
-    wake();
+    done->signal();
   };
   if (thread_.start("jetmem-snapshot", task, run)) return;
   std::promise<TimedSnapshot> failed;

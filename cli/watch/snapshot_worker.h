@@ -5,9 +5,11 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "base/event_fd.h"
 #include "base/result.h"
 #include "base/worker_thread.h"
 #include "cli/watch/reader.h"
@@ -17,13 +19,13 @@ namespace jetmem::watch {
 class SnapshotWorker {
  public:
   using TakeSnapshot = std::function<Result<Look>(const Request&)>;
-  // `wake` is called on the thread when a look has ended.
-  SnapshotWorker(TakeSnapshot take_snapshot, std::function<void()> wake)
-      : take_snapshot_(std::move(take_snapshot)), wake_(std::move(wake)) {}
+  explicit SnapshotWorker(TakeSnapshot take_snapshot) : take_snapshot_(std::move(take_snapshot)) {}
 
   // Begins a look; nothing where one is under way or was not taken.
   void ask(const Request& request);
   bool busy() const { return look_.valid(); }
+  // Signalled when a look has ended.
+  const EventFd& done() const { return *done_; }
   struct TimedSnapshot {
     Result<Look> look;
     double seconds = 0;
@@ -36,7 +38,7 @@ class SnapshotWorker {
 
  private:
   TakeSnapshot take_snapshot_;
-  std::function<void()> wake_;
+  std::shared_ptr<EventFd> done_ = std::make_shared<EventFd>();  // the thread may outlive this
   std::future<TimedSnapshot> look_;
   WorkerThread thread_;
 };
