@@ -365,8 +365,8 @@ class Trouble(BootTest):
     def test_a_history_that_is_none(self):
         (self.state / "boots.json").write_text('{"format": 99}\n')
         daemon = self.daemon()
-        self.assertRegex(daemon.log(), "error the history of boots is lost and begins anew: .*of "
-                                       "format 99")
+        self.assertRegex(daemon.log(), "error the history of boots is lost and begins anew: .*"
+                                       "format: is 99")
         page = daemon.wait_for_page(
             "the boot source was read", lambda page: page.value(
                 "jetmem_boot_history_errors_total", reason="bad_file") == 1)

@@ -155,7 +155,7 @@ class SiteMessages(Feeding):
         (tree / "dev").mkdir()
         (tree / "dev/kmsg").write_text("3,1,12500000,-;" + LINE.format(1) + "\n")
         found = jt.run([jt.JETMEM, "--root", tree, "events", "--json", "--config", settings], check=True)
-        self.assertEqual(json.loads(found.stdout)["message"], "acme-frame-timeout")
+        self.assertEqual(json.loads(found.stdout)["fields"]["message"], "acme-frame-timeout")
         found = jt.run([jt.JETMEM, "--root", tree, "doctor", "--config", settings])
         self.assertIn("The sensor's cable is loose", found.stdout)
 
