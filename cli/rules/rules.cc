@@ -84,7 +84,7 @@ int run_export(const Selection& needed, const Loaded& loaded) {
 }
 
 int run_catalog(const Selection& needed, const Loaded& loaded) {
-  put(message_catalog(loaded.rules.rules));
+  if (!loaded.rules.rules.rules.empty()) put(message_catalog(loaded.rules.rules));
   return status_of(needed, loaded);
 }
 
@@ -113,7 +113,7 @@ std::string location(const std::string& file, Position at) {
 int run_list(const Selection& needed, const Loaded& loaded) {
   if (needed.json) {
     put(list_json(loaded.rules));
-  } else {
+  } else if (!loaded.rules.rules.rules.empty() || !loaded.rules.rules.disabled.empty()) {
     Table table{{"ALERT"}, {"SEVERITY"}, {"FOR", Table::Align::kRight}, {"WHERE"}};
     for (const Rule& rule : loaded.rules.rules.rules) {
       table.row({rule.name, std::string(severity_name(rule.severity)), format_duration(rule.hold),
