@@ -54,9 +54,12 @@ class PagetypeinfoParser {
   Result<void> run(std::string_view text) {
     Lines lines(text);
     for (std::string_view line; lines.next(line);) take(line);
-    const auto uncounted = std::erase_if(
-        out_.rows, [](const Pagetypeinfo::Row& row) { return row.pageblocks == kNotCounted; });
-    for (std::size_t i = 0; i < uncounted; ++i) fields_.lost();
+    for (const Pagetypeinfo::Row& row : out_.rows) {
+      const ZoneText zone{row.zone.node, row.zone.name};
+      if (row.pageblocks == kNotCounted && !is_marked(zone)) odd_line(zone);
+    }
+    std::erase_if(out_.rows,
+                  [](const Pagetypeinfo::Row& row) { return row.pageblocks == kNotCounted; });
     if (auto ok = fields_.finish(text, "Node N, zone NAME, type NAME, numbers"); !ok) return ok;
     if (out_.rows.empty()) return fail(Errc::kMalformed, "no type of a zone is in both tables");
     if (!is_open_) return {};
@@ -86,6 +89,18 @@ class PagetypeinfoParser {
     }
   }
 
+  // An odd line costs its row or its zone, and counts as one.
+  void odd_line(const ZoneText& zone, std::string_view reason = kMalformed) {
+    fields_.lost(reason);
+    mark(zone);
+  }
+  void mark(const ZoneText& zone) {
+    if (odd_.size() < kMaxRows && !is_marked(zone)) odd_.emplace_back() = zone;
+  }
+  bool is_marked(const ZoneText& zone) const {
+    return std::find(odd_.begin(), odd_.end(), zone) != odd_.end();
+  }
+
   void take_types(std::string_view line) {
     types_ = 0;
     for (auto type = take_type(line); !type.empty(); type = take_type(line)) {
@@ -98,7 +113,7 @@ class PagetypeinfoParser {
   void take_free(const ZoneText& zone, std::string_view line) {
     is_open_ = true;
     last_zone_ = zone;
-    if (out_.rows.size() == kMaxRows) return fields_.lost(kBeyondBound);
+    if (out_.rows.size() == kMaxRows) return odd_line(zone, kBeyondBound);
     Pagetypeinfo::Row row;
     row.zone = zone;
     if (take_prefix(line, ", type ")) row.type = take_type(line);
@@ -106,10 +121,10 @@ class PagetypeinfoParser {
       return other.zone == zone && other.type == row.type;
     };
     if (row.type.empty() || std::any_of(out_.rows.begin(), out_.rows.end(), is_twin)) {
-      return fields_.lost();
+      return odd_line(zone);
     }
-    if (!take_counts(line, fields_, row.blocks, row.orders, &row.capped)) return;
-    if (row.orders == 0 || row.orders != orders_) return fields_.lost();
+    if (!take_counts(line, fields_, row.blocks, row.orders, &row.capped)) return mark(zone);
+    if (row.orders == 0 || row.orders != orders_) return odd_line(zone);
     row.pageblocks = kNotCounted;
     out_.rows.push_back(std::move(row));
   }
@@ -121,11 +136,11 @@ class PagetypeinfoParser {
     std::size_t columns = 0;
     for (auto word = take_word(line); !word.empty(); word = take_word(line)) {
       const auto count = fields_.number(word, kMaxPages);
-      if (!count) return;
-      if (columns == types_) return fields_.lost();
+      if (!count) return mark(zone);
+      if (columns == types_) return odd_line(zone);
       counts[columns++] = *count;
     }
-    if (columns != types_) return fields_.lost();
+    if (columns != types_) return odd_line(zone);
     std::size_t taken = 0;
     for (Pagetypeinfo::Row& row : out_.rows) {
       if (!(row.zone == zone) || row.pageblocks != kNotCounted) continue;
@@ -135,7 +150,7 @@ class PagetypeinfoParser {
       row.pageblocks = counts[static_cast<std::size_t>(type - type_names_.begin())];
       ++taken;
     }
-    if (taken != types_) fields_.lost();
+    if (taken != types_ && !is_marked(zone)) odd_line(zone);
   }
 
   static constexpr std::uint64_t kNotCounted = UINT64_MAX;
@@ -148,6 +163,7 @@ class PagetypeinfoParser {
   std::size_t types_ = 0;
   // A node's last zone comes last in both tables; without it the text was cut.
   ZoneId last_zone_;
+  std::vector<ZoneId> odd_;  // zones with a line that was counted
   bool is_open_ = false;
 };
 
