@@ -298,6 +298,9 @@ TEST_F(CapturedEvents, ATreeWithoutALog) {
   const CommandRun shown = events({"--root", empty.path()});
   EXPECT_EQ(shown.status, kExitUnknown);
   EXPECT_THAT(shown.err, HasSubstr("/dev/kmsg: No such file or directory"));
+  const CommandRun wrong = events({"--root", empty.path(), "--ring", "--since", "nonsense"});
+  EXPECT_EQ(wrong.status, kExitUsage) << "before the log is read";
+  EXPECT_THAT(wrong.err, HasSubstr("--since: "));
 }
 
 }  // namespace
