@@ -502,6 +502,7 @@ bool storage_fails_repeatedly(const Case& it) {
 
 bool is_uncorrected_memory(const EventFields& event) {
   if (event.kind() != "memory_error" && event.kind() != "gpu_ecc_error") return false;
+  if (event.has("happened")) return false;  // before this boot
   if (conditions::of_other_hardware({event, {}, {}})) return false;
   return kernel_log::error_severity(event.text("severity"), event.text("outcome")) ==
          kernel_log::ErrorSeverity::kUncorrected;

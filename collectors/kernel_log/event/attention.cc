@@ -75,8 +75,8 @@ bool needs_attention(const Event& event) {
   }
   switch (event.kind()) {
     case EventKind::kMemoryError:
-      // What follows from corrected errors, which are counted themselves.
-      return !event.has("soft_offline");
+      // What follows from corrected errors, which are counted themselves, and what was before.
+      return !event.has("soft_offline") && !event.has("happened");
     case EventKind::kNvmap:
     case EventKind::kNvbufsurface:
       return is_about_a_shortage(event);

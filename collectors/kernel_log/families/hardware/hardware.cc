@@ -48,10 +48,15 @@ bool memory_location(Event& event) {
   return true;
 }
 
-// Bit 61 of MCi_STATUS.
+// Bits 61 (UC) and 57 (PCC) of MCi_STATUS. With both a CPU that runs takes an exception; without
+// one the kernel reads such only when it brings a CPU up.
 bool machine_check_status(Event& event) {
   if (const auto status = event.hex("status")) {
-    event.set_text("severity", (*status >> 61 & 1U) != 0 ? "uncorrected" : "corrected");
+    const bool uncorrected = (*status >> 61 & 1U) != 0;
+    event.set_text("severity", uncorrected ? "uncorrected" : "corrected");
+    if (uncorrected && (*status >> 57 & 1U) != 0 && event.text("error") == "Machine Check") {
+      event.set_text("happened", "before Linux started or woke up");
+    }
   }
   return event.has("cpu");
 }
@@ -60,13 +65,15 @@ bool machine_check_status(Event& event) {
 bool machine_check_source(Event& event) { return !contains(event.text("source"), "@"); }
 
 // Links retry: the kernel's own reports of corrected link errors are no events. And firmware keeps
-// a log of the boot before, which has no number, in a form of its own: also after each forced
+// a log of a boot before, which has no number, some in a form of its own: also after each forced
 // power-off.
 void harmless_report(Event& event, Soc /*soc*/) {
   const std::string_view section = event.text("section_type");
   const bool retried = error_severity(event.text("severity")) == ErrorSeverity::kCorrected &&
                        section.starts_with("PCIe");
-  if (retried || (!event.has("ghes") && section.starts_with("unknown, "))) {
+  const bool of_former_boot = !event.has("ghes") && !event.has("source");
+  if (of_former_boot) event.set_text("happened", "before this boot");
+  if (retried || (of_former_boot && section.starts_with("unknown, "))) {
     event.set_bool("harmless", true);
   }
 }
