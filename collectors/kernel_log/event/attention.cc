@@ -85,6 +85,7 @@ bool needs_attention(const Event& event) {
     case EventKind::kSwapError:
       return event.text("op") != "swapon";
     case EventKind::kStorageError:
+      if (event.has("raw_flash") && event.text("op") != "write") return false;
       return event.text("error") != "completion polled" &&
              !is_removable_or_image(event.text("dev"));
     default:

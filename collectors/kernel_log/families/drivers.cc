@@ -25,17 +25,17 @@ bool is_refused_memory(Event& event) {
   return contains_any(text, kErrors) && !contains_any(text, kOthers);
 }
 
-// Nor raw flash or an eMMC's replay-protected memory: who looks for file systems on all block
-// devices reads them in vain at each boot. A file system on raw flash prints its own errors.
+// Nor raw flash, which has messages of its own, or an eMMC's replay-protected memory: who looks for
+// file systems on all block devices reads it in vain at each boot.
 bool is_of_a_disk(Event& event) {
   const std::string_view dev = event.text("dev");
   return has_a_fixed_drive(event) && !dev.starts_with("mtdblock") && !dev.ends_with("rpmb");
 }
 
+bool is_raw_flash(Event& event) { return event.text("dev").starts_with("mtdblock"); }
+
 // Drivers of other devices print such lines, too.
-bool is_of_mmc(Event& event) {
-  return is_of_a_disk(event) && event.text("dev").starts_with("mmc");
-}
+bool is_of_mmc(Event& event) { return is_of_a_disk(event) && event.text("dev").starts_with("mmc"); }
 
 // Not a drive without a medium in it, or a file that is gone: nothing is stored there.
 bool has_a_fixed_drive(Event& event) { return !is_removable_or_image(event.text("dev")); }
