@@ -43,6 +43,8 @@ void Drives::line(std::string_view text) {
   if (text.starts_with("scsi")) return scsi_line(text);
   if (text.starts_with("sd ")) return disk_line(text);
   if (text.starts_with("mmc")) return card_line(text);
+  // A command to a drive that the kernel gave up or deleted.
+  if (take_prefix(text, "device offline error, dev ")) return lose(take_until(text, ", "));
   if (!take_prefix(text, "usb ")) return;
   const std::string_view port = take_until(text, ": ");
   if (port.empty() || port.size() > kMaxName) return;
@@ -95,7 +97,9 @@ void Drives::disk_line(std::string_view text) {
   if (!take_prefix(text, "[")) return;
   const std::string_view disk = take_until(text, "] ");
   if (!is_disk_name(disk) || disk.size() > kMaxName) return;
-  const bool begins = contains(text, "logical blocks") || contains(text, "Attached SCSI");
+  if (contains(text, "hostbyte=DID_NO_CONNECT")) return lose(disk);
+  const bool begins = contains(text, "logical blocks") || contains(text, "Attached SCSI") ||
+                      contains(text, "hostbyte=DID_OK");  // it answered
   if (begins || (known != nullptr && !is_removed(disk))) set_disk(disk, host_name);
 }
 
@@ -134,13 +138,26 @@ void Drives::set_host(std::string_view name, std::string_view port) {
   }
 }
 
-void Drives::set_disk(std::string_view name, std::string_view host_name) {
+// Adds it where it is not known.
+Drives::Disk& Drives::disk(std::string_view name) {
   auto found = std::find_if(disks_.begin(), disks_.end(),
                             [&](const Disk& each) { return each.name == name; });
-  if (found == disks_.end()) found = disks_.begin() + (next_disk_++ % kMost);
-  found->name = name;
-  found->host = host_name;
-  found->removed = false;
+  if (found == disks_.end()) {
+    found = disks_.begin() + (next_disk_++ % kMost);
+    *found = {};
+    found->name = name;
+  }
+  return *found;
+}
+
+void Drives::set_disk(std::string_view name, std::string_view host_name) {
+  Disk& of = disk(name);
+  of.host = host_name;
+  of.removed = false;
+}
+
+void Drives::lose(std::string_view name) {
+  if (!name.empty() && name.size() <= kMaxName) disk(name).removed = true;
 }
 
 void Drives::remove_of(std::string_view host_name) {

@@ -4,7 +4,8 @@
 //
 // The kernel names a drive in several lines, each with what the one before it is known by: usb_hub
 // "usb 1-1.2: USB disconnect", usb-storage "scsi host0: usb-storage 1-1.2:1.0", sd.c "sd 0:0:0:0:
-// [sda]". Where the ones that tie them together are lost, nothing is known of the drive.
+// [sda]". Where the ones that tie them together are lost, only what the kernel says of the drive
+// itself is known: that a command had no connection (DID_NO_CONNECT), or that it is offline.
 #pragma once
 
 #include <array>
@@ -48,7 +49,9 @@ class Drives {
   void card_line(std::string_view text);
   const Host* host(std::string_view name) const;
   void set_host(std::string_view name, std::string_view port);
+  Disk& disk(std::string_view name);
   void set_disk(std::string_view name, std::string_view host);
+  void lose(std::string_view name);
   void remove_of(std::string_view host);
 
   std::array<Host, kMost> hosts_;

@@ -196,6 +196,18 @@ TEST(KernelLogText, ErrorsOfADriveThatWasDisconnectedAreMarked) {
   // A disk that no USB port has, and one of which nothing is known.
   EXPECT_EQ(removed(stick("sda", "ahci") + kPulledOut + read_error("sda")), (Marks{false}));
   EXPECT_EQ(removed(kPulledOut + read_error("sda")), (Marks{false}));
+  // Its lines are lost, and the kernel says of a command that the drive is gone.
+  const auto result = [](const std::string& hostbyte) {
+    return "sd 0:0:0:0: [sda] tag#0 FAILED Result: hostbyte=" + hostbyte +
+           " driverbyte=DRIVER_OK cmd_age=0s\n" + read_error("sda");
+  };
+  EXPECT_EQ(removed(result("DID_NO_CONNECT") + read_error("sda1") + result("DID_OK")),
+            (Marks{true, true, false}));
+  EXPECT_EQ(removed(result("DID_ERROR") + kPulledOut + read_error("sda")), (Marks{false, false}));
+  EXPECT_EQ(removed("device offline error, dev sda, sector 8 op 0x0:(READ)\n"
+                    "Aborting journal on device sda1-8.\n" +
+                    read_error("sdb")),
+            (Marks{true, true, false}));
   // A device calls itself so.
   EXPECT_EQ(removed(stick("sda") + "usb 1-1.2: Product: USB disconnect, device number 5\n" +
                     read_error("sda")),

@@ -185,7 +185,11 @@ TEST(Causes, AreChosenByTheOtherEvents) {
               testing::Contains("task-stuck-memory"));
   const EventRecord bad_block = event_of("storage_error", R"({"dev":"sda","error":"I/O error"})");
   EXPECT_THAT(ids({bad_block, bad_block}), ElementsAre("storage-error-single"));
-  EXPECT_THAT(ids({bad_block, bad_block, bad_block}), ElementsAre("storage-failing"));
+  EXPECT_THAT(ids({bad_block, bad_block, bad_block}), ElementsAre("storage-errors-repeated"));
+  const EventRecord bad_medium =
+      event_of("storage_error", R"({"dev":"sda","error":"critical medium error"})");
+  EXPECT_THAT(ids({bad_medium}), ElementsAre("storage-bad-block"));
+  EXPECT_THAT(ids({bad_medium, bad_medium, bad_medium}), ElementsAre("storage-failing"));
   EXPECT_THAT(ids({task, bad_block}), testing::Contains("task-stuck-storage"));
   const EventRecord descriptor =
       event_of("driver_alloc_failure", R"({"message":"edma-no-descriptor","dev":"a.edma"})");
@@ -368,11 +372,20 @@ TEST(Causes, ADriveThatTheKernelLostMayHaveFailed) {
     EXPECT_EQ(each.harm, Harm::kCritical);
     EXPECT_THAT(each.cause, HasSubstr("itself stopped answering"));
   }
+  // Its first commands fail before it is gone, and the lines of its start are lost.
+  const std::vector<Cause> early = causes_of_log(
+      "sd 0:0:0:0: [sda] tag#0 FAILED Result: hostbyte=DID_ERROR driverbyte=DRIVER_OK\n"
+      "I/O error, dev sda, sector 8 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2\n"
+      "usb 1-1: USB disconnect, device number 5\n"
+      "device offline error, dev sda, sector 9 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2\n"
+      "Aborting journal on device sda1-8.\n");
+  ASSERT_EQ(early.size(), 3U);
+  for (const Cause& each : early) EXPECT_THAT(each.cause, HasSubstr("pulled out")) << each.id;
   // The kernel removes a card that does not answer: its errors count as others do.
   const std::string error = "blk_update_request: I/O error, dev mmcblk1, sector 8\n";
   const std::string card = "mmcblk1: mmc1:0001 SD16G 14.9 GiB\n";
   EXPECT_THAT(ids_of_log(card + "mmc1: card 0001 removed\n" + error + error + card + error),
-              ElementsAre("storage-removed", "storage-failing"));
+              ElementsAre("storage-removed", "storage-errors-repeated"));
 }
 
 // What happened hours before is not the cause.
@@ -425,7 +438,7 @@ TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
   EXPECT_THAT(ids_of_log(lines), ElementsAre("storage-error-single"));
   EXPECT_THAT(ids_of_log(lines + "[   20.1] ata1.00: failed command: READ FPDMA QUEUED\n" +
                          "[   30.1] ata1.00: failed command: READ FPDMA QUEUED\n"),
-              ElementsAre("storage-failing"));
+              ElementsAre("storage-errors-repeated"));
   const std::string link =
       "[   10.1] ata1.00: failed command: READ FPDMA QUEUED\n"
       "[   10.1]          res 40/00:01:00:10:20/00:00:17:00:00/40 Emask 0x10 (ATA bus error)\n";
@@ -437,7 +450,7 @@ TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
   };
   EXPECT_THAT(ids_of_log(failed("[   10.0] ") + failed("[   10.8] ") + failed("[   11.6] ") +
                          failed("[   12.4] ") + failed("[   13.2] ")),
-              ElementsAre("storage-failing"));
+              ElementsAre("storage-errors-repeated"));
   EXPECT_THAT(ids_of_log(failed("") + failed("") + failed("")),
               ElementsAre("storage-error-single"));
 
@@ -449,10 +462,10 @@ TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
   };
   EXPECT_THAT(dated({"Nov 01 10:00:00 host kernel: ", "Nov 02 10:00:00 host kernel: ",
                      "Nov 03 10:00:00 host kernel: "}),
-              ElementsAre("storage-failing"));
+              ElementsAre("storage-errors-repeated"));
   EXPECT_THAT(dated({"[Fri Nov  1 10:00:00 2024] ", "[Fri Nov  1 10:00:02 2024] ",
                      "[Fri Nov  1 10:00:04 2024] "}),
-              ElementsAre("storage-failing"));
+              ElementsAre("storage-errors-repeated"));
   EXPECT_THAT(dated({"Nov 01 10:00:00 host kernel: ", "Nov 01 10:00:01 host kernel: ",
                      "Nov 01 10:00:01 host kernel: "}),
               ElementsAre("storage-error-single"));
@@ -462,7 +475,7 @@ TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
               ElementsAre("storage-error-single"));
   EXPECT_THAT(dated({"1761991200.1 host kernel: ", "1761991202.1 host kernel: ",
                      "1761991204.1 host kernel: "}),
-              ElementsAre("storage-failing"));
+              ElementsAre("storage-errors-repeated"));
   EXPECT_THAT(dated({"Nov 01 23:59:59 host kernel: ", "Nov 02 00:00:00 host kernel: ", ""}),
               ElementsAre("storage-error-single"));
   EXPECT_THAT(dated({"Nov 01 10:00:00 host kernel: ", "[   10.0] ", ""}),
@@ -477,7 +490,7 @@ TEST(Causes, CommandsThatFailedInAMinuteAreNotOneFailure) {
   failed.at = std::chrono::seconds(100);
   failed.until = std::chrono::seconds(155);
   failed.count = 12;
-  EXPECT_EQ(only(failed).id, "storage-failing");
+  EXPECT_EQ(only(failed).id, "storage-errors-repeated");
   EXPECT_THAT(only(failed).cause, HasSubstr("12 errors"));
   failed.until = *failed.at + std::chrono::milliseconds(300);
   EXPECT_EQ(only(failed).id, "storage-error-single");
