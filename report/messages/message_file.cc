@@ -26,14 +26,14 @@ using kernel_log::Role;
 namespace {
 
 constexpr std::array<std::string_view, 4> kFileKeys{"messages", "heads", "kinds", "causes"};
-constexpr std::array<std::string_view, 12> kUserKeys{"id",   "kind",    "line",   "source",
-                                                     "note", "program", "set",    "unless",
-                                                     "say",  "cause",   "remedy", "examples"};
-constexpr std::array<std::string_view, 28> kShippedKeys{
-    "id",       "kind",  "line",     "source",       "note",  "program", "set",
-    "unless",   "say",   "examples", "anchors",      "is",    "step",    "repeats",
-    "last",     "join",  "prefer",   "stands_alone", "of",    "decode",  "accept",
-    "complete", "joins", "add",      "describe",     "cause", "remedy",  "generic"};
+constexpr std::array<std::string_view, 13> kUserKeys{
+    "id",     "kind", "line",  "source", "note",     "program", "set",
+    "unless", "say",  "cause", "remedy", "examples", "nothing"};
+constexpr std::array<std::string_view, 29> kShippedKeys{
+    "id",   "kind",     "line",         "source",  "note",   "program", "set",      "unless",
+    "say",  "examples", "nothing",      "anchors", "is",     "step",    "repeats",  "last",
+    "join", "prefer",   "stands_alone", "of",      "decode", "accept",  "complete", "joins",
+    "add",  "describe", "cause",        "remedy",  "generic"};
 constexpr std::array<std::string_view, 6> kExampleKeys{"line", "lines", "gives",
                                                        "kind", "soc",   "note"};
 constexpr std::array<std::string_view, 6> kHooks{"decode", "accept", "complete",
@@ -402,9 +402,17 @@ class MessageReader {
     if (knows_fields && message.code == 0) check_names(map, key, message);
     const std::size_t index = out_.messages.size();
     const std::size_t examples = out_.examples.size();
+    const YamlNode* const nothing = map.get("nothing");
+    if (nothing != nullptr) {
+      for (auto& [line, at] : fields_.words(*nothing, key + ".nothing"))
+        out_.examples.push_back({at, index, {line}, kernel_log::Soc::kUnknown, true, {}, {}});
+    }
+    // A further line of an event is none by itself.
+    const bool no_event =
+        message.piece.role == Role::kNothing || message.piece.role == Role::kFollows;
     const YamlNode* const list = map.get("examples");
     if (list == nullptr || list->kind != YamlNode::Kind::kList || list->items.empty()) {
-      if (map.ok()) {
+      if (map.ok() && !(nothing != nullptr && no_event)) {
         errors_.add(node.at, key + ".examples",
                     key + " has no example: add a line as the log has it, and the fields it gives");
       }

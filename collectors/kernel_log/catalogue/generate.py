@@ -25,7 +25,7 @@ HOOKS = {
 GROUPS = ("none", "dma", "gpu", "oom", "allocation", "memory_error", "swap", "thermal", "stall", "camera", "crash", "storage", "clock")
 ROLES = {"whole": "kWhole", "opens": "kOpens", "follows": "kFollows", "follows_or_opens": "kFollowsOrOpens"}
 KEYS = {"id", "kind", "source", "program", "generic", "line", "anchors", "set", "unless", "say", "is", "step", "repeats", "last",
-        "join", "prefer", "stands_alone", "of", "examples", "note", *HOOKS}
+        "join", "prefer", "stands_alone", "of", "examples", "nothing", "note", *HOOKS}
 
 
 HEADER = "// Generated from collectors/kernel_log/messages. Do not edit.\n"

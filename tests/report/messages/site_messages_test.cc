@@ -356,6 +356,15 @@ TEST(MessageCheck, ALineWithoutAnEventIsOnlyForJetmemsOwn) {
       ElementsAre(HasSubstr("did you mean 'custom'?")));
 }
 
+TEST(MessageCheck, LinesThatMustGiveNothing) {
+  EXPECT_THAT(errors_of(entry("    nothing: \"acme 2-1a: gave up after 12 ms\"\n")),
+              ElementsAre(HasSubstr("the example gives nothing, found {dev: 2-1a")));
+  EXPECT_THAT(errors_of(entry("    nothing: [\"acme 2-1a: gave in\", \"acme 2-1a\"]\n")),
+              IsEmpty());
+  EXPECT_THAT(errors_of(entry("    examples: []\n    nothing: \"acme 2-1a: gave in\"\n")),
+              ElementsAre(HasSubstr("has no example")));
+}
+
 TEST(Guesses, AreNoEventsOfTheirKind) {
   Event event(EventKind::kDmaAllocFailure);
   event.set_text("dev", "3-1");
