@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "base/text/text.h"
@@ -25,7 +26,9 @@ using kernel_log::Role;
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kFileKeys{"messages", "heads", "kinds", "causes"};
+constexpr std::array<std::string_view, 5> kFileKeys{"messages", "defaults", "heads", "kinds",
+                                                    "causes"};
+constexpr std::array<std::string_view, 2> kDefaultKeys{"kind", "program"};
 constexpr std::array<std::string_view, 13> kUserKeys{
     "id",     "kind", "line",  "source", "note",     "program", "set",
     "unless", "say",  "cause", "remedy", "examples", "nothing"};
@@ -79,8 +82,12 @@ class MessageReader {
     if (!document.readable) return;
     const bool user = form_ == MessageForm::kUser;
     const YamlMap map(errors_, document.root, "",
-                      std::span<const std::string_view>(kFileKeys).first(user ? 1 : 4),
+                      std::span<const std::string_view>(kFileKeys).first(user ? 2 : 5),
                       "a file of messages");
+    if (const YamlNode* const node = map.get("defaults")) {
+      defaults_.emplace(errors_, *node, "defaults", kDefaultKeys, "what a file's messages are");
+      if (!defaults_->ok()) return;
+    }
     if (const YamlNode* const heads = values_by_name(map, "heads", "heads")) {
       for (std::size_t i = 0; i < heads->items.size(); ++i) {
         heads_[heads->keys[i].text] = keep(heads->items[i].text);
@@ -123,8 +130,13 @@ class MessageReader {
     return nullptr;
   }
 
+  const YamlNode* own_or_default(const YamlMap& map, const char* name) const {
+    const YamlNode* const own = map.get(name);
+    return own != nullptr || !defaults_ ? own : defaults_->get(name);
+  }
+
   bool flag(const YamlMap& map, const char* name, const std::string& key) {
-    const YamlNode* const node = map.get(name);
+    const YamlNode* const node = own_or_default(map, name);
     if (node == nullptr) return false;
     const auto word = fields_.word(*node, key + "." + name);
     if (word && *word != "true" && *word != "false") {
@@ -358,7 +370,7 @@ class MessageReader {
       errors_.add(id == nullptr ? node.at : id->at, key + ".id",
                   "'" + key + "' is there already: choose another id");
     message.kind = EventKind::kCustom;
-    if (const YamlNode* const kind = map.get("kind")) {
+    if (const YamlNode* const kind = own_or_default(map, "kind")) {
       const auto name = fields_.word(*kind, key + ".kind");
       if (user && name == "none") {
         errors_.add(kind->at, key + ".kind",
@@ -480,6 +492,7 @@ class MessageReader {
   YamlFields fields_;
   MessageForm form_;
   MessageFile& out_;
+  std::optional<YamlMap> defaults_;  // of the file
   std::map<std::string, std::string_view, std::less<>> heads_;
   std::set<std::string, std::less<>> known_;  // fields of the entry that is read
 };

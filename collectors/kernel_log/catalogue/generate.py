@@ -165,6 +165,7 @@ def heads_and_entries(files):
             if heads.setdefault(name, form) != form:
                 sys.exit(f"{file}: the head '{name}' is another one in another file")
         for entry in document.get("messages") or []:
+            entry = {**document.get("defaults", {}), **entry}
             unknown = set(entry) - KEYS
             if unknown:
                 sys.exit(f"{file}: {entry.get('id')}: no such key: {', '.join(sorted(unknown))}")

@@ -365,6 +365,23 @@ TEST(MessageCheck, LinesThatMustGiveNothing) {
               ElementsAre(HasSubstr("has no example")));
 }
 
+TEST(MessageCheck, AMessageHasTheDefaultsOfItsFile) {
+  MessageFile file;
+  read_messages(
+      MessageForm::kUser, "site.yaml",
+      "defaults: {kind: swap_error, program: true}\n" + entry("") +
+          "  - {id: akme, kind: gpu_hang, program: false, line: 'akme {dev:dev}: gave up', "
+          "examples: [{line: 'akme 2-1a: gave up', gives: {dev: 2-1a}}]}\n",
+      file);
+  ASSERT_THAT(file.errors, IsEmpty());
+  EXPECT_EQ(file.messages.at(0).kind, EventKind::kSwapError);
+  EXPECT_TRUE(file.messages.at(0).program);
+  EXPECT_EQ(file.messages.at(1).kind, EventKind::kGpuHang);
+  EXPECT_FALSE(file.messages.at(1).program);
+  EXPECT_THAT(errors_of("defaults: {line: x}\n" + entry("")),
+              ElementsAre(HasSubstr("unknown key 'line'")));
+}
+
 TEST(Guesses, AreNoEventsOfTheirKind) {
   Event event(EventKind::kDmaAllocFailure);
   event.set_text("dev", "3-1");
