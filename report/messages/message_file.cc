@@ -429,7 +429,7 @@ class MessageReader {
                     key + " has no example: add a line as the log has it, and the fields it gives");
       }
     } else {
-      for (const YamlNode& each : list->items) read_example(each, key, index);
+      for (const YamlNode& each : list->items) read_example(each, key, index, map.get("set"));
     }
     if (errors_.count() != before) {
       out_.examples.resize(examples);
@@ -442,7 +442,23 @@ class MessageReader {
     out_.form_texts.push_back(std::move(form_texts));
   }
 
-  void read_example(const YamlNode& node, const std::string& entry, std::size_t index) {
+  // Those that are there already stay.
+  static void add_fields(const YamlNode& map, std::map<std::string, std::string>& fields) {
+    for (std::size_t i = 0; i < map.items.size(); ++i) {
+      const YamlNode& value = map.items[i];
+      std::string shown = value.kind == YamlNode::Kind::kNull ? "null" : value.text;
+      if (value.kind == YamlNode::Kind::kList) {
+        shown = "[";
+        for (const YamlNode& item : value.items) shown += (shown.size() > 1 ? "," : "") + item.text;
+        shown += "]";
+      }
+      fields.emplace(map.keys[i].text, shown);
+    }
+  }
+
+  // `set`: of the entry, or null.
+  void read_example(const YamlNode& node, const std::string& entry, std::size_t index,
+                    const YamlNode* set) {
     const std::string key = entry + ".examples";
     const YamlMap map(errors_, node, key, kExampleKeys, "an example");
     if (!map.is_map()) return;
@@ -466,25 +482,14 @@ class MessageReader {
       example.soc = kernel_log::soc_named(soc->text).value_or(kernel_log::Soc::kUnknown);
     }
     const YamlNode* const gives = map.get("gives");
+    example.nothing = gives != nullptr && gives->text == "nothing";
     if (gives != nullptr && gives->kind == YamlNode::Kind::kMap) {
-      for (std::size_t i = 0; i < gives->items.size(); ++i) {
-        const YamlNode& value = gives->items[i];
-        std::string shown = value.kind == YamlNode::Kind::kNull ? "null" : value.text;
-        if (value.kind == YamlNode::Kind::kList) {
-          shown = "[";
-          for (const YamlNode& item : value.items) {
-            shown += (shown.size() > 1 ? "," : "") + item.text;
-          }
-          shown += "]";
-        }
-        example.fields[gives->keys[i].text] = shown;
-      }
-    } else if (gives != nullptr && gives->text == "nothing") {
-      example.nothing = true;
-    } else if (map.ok()) {
-      errors_.add(node.at, key,
-                  key + ": an example needs what it gives: 'gives: {field: value}', or 'nothing'");
+      add_fields(*gives, example.fields);
+    } else if (gives != nullptr && !example.nothing && map.ok()) {
+      errors_.add(gives->at, key,
+                  key + ": what an example gives is 'gives: {field: value}', or 'nothing'");
     }
+    if (set != nullptr) add_fields(*set, example.fields);
     out_.examples.push_back(std::move(example));
   }
 

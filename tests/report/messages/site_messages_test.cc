@@ -365,6 +365,16 @@ TEST(MessageCheck, LinesThatMustGiveNothing) {
               ElementsAre(HasSubstr("has no example")));
 }
 
+TEST(MessageCheck, AnExampleGivesWhatItsMessageSetsToo) {
+  const std::string line = "    examples: [{line: \"acme 2-1a: gave up after 12 ms\"";
+  EXPECT_THAT(errors_of(entry("    set: {harmless: true}\n")), IsEmpty());
+  EXPECT_THAT(errors_of(entry("    set: {harmless: true}\n" + line +
+                              ", gives: {dev: 2-1a, timeout_ms: 12, harmless: false}}]\n")),
+              ElementsAre(AllOf(HasSubstr("harmless: false"), HasSubstr("harmless: true"))));
+  EXPECT_THAT(errors_of(entry(line + "}]\n")),
+              ElementsAre(HasSubstr("the example says {}, the line gives {dev: 2-1a")));
+}
+
 TEST(MessageCheck, AMessageHasTheDefaultsOfItsFile) {
   MessageFile file;
   read_messages(
