@@ -36,8 +36,8 @@ std::optional<std::uint32_t> stream_id(Soc soc, std::string_view smmu, std::uint
 
 // The client behind a stream ID ("host1x_ctx0"), or empty: on Tegra234 each unit has IDs of its
 // own. `raw` as the register has it.
-std::string_view stream_client(Soc soc, std::string_view smmu, std::uint32_t raw);
+std::string stream_client(Soc soc, std::string_view smmu, std::uint32_t raw);
 // The same for SMMUv3, which only Tegra264 has.
-std::string_view stream_client_v3(Soc soc, std::uint32_t raw);
+std::string stream_client_v3(Soc soc, std::uint32_t raw);
 
 }  // namespace jetmem::kernel_log
