@@ -14,10 +14,10 @@ using Condition = bool (*)(const Case& it);
 using Names = std::span<const std::string_view>;
 
 struct FieldTest {
-  enum class What : std::uint8_t { kIs, kPresent, kAbsent };
-  std::string_view field;
+  enum class What : std::uint8_t { kIs, kHas, kBegins, kPresent, kAbsent };
+  Names fields;  // one of them
   What what = What::kIs;
-  Names values{};  // of kIs: one of them
+  Names values{};  // one of them; of kHas and kBegins in lower case
 };
 
 struct CauseEntry {

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/text/text.h"
 #include "report/diagnosis/cause_table.h"
 #include "report/diagnosis/values.h"
 
 namespace jetmem::diagnosis {
 namespace {
 
+bool holds(const FieldTest& test, std::string_view field, const EventFields& event) {
+  using What = FieldTest::What;
+  if (test.what == What::kPresent) return event.has(field);
+  if (test.what == What::kAbsent) return !event.has(field);
+  const std::string text = in_lower_case(event.text(field));
+  return std::any_of(test.values.begin(), test.values.end(), [&](std::string_view value) {
+    if (test.what == What::kHas) return contains(text, value);
+    return test.what == What::kBegins ? text.starts_with(value) : event.is(field, value);
+  });
+}
+
 bool holds(const FieldTest& test, const EventFields& event) {
-  if (test.what == FieldTest::What::kPresent) return event.has(test.field);
-  if (test.what == FieldTest::What::kAbsent) return !event.has(test.field);
-  return std::any_of(test.values.begin(), test.values.end(),
-                     [&](std::string_view value) { return event.is(test.field, value); });
+  return std::any_of(test.fields.begin(), test.fields.end(),
+                     [&](std::string_view field) { return holds(test, field, event); });
 }
 
 // "addr|address|'somewhere'", "used|slots_used:count": the first of these that is known.

@@ -106,11 +106,6 @@ bool node_is_cma(const Case& it) {
 
 bool of_v3d(const Case& it) { return has_part(it, "dev", {"v3d"}) || it.event.is("driver", "v3d"); }
 
-bool of_pi_graphics(const Case& it) {
-  return it.event.has("bos_kb") || message_begins(it, {"vc4-buffer"}) || of_v3d(it) ||
-         has_part(it, "dev", {"vc4"}) || has_part(it, "driver", {"vc4"});
-}
-
 bool no_cma_area(const Case& it) { return cma_area(it) <= 0.0 && cma_area(it); }
 
 // A PC's devices have IOMMUs: there it is not the cause of every refusal.
@@ -169,10 +164,6 @@ bool slab_cache_of_group(const Case& it) {
   return open < cache.size() - 1 && is_digit(cache[open + 1]) && contains(cache.substr(open), ":");
 }
 
-bool wants_low_zone(const Case& it) {
-  return has_part(it, "flags", {"gfp_dma"}) || has_part(it, "mode", {"gfp_dma"});
-}
-
 bool only_cma_is_free(const Case& it) {
   if (it.event.kind() == "memory_report" && !zone_is_below_min(it)) return false;
   const ZoneTotals zones = zone_totals(report_of(it));
@@ -222,25 +213,12 @@ bool oom_with_free_swap(const Case& it) {
   return free && all && *all > 0 && *free > *all / 2;
 }
 
-// "vmalloc error: size 4096, page order 0, failed to allocate pages"
-bool vmalloc_lacks_pages(const Case& it) {
-  return has_part(it, "error", {"page"}) || it.event.has("allocated") ||
-         message_begins(it, {"vmalloc-pages"});
-}
-
 // vmalloc() refuses at once what exceeds the machine's memory; a 32-bit kernel's range is smaller.
 bool vmalloc_size_is_absurd(const Case& it) {
   const auto size = it.event.number("size");
   if (!size) return false;
   return *size <= 0 || (it.facts.is_32_bit_arm && *size >= kGiB) ||
          (it.facts.total && *size > *it.facts.total);
-}
-
-// "Out of memory: system-wide panic_on_oom is enabled", "System is deadlocked on memory"
-bool panic_for_memory(const Case& it) {
-  const std::string reason = in_lower_case(it.event.text("reason"));
-  return reason.starts_with("out of memory") ||
-         reason.starts_with("system is deadlocked on memory");
 }
 
 // ---- GPUs
@@ -319,13 +297,6 @@ bool nothing_else_of_the_gpu(const Case& it) {
                            "page_alloc_failure"});
 }
 
-bool needs_physical_block(const Case& it) {
-  return has_part(it, "flags", {"physically"}) || has_part(it, "text", {"physically", "comptag"}) ||
-         has_part(it, "function", {"comptag"});
-}
-
-bool gpu_cannot_flush(const Case& it) { return has_part(it, "text", {"fb flush timeout"}); }
-
 // "RmInitAdapter failed! (0x62:0x51:1876)": the second is NV_STATUS, 0x51 NV_ERR_NO_MEMORY.
 bool gpu_firmware_lacks_memory(const Case& it) {
   if (has_part(it, "function", {"radix3"})) return true;
@@ -338,42 +309,11 @@ bool gpu_firmware_lacks_memory(const Case& it) {
                   {"rminitadapter", "rm_init_adapter", "gsp-rm image", "gsp firmware rm"});
 }
 
-// What an nvgpu whose secure firmware does not start prints, as an error or a timeout.
-bool gpu_secure_boot(const Case& it) {
-  return has_part(it, "function", {"_acr_", "_wpr_", "lsfm_bootstrap"}) ||
-         message_begins(it, {"nvgpu-acr", "nvgpu-firmware-boot"}) ||
-         has_part(it, "text", {"ops.acr."}) ||
-         (has_part(it, "function", {"pmu_"}) && has_part(it, "text", {"bootstrap", "pmu boot"}));
-}
-
-bool gpu_is_lost(const Case& it) {
-  constexpr double kGpuIsLost = 0x0f;
-  return it.event.number("status") == kGpuIsLost ||
-         has_part(it, "text", {"fallen off the bus", "nv_err_gpu_is_lost"});
-}
-
 bool gpu_access_is_denied(const Case& it) {
   // The limit of the address space is no permission.
   return !of_v3d(it) &&
          (has_part(it, "fault_type", {"permission", "access_flag"}) ||
           (has_part(it, "fault_type", {"viol"}) && !has_part(it, "fault_type", {"limit"})));
-}
-
-// ---- Cameras
-
-bool of_camera_processor(const Case& it) {
-  return has_part(it, "dev", {"rtcpu"}) || has_part(it, "driver", {"rtcpu"}) ||
-         message_begins(it, {"rtcpu-", "camera-processor-"}) ||
-         is_any(it, "error",
-                {"no reply from camera processor", "unexpected response from camera processor",
-                 "IVC control submit failed", "rce full reset", "Camera RTCPU gone bad",
-                 "capture control message timed out"});
-}
-
-bool camera_frame_is_damaged(const Case& it) {
-  return it.event.is("error", "discarding frame") ||
-         (it.event.is("error", "Non-zero status") && it.event.number("code") == -71) ||
-         (it.event.has("status") && has_part(it, "error", {"status"}));
 }
 
 // ---- Memory errors, buses, IOMMUs
@@ -383,19 +323,7 @@ bool uncorrected(const Case& it) {
   return severity_of(it) == kernel_log::ErrorSeverity::kUncorrected;
 }
 
-bool address_is_software_fault(const Case& it) {
-  return has_part(it, "error", {"software fault", "illegal address"}) ||
-         has_part(it, "serr", {"software fault", "illegal address"});
-}
-
 bool uncorrected_memory_in_log(const Case& it) { return it.log.uncorrected_memory; }
-
-bool page_is_broken(const Case& it) { return it.event.has("outcome") || it.event.has("pfn"); }
-
-bool page_is_isolated(const Case& it) {
-  return it.event.is("error", "already hardware poisoned") ||
-         (is_any(it, "outcome", {"Recovered", "Delayed"}) && !it.event.has("error"));
-}
 
 // Names of units in the reports of RAS drivers: "L2 cache", "SCF:L3", "CPU cluster 0".
 bool of_processor_cache(const Case& it) {
@@ -439,42 +367,12 @@ bool bus_error_before(const Case& it) { return it.log.bus_error; }
 // lacks that, as the kernel names it, in several ways: "synchronous parity or ECC error", "level 1
 // (translation table walk)".
 bool of_bus_error(const Case& it) { return is_fault(it, {"external abort"}) && !of_table_walk(it); }
-bool of_parity_error(const Case& it) { return is_fault(it, {"parity"}); }
 
-bool of_unusable_page_table(const Case& it) {
-  return is_fault(it, {"address size fault", "reserved bit violation", "bad page table",
-                       "access flag fault"}) ||
-         (of_table_walk(it) && !of_parity_error(it));
-}
-
-bool of_tlb_conflict(const Case& it) { return is_fault(it, {"tlb conflict"}); }
-
-bool of_unsuitable_access(const Case& it) {
-  return is_fault(it, {"alignment", "unsupported atomic", "unsupported exclusive"});
-}
-
-bool of_forbidden_access(const Case& it) {
-  return is_fault(it,
-                  {"permission fault", "domain fault", "read-only memory", "non-executable memory",
-                   "unreadable memory", "user memory", "user space memory", "userspace memory"});
-}
-
-// "kernel BUG at", a BUG() without its place, and checks that compilers put in.
-bool of_kernel_check(const Case& it) {
-  return it.event.has("where") || is_any(it, "error", {"BUG", "CFI", "aarch64 BRK"});
-}
-
-bool of_unmapped_address(const Case& it) { return is_fault(it, {"translation fault"}); }
 bool cpu_stall_before(const Case& it) { return it.log.cpu_stall; }
 
 // Of several reports it is not known whose backtrace that was.
 bool stuck_in_contiguous_allocation(const Case& it) {
   return it.facts.stuck_tasks == 1 && !it.facts.stuck_in_contiguous.empty();
-}
-
-bool waits_for_storage(const Case& it) {
-  const std::string_view comm = it.event.text("comm");
-  return comm.starts_with("jbd2/") || comm.starts_with("mmcqd/") || it.event.is("io_wait", "true");
 }
 
 bool stuck_in_reclaim(const Case& it) {
@@ -484,12 +382,6 @@ bool stuck_in_reclaim(const Case& it) {
 bool of_removable_or_image(const Case& it) {
   return kernel_log::is_removable_or_image(it.event.device());
 }
-
-bool of_zram(const Case& it) { return it.event.device().starts_with("zram"); }
-bool of_network_drive(const Case& it) {
-  return it.event.device().starts_with("nbd") || it.event.device().starts_with("rbd");
-}
-bool storage_dma_error(const Case& it) { return has_part(it, "error", {"adma", "dma error"}); }
 
 bool dma_descriptor_refused(const Case& it) { return it.log.dma_descriptor_refused; }
 

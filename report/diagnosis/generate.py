@@ -53,10 +53,12 @@ class Tables:
         return self.of("std::string_view", [text(plain(value)) for value in listed(values)])
 
 
-def test_of(field, values, tables):
+def test_of(fields, values, tables):
+    fields = tables.words(fields.split("|"))
     if values in ("present", "absent"):
-        return f"{{{text(field)}, FieldTest::What::k{values.capitalize()}}}"
-    return f"{{{text(field)}, FieldTest::What::kIs, {tables.words(values)}}}"
+        return f"{{{fields}, FieldTest::What::k{values.capitalize()}}}"
+    what, values = next(iter(values.items())) if isinstance(values, dict) else ("is", values)
+    return f"{{{fields}, FieldTest::What::k{what.capitalize()}, {tables.words(values)}}}"
 
 
 def check(file, entry, keys, kinds, runbooks):
