@@ -114,7 +114,7 @@ std::optional<Guess> guess(const LogLine& line) {
   if (!kernel || line.continues || line.is_quiet()) return std::nullopt;
   const DriverLine head = driver_line(line.text);
   // "DRIVER DEVICE: ": programs and subsystems have a name of one word in front.
-  if (!head.has_head || head.driver.empty() || head.dev.empty() || head.dev == head.driver ||
+  if (head.driver.empty() || head.dev.empty() || head.dev == head.driver ||
       std::none_of(head.dev.begin(), head.dev.end(), is_digit)) {
     return std::nullopt;
   }

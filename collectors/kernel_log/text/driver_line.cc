@@ -43,7 +43,7 @@ bool is_common_word(std::string_view text) {
                      [&](std::string_view word) { return same_letters(text, word); });
 }
 
-// "[drm:v3d_reset [v3d]] *ERROR* ", "[drm] *ERROR* ", "[drm] ", "[TTM] ", "[vc_sm_alloc]: "
+// "[drm:v3d_reset [v3d]] *ERROR* ", "[drm] *ERROR* ", "[drm] ", "[vc_sm_alloc]: "
 bool take_mark(Scan& scan, DriverLine& line) {
   Scan ahead = scan;
   if (!ahead.literal("[")) return false;
@@ -60,13 +60,6 @@ bool take_mark(Scan& scan, DriverLine& line) {
   } else if (ahead.literal("drm] ")) {
     ahead.literal("*ERROR* ");
     line.drm = true;
-  } else if (ahead.literal("TTM] ")) {
-    line.driver = "ttm";
-    line.drm = true;
-  } else if (ahead.literal("nvidia-drm] ")) {
-    line.driver = "nvidia-drm";
-    line.drm = true;
-    if (ahead.literal("[GPU ID ")) ahead.past("] ");
   } else {
     if (!is_function(ahead.up_to("] ")) || !ahead.literal("]")) return false;
     ahead.literal(":");
@@ -76,44 +69,27 @@ bool take_mark(Scan& scan, DriverLine& line) {
   return true;
 }
 
-// "DRIVER DEVICE: ", "DRIVER DEVICE eth0: ", "DEVICE:FUNCTION: ", "MODULE: ".
+// "DRIVER DEVICE: ", "DRIVER DEVICE eth0: ", "MODULE: ".
 bool take_first_head(Scan& scan, DriverLine& line) {
   constexpr std::size_t kMaxHead = 96;
   const std::string_view rest = scan.rest();
   const std::size_t end = rest.substr(0, kMaxHead).find(": ");
-  if (end == std::string_view::npos || end == 0) return false;
-  std::string_view head = rest.substr(0, end);
-  if (head.size() > 2 && head.substr(head.size() - 2) == "()") head.remove_suffix(2);
+  if (end == std::string_view::npos) return false;
+  const std::string_view head = rest.substr(0, end);
   const std::size_t blank = head.find(' ');
+  line.driver = head.substr(0, blank);
+  if (is_common_word(line.driver)) return false;
   if (blank == std::string_view::npos) {
-    if (is_common_word(head)) return false;
-    const std::size_t colon = head.rfind(':');
-    const bool with_function =
-        colon != std::string_view::npos && is_function(head.substr(colon + 1));
-    if (with_function && is_device(head.substr(0, colon))) {
-      line.dev = head.substr(0, colon);
-    } else if (!is_function(head) || is_device(head.substr(0, head.find('_')))) {
-      if (!is_device(head) && !is_module(head)) return false;
-      if (is_device(head)) line.dev = head;
-      if (is_module(head)) line.driver = head;
-    }
+    if (is_function(head) || has_digit(head) || !is_module(head)) return false;
   } else {
-    line.driver = head.substr(0, blank);
-    std::string_view dev = head.substr(blank + 1);
+    line.dev = head.substr(blank + 1);
     // A network driver names its interface too.
-    if (const std::size_t second = dev.find(' '); second != std::string_view::npos) {
-      const std::string_view interface = dev.substr(second + 1);
-      if (!is_kernel_name(interface) && interface != "(unnamed" &&
-          interface != "(unnamed net_device)") {
-        return false;
-      }
-      dev = dev.substr(0, second);
+    if (const std::size_t second = line.dev.find(' '); second != std::string_view::npos) {
+      const std::string_view interface = line.dev.substr(second + 1);
+      if (!is_kernel_name(interface) && !interface.starts_with("(unnamed")) return false;
+      line.dev = line.dev.substr(0, second);
     }
-    if (!is_kernel_name(line.driver) || !is_kernel_name(dev) || is_common_word(line.driver)) {
-      line.driver = {};
-      return false;
-    }
-    line.dev = dev;
+    if (!is_kernel_name(line.driver) || !is_kernel_name(line.dev)) return false;
   }
   scan = Scan(rest.substr(end + 2));
   scan.blanks();
@@ -134,16 +110,10 @@ bool is_module_mark(std::string_view text) {
 }
 
 // What drivers put behind their head: "FUNCTION: ", "FUNCTION:123 ", "FUNCTION() ",
-// "(endpoint): ", "ERROR: ", "comm-channel: ", their own name once more, their module's ("DRM: ").
+// "ERROR: ", "comm-channel: ", their own name once more, their module's ("DRM: ").
 bool take_next_head(Scan& scan, DriverLine& line) {
   if (take_mark(scan, line)) return true;
   Scan ahead = scan;
-  if (ahead.literal("(")) {
-    const std::string_view name = ahead.up_to(") ");
-    if (!is_kernel_name(name) || !ahead.literal("): ")) return false;
-    scan = ahead;
-    return true;
-  }
   const std::string_view name = ahead.up_to(": (");
   if (is_function(name)) {
     if (!ahead.literal("() ") && !ahead.literal("(): ") && !ahead.literal(": ")) {
@@ -154,8 +124,8 @@ bool take_next_head(Scan& scan, DriverLine& line) {
   } else if (!name.empty() && name.size() <= 20 && ahead.literal(": ") &&
              (is_any_of(name, {"error", "err", "warning", "warn"}) ||
               (!line.driver.empty() && same_letters(name, line.driver)) || is_module_mark(name) ||
-              (name.find('-') != std::string_view::npos && is_module(name)) || name == "endpoint" ||
-              name == "submit" || (line.dev.empty() && is_device(name)))) {
+              (name.find('-') != std::string_view::npos && is_module(name)) ||
+              (line.dev.empty() && is_device(name)))) {
     if (line.dev.empty() && is_device(name)) line.dev = name;
   } else {
     return false;
@@ -171,10 +141,9 @@ DriverLine driver_line(std::string_view text) {
   DriverLine line;
   Scan scan(without_vendor_prefix(text));
   scan.blanks();
-  line.has_head = take_mark(scan, line) || take_first_head(scan, line);
+  if (!take_mark(scan, line) && !take_first_head(scan, line)) return {};
   constexpr int kMostHeads = 3;
-  for (int i = 0; line.has_head && i < kMostHeads; ++i) {
-    if (!take_next_head(scan, line)) break;
+  for (int i = 0; i < kMostHeads && take_next_head(scan, line); ++i) {
   }
   line.text = trim(scan.rest());
   return line;

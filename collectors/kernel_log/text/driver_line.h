@@ -15,11 +15,10 @@ namespace jetmem::kernel_log {
 // *ERROR* ", pr_fmt "MODULE: FUNCTION: ", "FUNCTION() ", "FUNCTION:123 ", "ERROR: ", and several of
 // them.
 struct DriverLine {
-  std::string_view driver;    // a driver or module; may be empty
-  std::string_view dev;       // may be empty
-  std::string_view text;      // the message itself
-  bool has_head = false;      // anything at all stood in front
-  bool drm = false;           // the graphics subsystem's mark did
+  std::string_view driver;  // a driver or module; may be empty
+  std::string_view dev;     // may be empty
+  std::string_view text;    // the message itself
+  bool drm = false;         // the graphics subsystem's mark did
 };
 DriverLine driver_line(std::string_view line);
 
