@@ -299,7 +299,6 @@ bool Fields::array(Key key, std::vector<T>& value) {
 bool Fields::operator()(Key key, std::vector<std::string>& value) { return array(key, value); }
 bool Fields::operator()(Key key, std::vector<std::int64_t>& value) { return array(key, value); }
 bool Fields::operator()(Key key, std::vector<std::uint32_t>& value) { return array(key, value); }
-bool Fields::operator()(Key key, std::vector<std::uint64_t>& value) { return array(key, value); }
 
 void Fields::required_counts(Key key, std::span<std::uint64_t> values, std::size_t least) {
   std::vector<std::uint64_t> counts;

@@ -78,7 +78,6 @@ class Fields {
   bool operator()(Key key, std::vector<std::string>& value);
   bool operator()(Key key, std::vector<std::int64_t>& value);
   bool operator()(Key key, std::vector<std::uint32_t>& value);
-  bool operator()(Key key, std::vector<std::uint64_t>& value);
   // Objects whose keys are data. A writer takes the keys to be distinct.
   bool operator()(Key key, Map<std::string>& value);
   bool operator()(Key key, Map<double>& value);

@@ -2,7 +2,6 @@
 #include "daemon/state/boot_history.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "base/root/small_file.h"
@@ -30,6 +29,7 @@ constexpr Nanoseconds kPublishInterval = std::chrono::minutes(1);
 constexpr Nanoseconds kWallSlew = std::chrono::seconds(1);
 // Of marks from before the start; of the rest only the number is logged.
 constexpr std::size_t kMaxMarksReported = 20;
+constexpr std::size_t kMostOfStarts = 4096;
 
 // `journalctl MESSAGE_ID=...` shows all of one kind.
 constexpr const char* kDeviceRestarted = "d644ab837fd14767b5b757d285a78ddf";
@@ -60,7 +60,7 @@ boot::Moment BootHistory::now() const {
 
 void BootHistory::start() {
   wall_offset_ = clock_.wall() - clock_.boot();
-  if (options_.boot_id) count_start();
+  note_start();
   if (options_.directory.empty()) {
     log_.info("no history of boots is kept: no STATE_DIRECTORY");
     return;
@@ -89,92 +89,82 @@ void BootHistory::start() {
                {{"MESSAGE_ID", kProblem}});
 }
 
-// So that none is lost, however short the run: before the disk is asked.
-void BootHistory::count_start() {
-  const std::string id = printable(*options_.boot_id, 40);
+// In memory, so that no start is lost, however short the run.
+void BootHistory::note_start() {
+  if (options_.runtime_directory.empty() || !options_.boot_id) return;
+  const std::string file = options_.runtime_directory + "/" + std::string(boot::kStartsFile);
+  boot::Starts starts;
   bool is_lost = false;
-  if (!options_.runtime_directory.empty()) {
-    const std::string file = options_.runtime_directory + "/" + std::string(boot::kHistoryFile);
-    const auto text = read_small_file(file, boot::History::kMaxBytes);
-    const auto ok = text ? boot::parse_history(*text, history_) : tl::unexpected(text.error());
-    is_lost = !ok && ok.error().code != Errc::kAbsent;
-    if (!ok) history_.clear();
-    if (is_lost) {
+  const auto text = read_small_file(file, kMostOfStarts);
+  if (text) {
+    if (auto ok = boot::parse_starts(*text, starts); !ok) {
       log_.warning("earlier starts in this boot are not known: " + file + ": " + ok.error().message,
                    {{"MESSAGE_ID", kProblem}});
+      is_lost = true;
     }
+  } else if (text.error().code != Errc::kAbsent) {
+    log_.warning("earlier starts in this boot are not known: " + text.error().message,
+                 {{"MESSAGE_ID", kProblem}});
+    is_lost = true;
   }
-  if (history_.boots.empty() || history_.boots.back().id != id) {
-    history_.clear();
-    history_.boots.emplace_back();
-    history_.boots.back().id = id;
-    history_.boots.back().first = now();
-    history_.boots.back().starts_are_least = is_lost;
-  }
-  Boot& boot = history_.boots.back();
-  ended_unclean_ = boot.starts > 0 && boot.run == RunEnd::kRunning;
-  if (ended_unclean_) {
-    ++boot.unclean_runs;
-    ++history_.unclean_runs;
-  }
-  ++boot.starts;
-  ++history_.starts;
-  boot.run = RunEnd::kRunning;
-  if (boot.recent_starts.size() == Boot::kMaxRecentStarts) {
-    boot.recent_starts.erase(boot.recent_starts.begin());
-  }
-  boot.recent_starts.push_back(now().uptime);
-  keep_in_memory(to_text(history_));
+  if (is_lost) starts.start_over(*options_.boot_id, clock_.boot());
+  starts.add(*options_.boot_id, clock_.boot());
+  starts_ = std::move(starts);
+  keep_starts();
 }
 
-// To a boot as the disk has it, those that were counted without it.
-void BootHistory::add_starts(const Boot& counted) {
-  Boot& boot = history_.boots.back();
-  // The runtime directory was emptied meanwhile, as one of a container, or there is none.
-  const bool was_killed = boot.starts > 0 && boot.run == RunEnd::kRunning;
-  const std::uint64_t unclean = counted.unclean_runs + (was_killed ? 1 : 0);
-  if (was_killed && counted.starts == 1) ended_unclean_ = true;
-  if (was_killed || counted.starts_are_least) {
-    boot.starts_are_least = history_.starts_are_least = true;
-  }
-  boot.starts += counted.starts;
-  history_.starts += counted.starts;
-  boot.unclean_runs += unclean;
-  history_.unclean_runs += unclean;
-  boot.recent_starts = counted.recent_starts;
-}
-
-void BootHistory::keep_in_memory(const std::string& text) {
-  if (options_.runtime_directory.empty()) return;
-  const std::string file = options_.runtime_directory + "/" + std::string(boot::kHistoryFile);
-  const auto ok = replace_small_file(file, text);
-  // An older one would be taken for what is.
-  if (!ok) (void)std::remove(file.c_str());
-  if (!ok && !memory_failing_) {
+void BootHistory::keep_starts() {
+  const std::string file = options_.runtime_directory + "/" + std::string(boot::kStartsFile);
+  if (const auto ok = replace_small_file(file, to_text(*starts_)); !ok) {
     log_.warning("this start will not be counted by the next: " + ok.error().message,
                  {{"MESSAGE_ID", kProblem}});
   }
-  memory_failing_ = !ok;
+}
+
+// How many starts of this boot there are by now, of which the history may not have all.
+void BootHistory::count_start() {
+  Boot& boot = history_.boots.back();
+  // The runtime directory was emptied meanwhile: one of a container, perhaps.
+  if (starts_ && boot.starts > 0 && starts_->count == 1 && !starts_->is_total) {
+    starts_->start_over(*options_.boot_id, clock_.boot());
+    starts_->add(*options_.boot_id, clock_.boot());
+  }
+  const bool is_exact = starts_ && starts_->is_total && starts_->since == 0;
+  const bool was_killed = boot.starts > 0 && boot.run == RunEnd::kRunning;
+  if ((was_killed && !is_exact) || (starts_ && starts_->since > 0)) {
+    boot.starts_are_least = history_.starts_are_least = true;
+  }
+  std::uint64_t count = boot.starts + 1;
+  std::optional<std::uint64_t> stopped;
+  if (starts_) {
+    const bool is_total = starts_->is_total || boot.starts == 0;
+    count = is_total ? std::max(count, starts_->count) : boot.starts + starts_->count;
+    if (is_total && count == starts_->count) stopped = starts_->stopped;
+  }
+  const std::uint64_t unclean_before = boot.unclean_runs;
+  history_.count_starts(count, stopped);
+  ended_unclean_ = boot.unclean_runs > unclean_before;
+  if (!starts_) return;
+  boot::Starts counted = *starts_;
+  counted.count = count;
+  counted.is_total = true;
+  counted.stopped = count - 1 - std::min(count - 1, boot.unclean_runs);
+  if (counted == *starts_) return;
+  starts_ = std::move(counted);
+  keep_starts();
 }
 
 // False: the disk has not answered yet.
 bool BootHistory::begin(std::chrono::milliseconds timeout) {
   std::optional<StateFound> found = first_.take(timeout);
   if (!found) return false;
-  const bool has_all = history_.boots_seen > 0;
+  history_ = std::move(found->history);
   if (!found->lost.empty()) {
     ++bad_files_;
-    log_.error((has_all ? "the history of boots is lost on the disk and goes on from memory: "
-                        : "the history of boots is lost and begins anew: ") +
-                   found->lost,
+    log_.error("the history of boots is lost and begins anew: " + found->lost,
                {{"MESSAGE_ID", kProblem}});
   }
-  std::optional<Boot> counted;
-  if (!has_all) {
-    counted = std::move(history_.boots.back());
-    history_ = std::move(found->history);
-  }
-  const bool keep_now = begin_run(counted);
+  const bool keep_now = begin_run();
   begun_ = true;
   if (!found->no_marks.empty()) {
     log_.warning("jetmem mark can only be used by root, if at all: " + found->no_marks,
@@ -191,7 +181,7 @@ bool BootHistory::begin(std::chrono::milliseconds timeout) {
 
 // Whether it is to be kept at once. A start after a crash is not when the last one was kept within
 // the minute: systemd starts us again every few seconds for as long as we crash.
-bool BootHistory::begin_run(const std::optional<Boot>& counted) {
+bool BootHistory::begin_run() {
   const std::string id = printable(*options_.boot_id, 40);
   is_new_ = history_.boots.empty();
   const bool is_new_boot = is_new_ || history_.boots.back().id != id;
@@ -210,7 +200,6 @@ bool BootHistory::begin_run(const std::optional<Boot>& counted) {
                    : before.run == RunEnd::kRunning ? DeviceEnd::kUnclean
                                                     : DeviceEnd::kUnknown;
       if (before.end == DeviceEnd::kUnclean) ++history_.unclean_boots;
-      before.recent_starts.clear();
     }
     if (history_.boots.size() == boot::History::kMaxBoots)
       history_.boots.erase(history_.boots.begin());
@@ -219,13 +208,12 @@ bool BootHistory::begin_run(const std::optional<Boot>& counted) {
     boot.id = id;
     boot.first = now();
     ++history_.boots_seen;
-  }
-  if (counted) add_starts(*counted);
-  if (!is_new_boot && ended_unclean_) {
+  } else if (history_.boots.back().run == RunEnd::kRunning) {
     saved_ = std::chrono::seconds(history_.boots.back().last.uptime);
     const Nanoseconds since = clock_.boot() - saved_;
     keep_now = since < Nanoseconds(0) || since >= kPublishInterval;
   }
+  count_start();
   Boot& boot = history_.boots.back();
   boot.run = RunEnd::kRunning;
   boot.end = DeviceEnd::kNotYet;
@@ -503,9 +491,7 @@ void BootHistory::save() {
   saved_ = clock_.boot();
   dirty_ = false;
   history_.boots.back().last = now();
-  std::string text = to_text(history_);
-  keep_in_memory(text);
-  writer_->put(std::move(text));
+  writer_->put(to_text(history_));
 }
 
 void BootHistory::take_last_marks() {
@@ -514,12 +500,12 @@ void BootHistory::take_last_marks() {
 }
 
 void BootHistory::finish(RunEnd how) {
-  const bool is_known = begun_ || (keeps() && begin(std::chrono::milliseconds(0)));
-  if (!is_known) {
-    if (history_.boots.empty()) return;
-    history_.boots.back().run = how;
-    keep_in_memory(to_text(history_));
-    if (!keeps()) return;
+  if (starts_ && starts_->stopped) {
+    ++*starts_->stopped;
+    keep_starts();
+  }
+  if (!keeps()) return;
+  if (!begun_ && !begin(std::chrono::milliseconds(0))) {
     log_.error("the history of boots could not be read in time: nothing of this run is kept",
                {{"MESSAGE_ID", kProblem}});
     writer_->finish(std::chrono::milliseconds(0));
@@ -543,7 +529,7 @@ BootHistoryView BootHistory::view() const {
   BootHistoryView view;
   view.boot_time = std::chrono::duration_cast<std::chrono::seconds>(wall_offset_).count();
   view.wall_offset = wall_offset_;
-  if (!options_.runtime_directory.empty() && !history_.boots.empty()) view.starts = &history_;
+  if (starts_) view.starts = &*starts_;
   if (!begun_) return view;
   view.history = &history_;
   view.failed_writes = writer_->counts().failed;

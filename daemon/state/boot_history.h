@@ -5,7 +5,7 @@
 // Written at a start, at a clean stop, once a minute at most when something changed, and every 15
 // minutes as a sign of life: half a kilobyte each on a new device, 24 KB once the lists are full,
 // so 2.3 MB a day. Starts of a crash loop count as something that changed; in the meantime they are
-// kept in memory, in the runtime directory, where the same text is written at each start, too.
+// counted in memory (collectors/device/boot/starts.h).
 //
 // The disk is read and written on threads of their own. Where it does not answer at the start, the
 // daemon runs without its history until it does.
@@ -32,7 +32,7 @@ struct BootHistoryOptions {
   std::string settings;  // a digest of those in force
   std::string version;
   std::function<void()> before_reading;  // for tests: a disk that is slow
-  // systemd's RUNTIME_DIRECTORY, in memory; empty: the times of starts are not known.
+  // systemd's RUNTIME_DIRECTORY, for the times of starts; empty: they are not known.
   std::string runtime_directory{};
   // Of each mark that is new.
   std::function<void(const boot::Mark&)> on_mark{};
@@ -69,11 +69,11 @@ class BootHistory {
   StateWriter::Counts writes() const { return writer_->counts(); }
 
  private:
+  void note_start();
   void count_start();
-  void add_starts(const boot::Boot& counted);
-  void keep_in_memory(const std::string& text);
+  void keep_starts();
   bool begin(std::chrono::milliseconds timeout);
-  bool begin_run(const std::optional<boot::Boot>& counted);
+  bool begin_run();
   void note(boot::What what, const std::string& value);
   void note_crash(const BootFacts& facts);
   bool read_new_marks(std::chrono::milliseconds timeout);
@@ -95,9 +95,8 @@ class BootHistory {
   DiskQuestion<StateFound> first_;
   DiskQuestion<MarksState> marks_;
   bool begun_ = false;  // the history is known, and has this run
-  // From the first moment; of the present boot only until the disk has answered, unless the runtime
-  // directory has all.
   boot::History history_;
+  std::optional<boot::Starts> starts_;
   // By What: what was known last, in this boot or before.
   std::array<std::string, boot::kWhats> known_;
   bool is_new_ = true;          // no history before this run
@@ -105,7 +104,6 @@ class BootHistory {
   bool logged_ = false;         // by this run
   bool dirty_ = false;          // there is more to keep than was
   bool write_failing_ = false;
-  bool memory_failing_ = false;
   std::uint64_t handled_failures_ = 0;
   std::uint64_t bad_files_ = 0;
   std::uint64_t bad_marks_ = 0;

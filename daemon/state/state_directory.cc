@@ -17,6 +17,8 @@
 namespace jetmem {
 namespace {
 
+constexpr std::size_t kMaxHistory = 128U << 10;
+
 // One is kept, the newest: it may hold what a person wants to know, or show what went wrong.
 std::string set_aside(const std::string& file, const std::string& why) {
   const std::string to = file + ".bad";
@@ -52,7 +54,7 @@ MarksState check_marks(const std::string& directory, const MarksSeen& seen) {
 StateFound open_state(const std::string& directory) {
   StateFound found;
   const std::string path = directory + "/" + std::string(boot::kHistoryFile);
-  if (auto text = read_small_file(path, boot::History::kMaxBytes); !text) {
+  if (auto text = read_small_file(path, kMaxHistory); !text) {
     if (text.error().code != Errc::kAbsent) found.lost = set_aside(path, text.error().message);
   } else if (auto ok = boot::parse_history(*text, found.history); !ok) {
     found.history.clear();

@@ -14,9 +14,8 @@ import bundles
 FLIPPED_WITHIN = 4096
 RECORDS_WITHIN = 20.0
 # Where the commands look for what jetmemd has in its state and runtime directories.
-IN_A_TREE = {"state/history.db": "jetmem", "state/boots.json": "var/lib/jetmem", "state/marks.jsonl": "var/lib/jetmem",
-             "runtime/boots.json": "run/jetmem", "runtime/alerts.json": "run/jetmem", "runtime/alerts-past.json": "run/jetmem",
-             "runtime/kernel-log.json": "run/jetmem"}
+IN_A_TREE = {"history.db": "jetmem", "boots.json": "var/lib/jetmem", "marks.jsonl": "var/lib/jetmem", "starts": "run/jetmem",
+             "alerts.json": "run/jetmem", "alerts-past.json": "run/jetmem", "kernel-log.json": "run/jetmem"}
 COMMANDS = (("history", "--list"), ("boots",), ("alerts",), ("events",), ("doctor",), ("status", "--json"))
 # Of the history: SQL, and whether it may stay the daemon's file. What is added and not run is removed from it.
 FOREIGN = {
@@ -71,7 +70,7 @@ class State:
 
     def put_in_tree(self, files):
         for name, data in files.items():
-            path = self.tree / IN_A_TREE.get(name, "jetmem") / pathlib.Path(name).name
+            path = self.tree / IN_A_TREE.get(pathlib.Path(name).name, "jetmem") / pathlib.Path(name).name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
 

@@ -127,14 +127,14 @@ class TakenOverDaemon(unittest.TestCase):
             cp {folder}/secret /var/lib/secret; chmod 600 /var/lib/secret
             ln -s {folder}/secret /var/lib/jetmem/marks.jsonl
             ln /var/lib/secret /var/lib/jetmem/boots.json
-            ln -s /proc/1/environ /run/jetmem/boots.json
-            chown -hR {jt.NOBODY} /var/lib/jetmem/marks.jsonl /run/jetmem/boots.json
+            ln -s /proc/1/environ /run/jetmem/starts
+            chown -hR {jt.NOBODY} /var/lib/jetmem/marks.jsonl /run/jetmem/starts
             chown {jt.NOBODY} /var/lib/jetmem /run/jetmem
             exec "$@" """
         reader = Reader(self, ("unshare", "--mount", "--propagation", "private", "sh", "-c", make, "sh"))
         self.assertTrue(reader.hello())
         _, files = reader.ask(b"boot")
-        for path in ("/var/lib/jetmem/marks.jsonl", "/var/lib/jetmem/boots.json", "/run/jetmem/boots.json"):
+        for path in ("/var/lib/jetmem/marks.jsonl", "/var/lib/jetmem/boots.json", "/run/jetmem/starts"):
             self.assertIsInstance(files[path], int, f"{path} was read")
         self.assertNotIn(SECRET, files.values())
 

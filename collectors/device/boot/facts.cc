@@ -23,7 +23,7 @@ enum Path : std::size_t {
   kHistory,
   kMarks,
   kBackend,
-  kHistoryInMemory,
+  kStarts,
   kUptime
 };
 
@@ -136,6 +136,14 @@ class BootFactsParser {
     }
   }
 
+  void starts() {
+    const auto text = text_of(kBootPaths[kStarts]);
+    if (!text) return;
+    if (boot::parse_starts(*text, out_.starts)) return;
+    out_.starts = {};
+    out_.absent.add("malformed");
+  }
+
   void history() {
     const auto text = snapshot_.text_of(kBootPaths[kHistory]);
     const auto ok = text ? boot::parse_history(*text, out_.history) : tl::unexpected(text.error());
@@ -145,29 +153,12 @@ class BootFactsParser {
       out_.history_error = ok.error();
     }
     boot::parse_marks(snapshot_.find(kBootPaths[kMarks]).text, out_.marks);
-    history_in_memory();
     if (out_.history_error && out_.history_error->code == Errc::kDenied) {
       out_.absent.add("history_denied");
     } else if (out_.history_error && out_.history_error->code != Errc::kAbsent) {
       out_.absent.add("history_malformed");
     }
     if (out_.marks.malformed > 0) out_.absent.add("malformed_mark", out_.marks.malformed);
-  }
-
-  // The one on flash does not have the last starts of a crash loop.
-  void history_in_memory() {
-    const auto text = text_of(kBootPaths[kHistoryInMemory]);
-    boot::History in_memory;
-    if (!text) return;
-    if (!boot::parse_history(*text, in_memory) || in_memory.boots.empty()) {
-      return out_.absent.add("malformed");
-    }
-    out_.running = in_memory.boots.back();
-    boot::History& kept = out_.history;
-    if (in_memory.boots_seen == 0) return;
-    if (!kept.boots.empty() && kept.boots.back().id != out_.running.id) return;
-    kept = std::move(in_memory);
-    out_.history_error.reset();
   }
 
  private:
@@ -236,7 +227,13 @@ Result<void> parse_boot(const Snapshot& snapshot, bool with_history, BootFacts& 
   if (const auto synchronized = one_u64(snapshot.find(kClockSynchronized).text)) {
     out.clock_synchronized = *synchronized == 1;
   }
+  if (with_history) parser.starts();
   if (with_history) parser.history();
+  // The history on flash does not have the last starts of a crash loop.
+  boot::History& history = out.history;
+  if (out.starts.is_total && !history.boots.empty() && history.boots.back().id == out.starts.boot) {
+    history.count_starts(out.starts.count, out.starts.stopped);
+  }
   bool any = !out.reset_reason.empty() || !out.backend.empty() || out.pstore_listed ||
              out.archive_listed || !out.records.empty() || !out.history_error;
   for (const std::string& value : out.values) any = any || !value.empty();

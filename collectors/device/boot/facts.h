@@ -14,7 +14,7 @@
 //       what is watched for change. Of the command line only a digest of 24 bits is ever kept: it
 //       may hold secrets.
 //   /var/lib/jetmem/boots.json, marks.jsonl      where no daemon hands its history over
-//   /run/jetmem/boots.json                       the same in memory: with the last starts
+//   /run/jetmem/starts                           starts.h; as these
 //   adjtimex(2)                                  live: whether the clock is synchronised
 //   /proc/uptime                                 "12345.67 45678.90": seconds since boot. For a
 //       captured tree: a live machine's clock is asked itself
@@ -34,6 +34,7 @@
 #include "collectors/device/boot/history.h"
 #include "collectors/device/boot/marks.h"
 #include "collectors/device/boot/pstore.h"
+#include "collectors/device/boot/starts.h"
 #include "collectors/source.h"
 
 namespace jetmem {
@@ -46,7 +47,7 @@ inline constexpr std::array<std::string_view, 9> kBootPaths{"/proc/sys/kernel/os
                                                             "/var/lib/jetmem/boots.json",
                                                             "/var/lib/jetmem/marks.jsonl",
                                                             "/sys/module/pstore/parameters/backend",
-                                                            "/run/jetmem/boots.json",
+                                                            "/run/jetmem/starts",
                                                             "/proc/uptime"};
 
 struct BootFacts : Reading {
@@ -69,7 +70,7 @@ struct BootFacts : Reading {
   boot::History history;
   std::optional<Error> history_error{Error{Errc::kAbsent, "not read"}};
   boot::Marks marks;
-  boot::Boot running;  // jetmemd's last boot, of /run/jetmem; no id: not read
+  boot::Starts starts;  // no boot: not read
   std::optional<Nanoseconds> uptime;
   // Wall clock minus boot clock, as the daemon last saw it: a second's change at least. Absent
   // where nobody follows the clock.

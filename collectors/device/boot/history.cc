@@ -43,8 +43,6 @@ void describe_boot(json::Fields& v, Boot& boot) {
   describe_moment(v, "last", boot.last);
   describe_count(v, "starts", boot.starts);
   v.unless_false("starts_are_least", boot.starts_are_least);
-  if (v.reading() || !boot.recent_starts.empty()) v("recent_starts", boot.recent_starts);
-  if (boot.recent_starts.size() > Boot::kMaxRecentStarts) v.missing("recent_starts");
   describe_count(v, "unclean_runs", boot.unclean_runs);
   // A word that an older jetmem knows: it must not lose the history over it.
   bool not_reported = boot.run == RunEnd::kNotReported;
@@ -84,16 +82,22 @@ std::string_view device_end_name(DeviceEnd end) {
 std::string_view what_name(What what) { return kWhatNames[static_cast<std::size_t>(what)]; }
 std::string_view what_text(What what) { return kWhatWords[static_cast<std::size_t>(what)]; }
 
-std::optional<std::size_t> Boot::starts_within_hour(std::uint64_t uptime) const {
-  constexpr std::uint64_t kHour = 3600;
-  const std::size_t listed = recent_starts.size();
-  const bool are_all = listed == kMaxRecentStarts || (listed == starts && !starts_are_least);
-  if (listed == 0) return std::nullopt;
-  if (!are_all && (uptime < recent_starts[0] || uptime - recent_starts[0] < kHour)) {
-    return std::nullopt;
+void History::count_starts(std::uint64_t in_boot, std::optional<std::uint64_t> stopped) {
+  if (boots.empty() || in_boot <= boots.back().starts) return;
+  Boot& boot = boots.back();
+  const std::uint64_t added = in_boot - boot.starts;
+  const bool ran = boot.starts > 0 && boot.run == RunEnd::kRunning;
+  std::uint64_t unclean = ran ? added : added - 1;
+  if (stopped) {
+    // This history may have been lost since.
+    const std::uint64_t ended = in_boot - 1;
+    const std::uint64_t all = ended - std::min(ended, *stopped);
+    unclean = std::min(unclean, all - std::min(all, boot.unclean_runs));
   }
-  const auto is_recent = [&](std::uint64_t at) { return at <= uptime && uptime - at < kHour; };
-  return std::count_if(recent_starts.begin(), recent_starts.end(), is_recent);
+  boot.starts = in_boot;
+  starts += added;
+  boot.unclean_runs += unclean;
+  unclean_runs += unclean;
 }
 
 const Boot* History::before() const {

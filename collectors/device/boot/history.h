@@ -2,11 +2,6 @@
 // The history of the machine's boots that jetmemd keeps over its restarts: boots.json in its state
 // directory (systemd's StateDirectory=, /var/lib/jetmem), and what follows from it.
 //
-// The same text is in its runtime directory (/run/jetmem), in memory, where it is also written at
-// each start: a start of a crash loop is not lost there, and flash is written once a minute at
-// most. Until the disk has answered, or without one, it is of the present boot only, and boots_seen
-// is 0.
-//
 // Boots are in the order in which they were met. Wall clocks are shown where they are plausible and
 // never compared otherwise: a board without a battery begins in 1970, and its clock steps when a
 // time server answers.
@@ -68,10 +63,6 @@ struct Boot {
   Moment last;               // when jetmem last wrote that it runs
   std::uint64_t starts = 0;
   bool starts_are_least = false;  // there may have been more, each killed before it was kept
-  // When the last of them were, in seconds since boot, oldest first. Kept of the present boot only;
-  // complete from the first of them on.
-  static constexpr std::size_t kMaxRecentStarts = 16;
-  std::vector<std::uint64_t> recent_starts;
   std::uint64_t unclean_runs = 0;
   RunEnd run = RunEnd::kRunning;  // of jetmem's last run in it
   DeviceEnd end = DeviceEnd::kNotYet;
@@ -87,9 +78,6 @@ struct Boot {
   // By What. Empty: not known.
   std::array<std::string, kWhats> values;
 
-  // Starts within the hour before; kMaxRecentStarts stands for that many or more. Nothing while
-  // there may have been others within it.
-  std::optional<std::size_t> starts_within_hour(std::uint64_t uptime) const;
   bool operator==(const Boot&) const = default;
 };
 
@@ -108,7 +96,6 @@ struct History {
   static constexpr std::size_t kMaxChanges = 64;
   static constexpr std::size_t kMaxDigests = 48;
   static constexpr std::size_t kMaxValue = 100;
-  static constexpr std::size_t kMaxBytes = 128U << 10;  // of a text that is read
 
   std::uint64_t boots_seen = 0;
   std::uint64_t starts = 0;
@@ -127,6 +114,10 @@ struct History {
   void clear() { *this = History(); }
   bool operator==(const History&) const = default;
 
+  // Counts the starts of the present boot: `in_boot` in all, of which `stopped` runs ended cleanly.
+  // Where that is not known, runs not recorded here count as unclean, except the last: its clean
+  // stop is recorded.
+  void count_starts(std::uint64_t in_boot, std::optional<std::uint64_t> stopped);
   // The boot before the last, and the change that a kind saw last; null: none.
   const Boot* before() const;
   const Change* last_change(What what) const;

@@ -156,14 +156,12 @@ void BootSource::write_starts(SampleWriter& out, WriteContext& context) const {
     return;
   }
   out.put(boot_metric("jetmem_boot_uptime_seconds"), to_seconds(*uptime));
-  const boot::Boot* running = &reading_.running;
-  if (view_) running = view_->starts != nullptr ? &view_->starts->boots.back() : nullptr;
+  const boot::Starts* starts = view_ ? view_->starts : &reading_.starts;
   const auto& boot_id = context.facts.boot_id;
   // A file of another boot says nothing of this one.
   const bool is_known =
-      running != nullptr && !running->id.empty() && (!boot_id || *boot_id == running->id);
-  const auto seconds = static_cast<std::uint64_t>(to_seconds(*uptime));
-  const auto recent = is_known ? running->starts_within_hour(seconds) : std::nullopt;
+      starts != nullptr && !starts->boot.empty() && (!boot_id || *boot_id == starts->boot);
+  const auto recent = is_known ? starts->recent(*uptime) : std::nullopt;
   if (recent) {
     out.put(boot_metric("jetmem_daemon_recent_starts"), *recent);
   } else {

@@ -19,8 +19,7 @@ struct BootHistoryView {
   // When this boot began, by the clock as it is now.
   std::optional<std::int64_t> boot_time;
   std::optional<Nanoseconds> wall_offset;  // wall clock minus boot clock
-  // Whose last boot is the present one, for its starts; null: not known.
-  const boot::History* starts = nullptr;
+  const boot::Starts* starts = nullptr;    // null: not known
   std::uint64_t failed_writes = 0;
   std::uint64_t bad_files = 0;
   std::uint64_t bad_marks = 0;

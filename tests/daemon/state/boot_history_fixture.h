@@ -49,14 +49,6 @@ class TestDevice {
   std::string id_;
 };
 
-inline std::optional<std::size_t> recent_starts(const BootHistory& boot_history,
-                                                const TestDevice& device) {
-  const boot::History* starts = boot_history.view().starts;
-  if (starts == nullptr) return std::nullopt;
-  const auto uptime = static_cast<std::uint64_t>(device.clock.boot() / seconds(1));
-  return starts->boots.back().starts_within_hour(uptime);
-}
-
 inline std::string& value_of(BootFacts& facts, What what) {
   return facts.values[static_cast<std::size_t>(what)];
 }

@@ -31,7 +31,6 @@ History two_boots(DeviceEnd end) {
   now.first = {kNow - 50, 10};
   now.last = {kNow, 60};
   now.starts = 1;
-  now.recent_starts = {10};
   now.reset_reason = "BCCPLEXWDT";
   now.reset_level = "L1";
   history.boots = {before, now};
@@ -71,33 +70,6 @@ TEST(BootHistory, WhatLaterVersionsAddedMayBeMissing) {
   ASSERT_TRUE(parse_history(text, read));
   EXPECT_EQ(read, history);
   EXPECT_NE(end_text(read.boots[0]).find("systemd did not report"), std::string::npos);
-}
-
-TEST(BootHistory, StartsOfTheLastHour) {
-  Boot boot;
-  EXPECT_FALSE(boot.starts_within_hour(20));
-  boot.recent_starts = {20, 3000, 3700};
-  boot.starts = 3;
-  EXPECT_EQ(boot.starts_within_hour(3619), 2U);
-  EXPECT_EQ(boot.starts_within_hour(3700), 2U);
-  EXPECT_EQ(boot.starts_within_hour(6600), 1U);
-  EXPECT_EQ(boot.starts_within_hour(7300), 0U);
-  EXPECT_EQ(boot.starts_within_hour(10), 0U) << "what is yet to come did not happen";
-  // There were others, before the first of these.
-  boot.starts = 4;
-  EXPECT_FALSE(boot.starts_within_hour(3619));
-  EXPECT_EQ(boot.starts_within_hour(3620), 1U);
-  EXPECT_FALSE(boot.starts_within_hour(10)) << "a clock that cannot be";
-  boot.starts = 3;
-  boot.starts_are_least = true;
-  EXPECT_FALSE(boot.starts_within_hour(3619));
-  boot.recent_starts.assign(Boot::kMaxRecentStarts, 20);
-  EXPECT_EQ(boot.starts_within_hour(30), 16U) << "or more";
-
-  History history = two_boots(DeviceEnd::kUnclean);
-  history.boots[1].recent_starts.assign(Boot::kMaxRecentStarts + 1, 20);
-  History read;
-  EXPECT_FALSE(parse_history(to_text(history), read));
 }
 
 TEST(BootHistory, AMarkHasTheTimeOfItsBootsLastClock) {

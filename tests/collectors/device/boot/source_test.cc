@@ -324,67 +324,39 @@ TEST_F(BootSourceTest, UptimeIsTheClocksOrTheCaptures) {
 }
 
 TEST_F(BootSourceTest, RecentStartsOfThisBoot) {
-  const auto run = [&](std::string_view in_memory) {
+  const auto run = [&](std::string_view starts) {
     fixture.only("/proc/cmdline", "quiet\n");
     fixture.file("/proc/uptime", "10000.00 1.00\n");
-    if (!in_memory.empty()) fixture.file("/run/jetmem/boots.json", in_memory);
+    if (!starts.empty()) fixture.file("/run/jetmem/starts", starts);
     ASSERT_TRUE(fixture.run());
-  };
-  const auto started = [](std::string id, std::vector<std::uint64_t> at) {
-    boot::History history;
-    boot::Boot& boot = history.boots.emplace_back();
-    boot.id = std::move(id);
-    boot.starts = at.size();
-    boot.recent_starts = std::move(at);
-    return history;
   };
   run("");
   EXPECT_TRUE(std::isnan(get("jetmem_daemon_recent_starts")));
   EXPECT_EQ(absent("starts_unknown"), 1U);
-  run(to_text(started("a", {12, 6399, 6401, 9000, 9990})));
+  run("5b0f21aa-0c1d-4e2f-8a3b-445566778899\n12\n6399\n6401\n9000\n9990\n");
   EXPECT_EQ(get("jetmem_daemon_recent_starts"), 3);
-  EXPECT_TRUE(std::isnan(get("jetmem_boots_total"))) << "it knows of no other boots";
-  run(to_text(started("a", {12})));
+  run("5b0f21aa-0c1d-4e2f-8a3b-445566778899\n12\n");
   EXPECT_EQ(get("jetmem_daemon_recent_starts"), 0);
-  fixture.facts.boot_id = "b";
-  run(to_text(started("a", {9990})));
+  fixture.facts.boot_id = "c0ffee00-0c1d-4e2f-8a3b-445566778899";
+  run("5b0f21aa-0c1d-4e2f-8a3b-445566778899\n9990\n");
   EXPECT_TRUE(std::isnan(get("jetmem_daemon_recent_starts"))) << "of another boot";
-  run(to_text(started("b", {99})).substr(0, 50));
+  run("c0ffee00-0c1d-4e2f-8a3b-445566778899\n99");
   EXPECT_TRUE(std::isnan(get("jetmem_daemon_recent_starts"))) << "it was cut";
   EXPECT_EQ(absent("malformed"), 1U);
 
   // What the daemon tells counts, not a file.
-  const boot::History history = started("b", {9998, 9999});
+  boot::Starts starts;
+  starts.add("c0ffee00-0c1d-4e2f-8a3b-445566778899", std::chrono::seconds(9998));
+  starts.add("c0ffee00-0c1d-4e2f-8a3b-445566778899", std::chrono::seconds(9999));
   fixture.source.set_history([&](const BootFacts&) {
     BootHistoryView view;
-    view.starts = &history;
+    view.starts = &starts;
     view.wall_offset = std::chrono::seconds(77);
     return view;
   });
-  run(to_text(started("b", {9990})));
+  run("c0ffee00-0c1d-4e2f-8a3b-445566778899\n9990\n");
   EXPECT_EQ(get("jetmem_daemon_recent_starts"), 2);
   EXPECT_EQ(reading().wall_offset, std::chrono::seconds(77));
-}
-
-// It has the last starts of a crash loop.
-TEST_F(BootSourceTest, TheHistoryInMemoryIsTheNewest) {
-  const auto counted = [&](const std::string& id, std::uint64_t starts) {
-    boot::History history;
-    history.boots_seen = 1;
-    history.starts = starts;
-    history.boots.emplace_back().id = id;
-    return to_text(history);
-  };
-  fixture.file("/var/lib/jetmem/boots.json", counted("a", 3));
-  fixture.file("/run/jetmem/boots.json", counted("a", 7));
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(get("jetmem_daemon_starts_total"), 7);
-  fixture.only("/run/jetmem/boots.json", counted("a", 7));
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(get("jetmem_daemon_starts_total"), 7);
-  fixture.file("/var/lib/jetmem/boots.json", counted("b", 3));
-  ASSERT_TRUE(fixture.run());
-  EXPECT_EQ(get("jetmem_daemon_starts_total"), 3) << "of another boot";
 }
 
 }  // namespace
