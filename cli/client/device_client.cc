@@ -124,10 +124,12 @@ Result<DaemonReply> DeviceClient::ask(const std::string& path, std::chrono::mill
   auto addresses = daemon_addresses(target_.daemon, settings()->http, target_.access);
   if (!addresses) return tl::unexpected(std::move(addresses.error()));
   is_silent_ = false;
+  const auto begin = std::chrono::steady_clock::now();
   auto reply = query_daemon(*addresses, path, deadline, &is_silent_);
   if (reply) {
     from_ = reply->from.text();
-  } else if (from_.empty()) {
+  } else if (from_.empty() && std::chrono::steady_clock::now() - begin >= deadline) {
+    // It hangs, and is not waited for again.
     never_answered_ = reply.error();
   }
   return reply;

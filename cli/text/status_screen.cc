@@ -244,8 +244,9 @@ std::string device_line(const StatusAnswer& answer, const ScreenStyle& style, st
     looked = looked_text(answer.from, address);
   }
   // A long model has a line of its own: who looked, and when, is never left out for it.
-  line.add_shortened(answer.model.empty() ? "unknown device model" : answer.model,
-                     lines == 1 ? shown_width(looked) + 2 : 0);
+  const std::string model = answer.model.empty() ? "unknown device model" : answer.model;
+  if (all) line.add(model);
+  if (!all) line.add_shortened(model, lines == 1 ? shown_width(looked) + 2 : 0);
   line.add(looked);
   if (answer.from.wall) {
     // All: with its age where that says more than the clock.
@@ -264,7 +265,10 @@ std::string device_line(const StatusAnswer& answer, const ScreenStyle& style, st
 std::string cma_line(const CmaAnswer& cma, const ScreenStyle& style, std::size_t lines,
                      const CommandFor& command_for) {
   constexpr std::size_t kAreas = 4;
-  if (!cma.has_cma) return unknown_line(style, "cma", absence_reason(cma.absent, "has_cma"), lines);
+  const std::size_t unknown_lines = lines == 0 ? 0 : 1;
+  if (!cma.has_cma) {
+    return unknown_line(style, "cma", absence_reason(cma.absent, "has_cma"), unknown_lines);
+  }
   if (!*cma.has_cma) {
     const std::string why = lines == 0 ? plain_reason(cma.none) : "";
     return labelled(style, "cma", "none" + (why.empty() ? "" : ": " + why));
@@ -273,7 +277,7 @@ std::string cma_line(const CmaAnswer& cma, const ScreenStyle& style, std::size_t
     return labelled(style, "cma",
                     bytes_text(cma.total_bytes) + " in total, the rest not known: " +
                         plain_reason(absence_reason(cma.absent, "areas")),
-                    lines);
+                    unknown_lines);
   }
   if (lines > 0) return cma_area_line(cma, *tightest_area(cma), style, "cma", lines);
   std::string out;
@@ -292,8 +296,9 @@ std::string alerts_list(const StatusAnswer& answer, const ScreenStyle& style, st
   if (!answer.firing) {
     return unknown_line(style, "alerts", absence_reason(answer.absent, "alerts"), lines);
   }
-  std::string counts = std::to_string(*answer.firing) + " firing, " +
-                       std::to_string(answer.pending.value_or(0)) + " pending";
+  const std::string firing = std::to_string(*answer.firing) + " firing";
+  std::string counts = painted(style, *answer.firing > 0 ? Paint::kBad : Paint::kNone, firing) +
+                       ", " + std::to_string(answer.pending.value_or(0)) + " pending";
   const std::uint64_t unknown = answer.unknown.value_or(0);
   if (unknown > 0) counts += ", " + std::to_string(unknown) + " unknown";
   if (lines == 0) counts += " of " + counted(answer.rules, "rule");
@@ -322,7 +327,8 @@ std::string budget_text(const MemoryBudget& budget, const ScreenStyle& style, bo
                         (budget.no_bytes.empty() ? "" : ": " + plain_reason(budget.no_bytes)));
   }
   BudgetShown shown = budget_shown(budget);
-  const std::string size = " " + bytes_text(*budget.bytes) + " " + budget_of_text(budget);
+  const std::string of = style.width < 60 ? "" : " " + budget_of_text(budget);
+  const std::string size = " " + bytes_text(*budget.bytes) + of;
   const std::size_t taken = kLabelWidth + size.size();
   const std::size_t columns = static_cast<std::size_t>(style.width);
   const std::size_t width = std::min<std::size_t>(columns > taken + 8 ? columns - taken : 8, 100);

@@ -52,12 +52,9 @@ class Overview {
   // In the words of `jetmem status`.
   std::vector<ScreenPart> parts() const {
     const std::size_t fields = is_tall() ? 2 : 1;
-    const std::size_t areas = is_tall() ? 0 : is_narrow() ? 2 : 1;
-    return {{0, verdict_text(status_, status_.from, style_,
-                             is_tall()     ? 4
-                             : is_narrow() ? 2
-                                           : 3)},
-            {0, device_line(status_, style_, is_tall() ? 2 : 1, /*of=*/true)},
+    const std::size_t areas = is_tall() ? 0 : is_narrow() ? 3 : 1;
+    return {{0, verdict_text(status_, status_.from, style_, is_tall() ? 4 : 3)},
+            {0, device_line(status_, style_, is_narrow() || is_tall() ? 2 : 1, /*of=*/true)},
             {0, budget_text(status_.budget, style_, is_tall())},
             {1, memory_line(status_, style_, "", is_narrow() ? 3 : 2)},
             {2, cma_line(status_.cma, style_, areas, std::identity())},

@@ -31,7 +31,8 @@ std::optional<std::uint64_t> Values::number(Record record, std::uint64_t least, 
     found();
     return value;
   }
-  value ? missing(reason, record) : missing(record);
+  // What is there, if out of bounds, is no failure to read.
+  value ? absent_.add(reason) : missing(record);
   return std::nullopt;
 }
 

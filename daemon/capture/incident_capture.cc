@@ -320,8 +320,8 @@ void IncidentCapture::take_count() {
   const auto question = [folder = folder(), remove = remove_parts_of_] {
     return look_at_bundles(folder, remove);
   };
-  if (!look_.ask(question)) return seen_.reset();
   is_look_wanted_ = false;
+  if (!look_.ask(question)) return seen_.reset();
   remove_parts_of_.clear();
 }
 

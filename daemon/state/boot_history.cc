@@ -360,7 +360,10 @@ bool BootHistory::read_new_marks(std::chrono::milliseconds timeout) {
 
 bool BootHistory::read_marks(MarksState snapshot, bool at_start) {
   marks_seen_ = snapshot.seen;
-  if (!snapshot.text) return false;
+  if (!snapshot.text) {
+    marks_error_.reset();
+    return false;
+  }
   const Result<std::string>& text = *snapshot.text;
   if (!text) {
     if (marks_error_ == text.error().message) return false;

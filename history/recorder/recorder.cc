@@ -92,9 +92,10 @@ struct Recorder::State {
 
   Nanoseconds next_step{0};
   Nanoseconds last_step{-kNearest};
-  std::string_view pending;  // why something is to be written; empty: it is not
-  WallSeen wall;             // as seen last
-  WallSeen wall_sent;        // as the file has it
+  std::string_view pending;        // why something is to be written; empty: it is not
+  std::string_view sealed_urgent;  // likewise, of what is sealed and could not be written
+  WallSeen wall;                   // as seen last
+  WallSeen wall_sent;              // as the file has it
   bool wall_seen = false;
   bool clock_changed = false;
   Nanoseconds last_clock_job{-kClockPause};
@@ -287,7 +288,7 @@ void Recorder::State::take(RecorderThread::Outcome outcome) {
     budget.wrote(outcome.job.why, outcome.written.value_or(kGuessedWrite));
   }
   if (!ok) {
-    want(outcome.job.urgent);
+    sealed_urgent = outcome.job.urgent;
     return failed(*outcome.error, outcome.reason);
   }
   read_ahead(outcome.ahead);
@@ -372,7 +373,8 @@ void Recorder::State::write_if_due(Nanoseconds boot_now) {
   if (failing && clock.mono() < retry_at) return;
   const bool early = may_write_early(boot_now);
   if (steps.has_sealed()) {
-    begin_job("full", true);
+    const std::string_view urgent = std::exchange(sealed_urgent, {});
+    begin_job(urgent.empty() ? "full" : urgent, true, urgent);
   } else if (early || steps.is_full() || steps.waited(boot_now) >= kLongestWait ||
              events.size() >= kMaxEventsWaiting / 4 * 3) {
     if (early) budget.began(pending, boot_now);

@@ -41,7 +41,7 @@ nlohmann::ordered_json event_json(const kernel_log::Event& event) {
 }
 
 void describe(json::Fields& v, EventRecord& record) {
-  v("id", record.id);
+  v.unless_empty("id", record.id);
   std::string category(v.reading() ? std::string_view() : event_what_name(record.what));
   v.required_text("category", category);
   if (const auto known = event_what_named(category)) {
@@ -56,7 +56,7 @@ void describe(json::Fields& v, EventRecord& record) {
   v("summary", record.summary);
   v("time", record.wall);
   if (v.reading() || record.wall) v("time_trusted", record.wall_trusted);
-  v("boot", record.boot);
+  v.unless_empty("boot", record.boot);
   v("since_boot_seconds", record.at);
   if (v.reading() || record.count != 1) v("count", record.count);
   v("last_since_boot_seconds", record.until);
