@@ -61,7 +61,6 @@ TEST_F(AssemblerTest, ASecondFirstLineBeginsASecondEvent) {
   ASSERT_EQ(events_.size(), 1U);
   EXPECT_FALSE(events_[0].has("client_type"));
   feed(more);
-  assembler_.flush();
   ASSERT_EQ(events_.size(), 2U);
   EXPECT_EQ(events_[1].text("client_type"), "gpc");
 }
