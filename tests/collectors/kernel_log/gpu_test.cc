@@ -7,7 +7,7 @@
 namespace jetmem::kernel_log {
 namespace {
 
-TEST(KernelLogGpu, TheLinesOfAFaultAreOneEvent) {
+TEST(KernelLogGpu, TheTwoHalvesOfAFaultAreOneEventAndItsConsequencesAnother) {
   EXPECT_EQ(decoded("nvgpu: 17000000.gpu a_fault:301 [ERR]  [MMU FAULT] mmu engine id:  33, ch id: "
                     " -1, fault addr: 0x1000, fault addr aperture: 1, fault type: invalid pte, "
                     "access type: virt read,\n"
@@ -15,16 +15,8 @@ TEST(KernelLogGpu, TheLinesOfAFaultAreOneEvent) {
                     "type: gpc, client id:  t1_3, gpc id if client type is gpc: 1,\n"
                     "nvgpu: 17000000.gpu a_tsg:1070 [ERR]  TSG 12 generated a mmu fault\n"),
             "gpu_mmu_fault dev=17000000.gpu engine=33 addr=0x1000 "
-            "fault_type=invalid pte access=virt read client_type=gpc client=t1_3 tsg=12\n");
-}
-
-// A notifier is set for each channel of the group: which of them it was is not known.
-TEST(KernelLogGpu, AChannelThatIsGivenUpIsNotTheOneThatFaulted) {
-  EXPECT_EQ(decoded("nvgpu: 17000000.gpu a:1 [ERR] TSG 12 generated a mmu fault\n"
-                    "nvgpu: 17000000.gpu b:2 [ERR] error notifier set to 31 for ch 8 owned by a\n"
-                    "nvgpu: 17000000.gpu b:2 [ERR] error notifier set to 31 for ch 9 owned by b\n"),
-            "gpu_mmu_fault dev=17000000.gpu tsg=12 function=b comm=a notifier=31\n"
-            "gpu_error dev=17000000.gpu function=b channel=9 comm=b notifier=31\n");
+            "fault_type=invalid pte access=virt read client_type=gpc client=t1_3\n"
+            "gpu_mmu_fault dev=17000000.gpu tsg=12\n");
 }
 
 TEST(KernelLogGpu, FaultsOfTwoGpusOrOneAfterAnotherAreTwoEvents) {

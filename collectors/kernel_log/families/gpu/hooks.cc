@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the forms of the GPUs' messages cannot say.
-#include "collectors/kernel_log/catalogue/hooks.h"
-
 #include <array>
 #include <string_view>
 
+#include "collectors/kernel_log/catalogue/hooks.h"
 #include "collectors/kernel_log/text/line_parts.h"
 
 namespace jetmem::kernel_log::hooks {
@@ -57,24 +56,6 @@ void add_buffers(Event& open, const Event& part) {
     const std::int64_t before = open.number(name).value_or(0);
     open.set_number(name, before <= INT64_MAX - *more ? before + *more : *more);
   }
-}
-
-// What the driver prints of a fault while it takes the channels of its group from their programs.
-bool of_one_fault(const Event& open, const Event& part) {
-  if (open.kind() != EventKind::kGpuMmuFault) return false;
-  const bool same_group =
-      !open.has("tsg") || !part.has("tsg") || open.number("tsg") == part.number("tsg");
-  const bool same_program =
-      !open.has("comm") || !part.has("comm") || open.text("comm") == part.text("comm");
-  return same_group && same_program;
-}
-
-// The first line knows best: a notifier is set for each channel of the group.
-void add_what_is_new(Event& open, const Event& part) {
-  Event more = part;
-  if (more.has("notifier")) more.remove("channel");
-  for (std::size_t i = 0; i < open.size(); ++i) more.remove(open[i].name);
-  open.merge(more);
 }
 
 // The further lines name no device.
