@@ -45,6 +45,8 @@ void Drives::line(std::string_view text) {
   if (text.starts_with("mmc")) return card_line(text);
   // A command to a drive that the kernel gave up or deleted.
   if (take_prefix(text, "device offline error, dev ")) return lose(take_until(text, ", "));
+  // It answered.
+  if (take_prefix(text, "critical medium error, dev ")) return find(take_until(text, ", "));
   if (!take_prefix(text, "usb ")) return;
   const std::string_view port = take_until(text, ": ");
   if (port.empty() || port.size() > kMaxName) return;
@@ -97,9 +99,11 @@ void Drives::disk_line(std::string_view text) {
   if (!take_prefix(text, "[")) return;
   const std::string_view disk = take_until(text, "] ");
   if (!is_disk_name(disk) || disk.size() > kMaxName) return;
-  if (contains(text, "hostbyte=DID_NO_CONNECT")) return lose(disk);
+  if (contains(text, "hostbyte=DID_NO_CONNECT") || contains(text, "hostbyte=0x01"))
+    return lose(disk);
   const bool begins = contains(text, "logical blocks") || contains(text, "Attached SCSI") ||
-                      contains(text, "hostbyte=DID_OK");  // it answered
+                      // It answered.
+                      contains(text, "hostbyte=DID_OK") || contains(text, "hostbyte=0x00");
   if (begins || (known != nullptr && !is_removed(disk))) set_disk(disk, host_name);
 }
 
@@ -158,6 +162,12 @@ void Drives::set_disk(std::string_view name, std::string_view host_name) {
 
 void Drives::lose(std::string_view name) {
   if (!name.empty() && name.size() <= kMaxName) disk(name).removed = true;
+}
+
+void Drives::find(std::string_view name) {
+  for (Disk& each : disks_) {
+    if (each.name == name) each.removed = false;
+  }
 }
 
 void Drives::remove_of(std::string_view host_name) {

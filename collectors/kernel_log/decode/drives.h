@@ -52,6 +52,7 @@ class Drives {
   Disk& disk(std::string_view name);
   void set_disk(std::string_view name, std::string_view host);
   void lose(std::string_view name);
+  void find(std::string_view name);
   void remove_of(std::string_view host);
 
   std::array<Host, kMost> hosts_;

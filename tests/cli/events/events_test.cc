@@ -298,8 +298,11 @@ TEST_F(CapturedEvents, ATreeWithoutALog) {
   const CommandRun shown = events({"--root", empty.path()});
   EXPECT_EQ(shown.status, kExitUnknown);
   EXPECT_THAT(shown.err, HasSubstr("/dev/kmsg: No such file or directory"));
-  const CommandRun wrong = events({"--root", empty.path(), "--ring", "--since", "nonsense"});
-  EXPECT_EQ(wrong.status, kExitUsage) << "before the log is read";
+}
+
+TEST_F(CapturedEvents, AWrongTimeIsRefusedBeforeTheLogIsRead) {
+  const CommandRun wrong = run_command({"events", "--ring", "--since", "nonsense"});
+  EXPECT_EQ(wrong.status, kExitUsage);
   EXPECT_THAT(wrong.err, HasSubstr("--since: "));
 }
 

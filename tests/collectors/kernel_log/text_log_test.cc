@@ -208,6 +208,12 @@ TEST(KernelLogText, ErrorsOfADriveThatWasDisconnectedAreMarked) {
                     "Aborting journal on device sda1-8.\n" +
                     read_error("sdb")),
             (Marks{true, true, false}));
+  EXPECT_EQ(removed("device offline error, dev sda, sector 8 op 0x0:(READ)\n"
+                    "critical medium error, dev sda, sector 8 op 0x0:(READ)\n" +
+                    read_error("sda")),
+            (Marks{true, false, false}))
+      << "it answered";
+  EXPECT_EQ(removed(result("0x01") + result("0x00")), (Marks{true, false}));
   // A device calls itself so.
   EXPECT_EQ(removed(stick("sda") + "usb 1-1.2: Product: USB disconnect, device number 5\n" +
                     read_error("sda")),

@@ -48,13 +48,14 @@ bool memory_location(Event& event) {
   return true;
 }
 
-// Bits 61 (UC) and 57 (PCC) of MCi_STATUS. With both a CPU that runs takes an exception; without
-// one the kernel reads such only when it brings a CPU up.
+// Bits 61 (UC), 60 (EN) and 57 (PCC) of MCi_STATUS. With all of them a CPU that runs takes an
+// exception; without one the kernel reads such only when it brings a CPU up.
 bool machine_check_status(Event& event) {
   if (const auto status = event.hex("status")) {
     const bool uncorrected = (*status >> 61 & 1U) != 0;
     event.set_text("severity", uncorrected ? "uncorrected" : "corrected");
-    if (uncorrected && (*status >> 57 & 1U) != 0 && event.text("error") == "Machine Check") {
+    const bool raises = uncorrected && (*status >> 60 & 1U) != 0 && (*status >> 57 & 1U) != 0;
+    if (raises && event.text("error") == "Machine Check") {
       event.set_text("happened", "before Linux started or woke up");
     }
   }
