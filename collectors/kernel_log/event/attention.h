@@ -36,8 +36,8 @@ bool is_removable_or_image(std::string_view device);
 //  - of nvmap: the program may not open it, or used a buffer wrongly; nothing was refused;
 //  - of a program: the memory is the CPU's;
 //  - a page that is taken out of use because of corrected errors; an error of before this boot;
-//  - swap that was not turned on; a medium or image that cannot be read, a lost interrupt; a page of
-//    raw flash that may never have been written.
+//  - swap that was not turned on; a medium or image that cannot be read, a lost interrupt; a page
+//    of raw flash that may never have been written.
 bool needs_attention(const Event& event);
 
 }  // namespace jetmem::kernel_log

@@ -66,8 +66,8 @@ struct Processes : Reading {
   std::uint64_t denied = 0;     // may not be looked at
   std::uint64_t left_out = 0;   // beyond the bounds
   std::uint64_t malformed = 0;  // could not be understood
-  bool hidden = false;        // not even process 1 is to be seen: hidepid, or a PID namespace
-  bool in_namespace = false;  // then: it is the namespace
+  bool hidden = false;          // not even process 1 is to be seen: hidepid, or a PID namespace
+  bool in_namespace = false;    // then: it is the namespace
   std::optional<std::uint64_t> unseen;  // then: how many, kernel threads included
 
   // A group that is among the largest and has no series yet. Bytes; those that are unknown of all
