@@ -116,7 +116,7 @@ MapState parse_zone_pages(std::string_view text, ZonePages& out) {
   Zoneinfo zoneinfo;
   if (!parse_zoneinfo(text, zoneinfo) || !zoneinfo.whole) return MapState::kMalformed;
   for (const Zoneinfo::Zone& zone : zoneinfo.zones) {
-    if (zone.present == 0U) continue;
+    if (zone.present && *zone.present == 0) continue;
     if (!zone.present || !zone.spanned || !zone.start) return MapState::kMalformed;
     if (out.present == 0 || *zone.start < out.lowest) out.lowest = *zone.start;
     out.end = std::max(out.end, *zone.start + *zone.spanned);
