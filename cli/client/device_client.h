@@ -29,7 +29,7 @@ inline constexpr const char* kAsksDaemon =
 inline constexpr std::string_view kOneReading =
     "one reading without it; alerts that fire there are not shown";
 
-// What one command asks of the device it looks at. A daemon that never answered is asked once.
+// What one command asks of the device it looks at. A daemon that hangs is asked once.
 class DeviceClient {
  public:
   // `command` warns, once, where a jetmemd listens but gave no usable answer; empty: nobody does.
