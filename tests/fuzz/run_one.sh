@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run_one.sh TARGET FIXTURES [CORPUS]: fuzzes one target for FUZZ_SECONDS (default 3; 5 where what
+# run_one.sh TARGET FIXTURES [CORPUS]: fuzzes one target for FUZZ_SECONDS (default 1; 2 where what
 # is read is the kernel's log, which anyone may write into), seeded by seeds.py. With CORPUS, a folder,
 # its inputs are used too, new ones are kept there, and a crash is left beside it.
 set -eu
@@ -15,8 +15,8 @@ export TMPDIR="$work"
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/seeds"
 python3 -B "$(dirname "$0")/seeds.py" "$name" "$fixtures" "$work/seeds"
-seconds=3
-case "$name" in kernel_log_*) seconds=5 ;; esac
+seconds=1
+case "$name" in kernel_log_*) seconds=2 ;; esac
 
 found=$work
 corpus=$work/corpus
