@@ -376,7 +376,11 @@ std::string memory_line(const StatusAnswer& answer, const ScreenStyle& style,
   }
   if (answer.pressure_some_ratio && (all || *answer.pressure_some_ratio > 0)) {
     const double ratio = *answer.pressure_some_ratio;
-    line.add(painted(style, grade(ratio, 0.10, 0.40), "stalled " + ratio_text(ratio) + " of 10 s"));
+    std::string text = "stalled " + ratio_text(ratio) + " of 10 s";
+    if (answer.pressure_full_ratio) {
+      text += " (all tasks " + ratio_text(*answer.pressure_full_ratio) + ")";
+    }
+    line.add(painted(style, grade(ratio, 0.10, 0.40), text));
   }
   if (answer.swap_bytes && answer.swap_used_bytes) {
     line.add(*answer.swap_bytes > 0 ? "swap " + bytes_text(*answer.swap_used_bytes) + " of " +

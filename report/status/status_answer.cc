@@ -39,8 +39,12 @@ void add_memory(Answer& answer, const DeviceNow& now) {
     answer.available_ratio = *answer.available_bytes / *answer.mem_total_bytes;
   }
   answer.pressure_level = samples.value("jetmem_memory_pressure_level");
-  answer.pressure_some_ratio = samples.value(
-      "jetmem_pressure_stall_ratio", {{"resource", "memory"}, {"kind", "some"}, {"window", "10s"}});
+  const auto stalled = [&](const char* kind) {
+    return samples.value("jetmem_pressure_stall_ratio",
+                         {{"resource", "memory"}, {"kind", kind}, {"window", "10s"}});
+  };
+  answer.pressure_some_ratio = stalled("some");
+  answer.pressure_full_ratio = stalled("full");
   answer.swap_bytes = samples.meminfo("SwapTotal");
   if (const auto free = samples.meminfo("SwapFree"); free && answer.swap_bytes) {
     answer.swap_used_bytes = std::max(*answer.swap_bytes - *free, 0.0);

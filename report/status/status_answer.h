@@ -93,6 +93,7 @@ struct StatusAnswer : Judgement {
   std::optional<double> available_ratio;
   std::optional<double> pressure_level;
   std::optional<double> pressure_some_ratio;  // of the last 10 s
+  std::optional<double> pressure_full_ratio;  // the same, of all tasks at once
   std::optional<double> swap_bytes;
   std::optional<double> swap_used_bytes;
   std::optional<double> exhaustion_seconds;  // by the last half minute, or by a trend over hours

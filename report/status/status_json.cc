@@ -72,6 +72,7 @@ void describe_memory(json::Fields& v, StatusAnswer& answer) {
   v("available_ratio", answer.available_ratio);
   v("pressure_level", answer.pressure_level);
   v("pressure_some_ratio", answer.pressure_some_ratio);
+  v("pressure_full_ratio", answer.pressure_full_ratio);
   v("swap_bytes", answer.swap_bytes);
   v("swap_used_bytes", answer.swap_used_bytes);
   v("exhaustion_seconds", answer.exhaustion_seconds);
