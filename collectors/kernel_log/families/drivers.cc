@@ -3,6 +3,7 @@
 // thermal.yaml).
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/hooks.h"
@@ -38,7 +39,13 @@ bool is_raw_flash(Event& event) { return event.text("dev").starts_with("mtdblock
 bool is_of_mmc(Event& event) { return is_of_a_disk(event) && event.text("dev").starts_with("mmc"); }
 
 // Not a drive without a medium in it, or a file that is gone: nothing is stored there.
-bool has_a_fixed_drive(Event& event) { return !is_removable_or_image(event.text("dev")); }
+bool has_a_fixed_drive(Event& event) {
+  // A journal is named by its device and its inode, which is 8 (fs/jbd2/journal.c): "sda1-8",
+  // "dm-0-8". The device "dm-8" is not.
+  const std::string dev(event.text("dev"));
+  if (dev.ends_with("-8") && dev != "dm-8") event.set_text("dev", dev.substr(0, dev.size() - 2));
+  return !is_removable_or_image(event.text("dev"));
+}
 
 // The register has eight digits; of a line that was cut off it is absent.
 bool has_whole_oc_status(Event& event) {
