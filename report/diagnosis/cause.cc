@@ -368,7 +368,10 @@ void note(const EventFields& event, const MachineFacts& facts, std::uint64_t cou
     log.storage_errors[event.device()] += count;
   }
   if (event.message() == "edma-no-descriptor") log.dma_descriptor_refused = true;
-  if (kind == "gpu_alloc_failure") log.gpu_refusals.emplace(event.message());
+  if (kind == "gpu_alloc_failure") {
+    log.gpu_refusals.emplace(event.message());
+    log.cma_held = std::max(log.cma_held, event.number("bos_kb").value_or(0) * 1024);
+  }
   if (kind == "cma_alloc_failure" || kind == "dma_alloc_failure") {
     log.cma_request = std::max(log.cma_request, requested_bytes(it).value_or(0));
     if (event.has("total")) log.cma_area = std::max(log.cma_area.value_or(0), *cma_area(it));

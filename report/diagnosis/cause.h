@@ -63,6 +63,7 @@ struct LogContent {
   bool dma_descriptor_refused = false;  // a DMA engine's, for one transfer
   // The largest request for contiguous memory, and the area, in bytes: all remedies name one size.
   double cma_request = 0;
+  double cma_held = 0;  // by buffers of a GPU driver
   std::optional<double> cma_area;
   // Cause and number of the last fault or Xid of the same GPU shortly before the event.
   std::string gpu_fault;

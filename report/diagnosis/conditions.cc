@@ -350,6 +350,12 @@ bool of_other_hardware(const Case& it) {
          !has_part(it, "error_type", {"ecc"});
 }
 
+// By the names that Arm's RAS architecture gives to SERR, the kind of an error: "Data value from
+// (non-associative) external memory", "Error response from slave".
+bool serr_names_no_memory(const Case& it) {
+  return it.event.has("serr") && !has_part(it, "serr", {"memory"});
+}
+
 bool of_pcie(const Case& it) { return message_begins(it, {"pcie-", "edac-pci"}); }
 
 // An IOMMU of a PC: it has no name but its kind's.
@@ -395,7 +401,8 @@ bool storage_fails_repeatedly(const Case& it) {
 bool is_uncorrected_memory(const EventFields& event) {
   if (event.kind() != "memory_error" && event.kind() != "gpu_ecc_error") return false;
   if (event.has("happened")) return false;  // before this boot
-  if (conditions::of_other_hardware({event, {}, {}})) return false;
+  const Case it{event, {}, {}};
+  if (conditions::of_other_hardware(it) || conditions::serr_names_no_memory(it)) return false;
   return kernel_log::error_severity(event.text("severity"), event.text("outcome")) ==
          kernel_log::ErrorSeverity::kUncorrected;
 }

@@ -43,12 +43,13 @@ std::optional<double> pages(const Case& it, std::string_view name) {
 // Room for a few such requests, and more than the area of today, which was too small.
 Text cma(const Case& it) {
   const double request = std::max(it.log.cma_request, requested_bytes(it).value_or(0));
+  const double held = std::max(it.log.cma_held, it.event.number("bos_kb").value_or(0) * 1024);
   auto area = cma_area(it);
   if (it.log.cma_area) area = std::max(area.value_or(0), *it.log.cma_area);
-  if (request <= 0 && !area) return "cma= above its present size";
+  if (request <= 0 && held <= 0 && !area) return "cma= above its present size";
   // More than half of memory is never free in one piece.
   const double most = it.facts.total ? std::clamp(*it.facts.total / 2 / kMiB, 64.0, 2048.0) : 2048;
-  double wanted = std::clamp(request * 4 / kMiB, 64.0, most);
+  double wanted = std::clamp(std::max(request * 4, held * 1.5) / kMiB, 64.0, most);
   if (area && *area > 0) wanted = std::clamp(*area * 1.5 / kMiB, wanted, std::max(most, wanted));
   const auto size = std::bit_ceil(static_cast<std::uint32_t>(std::ceil(wanted)));
   if (area && size * kMiB <= *area) return "cma= above its present size";
