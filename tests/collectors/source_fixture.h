@@ -30,7 +30,8 @@ inline std::uint64_t count_of(const AbsentValues& absent, std::string_view reaso
 template <class S>
 class SourceFixture {
  public:
-  SourceFixture() {
+  template <class... Of>
+  explicit SourceFixture(Of&... of) : source(of...) {
     facts.page_size = 4096;
     section_ = table.add_section(std::string(S::kInfo.name));
   }
@@ -74,6 +75,21 @@ class SourceFixture {
     return table.value_of(quoted(key));
   }
   bool has(std::string_view key) { return !std::isnan(value(key)); }
+  // Holds series to "name{label=x}=7 name=4K name=-": K is 1024, and "-" that there is no such
+  // series. Each key begins with `prefix`, and labels that all of them have are in `labels`.
+  void expect(std::string_view prefix, const std::string& series, const std::string& labels = {}) {
+    std::istringstream words(series);
+    for (std::string word; words >> word;) {
+      const std::size_t equals = word.rfind('=');
+      const std::string needed = word.substr(equals + 1);
+      const double is = value(std::string(prefix) + word.substr(0, equals) + labels);
+      if (needed == "-") {
+        EXPECT_TRUE(std::isnan(is)) << word << labels << ": " << is;
+      } else {
+        EXPECT_EQ(is, std::stod(needed) * (needed.back() == 'K' ? 1024 : 1)) << word << labels;
+      }
+    }
+  }
   const auto& reading() {
     run_if_needed();
     return source.reading();

@@ -35,33 +35,26 @@ class TasksTest : public testing::Test {
                                "\nnonvoluntary_ctxt_switches:\t3\n");
     add(folder + "wchan", look.wchan);
   }
-  void add(const std::string& path, std::string_view text, int error = 0) {
-    snapshot_.add(path, text, error);
-  }
+  void add(const std::string& path, std::string_view text) { fixture_.file(path, text); }
   // Ends one reading; the next is `later`.
   const Tasks& read(std::chrono::seconds later = std::chrono::seconds(30)) {
-    snapshot_.add(kNoteTasksLookedAt, "20\n", 0);
-    const auto ok = source_.parse(snapshot_, {});
+    add(std::string(kNoteTasksLookedAt), "20\n");
+    const auto ok = fixture_.run();
     EXPECT_TRUE(ok) << ok.error().message;
-    absent_.reset();
-    absent_.add(*source_.absent());
-    table_ = {};
-    WriteContext context{facts_, readings_, absent_};
-    SampleWriter out(table_, table_.add_section("tasks"), Nanoseconds{0});
-    source_.write(out, context);
-    snapshot_.clear();
+    fixture_.clear();
     clock_.advance(later);
-    return source_.reading();
+    return fixture_.source.reading();
   }
-  double value(const std::string& key) { return table_.value_of(key); }
+  double value(const std::string& key) { return fixture_.table.value_of(key); }
+  Errc code() { return fixture_.run().error().code; }
+  // Of threads that wait so in nvmap.
+  double camera(const std::string& metric) {
+    return value("jetmem_stuck_task_" + metric +
+                 "{command=\"camera\",wait_channel=\"nvmap_handle_pin\"}");
+  }
 
   ManualClock clock_;
-  TasksSource source_{clock_};
-  Snapshot snapshot_;
-  Facts facts_;
-  Readings readings_;
-  AbsentValues absent_;
-  SampleTable table_;
+  SourceFixture<TasksSource> fixture_{clock_};
 };
 
 TEST_F(TasksTest, StuckIsWhoDidNotRunFor30Seconds) {
@@ -70,13 +63,12 @@ TEST_F(TasksTest, StuckIsWhoDidNotRunFor30Seconds) {
   EXPECT_TRUE(std::isnan(value("jetmem_stuck_tasks"))) << "one reading does not tell";
   task(77, 78, "camera", {});
   EXPECT_EQ(read().stuck_tasks, 1U);
-  const std::string labels = "{command=\"camera\",wait_channel=\"nvmap_handle_pin\"}";
-  EXPECT_EQ(value("jetmem_stuck_task_seconds" + labels), 30);
-  EXPECT_EQ(value("jetmem_stuck_task_pid" + labels), 77);
+  EXPECT_EQ(camera("seconds"), 30);
+  EXPECT_EQ(camera("pid"), 77);
   EXPECT_EQ(value("jetmem_stuck_tasks"), 1);
   task(77, 78, "camera", {});
   read();
-  EXPECT_EQ(value("jetmem_stuck_task_seconds" + labels), 60);
+  EXPECT_EQ(camera("seconds"), 60);
   EXPECT_EQ(read().stuck_tasks, 0U) << "it goes on";
 }
 
@@ -88,8 +80,7 @@ TEST_F(TasksTest, OfAPartOfTheTasksThereIsNoNumber) {
     read();
   }
   EXPECT_TRUE(std::isnan(value("jetmem_stuck_tasks")));
-  EXPECT_EQ(value("jetmem_stuck_task_pid{command=\"camera\",wait_channel=\"nvmap_handle_pin\"}"),
-            77);
+  EXPECT_EQ(camera("pid"), 77);
 }
 
 TEST_F(TasksTest, WhoRanMeanwhileIsNot) {
@@ -102,22 +93,14 @@ TEST_F(TasksTest, WhoRanMeanwhileIsNot) {
   }
 }
 
-TEST_F(TasksTest, ReadingsCloseTogetherAddUp) {
+TEST_F(TasksTest, ReadingsCloseTogetherAddUpAndSuspendIsNoWait) {
   for (int i = 0; i < 6; ++i) {
     task(77, 78, "dd", {});
     EXPECT_EQ(read(std::chrono::seconds(5)).stuck_tasks, 0U) << i;
+    clock_.suspend(std::chrono::hours(8));
   }
   task(77, 78, "dd", {});
   EXPECT_EQ(read().stuck_tasks, 1U);
-}
-
-// Time in suspend does not count.
-TEST_F(TasksTest, SuspendIsNoWait) {
-  task(77, 78, "dd", {});
-  read(std::chrono::seconds(5));
-  clock_.suspend(std::chrono::hours(8));
-  task(77, 78, "dd", {});
-  EXPECT_EQ(read().stuck_tasks, 0U);
 }
 
 TEST_F(TasksTest, OtherStatesAndHarmlessWaitsAreNone) {
@@ -139,15 +122,8 @@ TEST_F(TasksTest, OfOneNameAndChannelTheLongestIsShown) {
     read();
   }
   EXPECT_EQ(value("jetmem_stuck_tasks"), 3);
-  EXPECT_EQ(
-      value("jetmem_stuck_task_seconds{command=\"camera\",wait_channel=\"nvmap_handle_pin\"}"), 60);
+  EXPECT_EQ(camera("seconds"), 60);
   EXPECT_EQ(value("jetmem_stuck_task_seconds{command=\"job-*\",wait_channel=\"\"}"), 30);
-}
-
-TEST_F(TasksTest, AnIdleMachineHasNone) {
-  add(std::string(kNoteTasksIdle), "1\n");
-  EXPECT_TRUE(read().idle);
-  EXPECT_EQ(value("jetmem_stuck_tasks"), 0);
 }
 
 TEST_F(TasksTest, AnOddTaskCostsThatTask) {
@@ -156,17 +132,20 @@ TEST_F(TasksTest, AnOddTaskCostsThatTask) {
   add("/proc/7/task/7/stat", stat_text(7, "z", 'D'));
   add("/proc/7/task/7/status", "voluntary_ctxt_switches:\t18446744073709551615\n");
   add("/proc/8/task/8/stat", stat_text(8, "gone", 'D'));
-  add("/proc/8/task/8/status", "", ESRCH);
+  fixture_.error("/proc/8/task/8/status", ESRCH);
   EXPECT_EQ(read().blocked.size(), 1U);
 }
 
-TEST_F(TasksTest, NothingToBeSeenIsAnError) {
-  EXPECT_EQ(source_.parse(snapshot_, {}).error().code, Errc::kAbsent);
+TEST_F(TasksTest, AnIdleMachineHasNoneAndNothingToBeSeenIsAnError) {
+  add(std::string(kNoteTasksIdle), "1\n");
+  EXPECT_TRUE(read().idle);
+  EXPECT_EQ(value("jetmem_stuck_tasks"), 0);
+  EXPECT_EQ(code(), Errc::kAbsent);
   add(std::string(kNoteTasksDenied), "9\n");
-  EXPECT_EQ(source_.parse(snapshot_, {}).error().code, Errc::kDenied);
-  snapshot_.clear();
-  add("/proc", "", EACCES);
-  EXPECT_EQ(source_.parse(snapshot_, {}).error().code, Errc::kDenied);
+  EXPECT_EQ(code(), Errc::kDenied);
+  fixture_.clear();
+  fixture_.error("/proc", EACCES);
+  EXPECT_EQ(code(), Errc::kDenied);
 }
 
 class TasksTree : public TreeTest<TasksSource> {};
