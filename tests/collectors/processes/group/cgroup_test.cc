@@ -15,26 +15,40 @@ std::string unit(std::string_view text) {
 }
 std::string container(std::string_view text) { return std::string(parse_cgroup(text).container); }
 
-TEST(Cgroup, UuidsOfTransientUnitsAreOneKind) {
+TEST(Cgroup, UnitOfVersion2) {
   const std::string id = "0b6a2c64-90ab-4f51-8e1d-0123456789ab";
-  EXPECT_EQ(unit("0::/user.slice/vte-spawn-" + id + ".scope\n"), "vte-spawn-*.scope");
-  EXPECT_EQ(unit("0::/user.slice/snap.firefox.firefox-" + id + ".scope\n"),
-            "snap.firefox.firefox-*.scope");
-  EXPECT_EQ(unit("0::/user.slice/snap.firefox.hook." + id + ".scope\n"),
-            "snap.firefox.hook.*.scope");
-  EXPECT_EQ(unit("0::/a-" + id + "0.scope\n"), "a-" + id + "0.scope") << "none: a digit more";
-}
-
-TEST(Cgroup, Version2) {
-  EXPECT_EQ(unit("0::/system.slice/camera.service\n"), "camera.service");
-  EXPECT_EQ(unit("0::/init.scope\n"), "init.scope");
-  EXPECT_EQ(unit("0::/user.slice/user-1000.slice/user@1000.service/session.slice/"
-                 "org.gnome.Shell@wayland.service\n"),
-            "org.gnome.Shell@wayland.service");
-  EXPECT_EQ(unit("0::/system.slice/camera.service (deleted)\n"), "camera.service");
-  EXPECT_EQ(unit("0::/system.slice/camera.service/payload/worker\n"), "camera.service");
-  EXPECT_EQ(unit("0::/\n"), "");
-  EXPECT_EQ(container("0::/system.slice/camera.service\n"), "");
+  const std::pair<std::string, std::string> kRows[] = {
+      {"/system.slice/camera.service", "camera.service"},
+      {"/init.scope", "init.scope"},
+      {"/user.slice/user-1000.slice/user@1000.service/session.slice/"
+       "org.gnome.Shell@wayland.service",
+       "org.gnome.Shell@wayland.service"},
+      {"/system.slice/camera.service (deleted)", "camera.service"},
+      {"/system.slice/camera.service/payload/worker", "camera.service"},
+      {"/", ""},
+      // Units of one kind are one.
+      {"/system.slice/run-u8231.service", "run-u*.service"},
+      {"/system.slice/run-r" + std::string(32, 'e') + ".scope", "run-r*.scope"},
+      {"/a/app-gnome-firefox-2301.scope", "app-gnome-firefox-*.scope"},
+      {"/a/user@1000.service", "user@1000.service"},
+      {"/a/session-12.scope", "session-12.scope"},
+      {"/a/1234.service", "1234.service"},
+      {"/user.slice/vte-spawn-" + id + ".scope", "vte-spawn-*.scope"},
+      {"/user.slice/snap.firefox.firefox-" + id + ".scope", "snap.firefox.firefox-*.scope"},
+      {"/user.slice/snap.firefox.hook." + id + ".scope", "snap.firefox.hook.*.scope"},
+      {"/a-" + id + "0.scope", "a-" + id + "0.scope"},  // none: a digit more
+      {"/system.slice/docker-" + kId + ".scope", "docker-*.scope"},
+      {"/docker/" + kId, ""},
+      // Of rubbish.
+      {"/.service", ""},
+      {"/" + std::string(300, 'x') + ".service", std::string(63, 'x') + '*'},
+      {"/\x1b[2J.service", "?[2J.service"},
+  };
+  for (const auto& [path, name] : kRows) EXPECT_EQ(unit("0::" + path + "\n"), name) << path;
+  for (const std::string_view text :
+       {"", "\n", ":", "::", "0:", "0::", "a:b:c:d.service", "0:.service"}) {
+    EXPECT_EQ(unit(text), "") << text;
+  }
 }
 
 TEST(Cgroup, Version1BySystemdThenMemory) {
@@ -58,8 +72,7 @@ TEST(Cgroup, Containers) {
         "/kubepods.slice/crio-" + kId + ".scope"}) {
     EXPECT_EQ(container("0::" + path + "\n"), "aaaaaaaaaaaa") << path;
   }
-  EXPECT_EQ(unit("0::/system.slice/docker-" + kId + ".scope\n"), "docker-*.scope");
-  EXPECT_EQ(unit("0::/docker/" + kId + "\n"), "");
+  EXPECT_EQ(container("0::/system.slice/camera.service\n"), "");
   EXPECT_EQ(container("0::/lxc.payload.cam/init.scope\n"), "cam");
   EXPECT_EQ(container("0::/x/" + kId + "b\n"), "") << "65 digits are no id";
   EXPECT_EQ(container("0::/docker/" + kId + "/docker/" + std::string(64, 'b') + "\n"),
@@ -74,28 +87,10 @@ TEST(Cgroup, InAHybridTheIdMayBeInOneLineOnly) {
   EXPECT_EQ(unit(text), "") << "not the unit of who started it";
 }
 
-TEST(Cgroup, UnitsOfOneKindAreOne) {
-  EXPECT_EQ(unit("0::/system.slice/run-u8231.service\n"), "run-u*.service");
-  EXPECT_EQ(unit("0::/system.slice/run-r" + std::string(32, 'e') + ".scope\n"), "run-r*.scope");
-  EXPECT_EQ(unit("0::/a/app-gnome-firefox-2301.scope\n"), "app-gnome-firefox-*.scope");
-  EXPECT_EQ(unit("0::/a/user@1000.service\n"), "user@1000.service");
-  EXPECT_EQ(unit("0::/a/session-12.scope\n"), "session-12.scope");
-  EXPECT_EQ(unit("0::/a/1234.service\n"), "1234.service");
-}
-
 TEST(Cgroup, OnlyLinesOfUseAreKept) {
   std::string kept;
   append_cgroup_lines(kept, "11:pids:/a\n9:memory:/b\n1:name=systemd:/c\nrubbish\n0::/d\n");
   EXPECT_EQ(kept, "9:memory:/b\n1:name=systemd:/c\n0::/d\n");
-}
-
-TEST(Cgroup, RubbishIsNoUnit) {
-  for (const std::string_view text :
-       {"", "\n", ":", "::", "0:", "0::", "a:b:c:d.service", "0:.service", "0::/.service\n"}) {
-    EXPECT_EQ(unit(text), "") << text;
-  }
-  EXPECT_EQ(unit("0::/" + std::string(300, 'x') + ".service\n"), std::string(63, 'x') + '*');
-  EXPECT_EQ(unit("0::/\x1b[2J.service\n"), "?[2J.service");
 }
 
 }  // namespace

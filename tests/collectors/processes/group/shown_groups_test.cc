@@ -11,23 +11,25 @@ namespace {
 
 class ShownGroupsTest : public testing::Test {
  protected:
-  // One reading, a minute after the last.
-  void read(const std::map<std::string, std::uint64_t>& sizes) {
-    groups.clear();
-    std::vector<std::uint64_t> bytes;
-    for (const auto& [name, size] : sizes) {
-      groups.push_back({ProcessKey{name, "", ""}, 1, size, 0});
-      bytes.push_back(size);
+  // So many readings of these, each a minute after the last.
+  void read(const std::map<std::string, std::uint64_t>& sizes, int count = 1) {
+    for (; count > 0; --count) {
+      groups.clear();
+      std::vector<std::uint64_t> bytes;
+      for (const auto& [name, size] : sizes) {
+        groups.push_back({ProcessKey{name, "", ""}, 1, size, 0});
+        bytes.push_back(size);
+      }
+      clock.advance(std::chrono::minutes(1));
+      shown.update(groups, bytes, clock.mono(), clock.boot());
     }
-    clock.advance(std::chrono::minutes(1));
-    shown.update(groups, bytes, clock.mono(), clock.boot());
   }
+  // In the order of their places.
   std::vector<std::string> names() const {
     std::vector<std::string> out;
     for (const auto& one : shown.all()) {
       if (one.shown) out.push_back(one.key.command);
     }
-    std::sort(out.begin(), out.end());
     return out;
   }
   bool shows(const std::string& name) const {
@@ -57,27 +59,16 @@ TEST_F(ShownGroupsTest, TheFirstReadingShowsItsLargest) {
 }
 
 TEST_F(ShownGroupsTest, ANewcomerWaitsThreeReadings) {
-  auto sizes = steady(5);
-  read(sizes);
-  sizes["leak"] = 50000;
-  read(sizes);
-  read(sizes);
-  EXPECT_FALSE(shows("leak"));
-  read(sizes);
-  EXPECT_TRUE(shows("leak"));
-}
-
-TEST_F(ShownGroupsTest, AnInterruptedNewcomerBeginsAnew) {
-  auto sizes = steady(5);
-  read(sizes);
+  const auto sizes = steady(5);
   auto with = sizes;
-  with["job"] = 50000;
-  read(with);
-  read(with);
+  with["leak"] = 50000;
   read(sizes);
+  read(with, 2);
+  read(sizes);
+  read(with, 2);
+  EXPECT_FALSE(shows("leak")) << "interrupted, it began anew";
   read(with);
-  read(with);
-  EXPECT_FALSE(shows("job"));
+  EXPECT_TRUE(shows("leak"));
 }
 
 TEST_F(ShownGroupsTest, AFullListGivesItsSmallestForALargeNewcomer) {
@@ -85,7 +76,7 @@ TEST_F(ShownGroupsTest, AFullListGivesItsSmallestForALargeNewcomer) {
   read(sizes);
   ASSERT_TRUE(shows("sAt"));
   sizes["leak"] = 50000;
-  for (int i = 0; i < 3; ++i) read(sizes);
+  read(sizes, 3);
   EXPECT_TRUE(shows("leak"));
   EXPECT_FALSE(shows("sAt"));
   EXPECT_EQ(names().size(), 20U);
@@ -112,7 +103,7 @@ TEST_F(ShownGroupsTest, ADayHasAHundredNewcomers) {
   for (int i = 0; i < 150; ++i) {
     auto sizes = steady(3);
     sizes["x" + std::to_string(i)] = 50000;
-    for (int k = 0; k < 4; ++k) read(sizes);
+    read(sizes, 4);
     if (names().size() == 4) ++seen;
     EXPECT_EQ(shown.suppressed_count(), i < 100 ? 0U : 1U);
   }
@@ -120,7 +111,7 @@ TEST_F(ShownGroupsTest, ADayHasAHundredNewcomers) {
   clock.advance(std::chrono::hours(24));
   auto sizes = steady(3);
   sizes["next day"] = 50000;
-  for (int k = 0; k < 3; ++k) read(sizes);
+  read(sizes, 3);
   EXPECT_TRUE(shows("next day"));
   EXPECT_EQ(shown.suppressed_count(), 0U);
 }
@@ -132,44 +123,34 @@ TEST_F(ShownGroupsTest, OneReallyCalledOtherIsAmongTheOthers) {
 
 TEST_F(ShownGroupsTest, PlacesDoNotChangeWithRanks) {
   read({{"a", 3}, {"b", 2}, {"c", 1}});
-  const auto locations = [&] {
-    std::vector<std::string> out;
-    for (const auto& one : shown.all()) {
-      if (one.shown) out.push_back(one.key.command);
-    }
-    return out;
-  };
-  const auto before = locations();
+  const auto before = names();
   read({{"a", 1}, {"b", 2}, {"c", 3}});
-  EXPECT_EQ(locations(), before);
+  EXPECT_EQ(names(), before);
 }
 
 TEST_F(ShownGroupsTest, GrowthNeedsFiveReadings) {
+  const auto rate = [&] { return shown.all()[0].growth.rate(); };
   for (std::uint64_t i = 0; i < 4; ++i) read({{"a", 6000 * i}});
-  EXPECT_EQ(shown.all()[0].growth.rate(), std::nullopt);
+  EXPECT_EQ(rate(), std::nullopt);
   read({{"a", 6000 * 4}});
-  EXPECT_NEAR(*shown.all()[0].growth.rate(), 100, 1e-9);
-  for (std::uint64_t i = 0; i < 15; ++i) read({{"a", 24000}});
-  EXPECT_NEAR(*shown.all()[0].growth.rate(), 0, 1e-9) << "only the last fifteen count";
+  EXPECT_NEAR(*rate(), 100, 1e-9);
+  read({{"a", 24000}}, 15);
+  EXPECT_NEAR(*rate(), 0, 1e-9) << "only the last fifteen count";
   for (std::uint64_t i = 0; i < 15; ++i) read({{"a", 24000 - 600 * i}});
-  EXPECT_NEAR(*shown.all()[0].growth.rate(), -10, 1e-9);
+  EXPECT_NEAR(*rate(), -10, 1e-9);
   shown.forget_growth();
-  EXPECT_EQ(shown.all()[0].growth.rate(), std::nullopt);
+  EXPECT_EQ(rate(), std::nullopt);
 }
 
-TEST(GrowthTest, AtOneMomentThereIsNone) {
-  Growth growth;
-  for (int i = 0; i < 9; ++i) growth.add(std::chrono::seconds(5), 10);
-  EXPECT_EQ(growth.rate(), std::nullopt);
-}
-
-TEST(GrowthTest, LargeFiguresLoseNothing) {
-  Growth growth;
+TEST(GrowthTest, AtOneMomentThereIsNoneAndLargeFiguresLoseNothing) {
+  Growth still;
+  for (int i = 0; i < 9; ++i) still.add(std::chrono::seconds(5), 10);
+  EXPECT_EQ(still.rate(), std::nullopt);
+  Growth large;
   for (std::uint64_t i = 0; i < 15; ++i) {
-    growth.add(std::chrono::hours(90000) + std::chrono::seconds(60 * i),
-               (std::uint64_t{1} << 45) + i);
+    large.add(std::chrono::hours(90000) + std::chrono::minutes(i), (std::uint64_t{1} << 45) + i);
   }
-  EXPECT_NEAR(*growth.rate(), 1.0 / 60, 1e-9);
+  EXPECT_NEAR(*large.rate(), 1.0 / 60, 1e-9);
 }
 
 // What a trend over hours (health/) goes by.
