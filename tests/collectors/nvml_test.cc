@@ -38,6 +38,9 @@ class NvmlTest : public SourceTest<NvmlSource> {
     changed.replace(at, line.size(), by);
     text(changed);
   }
+  // "name=7", of the first GPU.
+  void expect(const std::string& series) { fixture.expect("jetmem_nvml_", series, "{gpu=0}"); }
+  bool is_whole() { return fixture.reading().processes_whole; }
 };
 
 TEST_F(NvmlTest, FromTextToSamples) {
@@ -51,10 +54,7 @@ TEST_F(NvmlTest, FromTextToSamples) {
       R"(jetmem_nvml_process_memory_bytes{gpu="0"})",
   };
   EXPECT_EQ(fixture.keys(), expected) << "what Thor does not tell of its memory is not 0";
-  EXPECT_EQ(fixture.sample(expected[1]), 1);
-  EXPECT_EQ(fixture.sample(expected[2]), 0.37);
-  EXPECT_EQ(fixture.sample(expected[3]), 3);
-  EXPECT_EQ(fixture.sample(expected[4]), 42949672960.0 + 734003200.0);
+  expect("gpu_integrated=1 utilization_ratio=0.37 processes=3 process_memory_bytes=43683676160");
   EXPECT_EQ(absent("memory_not_supported"), 1U);
   const std::vector<Nvml::Process> processes{
       {0, 1377, 0}, {0, 1840, 734003200}, {0, 2460, 42949672960}};
@@ -64,7 +64,7 @@ TEST_F(NvmlTest, FromTextToSamples) {
 
 TEST_F(NvmlTest, AllProcessesAreKnownOnlyWhenEveryListIs) {
   text(kThor);
-  EXPECT_TRUE(fixture.reading().processes_whole);
+  EXPECT_TRUE(is_whole());
   EXPECT_TRUE(fixture.reading().has_lists);
   const std::pair<const char*, const char*> bad[] = {
       {"compute ok 2 v3", "compute error NO_PERMISSION x"},
@@ -78,7 +78,7 @@ TEST_F(NvmlTest, AllProcessesAreKnownOnlyWhenEveryListIs) {
   for (const auto& [line, by] : bad) {
     with(line, by);
     ASSERT_TRUE(fixture.run()) << by;
-    EXPECT_FALSE(fixture.reading().processes_whole) << by;
+    EXPECT_FALSE(is_whole()) << by;
     EXPECT_TRUE(fixture.reading().has_lists) << by;
     EXPECT_EQ(fixture.reading().integrated, true) << by;
   }
@@ -86,23 +86,19 @@ TEST_F(NvmlTest, AllProcessesAreKnownOnlyWhenEveryListIs) {
   text(
       "jetmem-nvml 1\nlibrary ok x\ninit ok\ngpus ok 1\ngpu 0 utilization ok 3 0\n"
       "gpu 0 compute error NOT_SUPPORTED x\nend\n");
-  EXPECT_FALSE(fixture.reading().processes_whole);
+  EXPECT_FALSE(is_whole());
   EXPECT_FALSE(fixture.reading().has_lists);
 }
 
-TEST_F(NvmlTest, ACard) {
+TEST_F(NvmlTest, IntegratedOrACardOrNotKnown) {
   with(
       "gpu 0 memory error NOT_SUPPORTED Not Supported\ngpu 0 bar1 error NOT_SUPPORTED Not "
       "Supported\n",
       "gpu 0 memory ok 25757220864 N/A 24683479040\ngpu 0 bar1 ok 268435456\n");
-  EXPECT_EQ(fixture.sample(R"(jetmem_nvml_memory_bytes{gpu="0"})"), 25757220864.0);
-  EXPECT_EQ(fixture.sample(R"(jetmem_nvml_memory_free_bytes{gpu="0"})"), 24683479040.0);
-  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_memory_used_bytes{gpu="0"})")));
+  expect("memory_bytes=25757220864 memory_free_bytes=24683479040 memory_used_bytes=-");
   EXPECT_EQ(absent("memory_not_available"), 1U);
   EXPECT_EQ(fixture.reading().integrated, false);
-}
-
-TEST_F(NvmlTest, WhetherItIsIntegratedIsNotGuessed) {
+  // Whether it is integrated is not guessed.
   // Memory of its own, and no window into it: GH200 answers so.
   with("gpu 0 memory error NOT_SUPPORTED Not Supported", "gpu 0 memory ok 100 10 90");
   EXPECT_EQ(fixture.reading().integrated, std::nullopt);
@@ -113,26 +109,22 @@ TEST_F(NvmlTest, WhetherItIsIntegratedIsNotGuessed) {
        "gpu 1 memory ok 100 10 90\ngpu 1 bar1 ok 5\ngpu 1 utilization ok 1 1\ngpu 1 compute ok 0 "
        "v3\nend\n");
   EXPECT_EQ(fixture.reading().integrated, std::nullopt) << "one is, the other is not";
-  EXPECT_EQ(fixture.sample(R"(jetmem_nvml_gpu_integrated{gpu="1"})"), 0);
+  EXPECT_EQ(value("jetmem_nvml_gpu_integrated{gpu=1}"), 0);
 }
 
-TEST_F(NvmlTest, WhatIsNotReportedOfAProcessIsNoSum) {
+TEST_F(NvmlTest, WhatIsNotReportedOfAProcessIsNoSumAndAListThatIsNotWholeNoCount) {
   with("gpu 0 process compute 2460 42949672960", "gpu 0 process compute 2460 N/A");
-  EXPECT_EQ(fixture.sample(R"(jetmem_nvml_processes{gpu="0"})"), 3);
-  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_process_memory_bytes{gpu="0"})")));
+  expect("processes=3 process_memory_bytes=-");
   EXPECT_EQ(absent("process_memory_not_available"), 1U);
   EXPECT_EQ(fixture.reading().processes.size(), 2U);
   // The other list of a process may tell it.
   with("gpu 0 process graphics 1840 734003200", "gpu 0 process graphics 1840 18446744073709551615");
   EXPECT_EQ(fixture.reading().processes.size(), 3U);
-}
-
-TEST_F(NvmlTest, AListThatFailedOrIsNotWholeGivesNoCount) {
   with("gpu 0 compute ok 2 v3", "gpu 0 compute error NO_PERMISSION Insufficient Permissions");
-  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_processes{gpu="0"})")));
+  expect("processes=-");
   EXPECT_EQ(absent("processes_denied"), 1U);
   with("gpu 0 compute ok 2 v3", "gpu 0 compute ok 5000 v3");
-  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_processes{gpu="0"})")));
+  expect("processes=-");
   EXPECT_EQ(absent("too_many_processes"), 4998U);
 }
 
@@ -143,22 +135,23 @@ TEST_F(NvmlTest, WhyThereIsNothing) {
     return ok ? std::string("ok")
               : std::string(errc_name(ok.error().code)) + ": " + ok.error().message;
   };
-  EXPECT_EQ(
-      outcome("library error MISSING libnvidia-ml.so.1: cannot open shared object file\n"),
-      "absent: NVML cannot be loaded: MISSING libnvidia-ml.so.1: cannot open shared object file");
-  EXPECT_EQ(outcome("library ok x\ninit error DRIVER_NOT_LOADED Driver Not Loaded\n"),
-            "unavailable: NVML: nvmlInit: DRIVER_NOT_LOADED Driver Not Loaded")
-      << "the driver is there, else nobody would have asked: its device nodes are not yet";
-  EXPECT_EQ(
-      outcome("library ok x\ninit error DRIVER_NOT_LOADED Driver Not Loaded\ndevice error EPERM\n"),
-      "denied: NVML: nvmlInit: DRIVER_NOT_LOADED Driver Not Loaded");
-  EXPECT_EQ(outcome("library ok x\ninit error UNKNOWN Unknown Error\n"),
-            "io: NVML: nvmlInit: UNKNOWN Unknown Error");
-  EXPECT_EQ(outcome("library ok x\ninit ok\ngpus ok 0\n"), "absent: NVML lists no GPU");
-  EXPECT_EQ(
-      outcome("library ok x\ninit ok\ngpus ok 1\ngpu 0 handle error GPU_IS_LOST GPU is lost\n"),
-      "io: NVML: GPU_IS_LOST GPU is lost");
-  EXPECT_EQ(outcome(""), "io: NVML cannot be loaded: jetmem-nvml does not report it");
+  // Where the driver is not loaded, it is there, else nobody would have asked: its device nodes are
+  // not yet.
+  constexpr const char* kRows[][2] = {
+      {"library error MISSING libnvidia-ml.so.1: cannot open shared object file\n",
+       "absent: NVML cannot be loaded: MISSING libnvidia-ml.so.1: cannot open shared object file"},
+      {"library ok x\ninit error DRIVER_NOT_LOADED Driver Not Loaded\n",
+       "unavailable: NVML: nvmlInit: DRIVER_NOT_LOADED Driver Not Loaded"},
+      {"library ok x\ninit error DRIVER_NOT_LOADED Driver Not Loaded\ndevice error EPERM\n",
+       "denied: NVML: nvmlInit: DRIVER_NOT_LOADED Driver Not Loaded"},
+      {"library ok x\ninit error UNKNOWN Unknown Error\n",
+       "io: NVML: nvmlInit: UNKNOWN Unknown Error"},
+      {"library ok x\ninit ok\ngpus ok 0\n", "absent: NVML lists no GPU"},
+      {"library ok x\ninit ok\ngpus ok 1\ngpu 0 handle error GPU_IS_LOST GPU is lost\n",
+       "io: NVML: GPU_IS_LOST GPU is lost"},
+      {"", "io: NVML cannot be loaded: jetmem-nvml does not report it"},
+  };
+  for (const auto& [lines, needed] : kRows) EXPECT_EQ(outcome(lines), needed);
 }
 
 // The ugly ladder.
@@ -178,12 +171,14 @@ TEST_F(NvmlTest, WhatWasCutIsRefused) {
 }
 
 TEST_F(NvmlTest, SingleLinesThatAreWrongAreLeftOut) {
-  with("gpu 0 utilization ok 37 0", "gpu 0 utilization ok 101 0");
-  EXPECT_EQ(absent("malformed"), 1U);
-  with("gpu 0 process graphics 1377 0", "gpu 0 process graphics 0 0");
-  EXPECT_EQ(absent("malformed"), 1U);
-  with("gpu 0 process graphics 1377 0", "gpu 0 process graphics 1377 18446744073709551616");
-  EXPECT_EQ(absent("malformed"), 1U);
+  constexpr const char* kProcess = "gpu 0 process graphics 1377 0";
+  for (const auto& [line, by] :
+       {std::pair("gpu 0 utilization ok 37 0", "gpu 0 utilization ok 101 0"),
+        {kProcess, "gpu 0 process graphics 0 0"},
+        {kProcess, "gpu 0 process graphics 1377 18446744073709551616"}}) {
+    with(line, by);
+    EXPECT_EQ(absent("malformed"), 1U) << by;
+  }
   with("pid 3120", "something of a later version 7");
   EXPECT_EQ(absent("malformed"), 0U);
 }
@@ -202,8 +197,7 @@ TEST_F(NvmlTest, BoundsHold) {
   EXPECT_EQ(fixture.reading().processes.size(), 4096U);
   EXPECT_EQ(absent("too_many_gpus"), 24U);
   EXPECT_EQ(absent("too_many_processes"), 16U * 500 - 4096);
-  EXPECT_TRUE(std::isnan(fixture.sample(R"(jetmem_nvml_process_memory_bytes{gpu="0"})")))
-      << "a sum that does not fit is none";
+  expect("process_memory_bytes=-");  // a sum that does not fit is none
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "collectors/jetson/nvmap/tables.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
@@ -40,6 +41,8 @@ class NvmapTest : public SourceTest<NvmapSource> {
     fixture.file(kRoot + name + "/orphan_handles", orphans);
   }
   std::string message() { return fixture.error_message(); }
+  Errc code() { return fixture.run().error().code; }
+  void expect(const std::string& series) { fixture.expect("jetmem_nvmap_", series); }
 };
 
 TEST_F(NvmapTest, FromTablesToSamples) {
@@ -50,17 +53,13 @@ TEST_F(NvmapTest, FromTablesToSamples) {
   fixture.file(kRoot + "pagepool/page_pool_available_pages", "340\n");
   fixture.file(kRoot + "pagepool/page_pool_pages_to_zero", "12\n");
   fixture.file(kRoot + "iovmm/free_size", "Max allocatable IOVMM memory: 1587323216 bytes\n");
-  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 269312 * 1024.0);
-  EXPECT_EQ(value("jetmem_nvmap_heap_clients{heap=iovmm}"), 3) << "one of four has nothing";
-  EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=iovmm}"), 4096 * 1024.0);
-  EXPECT_EQ(value("jetmem_nvmap_orphan_bytes{heap=iovmm}"), 4096 * 1024.0);
-  EXPECT_EQ(value("jetmem_nvmap_orphan_handles{heap=iovmm}"), 2);
-  EXPECT_EQ(value("jetmem_nvmap_process_bytes{heap=iovmm,process=gst-launch-1.0}"), 3072 * 1024.0);
-  EXPECT_EQ(value("jetmem_nvmap_process_bytes{heap=iovmm,process=nvargus-daemon}"),
-            262144 * 1024.0);
-  EXPECT_EQ(value("jetmem_nvmap_total_bytes"), 269312 * 1024.0);
-  EXPECT_EQ(value("jetmem_nvmap_allocatable_bytes"), 1587323216);
-  EXPECT_EQ(value("jetmem_nvmap_page_pool_bytes"), 352 * 4096);
+  expect(
+      "heap_bytes{heap=iovmm}=269312K heap_unattributed_bytes{heap=iovmm}=4096K "
+      "orphan_bytes{heap=iovmm}=4096K orphan_handles{heap=iovmm}=2 "
+      "process_bytes{heap=iovmm,process=gst-launch-1.0}=3072K "
+      "process_bytes{heap=iovmm,process=nvargus-daemon}=262144K total_bytes=269312K "
+      "allocatable_bytes=1587323216 page_pool_bytes=1408K");
+  expect("heap_clients{heap=iovmm}=3");  // one of four has nothing
   ASSERT_EQ(reading().clients.size(), 3U);
   EXPECT_EQ(reading().clients[1], (Nvmap::Client{"iovmm", "gst-launch-1.0", 1840, 1024 * kKib}));
   for (const auto& count : fixture.absent.counts()) EXPECT_EQ(count.count, 0U) << count.reason;
@@ -70,38 +69,33 @@ TEST_F(NvmapTest, CarveOutsHaveASizeInHex) {
   heap("vpr", header() + total(0));
   fixture.file(kRoot + "vpr/size", "0x0000000004000000\n");
   fixture.file(kRoot + "vpr/free_size", "0x0000000003fff000\n");
-  EXPECT_EQ(value("jetmem_nvmap_carveout_bytes{heap=vpr}"), 64 << 20);
-  EXPECT_EQ(value("jetmem_nvmap_carveout_free_bytes{heap=vpr}"), (64 << 20) - 4096);
-  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=vpr}"), 0) << "measured";
-  EXPECT_EQ(value("jetmem_nvmap_carveout_free_ratio{heap=vpr}"), 1 - 4096.0 / (64 << 20));
+  // What is in use is measured to be 0.
+  expect(
+      "carveout_bytes{heap=vpr}=65536K carveout_free_bytes{heap=vpr}=65532K "
+      "heap_bytes{heap=vpr}=0 carveout_free_ratio{heap=vpr}=0.99993896484375");
   heap("iovmm", header() + total(8));
-  EXPECT_FALSE(has("jetmem_nvmap_carveout_free_ratio{heap=iovmm}"));
-}
-
-TEST_F(NvmapTest, BeforeL4t36WhatIsFreeIsWhatIsNotAllocated) {
+  expect("carveout_free_ratio{heap=iovmm}=-");
+  // Before L4T 36 what is free is what is not allocated.
+  fixture.clear();
   heap("vpr", header() + row("a", 1, 48) + total(48));
   fixture.file(kRoot + "vpr/size", "0x0000000000010000\n");
-  EXPECT_EQ(value("jetmem_nvmap_carveout_free_ratio{heap=vpr}"), 0.25);
-  EXPECT_FALSE(has("jetmem_nvmap_carveout_free_bytes{heap=vpr}"));
+  expect("carveout_free_ratio{heap=vpr}=0.25 carveout_free_bytes{heap=vpr}=-");
 }
 
-TEST_F(NvmapTest, KernelsBeforeL4t32HaveNoOrphanTable) {
+TEST_F(NvmapTest, TablesOfOtherReleases) {
+  // Before L4T 32 there is none of orphans.
   fixture.file(kRoot + "iovmm/clients", header() + row("Xorg", 2599, 17854) + total(17854));
   fixture.error(kRoot + "iovmm/orphan_handles", ENOENT);
-  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 17854 * 1024.0);
+  expect("heap_bytes{heap=iovmm}=17854K");
   EXPECT_EQ(reading().heaps[0].orphan_bytes, std::nullopt);
   EXPECT_EQ(absent("no_orphan_table"), 1U);
-}
-
-TEST_F(NvmapTest, OldCarveOutsPrintRowsWithoutAUnit) {
+  // Old carve-outs print rows without a unit.
   heap("generic-0",
        header() + line("%-18s %18s %8u %10u\n", "user", "Xorg", 2599U, 100U) + total(100));
-  EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=generic-0}"), 0);
-}
-
-TEST_F(NvmapTest, WhereSharedBuffersCountInFullTheRestIsBelowZero) {
-  heap("iovmm", header() + row("Xorg", 1, 100) + row("gst", 2, 100) + total(100));
-  EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=iovmm}"), -100 * 1024.0);
+  expect("heap_unattributed_bytes{heap=generic-0}=0");
+  // Where shared buffers count in full the rest is below zero.
+  heap("vpr", header() + row("Xorg", 1, 100) + row("gst", 2, 100) + total(100));
+  expect("heap_unattributed_bytes{heap=vpr}=-100K");
 }
 
 // The protected heap prints a row for each page of a handle, each with the size of all of it.
@@ -135,22 +129,21 @@ TEST_F(NvmapTest, OfManyNamesTheLargestAndTheRest) {
     reported += static_cast<double>(process.bytes);
   }
   EXPECT_EQ(reported, (sum + 5000) * 1024.0) << "nothing is lost";
-  EXPECT_EQ(value("jetmem_nvmap_process_bytes{heap=iovmm,process=other}"),
-            (5000 + 9 * 1000 + 36) * 1024.0);
-  EXPECT_FALSE(has("jetmem_nvmap_process_bytes{heap=iovmm,process=worker-8}"));
-  EXPECT_EQ(value("jetmem_nvmap_process_bytes{heap=iovmm,process=worker-9}"), 1009 * 1024.0);
+  expect(
+      "process_bytes{heap=iovmm,process=other}=14036K process_bytes{heap=iovmm,process=worker-8}=- "
+      "process_bytes{heap=iovmm,process=worker-9}=1009K");
 }
 
 // Processes choose their names, and the kernel prints them as they are.
 TEST_F(NvmapTest, ANameCannotForgeLines) {
   heap("iovmm", header() + row("x\ntotal 9G\ny", 7979, 100) + row("\nu e 1 9G", 7980, 100) +
                     row("\n\n", 7982, 7) + row("honest", 7981, 50) + total(257));
-  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 257 * 1024.0);
-  ASSERT_EQ(reading().clients.size(), 4U);
-  EXPECT_EQ(reading().clients[0], (Nvmap::Client{"iovmm", "x\ntotal 9G\ny", 7979, 100 * kKib}));
-  EXPECT_EQ(reading().clients[1], (Nvmap::Client{"iovmm", "\nu e 1 9G", 7980, 100 * kKib}));
-  EXPECT_EQ(reading().clients[2].pid, 7982U);
-  EXPECT_EQ(reading().clients[3].name, "honest");
+  expect("heap_bytes{heap=iovmm}=257K");
+  using Client = Nvmap::Client;
+  EXPECT_EQ(reading().clients, (std::vector<Client>{{"iovmm", "x\ntotal 9G\ny", 7979, 100 * kKib},
+                                                    {"iovmm", "\nu e 1 9G", 7980, 100 * kKib},
+                                                    {"iovmm", "\n\n", 7982, 7 * kKib},
+                                                    {"iovmm", "honest", 7981, 50 * kKib}}));
   EXPECT_EQ(reading().heaps[0].charged_bytes, 257 * kKib);
   EXPECT_TRUE(reading().clients_whole);
   EXPECT_EQ(absent("malformed"), 0U);
@@ -158,7 +151,7 @@ TEST_F(NvmapTest, ANameCannotForgeLines) {
 
 TEST_F(NvmapTest, ATornRowCostsNoOther) {
   heap("iovmm", header() + "user      a\n" + row("honest", 7981, 50) + total(250));
-  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=iovmm}"), 250 * 1024.0);
+  expect("heap_bytes{heap=iovmm}=250K");
   ASSERT_EQ(reading().clients.size(), 1U);
   EXPECT_EQ(reading().clients[0].name, "honest");
   EXPECT_EQ(reading().heaps[0].charged_bytes, std::nullopt) << "not every row is known";
@@ -169,10 +162,9 @@ TEST_F(NvmapTest, WhatTheDriverCouldNotFindOutIsNotMalformed) {
   heap("iovmm", header() + total(8));
   heap("vpr1", header() + row("a", 1, 4) + total(4));
   fixture.file(kRoot + "iovmm/free_size", "Error while fetching free size of IOVMM memory\n");
-  EXPECT_FALSE(has("jetmem_nvmap_allocatable_bytes"));
+  expect("allocatable_bytes=- heap_bytes{heap=vpr1}=4K");
   EXPECT_EQ(absent("malformed"), 0U);
   EXPECT_EQ(absent("unreadable"), 1U);
-  EXPECT_EQ(value("jetmem_nvmap_heap_bytes{heap=vpr1}"), 4096);
 }
 
 TEST_F(NvmapTest, TheTotalIsThatOfAllHeapsOrNone) {
@@ -180,21 +172,19 @@ TEST_F(NvmapTest, TheTotalIsThatOfAllHeapsOrNone) {
   fixture.file(kRoot + "stats/total_memory", "18446744073583722496\n");
   heap("iovmm", header() + row("a", 1, 100) + total(108));
   heap("vpr", header() + total(8));
-  EXPECT_EQ(value("jetmem_nvmap_total_bytes"), 116 * 1024.0);
+  expect("total_bytes=116K");
   EXPECT_EQ(absent("malformed"), 0U);
   heap("fsi", header() + row("a", 1, 100));
-  EXPECT_FALSE(has("jetmem_nvmap_total_bytes"));
+  expect("total_bytes=-");
   EXPECT_EQ(absent("heap_total_unknown"), 1U);
 }
 
-TEST_F(NvmapTest, RowsBehindTheTotalAreNone) {
+TEST_F(NvmapTest, TheTotalIsTheLastRow) {
   heap("iovmm", header() + row("a", 1, 100) + total(100) + row("b", 2, 100) + total(1));
   EXPECT_EQ(reading().heaps[0].bytes, 100 * kKib);
   EXPECT_EQ(reading().clients.size(), 1U);
-  EXPECT_EQ(absent("malformed"), 2U);
-}
-
-TEST_F(NvmapTest, WithoutATotalThereIsNone) {
+  EXPECT_EQ(absent("malformed"), 2U) << "rows behind it are none";
+  fixture.clear();
   heap("iovmm", header() + row("a", 1, 100));
   EXPECT_EQ(reading().heaps[0].bytes, std::nullopt);
   EXPECT_EQ(reading().heaps[0].charged_bytes, 100 * kKib);
@@ -262,60 +252,55 @@ TEST_F(NvmapTest, WithoutAllRowsOrphansAreWhatNoClientIsChargedWith) {
   fixture.clear();
   fixture.file(kRoot + "iovmm/clients", clients);
   fixture.error(kRoot + "iovmm/orphan_handles", FileText::kTooLarge);
-  EXPECT_EQ(value("jetmem_nvmap_orphan_bytes{heap=iovmm}"), 20 * 1024.0);
-  EXPECT_FALSE(has("jetmem_nvmap_orphan_handles{heap=iovmm}"));
+  expect("orphan_bytes{heap=iovmm}=20K orphan_handles{heap=iovmm}=-");
   EXPECT_EQ(absent("beyond_bound"), 1U);
   EXPECT_EQ(absent("unreadable"), 0U);
   EXPECT_TRUE(reading().clients_whole);
 }
 
-TEST_F(NvmapTest, ACountBelowZeroIsNoAmount) {
+TEST_F(NvmapTest, PagesThatAreNoAmount) {
   heap("iovmm", header() + total(8));
-  fixture.file(kRoot + "pagepool/page_pool_pages_to_zero", "18446744073709547520\n");
+  fixture.file(kRoot + "pagepool/page_pool_pages_to_zero", "18446744073709547520\n");  // below 0
   fixture.file(kRoot + "pagepool/page_pool_available_pages", "3");
   EXPECT_EQ(reading().pool_pages, std::nullopt);
   EXPECT_EQ(absent("malformed"), 2U);
-}
-
-TEST_F(NvmapTest, WithoutAPageSizePagesDoNotBecomeBytes) {
+  fixture.clear();
   fixture.facts.page_size.reset();
   heap("iovmm", header() + total(8));
   fixture.file(kRoot + "pagepool/page_pool_available_pages", "3\n");
-  EXPECT_FALSE(has("jetmem_nvmap_page_pool_bytes"));
+  expect("page_pool_bytes=-");
   EXPECT_EQ(absent("page_size_unknown"), 1U);
 }
 
 TEST_F(NvmapTest, StatesWithoutTables) {
-  fixture.error("/sys/kernel/debug/nvmap", ENOENT);
-  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  const std::string folder = "/sys/kernel/debug/nvmap";
+  const std::string device = "jetmem:nvmap device";
+  fixture.error(folder, ENOENT);
+  EXPECT_EQ(code(), Errc::kAbsent);
   EXPECT_EQ(message(), "no nvmap on this machine");
-  fixture.file("jetmem:nvmap device", "1\n");
-  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
+  fixture.file(device, "1\n");
+  EXPECT_EQ(code(), Errc::kAbsent);
   EXPECT_EQ(message(),
             "nvmap is here, but nothing of it in debugfs: debugfs is not mounted, or this kernel "
             "was built without nvmap's tables");
-
   fixture.clear();
-  fixture.error("/sys/kernel/debug/nvmap", EACCES);
-  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
-  fixture.file("jetmem:nvmap device", "1\n");
-  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  fixture.error(folder, EACCES);
+  EXPECT_EQ(code(), Errc::kDenied);
+  fixture.file(device, "1\n");
+  EXPECT_EQ(code(), Errc::kDenied);
   fixture.clear();
-  fixture.error("/sys/kernel/debug/nvmap", EACCES);
-  fixture.file("jetmem:nvmap device", "0\n");
-  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent) << "a PC is not denied what it has not";
-
+  fixture.error(folder, EACCES);
+  fixture.file(device, "0\n");
+  EXPECT_EQ(code(), Errc::kAbsent) << "a PC is not denied what it has not";
   fixture.clear();
   EXPECT_EQ(message().substr(0, 32), "nvmap shows no tables in debugfs");
   fixture.file(kRoot + "fsi/size", "0x0\n");
-  EXPECT_EQ(fixture.run().error().code, Errc::kAbsent) << "not a measured 0";
-
-  fixture.clear();
-  fixture.error(kRoot + "iovmm/clients", EACCES);
-  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
-  fixture.clear();
-  fixture.error(kRoot + "iovmm/clients", EIO);
-  EXPECT_EQ(fixture.run().error().code, Errc::kIo);
+  EXPECT_EQ(code(), Errc::kAbsent) << "not a measured 0";
+  for (const auto& [error, as] : {std::pair(EACCES, Errc::kDenied), {EIO, Errc::kIo}}) {
+    fixture.clear();
+    fixture.error(kRoot + "iovmm/clients", error);
+    EXPECT_EQ(code(), as);
+  }
   fixture.only(kRoot + "iovmm/clients", "a\033[2Jb");
   EXPECT_EQ(message(),
             "/sys/kernel/debug/nvmap/iovmm/clients: cut off: no newline at its end: 'a?[2Jb'");
@@ -328,8 +313,7 @@ TEST_F(NvmapTest, TooManyClientsAndHeapsAreCounted) {
   for (int i = 0; i < 20; ++i) heap("x" + std::to_string(i), header() + total(1));
   EXPECT_EQ(reading().clients.size(), 512U);
   EXPECT_EQ(reading().heaps.size(), 16U);
-  EXPECT_EQ(value("jetmem_nvmap_heap_clients{heap=iovmm}"), 1100);
-  EXPECT_EQ(value("jetmem_nvmap_heap_unattributed_bytes{heap=iovmm}"), 0);
+  expect("heap_clients{heap=iovmm}=1100 heap_unattributed_bytes{heap=iovmm}=0");
   EXPECT_TRUE(reading().processes.empty()) << "parts of sums are no sums";
   EXPECT_EQ(absent("beyond_bound"), 1100U - 512 + 2 * 5);
 }
@@ -337,7 +321,13 @@ TEST_F(NvmapTest, TooManyClientsAndHeapsAreCounted) {
 // What the reader does: from a tree to a reading.
 class NvmapTree : public TreeTest<NvmapSource> {
  protected:
-  Result<void> read(Nvmap& out) { return parse_nvmap(TreeTest::read(), out); }
+  Result<void> parse() { return parse_nvmap(read(), nvmap); }
+  static std::string orphans(unsigned count, unsigned kib) {
+    std::string table = kOrphanHeader;
+    for (unsigned i = 1; i <= count; ++i) table += orphan(kib, line("%016x", i).c_str());
+    return table;
+  }
+  Nvmap nvmap;
 };
 
 TEST_F(NvmapTree, OnlyFoldersWithTablesAreHeaps) {
@@ -348,8 +338,7 @@ TEST_F(NvmapTree, OnlyFoldersWithTablesAreHeaps) {
   file(kRoot + "max_handle_count", "3\n");
   file(kRoot + "fsi/size", "0x0\n");
   file(kRoot + "pagepool/page_pool_available_pages", "3\n");
-  Nvmap nvmap;
-  ASSERT_TRUE(read(nvmap));
+  ASSERT_TRUE(parse());
   ASSERT_EQ(nvmap.heaps.size(), 1U);
   EXPECT_EQ(nvmap.heaps[0].bytes, 8 * kKib);
   EXPECT_EQ(nvmap.total_bytes, 8192U);
@@ -359,12 +348,9 @@ TEST_F(NvmapTree, OfATableThatIsTooLargeTheTotalIsKnown) {
   std::string table = header();
   for (unsigned i = 0; i < 3000; ++i) table += row("a", i + 1, 1);
   file(kRoot + "iovmm/clients", table + total(3000));
-  std::string orphans = kOrphanHeader;
-  for (int i = 0; i < 20000; ++i) orphans += orphan(8, line("%016x", i + 1).c_str());
-  file(kRoot + "iovmm/orphan_handles", orphans);
+  file(kRoot + "iovmm/orphan_handles", orphans(20000, 8));
   file(kRoot + "vpr/clients", header() + row("b", 2, 8) + total(8));
-  Nvmap nvmap;
-  ASSERT_TRUE(read(nvmap));
+  ASSERT_TRUE(parse());
   ASSERT_EQ(nvmap.heaps.size(), 2U);
   EXPECT_EQ(nvmap.heaps[0].bytes, 3000 * kKib);
   EXPECT_EQ(nvmap.heaps[0].clients, std::nullopt);
@@ -380,11 +366,8 @@ TEST_F(NvmapTree, OfATableThatIsTooLargeTheTotalIsKnown) {
 
 TEST_F(NvmapTree, OrphansInAnyNumberCostNoClient) {
   file(kRoot + "iovmm/clients", header() + row("a", 1, 8) + total(8 + 20000 * 4));
-  std::string orphans = kOrphanHeader;
-  for (int i = 0; i < 20000; ++i) orphans += orphan(4, line("%016x", i + 1).c_str());
-  file(kRoot + "iovmm/orphan_handles", orphans);
-  Nvmap nvmap;
-  ASSERT_TRUE(read(nvmap));
+  file(kRoot + "iovmm/orphan_handles", orphans(20000, 4));
+  ASSERT_TRUE(parse());
   EXPECT_EQ(nvmap.heaps[0].orphan_bytes, 20000 * 4 * kKib);
   EXPECT_EQ(nvmap.heaps[0].orphan_handles, std::nullopt);
   EXPECT_TRUE(nvmap.clients_whole);
@@ -393,18 +376,16 @@ TEST_F(NvmapTree, OrphansInAnyNumberCostNoClient) {
 }
 
 TEST_F(NvmapTree, AWalkThatTakesLongIsNotRepeatedForOrphans) {
-  const std::string clients = header() + row("a", 1, 8) + total(20);
-  file(kRoot + "iovmm/clients", clients);
+  file(kRoot + "iovmm/clients", header() + row("a", 1, 8) + total(20));
   std::filesystem::resize_file(dir.file((kRoot + "iovmm/clients").substr(1)), 64U << 20);
   file(kRoot + "iovmm/orphan_handles", kOrphanHeader);
-  EXPECT_EQ(TreeTest::read().find(kRoot + "iovmm/orphan_handles").error, FileText::kTooLarge);
+  EXPECT_EQ(read().find(kRoot + "iovmm/orphan_handles").error, FileText::kTooLarge);
 }
 
 TEST_F(NvmapTree, TheDeviceTellsAbsentFromHidden) {
   file("/sys/class/misc/nvmap/dev", "10:56\n");
   file("/sys/kernel/debug/tracing/README", "\n");
-  Nvmap nvmap;
-  EXPECT_EQ(read(nvmap).error().message.substr(0, 28), "nvmap is here, but nothing o");
+  EXPECT_EQ(parse().error().message.substr(0, 28), "nvmap is here, but nothing o");
 }
 
 TEST(NvmapOfBoards, NanosTotalIsThatOfMeminfo) {
@@ -422,3 +403,87 @@ TEST(NvmapOfBoards, NanosTotalIsThatOfMeminfo) {
 
 }  // namespace
 }  // namespace jetmem
+
+namespace jetmem::nvmap {
+namespace {
+
+TEST(NvmapSize, HasAUnitOrIsKibibytes) {
+  EXPECT_EQ(size_of("23525644K"), 23525644ULL * 1024);
+  EXPECT_EQ(size_of("0K"), 0U);
+  EXPECT_EQ(size_of("17M"), 17ULL << 20);
+  EXPECT_EQ(size_of("2G"), 2ULL << 30);
+  EXPECT_EQ(size_of("12"), 12ULL * 1024);
+  for (const char* bad : {"", "K", "12X", "12KB", "-1K", "0x10K", "12 K", "99999999999999K",
+                          "18446744073709551616K"}) {
+    EXPECT_EQ(size_of(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(NvmapClientRow, NamesAreWhatProcessesCallThemselves) {
+  constexpr const char* kRows[][2] = {
+      {"user                      Web Content     1840       1024K", "Web Content/1840/1048576"},
+      {"user                     queue1:src-2     1840       1024K", "queue1:src-2/1840/1048576"},
+      {"user                        worker 12     1840       1024K", "worker 12/1840/1048576"},
+      {"user                             4711     1840       1024K", "4711/1840/1048576"},
+      {"user                         7 10K 9G     1840       1024K", "7 10K 9G/1840/1048576"},
+      {"user                                      1840       1024K", "/1840/1048576"},
+      {"nvdla0                         kernel        0        512K", "kernel/0/524288"},
+      {"a-driver-with-a-long-name             kernel        0        512K", "kernel/0/524288"},
+      {"user                   nvargus-daemon  4194304   23525644K",
+       "nvargus-daemon/4194304/24090259456"},
+      // A column of PSS is passed over.
+      {"user                   nvargus-daemon     1012      20480K     262144K",
+       "nvargus-daemon/1012/268435456"},
+  };
+  for (const auto& [line, parts] : kRows) {
+    const auto row = client_row(line);
+    ASSERT_TRUE(row) << line;
+    EXPECT_EQ(std::string(row->process) + "/" + std::to_string(row->pid) + "/" +
+                  std::to_string(row->bytes),
+              parts);
+  }
+}
+
+TEST(NvmapClientRow, RefusesWhatIsNone) {
+  for (const char* bad : {"", " ", "user", "1024K", "7979 1024K", "user gpu_burn pid 1024K",
+                          "user gpu_burn 7979 many", "user gpu_burn 99999999999 1024K",
+                          "total                                             23549320K"}) {
+    const auto row = client_row(bad);
+    EXPECT_FALSE(row && !row->process.empty()) << bad;
+  }
+}
+
+TEST(NvmapTotalRow, IsTheWordAndASize) {
+  EXPECT_EQ(total_row("total                                            23549320K"),
+            23549320ULL * 1024);
+  EXPECT_EQ(total_row("total                                   10K         20K"), 20480U);
+  EXPECT_EQ(total_row("total     evil       1012      20K"), std::nullopt);
+  EXPECT_EQ(total_row("totals                                         20K"), std::nullopt);
+  EXPECT_EQ(total_row("total"), std::nullopt);
+}
+
+TEST(NvmapOrphanRow, WithAndWithoutShare) {
+  const auto bytes_and_uid = [](std::string_view line) {
+    const auto row = orphan_row(line);
+    return row ? std::to_string(row->bytes) + " " + std::string(row->uid) : "none";
+  };
+  EXPECT_EQ(bytes_and_uid("       0      12288K   d000b03      1      0      1 00000000b7d0c5a2"),
+            "12582912 00000000b7d0c5a2");
+  EXPECT_EQ(
+      bytes_and_uid("f0000000         64K   d000b03      1      0      1      0 ffffffc0a1c3e480"),
+      "65536 ffffffc0a1c3e480");
+  // A hidden UID is none.
+  EXPECT_EQ(bytes_and_uid("       0      12288K   d000b03      1      0      1 (____ptrval____)"),
+            "12582912 ");
+}
+
+TEST(NvmapOrphanRow, RefusesWhatIsNone) {
+  for (const char* bad :
+       {"", "0", "zz 1K 0 1 0 0 ff", "0 many 0 1 0 0 ff", "0 1K zz 1 0 0 ff", "0 1K 0 x 0 0 ff",
+        "0 1K 0 1 ff", "0 1K 0 1 1 1 1 1 1 1 ff", "    BASE        SIZE USERFLAGS"}) {
+    EXPECT_EQ(orphan_row(bad), std::nullopt) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace jetmem::nvmap
