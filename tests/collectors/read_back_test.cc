@@ -11,7 +11,6 @@
 #include "collectors/proc/pressure.h"
 #include "collectors/proc/vmstat.h"
 #include "collectors/proc/zoneinfo.h"
-#include "collectors/sysfs/cma.h"
 #include "tests/random_input.h"
 
 namespace jetmem {
@@ -28,30 +27,54 @@ std::string print(const char* format, Values... values) {
 }
 unsigned long long wide(std::uint64_t value) { return value; }
 
-TEST(ReadBack, Meminfo) {
-  RandomInput random(1);
-  Meminfo reused;
+// That a text can be parsed, into what earlier ones left.
+template <class Reading>
+void parse(Result<void> (*parser)(std::string_view, Reading&), const std::string& text,
+           Reading& reused) {
+  const auto ok = parser(text, reused);
+  ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+}
+
+struct NamedNumber {
+  std::string name;
+  std::uint64_t number;
+};
+
+// Fields, each as `print_one` prints it, which gives its value.
+template <class Reading, class Print>
+void read_fields_back(std::uint64_t seed, Result<void> (*parser)(std::string_view, Reading&),
+                      Print print_one) {
+  RandomInput random(seed);
+  Reading reused;
   for (int cycle = 0; cycle < 1000; ++cycle) {
-    struct Field {
-      std::string name;
-      std::uint64_t printed;
-      bool kib;
-    };
-    std::vector<Field> fields;
+    std::vector<NamedNumber> fields;
     std::string text;
-    for (const std::string& name : random.words(1 + random.below(60), kLetters, 20)) {
-      const bool kib = !random.one_in(4);
-      fields.push_back({name, random.number((kib ? INT64_MAX / 1024 : INT64_MAX)), kib});
-      text += print("%-16s%8llu%s\n", (name + ":").c_str(), wide(fields.back().printed),
-                    kib ? " kB" : "");
+    for (const std::string& name : random.words(1 + random.below(80), kLetters, 20)) {
+      fields.push_back({name, print_one(random, name, text)});
     }
-    const auto ok = parse_meminfo(text, reused);
-    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+    parse(parser, text, reused);
     ASSERT_EQ(reused.fields.size(), fields.size());
-    for (const Field& field : fields) {
-      EXPECT_EQ(reused.find(field.name), field.printed * (field.kib ? 1024 : 1)) << field.name;
+    for (const NamedNumber& field : fields) {
+      EXPECT_EQ(reused.find(field.name), field.number) << field.name;
     }
   }
+}
+
+TEST(ReadBack, Meminfo) {
+  read_fields_back(1, parse_meminfo, [](RandomInput& random, const std::string& name, auto& text) {
+    const std::uint64_t unit = random.one_in(4) ? 1 : 1024;
+    const std::uint64_t number = random.number(INT64_MAX / unit);
+    text += print("%-16s%8llu%s\n", (name + ":").c_str(), wide(number), unit == 1 ? "" : " kB");
+    return number * unit;
+  });
+}
+
+TEST(ReadBack, Vmstat) {
+  read_fields_back(4, parse_vmstat, [](RandomInput& random, const std::string& name, auto& text) {
+    const std::uint64_t number = random.number(INT64_MAX);
+    text += name + " " + std::to_string(number) + "\n";
+    return number;
+  });
 }
 
 // At most `most` zones, no two the same.
@@ -80,8 +103,7 @@ TEST(ReadBack, Buddyinfo) {
       }
       text += "\n";
     }
-    const auto ok = parse_buddyinfo(text, reused);
-    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+    parse(parse_buddyinfo, text, reused);
     ASSERT_EQ(reused.zones.size(), zones.size());
     for (std::size_t i = 0; i < zones.size(); ++i) {
       EXPECT_EQ(reused.zones[i].id, zones[i]);
@@ -138,27 +160,8 @@ TEST(ReadBack, Zoneinfo) {
       text += text_of(zone, zones.empty(), random);
       zones.push_back(zone);
     }
-    const auto ok = parse_zoneinfo(text, reused);
-    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
+    parse(parse_zoneinfo, text, reused);
     ASSERT_EQ(reused.zones, zones) << text;
-  }
-}
-
-TEST(ReadBack, Vmstat) {
-  RandomInput random(4);
-  Vmstat reused;
-  for (int cycle = 0; cycle < 1000; ++cycle) {
-    const auto names = random.words(1 + random.below(80), "abcdefghijklmnopqrstuvwxyz_", 24);
-    std::vector<std::uint64_t> values;
-    std::string text;
-    for (const std::string& name : names) {
-      values.push_back(random.number(INT64_MAX));
-      text += name + " " + std::to_string(values.back()) + "\n";
-    }
-    const auto ok = parse_vmstat(text, reused);
-    ASSERT_TRUE(ok) << ok.error().message << "\n" << text;
-    ASSERT_EQ(reused.fields.size(), names.size());
-    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(reused.find(names[i]), values[i]);
   }
 }
 
@@ -190,47 +193,6 @@ TEST(ReadBack, Pressure) {
         EXPECT_NEAR(*read.average[i], static_cast<double>(printed[4 * line + i]) / 10'000, 1e-9);
       }
     }
-  }
-}
-
-TEST(ReadBack, Cma) {
-  RandomInput random(6);
-  Cma reused;
-  for (int cycle = 0; cycle < 1000; ++cycle) {
-    std::vector<Cma::Area> areas;
-    Snapshot snapshot;
-    const std::uint64_t total_kib = random.number(INT64_MAX / 1024);
-    const std::uint64_t free_kib = random.number(total_kib);
-    snapshot.add("/proc/meminfo",
-                 "CmaTotal: " + std::to_string(total_kib) +
-                     " kB\nCmaFree: " + std::to_string(free_kib) + " kB\n",
-                 0);
-    auto names = random.words(1 + random.below(8), "abcdefghijkl", 6);
-    std::sort(names.begin(), names.end());
-    const auto file = [&](const std::string& path, std::uint64_t value) {
-      snapshot.add(path, std::to_string(value) + "\n", 0);
-    };
-    for (const std::string& name : names) {
-      Cma::Area& area = areas.emplace_back();
-      area.name = name;
-      area.total = random.number(1U << 24);
-      area.used = random.number(*area.total);
-      area.largest_run = random.number(*area.total - *area.used);
-      const std::string folder = "/sys/kernel/debug/cma/" + name;
-      file(folder + "/count", *area.total);
-      file(folder + "/used", *area.used);
-      file(folder + "/maxchunk", *area.largest_run);
-      area.alloc_success = random.number();
-      area.alloc_fail = random.number();
-      file("/sys/kernel/mm/cma/" + name + "/alloc_pages_success", *area.alloc_success);
-      file("/sys/kernel/mm/cma/" + name + "/alloc_pages_fail", *area.alloc_fail);
-    }
-    const auto ok = parse_cma(snapshot, reused);
-    ASSERT_TRUE(ok) << ok.error().message;
-    EXPECT_EQ(reused.total_bytes, total_kib * 1024);
-    EXPECT_EQ(reused.free_bytes, free_kib * 1024);
-    EXPECT_TRUE(reused.areas_known);
-    ASSERT_EQ(reused.areas, areas) << names.front();
   }
 }
 
