@@ -15,28 +15,27 @@
 namespace jetmem {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-using NoDerived = std::vector<std::unique_ptr<DerivedMetric>>;
-
-template <class... S>
-std::vector<std::unique_ptr<Source>> sources() {
-  std::vector<std::unique_ptr<Source>> out;
-  (out.push_back(std::make_unique<S>()), ...);
-  return out;
-}
 
 class SamplerTest : public testing::Test {
  protected:
-  SamplerTest() : root_(Root::at(tree_.path()).value()) {
-    sampler_ = std::make_unique<Sampler>(root_, clock_, table_, sources<MeminfoSource>(),
-                                         NoDerived(), Sampler::Options{});
+  SamplerTest() {
+    sampler_ = make<MeminfoSource>(table_);
     sampler_->on_change([this](const SourceInfo&, const SourceStatus& status) {
       changes_.push_back(std::string(status.stale ? "stale" : state_name(status.state)));
     });
     clock_.advance(seconds(100));
   }
 
+  template <class... S>
+  std::unique_ptr<Sampler> make(SampleTable& table, Sampler::Options options = {},
+                                std::vector<std::unique_ptr<DerivedMetric>> derived = {}) {
+    std::vector<std::unique_ptr<Source>> sources;
+    (sources.push_back(std::make_unique<S>()), ...);
+    return std::make_unique<Sampler>(root_, clock_, table, std::move(sources), std::move(derived),
+                                     options);
+  }
   void cycle() {
     sampler_->collect(0);
     sampler_->finish_cycle();
@@ -45,44 +44,48 @@ class SamplerTest : public testing::Test {
     tree_.write("proc/meminfo", meminfo);
     cycle();
   }
+  // What nobody reads again gets older.
+  void finish_after(Nanoseconds time) {
+    clock_.advance(time);
+    sampler_->finish_cycle();
+  }
+  void reject(Errc code) { sampler_->reject(0, {code, "a reason"}); }
   double value(std::string_view key) const { return table_.value_of(key); }
+  bool has(std::string_view key) const { return !std::isnan(value(key)); }
+  // A series of the sampler's about its source.
+  double about(const std::string& name) const {
+    return value("jetmem_source_" + name + "{source=\"meminfo\"}");
+  }
   double state(std::string_view name) const {
     return value("jetmem_source_state{source=\"meminfo\",state=\"" + std::string(name) + "\"}");
   }
 
   static constexpr const char* kFree = "jetmem_meminfo_MemFree_bytes";
   TempDir tree_;
-  Root root_;
+  Root root_{Root::at(tree_.path()).value()};
   ManualClock clock_;
   SampleTable table_;
   std::unique_ptr<Sampler> sampler_;
   std::vector<std::string> changes_;
 };
 
-TEST_F(SamplerTest, FromTextToSamples) {
-  cycle_with("MemFree: 4 kB\n");
-  EXPECT_EQ(value(kFree), 4096);
-  EXPECT_EQ(state("ok"), 1);
-  EXPECT_EQ(state("failed"), 0);
-  EXPECT_NE(sampler_->readings().get<Meminfo>(), nullptr);
-}
-
 TEST_F(SamplerTest, AFailureKeepsTheLastValuesUntilTheyAreStale) {
   cycle_with("MemFree: 4 kB\n");
-  tree_.write("proc/meminfo", "garbage\n");
+  EXPECT_EQ(state("ok"), 1);
+  EXPECT_NE(sampler_->readings().get<Meminfo>(), nullptr);
   clock_.advance(seconds(1));
-  cycle();
+  cycle_with("garbage\n");
   EXPECT_EQ(state("failed"), 1);
   EXPECT_EQ(value(kFree), 4096);
   EXPECT_EQ(sampler_->readings().get<Meminfo>(), nullptr) << "nothing is derived from it any more";
   clock_.advance(seconds(3));
   cycle();
-  EXPECT_TRUE(std::isnan(value(kFree))) << "older than three intervals: dropped, not repeated";
-  EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 1);
+  EXPECT_FALSE(has(kFree)) << "older than three intervals: dropped, not repeated";
+  EXPECT_EQ(about("stale"), 1);
   EXPECT_EQ(value("jetmem_source_errors_total{reason=\"malformed\",source=\"meminfo\"}"), 2);
   cycle_with("MemFree: 8 kB\n");
   EXPECT_EQ(value(kFree), 8192);
-  EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 0);
+  EXPECT_EQ(about("stale"), 0);
   EXPECT_EQ(changes_, (std::vector<std::string>{"ok", "failed", "stale", "ok"}));
 }
 
@@ -106,73 +109,67 @@ TEST_F(SamplerTest, ALazyDerivedMetricIsWrittenForReadersOnly) {
   derived.push_back(std::make_unique<Counting>(eager, true));
   derived.push_back(std::make_unique<Counting>(lazy, false));
   SampleTable table;
-  Sampler sampler(root_, clock_, table, sources<MeminfoSource>(), std::move(derived), {});
-  const auto cycle = [&](std::string_view meminfo) {
+  const auto sampler = make<MeminfoSource>(table, {}, std::move(derived));
+  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
+  const auto cycle = [&] {
     clock_.advance(seconds(1));
-    tree_.write("proc/meminfo", meminfo);
-    sampler.collect(0);
-    sampler.finish_eager();
+    sampler->collect(0);
+    sampler->finish_eager();
   };
-  cycle("MemFree: 4 kB\n");
-  cycle("MemFree: 5 kB\n");
-  EXPECT_EQ(eager, 2);
-  EXPECT_EQ(lazy, 0);
-  sampler.finish_lazy();
-  EXPECT_EQ(lazy, 1);
-  // Nothing was read since.
-  sampler.finish_cycle();
-  EXPECT_EQ(eager, 2);
-  EXPECT_EQ(lazy, 1);
-  cycle("MemFree: 6 kB\n");
-  sampler.finish_lazy();
-  EXPECT_EQ(eager, 3);
-  EXPECT_EQ(lazy, 2);
+  using Times = std::pair<int, int>;
+  cycle();
+  cycle();
+  EXPECT_EQ(Times(eager, lazy), Times(2, 0));
+  sampler->finish_lazy();
+  EXPECT_EQ(Times(eager, lazy), Times(2, 1));
+  sampler->finish_cycle();
+  EXPECT_EQ(Times(eager, lazy), Times(2, 1)) << "nothing was read since";
+  cycle();
+  sampler->finish_lazy();
+  EXPECT_EQ(Times(eager, lazy), Times(3, 2));
 }
 
 // Only series whose worst values are kept need each cycle.
 TEST_F(SamplerTest, WhatNobodyReadsIsWrittenLater) {
-  SampleTable table;
-  Sampler sampler(root_, clock_, table, sources<MeminfoSource, VmstatSource>(), {}, {});
+  sampler_ = make<MeminfoSource, VmstatSource>(table_);
   constexpr const char* kKills = "jetmem_vmstat_oom_kill_total";
   constexpr const char* kAge = "jetmem_source_age_seconds{source=\"vmstat\"}";
   const auto collect = [&](std::string_view vmstat) {
     clock_.advance(seconds(1));
     tree_.write("proc/meminfo", "MemFree: 4 kB\n");
     tree_.write("proc/vmstat", vmstat);
-    sampler.collect(0);
-    sampler.collect(1);
-    sampler.finish_eager();
+    sampler_->collect(0);
+    sampler_->collect(1);
+    sampler_->finish_eager();
   };
   collect("oom_kill 1\n");
-  EXPECT_EQ(table.value_of(kFree), 4096);
-  EXPECT_TRUE(std::isnan(table.value_of(kKills)));
-  sampler.finish_lazy();
-  EXPECT_EQ(table.value_of(kKills), 1);
-  EXPECT_EQ(table.value_of(kAge), 0);
+  EXPECT_EQ(value(kFree), 4096);
+  EXPECT_FALSE(has(kKills));
+  sampler_->finish_lazy();
+  EXPECT_EQ(value(kKills), 1);
+  EXPECT_EQ(value(kAge), 0);
 
   collect("oom_kill 2\n");
   collect("oom_kill 3\n");
-  EXPECT_EQ(table.value_of(kKills), 1);
-  sampler.finish_lazy();
-  EXPECT_EQ(table.value_of(kKills), 3);
+  EXPECT_EQ(value(kKills), 1);
+  sampler_->finish_lazy();
+  EXPECT_EQ(value(kKills), 3);
 
   // A reading that failed leaves nothing of the one before: the age is that of what is shown.
   collect("oom_kill 4\n");
   collect("garbage\n");
-  sampler.finish_lazy();
-  EXPECT_EQ(table.value_of(kKills), 3);
-  EXPECT_EQ(table.value_of(kAge), 2);
-  EXPECT_EQ(table.value_of("jetmem_source_state{source=\"vmstat\",state=\"failed\"}"), 1);
+  sampler_->finish_lazy();
+  EXPECT_EQ(value(kKills), 3);
+  EXPECT_EQ(value(kAge), 2);
+  EXPECT_EQ(value("jetmem_source_state{source=\"vmstat\",state=\"failed\"}"), 1);
 }
 
 // A snapshot of a slow machine takes long; what was read first is as good as what was read last.
 TEST_F(SamplerTest, NothingIsStaleInOneShot) {
+  sampler_ = make<MeminfoSource>(table_, {.with_timing = false});
   tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  sampler_ = std::make_unique<Sampler>(root_, clock_, table_, sources<MeminfoSource>(), NoDerived(),
-                                       Sampler::Options{.with_timing = false});
   sampler_->collect(0);
-  clock_.advance(seconds(60));
-  sampler_->finish_cycle();
+  finish_after(seconds(60));
   EXPECT_EQ(value(kFree), 4096);
   EXPECT_FALSE(sampler_->status(0).stale);
 }
@@ -182,91 +179,75 @@ TEST_F(SamplerTest, NothingIsStaleInOneShot) {
 TEST_F(SamplerTest, AnAnswerUnderWayMakesNothingStale) {
   Sampler::Options options;
   options.answer_time = seconds(60);
-  SampleTable table;
-  Sampler sampler(root_, clock_, table, sources<MeminfoSource>(), {}, options);
+  sampler_ = make<MeminfoSource>(table_, options);
   tree_.write("proc/meminfo", "MemFree: 4 kB\n");
-  sampler.collect(0);
-  clock_.advance(seconds(60));
-  sampler.finish_cycle();
-  EXPECT_EQ(table.value_of(kFree), 4096);
-  clock_.advance(seconds(1));
-  sampler.finish_cycle();
-  EXPECT_TRUE(std::isnan(table.value_of(kFree)));
+  sampler_->collect(0);
+  finish_after(seconds(60));
+  EXPECT_EQ(value(kFree), 4096);
+  finish_after(seconds(1));
+  EXPECT_FALSE(has(kFree));
 
-  sampler.collect(0);
-  tree_.write("proc/meminfo", "garbage\n");
+  sampler_->collect(0);
   clock_.advance(seconds(4));
-  sampler.collect(0);
-  sampler.finish_cycle();
-  EXPECT_TRUE(std::isnan(table.value_of(kFree)));
+  cycle_with("garbage\n");
+  EXPECT_FALSE(has(kFree));
 }
 
 // A reload that shortens the interval makes nothing old that was in time.
 TEST_F(SamplerTest, StalenessGoesByTheIntervalTheReadingWasMadeUnder) {
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
   sampler_->set_interval(0, std::chrono::minutes(1));
-  cycle();
+  cycle_with("MemFree: 4 kB\n");
   clock_.advance(seconds(30));
   sampler_->set_interval(0, seconds(1));
   sampler_->finish_cycle();
   EXPECT_EQ(value(kFree), 4096);
   cycle();
-  clock_.advance(seconds(4));
-  sampler_->finish_cycle();
-  EXPECT_TRUE(std::isnan(value(kFree))) << "from the next reading on it is the new one";
+  finish_after(seconds(4));
+  EXPECT_FALSE(has(kFree)) << "from the next reading on it is the new one";
 }
 
 TEST_F(SamplerTest, TimeInSuspendAgesTheData) {
   cycle_with("MemFree: 4 kB\n");
   clock_.suspend(std::chrono::hours(8));
   sampler_->finish_cycle();
-  EXPECT_TRUE(std::isnan(value(kFree)));
-  EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 0) << "nobody was late";
-  clock_.advance(seconds(2));
-  sampler_->finish_cycle();
+  EXPECT_FALSE(has(kFree));
+  EXPECT_EQ(about("stale"), 0) << "nobody was late";
+  finish_after(seconds(2));
   EXPECT_EQ(changes_, std::vector<std::string>{"ok"});
-  clock_.advance(seconds(30));
-  sampler_->finish_cycle();
+  finish_after(seconds(30));
   EXPECT_EQ(changes_, (std::vector<std::string>{"ok", "stale"})) << "since the resume";
 }
 
-TEST_F(SamplerTest, AbsentHasNoLastValue) {
-  cycle_with("MemFree: 4 kB\n");
-  ASSERT_EQ(::unlink(tree_.file("proc/meminfo").c_str()), 0);
-  cycle();
-  EXPECT_EQ(state("absent"), 1);
-  EXPECT_TRUE(std::isnan(value(kFree)));
-  EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 0);
-}
-
-TEST_F(SamplerTest, OneLogLineForAChangeNotForATick) {
-  tree_.write("proc/meminfo", "garbage 1\n");
-  for (int i = 0; i < 10; ++i) {
-    cycle_with("garbage " + std::to_string(i) + "\n");
-  }
-  EXPECT_EQ(changes_, std::vector<std::string>{"failed"});
-  EXPECT_EQ(sampler_->status(0).reason, "no line of the form 'Name: number'");
-}
-
-TEST_F(SamplerTest, DisabledIsSaidAndSilent) {
+TEST_F(SamplerTest, AbsentOrDisabledHasNoLastValue) {
   cycle_with("MemFree: 4 kB\n");
   sampler_->set_enabled(0, false);
   cycle();
-  EXPECT_TRUE(std::isnan(value(kFree)));
   EXPECT_EQ(state("disabled"), 1);
+  EXPECT_FALSE(has(kFree));
   sampler_->set_enabled(0, true);
   cycle();
   EXPECT_EQ(value(kFree), 4096);
+  ASSERT_EQ(::unlink(tree_.file("proc/meminfo").c_str()), 0);
+  cycle();
+  EXPECT_EQ(state("absent"), 1);
+  EXPECT_FALSE(has(kFree));
+  EXPECT_EQ(about("stale"), 0);
+}
+
+TEST_F(SamplerTest, OneLogLineForAChangeNotForATick) {
+  for (int i = 0; i < 10; ++i) cycle_with("garbage " + std::to_string(i) + "\n");
+  EXPECT_EQ(changes_, std::vector<std::string>{"failed"});
+  EXPECT_EQ(sampler_->status(0).reason, "no line of the form 'Name: number'");
 }
 
 // Sources whose cost grows with the machine: on a live root, since a copied file costs nobody
 // anything.
 class ThrottledTest : public SamplerTest {
  protected:
-  ThrottledTest() : live_(Root::live()) {
-    spared_ = std::make_unique<Sampler>(live_, clock_, samples_, sources<NvmapSource>(),
-                                        NoDerived(), Sampler::Options{});
-    spared_->on_change([this](const SourceInfo&, const SourceStatus& status) {
+  ThrottledTest() {
+    root_ = Root::live();
+    sampler_ = make<NvmapSource>(table_);
+    sampler_->on_change([this](const SourceInfo&, const SourceStatus& status) {
       logged_.push_back(status.skipped);
     });
     snapshot_.add("/sys/kernel/debug/nvmap/iovmm/clients",
@@ -276,81 +257,74 @@ class ThrottledTest : public SamplerTest {
                   0);
   }
 
-  void reading(std::chrono::milliseconds elapsed) { spared_->accept(0, snapshot_, elapsed); }
+  void readings(int count, milliseconds elapsed) {
+    for (; count > 0; --count) sampler_->accept(0, snapshot_, elapsed);
+  }
   bool is_there() {
-    spared_->finish_cycle();
-    return !std::isnan(samples_.value_of("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}"));
+    sampler_->finish_cycle();
+    return has("jetmem_nvmap_heap_bytes{heap=\"iovmm\"}");
   }
   // Minutes until it is read again.
   int minutes_to_the_next() {
     for (int minute = 1;; ++minute) {
       clock_.advance(std::chrono::minutes(1));
-      if (spared_->admit(0)) return minute;
+      if (sampler_->admit(0)) return minute;
     }
   }
 
-  Root live_;
-  SampleTable samples_;
-  std::unique_ptr<Sampler> spared_;
   Snapshot snapshot_;
   std::vector<std::string> logged_;
 };
 
 TEST_F(ThrottledTest, WhatIsCheapIsReadEachTime) {
   for (int i = 0; i < 5; ++i) {
-    reading(std::chrono::milliseconds(59));
+    readings(1, milliseconds(59));
     EXPECT_EQ(minutes_to_the_next(), 1);
   }
   EXPECT_EQ(logged_.size(), 1U) << "only that it is ok";
 }
 
 TEST_F(ThrottledTest, WhatIsDearIsReadLessOftenAndIsNotStaleForThat) {
-  reading(std::chrono::milliseconds(300));
+  readings(1, milliseconds(300));
   EXPECT_EQ(minutes_to_the_next(), 1) << "one slow reading is no reason to look away";
-  reading(std::chrono::milliseconds(300));
+  readings(1, milliseconds(300));
   EXPECT_EQ(minutes_to_the_next(), 5);
-  reading(std::chrono::milliseconds(300));
+  readings(1, milliseconds(300));
   EXPECT_TRUE(is_there());
   clock_.advance(std::chrono::minutes(14));
   EXPECT_TRUE(is_there());
   clock_.advance(std::chrono::minutes(5));
   EXPECT_FALSE(is_there()) << "three times the pause and more";
-}
-
-TEST_F(ThrottledTest, TenIntervalsAreTheLongestPause) {
-  reading(std::chrono::seconds(100));
-  reading(std::chrono::seconds(100));
-  EXPECT_EQ(minutes_to_the_next(), 10);
+  readings(2, seconds(100));
+  EXPECT_EQ(minutes_to_the_next(), 10) << "the longest pause: ten intervals";
 }
 
 TEST_F(ThrottledTest, APauseGoesByTheIntervalInForce) {
-  spared_->set_interval(0, std::chrono::minutes(5));
-  reading(std::chrono::milliseconds(300));
-  reading(std::chrono::milliseconds(300));
+  sampler_->set_interval(0, std::chrono::minutes(5));
+  readings(2, milliseconds(300));
   EXPECT_EQ(minutes_to_the_next(), 1) << "five minutes are rest enough for it, whoever asks sooner";
 }
 
 TEST_F(ThrottledTest, ItIsSaidOnceWhenItBeginsAndOnceWhenItEnds) {
   for (int i = 0; i < 6; ++i) {
-    reading(std::chrono::milliseconds(300));
+    readings(1, milliseconds(300));
     minutes_to_the_next();
   }
   ASSERT_EQ(logged_.size(), 2U);
   EXPECT_EQ(logged_[1], "read less often, as one reading takes 300ms: now every 5m");
-  EXPECT_EQ(spared_->status(0).real_interval(), std::chrono::minutes(5));
-  reading(std::chrono::milliseconds(1));
+  EXPECT_EQ(sampler_->status(0).real_interval(), std::chrono::minutes(5));
+  readings(1, milliseconds(1));
   EXPECT_EQ(logged_.back(), "");
   EXPECT_EQ(logged_.size(), 3U);
-  EXPECT_EQ(spared_->status(0).real_interval(), spared_->status(0).interval);
+  EXPECT_EQ(sampler_->status(0).real_interval(), sampler_->status(0).interval);
 }
 
 TEST_F(ThrottledTest, SwitchedOnAgainItIsReadAtOnce) {
-  reading(std::chrono::seconds(1));
-  reading(std::chrono::seconds(1));
-  ASSERT_FALSE(spared_->admit(0));
-  spared_->set_enabled(0, false);
-  spared_->set_enabled(0, true);
-  EXPECT_TRUE(spared_->admit(0));
+  readings(2, seconds(1));
+  ASSERT_FALSE(sampler_->admit(0));
+  sampler_->set_enabled(0, false);
+  sampler_->set_enabled(0, true);
+  EXPECT_TRUE(sampler_->admit(0));
 }
 
 TEST_F(SamplerTest, WhatIsNotReadOnPurposeIsPendingAndSaidOnce) {
@@ -359,7 +333,7 @@ TEST_F(SamplerTest, WhatIsNotReadOnPurposeIsPendingAndSaidOnce) {
   sampler_->finish_cycle();
   EXPECT_EQ(state("pending"), 1);
   EXPECT_EQ(sampler_->status(0).skipped, "spared");
-  EXPECT_EQ(value("jetmem_source_skipped_total{source=\"meminfo\"}"), 2);
+  EXPECT_EQ(about("skipped_total"), 2);
   EXPECT_EQ(changes_.size(), 1U);
 }
 
@@ -367,22 +341,23 @@ TEST_F(SamplerTest, WhatIsNotReadOnPurposeIsPendingAndSaidOnce) {
 TEST_F(SamplerTest, AnAnswerThatItWasSkippedIsNoFailure) {
   Snapshot snapshot;
   snapshot.add("/proc/meminfo", "MemFree: 4 kB\n", 0);
-  sampler_->accept(0, snapshot, Nanoseconds(0));
+  const auto accept = [&] { sampler_->accept(0, snapshot, Nanoseconds(0)); };
+  accept();
   changes_.clear();
-  sampler_->reject(0, {Errc::kSkipped, "too hot"});
-  sampler_->reject(0, {Errc::kSkipped, "too hot"});
+  reject(Errc::kSkipped);
+  reject(Errc::kSkipped);
   sampler_->finish_cycle();
   EXPECT_EQ(state("ok"), 1);
   EXPECT_EQ(value(kFree), 4096) << "what it had still holds";
-  EXPECT_EQ(value("jetmem_source_skipped_total{source=\"meminfo\"}"), 2);
+  EXPECT_EQ(about("skipped_total"), 2);
   EXPECT_EQ(changes_.size(), 1U);
-  sampler_->accept(0, snapshot, Nanoseconds(0));
+  accept();
   EXPECT_EQ(sampler_->status(0).skipped, "");
   EXPECT_EQ(changes_.size(), 2U) << "that it goes on is reported";
-  sampler_->accept(0, snapshot, Nanoseconds(0));
+  accept();
   EXPECT_EQ(changes_.size(), 2U);
-  sampler_->reject(0, {Errc::kSkipped, "too hot"});
-  sampler_->reject(0, {Errc::kTimeout, "hangs"});
+  reject(Errc::kSkipped);
+  reject(Errc::kTimeout);
   EXPECT_EQ(sampler_->status(0).skipped, "");
   EXPECT_EQ(sampler_->status(0).state, SourceState::kFailed);
 }
@@ -390,42 +365,36 @@ TEST_F(SamplerTest, AnAnswerThatItWasSkippedIsNoFailure) {
 // What should be seen and is not; a source that there is not, or that is not to be read, is no
 // blindness.
 TEST_F(SamplerTest, BlindIsWhatFailedOrIsOldAndNothingElse) {
-  constexpr const char* kBlind = "jetmem_source_failing{source=\"meminfo\"}";
-  sampler_->finish_cycle();
-  EXPECT_TRUE(std::isnan(value(kBlind))) << "pending";
+  const auto blind = [&] {
+    sampler_->finish_cycle();
+    return about("failing");
+  };
+  EXPECT_TRUE(std::isnan(blind())) << "pending";
   cycle_with("MemFree: 4 kB\n");
-  EXPECT_EQ(value(kBlind), 0);
+  EXPECT_EQ(blind(), 0);
   cycle_with("garbage\n");
-  EXPECT_EQ(value(kBlind), 1) << "at once, though its last values still stand";
+  EXPECT_EQ(blind(), 1) << "at once, though its last values still stand";
   cycle_with("MemFree: 4 kB\n");
-  EXPECT_EQ(value(kBlind), 0);
+  EXPECT_EQ(blind(), 0);
   clock_.advance(seconds(4));
-  sampler_->finish_cycle();
+  EXPECT_EQ(blind(), 1) << "nobody reads it any more";
   EXPECT_EQ(state("ok"), 1);
-  EXPECT_EQ(value(kBlind), 1) << "nobody reads it any more";
-  sampler_->reject(0, {Errc::kDenied, "not ours"});
-  sampler_->finish_cycle();
-  EXPECT_EQ(value(kBlind), 0) << "denied has a series of its own";
-  sampler_->reject(0, {Errc::kAbsent, "no such file"});
-  sampler_->finish_cycle();
-  EXPECT_TRUE(std::isnan(value(kBlind))) << "absent";
+  reject(Errc::kDenied);
+  EXPECT_EQ(blind(), 0) << "denied has a series of its own";
+  reject(Errc::kAbsent);
+  EXPECT_TRUE(std::isnan(blind())) << "absent";
   cycle();
   sampler_->set_enabled(0, false);
-  sampler_->finish_cycle();
-  EXPECT_TRUE(std::isnan(value(kBlind))) << "disabled";
-}
-
-TEST_F(SamplerTest, OldDataOfWhatIsLeftAloneOnPurposeIsNoBlindness) {
-  constexpr const char* kBlind = "jetmem_source_failing{source=\"meminfo\"}";
-  cycle_with("MemFree: 4 kB\n");
+  EXPECT_TRUE(std::isnan(blind())) << "disabled";
+  // Nor are old data of what is left alone on purpose.
+  sampler_->set_enabled(0, true);
+  cycle();
   sampler_->skip(0, "it would take too long");
   clock_.advance(seconds(4));
-  sampler_->finish_cycle();
-  EXPECT_EQ(value("jetmem_source_stale{source=\"meminfo\"}"), 1);
-  EXPECT_TRUE(std::isnan(value(kBlind)));
-  sampler_->reject(0, {Errc::kTimeout, "hangs"});
-  sampler_->finish_cycle();
-  EXPECT_EQ(value(kBlind), 1) << "what failed is a fault, whatever was skipped before";
+  EXPECT_TRUE(std::isnan(blind()));
+  EXPECT_EQ(about("stale"), 1);
+  reject(Errc::kTimeout);
+  EXPECT_EQ(blind(), 1) << "what failed is a fault, whatever was skipped before";
 }
 
 TEST_F(SamplerTest, TruncatedTextIsNotParsed) {
@@ -438,55 +407,31 @@ TEST_F(SamplerTest, TruncatedTextIsNotParsed) {
 }
 
 // Each pattern lists its folder by itself. The parser cannot know what it did not see.
-class UnlistedTest : public SamplerTest {
- protected:
-  UnlistedTest() {
-    zram_ = std::make_unique<Sampler>(root_, clock_, table_, sources<ZramSource>(), NoDerived(),
-                                      Sampler::Options{});
-  }
-
-  void take() {
-    zram_->accept(0, snapshot_, Nanoseconds(1));
-    zram_->finish_cycle();
-  }
-  double absent() const {
+TEST_F(SamplerTest, AFolderThatCouldNotBeListedIsCounted) {
+  sampler_ = make<ZramSource>(table_);
+  const auto take = [&](std::initializer_list<std::pair<const char*, int>> errors, bool has_file) {
+    Snapshot snapshot;
+    for (const auto& [path, error] : errors) snapshot.add(path, {}, error);
+    if (has_file) snapshot.add("/sys/block/zram0/mm_stat", "4096 74 12288 0 12288 0 0 0\n", 0);
+    sampler_->accept(0, snapshot, Nanoseconds(1));
+    sampler_->finish_cycle();
+    return sampler_->status(0).state;
+  };
+  const auto absent = [&] {
     return value("jetmem_source_absent_values{reason=\"unreadable\",source=\"zram\"}");
-  }
-
-  Snapshot snapshot_;
-  std::unique_ptr<Sampler> zram_;
-};
-
-TEST_F(UnlistedTest, AFolderThatCouldNotBeListedForOneFileIsCounted) {
-  snapshot_.add("/sys/block", {}, EMFILE);
-  snapshot_.add("/sys/block/zram0/mm_stat", "4096 74 12288 0 12288 0 0 0\n", 0);
-  take();
-  EXPECT_EQ(zram_->status(0).state, SourceState::kOk);
+  };
+  EXPECT_EQ(take({{"/sys/block", EMFILE}}, true), SourceState::kOk);
   EXPECT_EQ(value("jetmem_zram_original_bytes{device=\"zram0\"}"), 4096);
   EXPECT_EQ(absent(), 1);
-  snapshot_.clear();
-  snapshot_.add("/sys/block/zram0/mm_stat", "4096 74 12288 0 12288 0 0 0\n", 0);
-  take();
+  take({}, true);
   EXPECT_EQ(absent(), 0);
-}
-
-TEST_F(UnlistedTest, AFolderThatThereIsNotOrThatIsNotOursIsNot) {
-  snapshot_.add("/sys/block", {}, ENOENT);
-  snapshot_.add("/sys/block", {}, EACCES);
-  snapshot_.add("/sys/block/zram0/mm_stat", "4096 74 12288 0 12288 0 0 0\n", 0);
-  snapshot_.add("/sys/block/zram0/io_stat", {}, EIO);  // a file, which zram counts itself
-  take();
+  // One that there is not, or that is not ours, is not; a file that fails zram counts itself.
+  take({{"/sys/block", ENOENT}, {"/sys/block", EACCES}, {"/sys/block/zram0/io_stat", EIO}}, true);
   EXPECT_EQ(absent(), 1);
-}
-
-TEST_F(UnlistedTest, WhatNobodyCouldLookForIsNotAbsent) {
-  snapshot_.add("/proc/swaps", {}, ENOENT);
-  take();
-  EXPECT_EQ(zram_->status(0).state, SourceState::kAbsent);
-  snapshot_.add("/sys/block", {}, EMFILE);
-  take();
-  EXPECT_EQ(zram_->status(0).state, SourceState::kFailed);
-  EXPECT_EQ(zram_->status(0).reason, "read /sys/block: Too many open files");
+  // What nobody could look for is not absent.
+  EXPECT_EQ(take({{"/proc/swaps", ENOENT}}, false), SourceState::kAbsent);
+  EXPECT_EQ(take({{"/proc/swaps", ENOENT}, {"/sys/block", EMFILE}}, false), SourceState::kFailed);
+  EXPECT_EQ(sampler_->status(0).reason, "read /sys/block: Too many open files");
 }
 
 }  // namespace
