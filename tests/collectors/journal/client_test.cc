@@ -3,18 +3,44 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 
 #include "base/process/poll_loop.h"
-#include "tests/collectors/journal/fake_program.h"
+#include "collectors/journal/protocol.h"
+#include "tests/fork_spawner.h"
 
 namespace jetmem::journal {
 namespace {
 
 using std::chrono::milliseconds;
 using testing::ElementsAre;
+// Stands for jetmem-journal.
+using FakeProgram = ForkSpawner;
+
+void send_packet(int fd, const Packet& packet) {
+  std::string bytes;
+  write_packet(packet, bytes);
+  ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
+
+Packet packet_of(PacketKind kind, std::string_view text = {}, Voice voice = Voice::kProcesses) {
+  Packet packet;
+  packet.header.kind = kind;
+  packet.header.voice = voice;
+  packet.text = text;
+  return packet;
+}
+
+// Answers pings until the connection ends.
+void answer_pings(int fd) {
+  char byte = 0;
+  while (::recv(fd, &byte, 1, 0) == 1) send_packet(fd, packet_of(PacketKind::kAlive));
+  ::_exit(0);
+}
 
 class JournalClientTest : public testing::Test {
  protected:
@@ -32,7 +58,6 @@ class JournalClientTest : public testing::Test {
     Callbacks callbacks;
     callbacks.line = [this](const kernel_log::LogLine& line) {
       texts_.emplace_back(line.text);
-      from_before_.push_back(line.from_before);
       lines_.push_back(line);
     };
     callbacks.state = [this](const State& state) { states_.push_back(state); };
@@ -48,18 +73,19 @@ class JournalClientTest : public testing::Test {
     if (loop_.run_until(condition, std::chrono::seconds(30))) return testing::AssertionSuccess();
     return testing::AssertionFailure() << "never";
   }
+  void run_for(milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    ASSERT_TRUE(run_until([&] { return std::chrono::steady_clock::now() > end; }));
+  }
   bool was_blind(std::string_view why) const {
-    for (const State& state : states_) {
-      if (state.blind == why) return true;
-    }
-    return false;
+    return std::any_of(states_.begin(), states_.end(),
+                       [&](const State& state) { return state.blind == why; });
   }
 
   SystemClock clock_;
   PollLoop loop_;
   std::unique_ptr<Client> client_;
   std::vector<std::string> texts_;
-  std::vector<bool> from_before_;
   std::vector<State> states_;
   std::vector<std::string> lost_;
   std::vector<kernel_log::LogLine> lines_;  // their views are over
@@ -88,9 +114,8 @@ TEST_F(JournalClientTest, LinesComeWithAllThatIsKnownOfThem) {
   start(program, options());
   ASSERT_TRUE(run_until([&] { return texts_.size() == 3; }));
   EXPECT_THAT(texts_, ElementsAre("an old needle", "a new needle", "a kernel's"));
-  EXPECT_THAT(from_before_, ElementsAre(true, false, false));
-  EXPECT_TRUE(lines_[0].late);
-  EXPECT_FALSE(lines_[1].late);
+  EXPECT_TRUE(lines_[0].from_before && lines_[0].late);
+  EXPECT_FALSE(lines_[1].from_before || lines_[1].late || lines_[2].from_before);
   EXPECT_EQ(lines_[0].voice, kernel_log::Voice::kProcess);
   EXPECT_EQ(lines_[0].level, std::nullopt);
   EXPECT_EQ(lines_[0].pid, 77U);
@@ -130,7 +155,7 @@ TEST_F(JournalClientTest, ItIsStartedAnewFromWhereItWas) {
   EXPECT_TRUE(was_blind("jetmem-journal was killed by signal 9"));
   EXPECT_EQ(client_->counters().restarts, 3U);
   EXPECT_TRUE(client_->state().caught_up) << "once for all";
-  EXPECT_FALSE(from_before_.back());
+  EXPECT_FALSE(lines_.back().from_before);
   EXPECT_TRUE(lines_.back().late) << "it came while no program ran";
 }
 
@@ -168,25 +193,21 @@ TEST_F(JournalClientTest, OneThatDoesNotAnswerIsReplaced) {
   EXPECT_EQ(client_->wedged(), 0U) << "killed and gone";
 }
 
+// Lines are an answer, too.
 TEST_F(JournalClientTest, OneThatAnswersIsLeftAlone) {
-  FakeProgram program([](int fd) { answer_pings(fd); });
-  start(program, options());
-  const auto end = std::chrono::steady_clock::now() + milliseconds(800);
-  ASSERT_TRUE(run_until([&] { return std::chrono::steady_clock::now() > end; }));
+  FakeProgram answering([](int fd) { answer_pings(fd); });
+  start(answering, options());
+  run_for(milliseconds(800));
   EXPECT_EQ(client_->counters().starts, 1U);
   EXPECT_THAT(states_, ElementsAre(State{"", false, true}));
-}
-
-TEST_F(JournalClientTest, LinesAreAnAnswerToo) {
-  FakeProgram program([](int fd) {
+  FakeProgram printing([](int fd) {
     for (;;) {
       send_packet(fd, packet_of(PacketKind::kLine, "x"));
       ::usleep(20'000);
     }
   });
-  start(program, options());
-  const auto end = std::chrono::steady_clock::now() + milliseconds(800);
-  ASSERT_TRUE(run_until([&] { return std::chrono::steady_clock::now() > end; }));
+  start(printing, options());
+  run_for(milliseconds(800));
   EXPECT_EQ(client_->counters().starts, 1U);
 }
 
@@ -218,9 +239,8 @@ TEST_F(JournalClientTest, LossesAreReportedAndCounted) {
 }
 
 TEST_F(JournalClientTest, NonsenseIsRefused) {
-  const std::vector<std::string> packets{"x", std::string(sizeof(PacketHeader), '\0'),
-                                         std::string(kMaxPacket + 1, 'x')};
-  for (const std::string& packet : packets) {
+  for (const std::string& packet : {std::string("x"), std::string(sizeof(PacketHeader), '\0'),
+                                    std::string(kMaxPacket + 1, 'x')}) {
     FakeProgram program([&](int fd) {
       ::send(fd, packet.data(), packet.size(), 0);
       ::pause();
@@ -231,12 +251,17 @@ TEST_F(JournalClientTest, NonsenseIsRefused) {
   }
 }
 
-TEST(JournalPacket, WhatIsWrittenIsParsed) {
-  Packet packet = packet_of(PacketKind::kLine, "text");
-  packet.cursor = "cursor";
-  packet.unit = "unit";
-  std::string bytes;
-  write_packet(packet, bytes);
+TEST(JournalPacket, WhatIsWrittenIsParsedAndWhatIsTooLongCut) {
+  const auto packet_with = [](std::string_view text, std::string_view cursor,
+                              std::string_view unit) {
+    Packet packet = packet_of(PacketKind::kLine, text);
+    packet.cursor = cursor;
+    packet.unit = unit;
+    std::string bytes;
+    write_packet(packet, bytes);
+    return bytes;
+  };
+  const std::string bytes = packet_with("text", "cursor", "unit");
   const auto back = parse_packet(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->cursor, "cursor");
@@ -246,20 +271,13 @@ TEST(JournalPacket, WhatIsWrittenIsParsed) {
     EXPECT_FALSE(parse_packet(std::string_view(bytes).substr(0, cut)));
   }
   EXPECT_FALSE(parse_packet(bytes + "x"));
-}
-
-TEST(JournalPacket, WhatIsTooLongIsCut) {
   const std::string lengthy(10'000, 'x');
-  Packet packet = packet_of(PacketKind::kLine, lengthy);
-  packet.cursor = lengthy;
-  packet.unit = lengthy;
-  std::string bytes;
-  write_packet(packet, bytes);
-  const auto back = parse_packet(bytes);
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->text.size(), kMaxText);
-  EXPECT_EQ(back->cursor, "") << "a cut cursor leads nowhere";
-  EXPECT_EQ(back->unit.size(), kMaxName);
+  const std::string large = packet_with(lengthy, lengthy, lengthy);
+  const auto shortened = parse_packet(large);
+  ASSERT_TRUE(shortened);
+  EXPECT_EQ(shortened->text.size(), kMaxText);
+  EXPECT_EQ(shortened->cursor, "") << "a cut cursor leads nowhere";
+  EXPECT_EQ(shortened->unit.size(), kMaxName);
 }
 
 }  // namespace
