@@ -2,30 +2,28 @@
 // Sentences of single families, and what examples of one event cannot say.
 #include <gtest/gtest.h>
 
+#include "collectors/kernel_log/text/driver_line.h"
+#include "collectors/kernel_log/text/sentence_parts.h"
 #include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
 namespace {
 
 TEST(Cma, LargestRunOfSeveralRanges) {
-  constexpr std::string_view kHead =
-      "cma: __cma_alloc: a: alloc failed, req-size: 9 pages, ret: -12\n"
-      "cma: number of available pages: \n";
-  constexpr std::string_view kTail = "cma: \ncma: => 40 free of 81 total pages";
+  const auto of = [&](const std::string& ranges) {
+    return one(
+        "cma: __cma_alloc: a: alloc failed, req-size: 9 pages, ret: -12\n"
+        "cma: number of available pages: \n" +
+        ranges + "cma: \ncma: => 40 free of 81 total pages");
+  };
   const std::string fields =
       "cma_alloc_failure area=a pages=9 ret=-12 errno=ENOMEM free=40 total=81";
-  const auto of = [&](const std::string& ranges) {
-    return one(std::string(kHead) + ranges + std::string(kTail));
-  };
-  EXPECT_EQ(of("cma: range 0: 5@11+20@100\ncma: range 1: +15@7\n"), fields + " largest=20");
   EXPECT_EQ(of("cma: range 0: 5@11\ncma: range 1: \ncma: range 2: +35@7\n"),
             fields + " largest=35");
-  // One that was lost, or cut, leaves the longest unknown.
-  EXPECT_EQ(of("cma: range 0: 5@11+20@100\n"), fields);
+  // One that was cut leaves the longest unknown.
   std::string cut = "cma: range 0: 1@0";
   for (int i = 2; i < 400; i += 2) cut += "+1@" + std::to_string(i);
   EXPECT_EQ(of(cut + "\n"), fields);
-  EXPECT_EQ(one("cma: range 0: 5@11+20@100"), "");
 }
 
 TEST(KernelLogAllocation, WhatIsNoTasksNameIsNoEvent) {
@@ -36,30 +34,6 @@ TEST(KernelLogAllocation, WhatIsNoTasksNameIsNoEvent) {
               "systemd[1]: a.service: vmalloc error: size 4096, page order 0, failed\n"
               "[1] a: vmalloc: allocation failure: 4096 bytes\n"),
       "");
-}
-
-TEST(KernelLogHost1x, Sentences) {
-  EXPECT_EQ(sentence_of("host1x 13e00000.host1x: app: syncpoint id 4 (vic) stuck waiting 7, "
-                        "timeout=100"),
-            "an engine does not finish its work, for which a program waits (app), syncpoint 4 "
-            "(\"vic\") of 13e00000.host1x");
-  EXPECT_EQ(sentence_of("host1x 13e00000.host1x: cdma_handle_timeout: timeout: 4 (isp) clientid 1"),
-            "work sent to an engine did not finish, syncpoint 4 (\"isp\") of 13e00000.host1x");
-}
-
-TEST(MemoryControllerLog, InWords) {
-  EXPECT_EQ(sentence_of("tegra-mc 2c00000.memory-controller: pcie5w: write @0x7fffe0000: EMEM "
-                        "address decode error (EMEM decode error)"),
-            "memory client pcie5w wrote to address 0x7fffe0000 and was refused by the memory "
-            "controller 2c00000.memory-controller (\"EMEM address decode error\")");
-  EXPECT_EQ(sentence_of("mc-err: Too many MC errors; throttling prints"),
-            "the memory controller reports an error (\"Too many MC errors\")");
-  EXPECT_EQ(sentence_of("tegra-mc 8020000.memory-controller: channel:4 status:2"),
-            "the memory controller 8020000.memory-controller reports an error");
-}
-
-TEST(MemoryControllerLog, TwoErrorsStayTwo) {
-  EXPECT_EQ(events_of("mc-err: (1) csr_a: WCAM error\nmc-err: (2) csr_b: WCAM error\n").size(), 2U);
 }
 
 TEST(MemoryError, GhesLinesJoinByTheirNumber) {
@@ -104,14 +78,6 @@ TEST(KernelLogPrograms, TwoProgramsAreTwoEvents) {
   EXPECT_EQ(events[1].number("pid"), 8);
 }
 
-TEST(KernelLogPrograms, Sentences) {
-  EXPECT_EQ(sentence_of("Error: model requires more system memory (8.1 GiB) than is available (7.3 "
-                        "GiB)"),
-            "a program using ollama requested 8.1 GiB and was refused with 7.3 GiB available");
-  EXPECT_EQ(sentence_of("NvMapMemAllocInternalTagged: 99 error 12"),
-            "a program was refused a buffer by NvMap, errno 12, in NvMapMemAllocInternalTagged");
-}
-
 TEST(KernelLogStall, RcuStallWithTheTaskThatRuns) {
   const std::string head =
       "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:\n"
@@ -130,17 +96,6 @@ TEST(KernelLogStall, RcuStallWithTheTaskThatRuns) {
   EXPECT_EQ(one(head + "CPU: 3" + cpu), known) << "the CPU that reports it";
 }
 
-TEST(KernelLogStall, Sentences) {
-  EXPECT_EQ(sentence_of("INFO: task dd:4021 blocked in I/O wait for more than 122 seconds."),
-            "dd (PID 4021) has been stuck in the kernel for more than 122 seconds, waiting for "
-            "storage");
-  EXPECT_EQ(sentence_of("rcu: INFO: rcu_preempt self-detected stall on CPU\n"
-                        "rcu: \t1-....: (5249 ticks this GP) idle=0a4c\n"
-                        "rcu: \t(t=5250 jiffies g=900 q=33)\n"),
-            "the kernel waits for a CPU or task that holds up RCU (rcu_preempt), CPU 1, since 5250 "
-            "jiffies");
-}
-
 TEST(KernelLogStall, ManyCpusLeaveRoomForTheRest) {
   std::string text = "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n";
   for (int cpu = 0; cpu < 40; ++cpu) {
@@ -150,6 +105,141 @@ TEST(KernelLogStall, ManyCpusLeaveRoomForTheRest) {
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].number("jiffies"), 5252);
   EXPECT_EQ(events[0].boolean("list_cut"), true);
+}
+
+TEST(KernelLogGpu, TwoFaultsStayTwo) {
+  EXPECT_EQ(events_of("nvgpu: 17000000.gpu f:1 [ERR] TSG 1 generated a mmu fault\n"
+                      "nvgpu: 18000000.gpu f:1 [ERR] TSG 2 generated a mmu fault\n"
+                      "nvgpu: 17000000.gpu f:1 [ERR] TSG 3 generated a mmu fault\n")
+                .size(),
+            3U);
+  EXPECT_EQ(events_of("mc-err: (1) csr_a: WCAM error\nmc-err: (2) csr_b: WCAM error\n").size(), 2U);
+}
+
+// Whoever reads it looks for it in the log.
+TEST(KernelLogGpu, AQuotationIsAsPrintedOrMarkedAsCut) {
+  EXPECT_NE(sentence_of("NVRM: Xid (PCI:0000:00:08): 94, pid='<unknown>', name=<unknown>, "
+                        "Contained: SM (0x1). RST: No, D-RST: No")
+                .find("\"Contained: SM (0x1). RST: No, D-RST: No\""),
+            std::string::npos);
+  EXPECT_TRUE(sentence_of("[drm:vc4_bo_create [vc4]] *ERROR* Failed to allocate from CMA:")
+                  .ends_with("\"Failed to allocate from CMA:\""));
+  const std::string text = "Failed: " + std::string(200, 'x');
+  const std::string sentence = sentence_of("nvgpu: 17000000.gpu f:1 [ERR] " + text);
+  EXPECT_TRUE(sentence.ends_with("xxx...\"")) << sentence;
+  EXPECT_NE(sentence.find("\"" + text.substr(0, 120) + "..."), std::string::npos) << sentence;
+  // Not within a character.
+  EXPECT_EQ(quote_as_printed("ab\xc3\xa9", 3), "ab...");
+  EXPECT_EQ(quote_as_printed("ab\xc3\xa9", 4), "ab\xc3\xa9");
+}
+
+TEST(KernelLogGpu, SentenceIsNoEventWhateverTheTextSays) {
+  for (const std::string_view text : {"NvMapMemHandleAlloc: error 5", "NvBufSurfaceFromFd Failed",
+                                      "x: NVRM: Xid (PCI:0000:02:00): 48, y:"}) {
+    const std::string line = "nvgpu: 17000000.gpu f:1 [ERR] " + std::string(text);
+    const std::string sentence = sentence_of(line);
+    EXPECT_FALSE(sentence.empty()) << line;
+    EXPECT_EQ(decoded(sentence), "") << sentence;
+  }
+}
+
+std::string kinds_in(std::string_view text) {
+  std::string kinds;
+  for (const Event& event : events_of(text)) {
+    kinds.append(kinds.empty() ? "" : " ").append(info_of(event.kind()).name);
+  }
+  return kinds;
+}
+
+// What drivers say in their own words: by the words and who is named in front of them.
+
+TEST(KernelLogDriverWords, WhatGoesOnBelowAFaultIsNoneByItself) {
+  EXPECT_EQ(one("NVRM: Xid (PCI:0000:02:00): 31, Ch 00000010, engmask 00000101\npid: 7\n"),
+            "gpu_mmu_fault pci=0000:02:00 text=Ch 00000010, engmask 00000101 xid=31");
+}
+
+TEST(KernelLogDriverWords, PartsAreFoundWhereverTheyStand) {
+  const Words words("Failed to ALLOC \xe2\x80\x9cq\xe2\x80\x9d: -12");
+  const std::string_view text = words.text();
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (std::size_t n = 1; at + n <= text.size(); ++n) {
+      EXPECT_TRUE(words.has(text.substr(at, n))) << text.substr(at, n);
+    }
+  }
+  for (const std::string_view part : {"allocs", "fail to", "ed  to", "-13", "z"}) {
+    EXPECT_FALSE(words.has(part)) << part;
+  }
+  EXPECT_TRUE(words.has_word("alloc"));
+  EXPECT_FALSE(words.has_word("allo"));
+}
+
+TEST(KernelLogDriverWords, HowLongSomebodyWillWaitAndADisplaysWaitAreNoTimeout) {
+  constexpr const char* kRows[][2] = {
+      {"tegra-bpmp bpmp: enabled timeout = 3", ""},
+      {"mmc0: f_max 3, f_min 1, max_busy_timeout 7", ""},
+      {"tegra-video tegra-video: same zoom scale. skipped.", ""},
+      {"nvme nvme0: qid 2: timeout draining sock wmem allocation expired", ""},
+      {"nvgpu: 17000000.gpu  nvgpu_dbg_timeout:197  [ERR]  unrecognized dbg gpu timeout mode : 0x2",
+       "gpu_error"},
+      {"arm-pv: Failed to map stolen time data structure", ""},
+      {"rk_iommu fdca4f00.iommu: FORCE_RESET command timed out", "smmu_error"},
+      {"[drm:drm_atomic_helper_wait_for_dependencies [drm_kms_helper]] *ERROR* [CRTC:66:crtc-3] "
+       "commit wait timed out",
+       ""},
+      {"[drm:intel_dp_link_train [i915]] *ERROR* Timed out during link training", ""},
+      {"i915 0000:00:02.0: [drm] *ERROR* timed out: reset of [CONNECTOR:95:DP-1]", ""},
+      {"i915 0000:00:02.0: [drm] *ERROR* failed to get EDID: timed out during read", ""},
+      {"msm_dsi 5e94000.dsi: [drm:dsi_cmds2buf_tx [msm]] *ERROR* wait for video done timed out",
+       ""},
+      {"vc4-drm gpu: [drm] *ERROR* flip_done timed out in the queue", ""},
+      {"[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, timed out", "gpu_hang"},
+  };
+  for (const auto& [line, kind] : kRows) EXPECT_EQ(kinds_in(line), kind) << line;
+}
+
+// In words: what jetmem says of an event.
+TEST(KernelLogFamilies, Sentences) {
+  constexpr const char* kRows[][2] = {
+      {"host1x 13e00000.host1x: app: syncpoint id 4 (vic) stuck waiting 7, "
+       "timeout=100",
+       "an engine does not finish its work, for which a program waits (app), syncpoint 4 "
+       "(\"vic\") of 13e00000.host1x"},
+      {"host1x 13e00000.host1x: cdma_handle_timeout: timeout: 4 (isp) clientid 1",
+       "work sent to an engine did not finish, syncpoint 4 (\"isp\") of 13e00000.host1x"},
+      {"tegra-mc 2c00000.memory-controller: pcie5w: write @0x7fffe0000: EMEM "
+       "address decode error (EMEM decode error)",
+       "memory client pcie5w wrote to address 0x7fffe0000 and was refused by the memory "
+       "controller 2c00000.memory-controller (\"EMEM address decode error\")"},
+      {"mc-err: Too many MC errors; throttling prints",
+       "the memory controller reports an error (\"Too many MC errors\")"},
+      {"tegra-mc 8020000.memory-controller: channel:4 status:2",
+       "the memory controller 8020000.memory-controller reports an error"},
+      {"Error: model requires more system memory (8.1 GiB) than is available (7.3 "
+       "GiB)",
+       "a program using ollama requested 8.1 GiB and was refused with 7.3 GiB available"},
+      {"NvMapMemAllocInternalTagged: 99 error 12",
+       "a program was refused a buffer by NvMap, errno 12, in NvMapMemAllocInternalTagged"},
+      {"INFO: task dd:4021 blocked in I/O wait for more than 122 seconds.",
+       "dd (PID 4021) has been stuck in the kernel for more than 122 seconds, waiting for "
+       "storage"},
+      {"rcu: INFO: rcu_preempt self-detected stall on CPU\n"
+       "rcu: \t1-....: (5249 ticks this GP) idle=0a4c\n"
+       "rcu: \t(t=5250 jiffies g=900 q=33)\n",
+       "the kernel waits for a CPU or task that holds up RCU (rcu_preempt), CPU 1, since 5250 "
+       "jiffies"},
+      {"nvgpu: 17000000.gpu f:1 [ERR] [MMU FAULT] mmu engine id:  3, ch id:  5, "
+       "fault addr: 0x1000, fault addr aperture: 0, fault type: invalid pte, "
+       "access type: virt read,",
+       "the GPU 17000000.gpu reported an MMU fault at address 0x1000 (\"invalid pte\"), "
+       "\"virt read\" access, channel 5"},
+      {"NVRM: Xid (PCI:0000:02:00): 48, pid=5, name=app, An error: bad",
+       "the GPU 0000:02:00 reports Xid 48 (uncorrectable memory error (double-bit ECC)), in "
+       "app (PID 5), \"An error: bad\""},
+      {"nvgpu: 17000000.gpu f:1 [ERR] error notifier set to 8 for ch 6",
+       "the driver of the GPU 17000000.gpu gave up a channel with error 8 (the channel made "
+       "no progress in time), channel 6"},
+  };
+  for (const auto& [lines, sentence] : kRows) EXPECT_EQ(sentence_of(lines), sentence);
 }
 
 }  // namespace

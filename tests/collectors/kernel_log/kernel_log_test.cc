@@ -32,30 +32,33 @@ class KernelLogTest : public testing::Test {
            std::string(flags) + ";" + std::string(text) + "\n";
   }
   static std::string kill(std::uint64_t seq, std::uint64_t usec = 5'000'000, int prio = 3) {
-    return record(seq,
-                  "Out of memory: Killed process 7 (cam) total-vm:1kB, anon-rss:1kB, file-rss:0kB, "
-                  "shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0",
-                  usec, "-", prio);
+    return record(seq, killed(7), usec, "-", prio);
   }
-
   static std::string killed(int pid) {
     return "Out of memory: Killed process " + std::to_string(pid) +
            " (planner) total-vm:812kB, anon-rss:300kB, file-rss:8kB, shmem-rss:0kB, UID:0 "
            "pgtables:24kB oom_score_adj:0";
   }
-  static void device(KernelLog& log, int seq, int stamp_us) {
-    log.record("3," + std::to_string(seq) + "," + std::to_string(stamp_us) + ",-;" + killed(seq) +
-               "\n");
+  static void device(KernelLog& log, std::uint64_t seq, std::uint64_t stamp_us) {
+    log.record(record(seq, killed(static_cast<int>(seq)), stamp_us));
     log.flush();
   }
-  static void journal(KernelLog& log, int stamp_us) {
-    const std::string text = killed(stamp_us);
+  // A line of the kernel's, as the journal gives it.
+  static void journal(KernelLog& log, int stamp_us, const std::string& text = killed(1),
+                      bool late = false) {
     LogLine line;
     line.voice = Voice::kKernel;
-    line.stamp = std::chrono::microseconds(stamp_us);
+    line.stamp = microseconds(stamp_us);
     line.text = text;
+    line.late = late;
     log.line(line);
     log.flush();
+  }
+  // Another that goes on where this one was.
+  std::unique_ptr<KernelLog> restarted(const KernelLog& before) {
+    auto log = make();
+    log->resume_after(before.last_seq(), before.last_stamp(), before.last_was_line());
+    return log;
   }
   static std::uint64_t kills(const KernelLog& log) {
     return log.tally().events(EventKind::kOomKill, Origin::kSystem);
@@ -85,30 +88,19 @@ TEST_F(KernelLogTest, TimesAreOnTheBootClock) {
   auto log = make();
   clock_.suspend(hours(1));  // mono stands still, boot runs on
   log->record(kill(0, 990'000'000));
-  ASSERT_EQ(times_.size(), 1U);
-  EXPECT_EQ(times_[0], Nanoseconds(hours(1) + seconds(990)));
+  // Those of a capture are since boot.
+  log = make();
+  log->set_captured();
+  log->record(kill(0, 7'000'000'000));
+  EXPECT_EQ(times_, (std::vector<Nanoseconds>{hours(1) + seconds(990), seconds(7000)}));
 }
 
 TEST_F(KernelLogTest, WhatTheJournalGivesLateHappenedWhenItWasPrinted) {
   auto log = make();
   log->caught_up();
-  const std::string text = killed(1);
-  LogLine line;
-  line.voice = Voice::kKernel;
-  line.stamp = seconds(400);
-  line.text = text;
-  line.late = true;
-  log->line(line);
-  log->flush();
+  journal(*log, 400'000'000, killed(1), true);
   EXPECT_EQ(times_, (std::vector<Nanoseconds>{seconds(400)}));
   EXPECT_EQ(before_start_, (std::vector<bool>{false}));
-}
-
-TEST_F(KernelLogTest, OfACaptureTheyAreSinceBoot) {
-  auto log = make();
-  log->set_captured();
-  log->record(kill(0, 7'000'000'000));
-  EXPECT_EQ(times_.at(0), Nanoseconds(seconds(7000)));
 }
 
 TEST_F(KernelLogTest, RecordsSeenBeforeARestartAreNotSeenAgain) {
@@ -135,23 +127,22 @@ TEST_F(KernelLogTest, AProcessIsNotTheKernel) {
 
 TEST_F(KernelLogTest, AFragmentIsReadWithWhatItContinues) {
   auto log = make();
-  log->record(record(0, "Out of memory: Killed process 7 (cam) "));
-  log->record(record(1,
-                     "total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB "
-                     "oom_score_adj:0",
-                     5'000'000, "c"));
+  const std::string whole = killed(7);
+  log->record(record(0, whole.substr(0, 40)));
+  log->record(record(1, whole.substr(40), 5'000'000, "c"));
   log->flush();
-  ASSERT_EQ(kinds_.size(), 1U);
-  EXPECT_EQ(kinds_[0], "oom_kill");
-}
-
-TEST_F(KernelLogTest, ManyFragmentsAreBounded) {
-  auto log = make();
-  for (std::uint64_t i = 0; i < 1000; ++i) {
+  EXPECT_EQ(kinds_, (std::vector<std::string>{"oom_kill"}));
+  // One behind a whole event does not count it again.
+  log->record(kill(2));
+  log->record(record(3, " and more", 5'000'000, "c"));
+  log->record(record(4, " and more", 5'000'000, "c"));
+  log->flush();
+  EXPECT_EQ(kinds_.size(), 2U);
+  for (std::uint64_t i = 5; i < 1000; ++i) {
     log->record(record(i, std::string(800, 'x'), 1, "c"));
   }
   log->record(kill(1000));
-  EXPECT_EQ(kinds_.size(), 1U);
+  EXPECT_EQ(kinds_.size(), 3U) << "many are bounded";
 }
 
 TEST_F(KernelLogTest, SuppressedMessagesCountForTheirKind) {
@@ -166,16 +157,9 @@ TEST_F(KernelLogTest, TheSameLinesFromTheJournalAreNotCountedTwice) {
   auto log = make();
   log->record(kill(0, 5'000'000));
   log->input_changed();
-  LogLine line;
-  line.voice = Voice::kKernel;
-  line.text =
-      "Out of memory: Killed process 7 (cam) total-vm:1kB, anon-rss:1kB, file-rss:0kB, "
-      "shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0";
-  line.stamp = microseconds(5'000'000);
-  log->line(line);
+  journal(*log, 5'000'000, killed(7));
   EXPECT_EQ(kinds_.size(), 1U);
-  line.stamp = microseconds(5'000'001);
-  log->line(line);
+  journal(*log, 5'000'001, killed(7));
   EXPECT_EQ(kinds_.size(), 2U);
   log->input_changed();
   log->record(kill(1, 5'000'001));
@@ -217,51 +201,52 @@ TEST_F(KernelLogTest, GarbageIsCounted) {
 }
 
 TEST_F(KernelLogTest, WhatTheJournalGaveTheDeviceDoesNotGiveAgain) {
-  KernelLog log(clock_, {}, nullptr);
-  device(log, 0, 10);
-  journal(log, 20);
-  journal(log, 30);
-  device(log, 0, 10);
-  device(log, 1, 20);
-  device(log, 2, 30);
-  EXPECT_EQ(kills(log), 3U);
-  device(log, 3, 40);
-  device(log, 4, 40);
-  EXPECT_EQ(kills(log), 5U);
+  auto log = make();
+  device(*log, 0, 10);
+  journal(*log, 20);
+  const auto later = restarted(*log);
+  journal(*log, 30);
+  device(*log, 0, 10);
+  device(*log, 1, 20);
+  device(*log, 2, 30);
+  EXPECT_EQ(kills(*log), 3U);
+  device(*log, 3, 40);
+  device(*log, 4, 40);
+  EXPECT_EQ(kills(*log), 5U);
+  // Not after a restart either.
+  device(*later, 0, 10);
+  device(*later, 1, 20);
+  device(*later, 2, 30);
+  EXPECT_EQ(kills(*later), 1U);
+}
+
+// Lines of one moment share a stamp: only the number tells them apart.
+TEST_F(KernelLogTest, AfterTheDeviceItsNumbersDecide) {
+  auto before = make();
+  device(*before, 0, 10);
+  auto log = restarted(*before);
+  device(*log, 0, 10);
+  device(*log, 1, 10);
+  EXPECT_EQ(kills(*log), 1U);
 }
 
 TEST_F(KernelLogTest, WhatTheJournalGaveIsNotLost) {
-  KernelLog log(clock_, {}, nullptr);
-  journal(log, 20);
-  device(log, 500, 10);
-  device(log, 501, 30);
-  device(log, 503, 40);
-  EXPECT_EQ(log.counters().lost_before_start, 0U);
-  EXPECT_EQ(log.counters().lost, 1U);
-  EXPECT_EQ(kills(log), 3U);
+  auto log = make();
+  journal(*log, 20);
+  device(*log, 500, 10);
+  device(*log, 501, 30);
+  device(*log, 503, 40);
+  EXPECT_EQ(log->counters().lost_before_start, 0U);
+  EXPECT_EQ(log->counters().lost, 1U);
+  EXPECT_EQ(kills(*log), 3U);
 }
 
 TEST_F(KernelLogTest, AFurtherLineOfARecordIsNoEventOfItsOwn) {
   auto log = make();
   log->record(record(0, "usb 1-1: Product: x\\x0a" + killed(1)));
-  LogLine line;
-  line.voice = Voice::kKernel;
-  line.stamp = microseconds(9'000'000);
-  const std::string text = "usb 1-1: Product: x\n" + killed(1);
-  line.text = text;
-  log->line(line);
-  log->flush();
+  journal(*log, 9'000'000, "usb 1-1: Product: x\n" + killed(1));
   EXPECT_TRUE(kinds_.empty());
   EXPECT_EQ(log->counters().records, 2U);
-}
-
-TEST_F(KernelLogTest, AFragmentBehindAWholeEventDoesNotCountItAgain) {
-  auto log = make();
-  log->record(kill(0));
-  log->record(record(1, " and more", 5'000'000, "c"));
-  log->record(record(2, " and more", 5'000'000, "c"));
-  log->flush();
-  EXPECT_EQ(kinds_.size(), 1U);
 }
 
 // The lines that tie a disk to its port are from before the restart.
@@ -277,29 +262,6 @@ TEST_F(KernelLogTest, ADriveIsKnownAfterARestart) {
   log.record(record(3, "I/O error, dev sda, sector 8"));
   log.flush();
   EXPECT_TRUE(removed);
-}
-
-TEST_F(KernelLogTest, NotAfterARestartEither) {
-  KernelLog before(clock_, {}, nullptr);
-  device(before, 0, 10);
-  journal(before, 20);
-  KernelLog log(clock_, {}, nullptr);
-  log.resume_after(before.last_seq(), before.last_stamp(), before.last_was_line());
-  device(log, 0, 10);
-  device(log, 1, 20);
-  device(log, 2, 30);
-  EXPECT_EQ(kills(log), 1U);
-}
-
-// Lines of one moment share a stamp: only the number tells them apart.
-TEST_F(KernelLogTest, AfterTheDeviceItsNumbersDecide) {
-  KernelLog before(clock_, {}, nullptr);
-  device(before, 0, 10);
-  KernelLog log(clock_, {}, nullptr);
-  log.resume_after(before.last_seq(), before.last_stamp(), before.last_was_line());
-  device(log, 0, 10);
-  device(log, 1, 10);
-  EXPECT_EQ(kills(log), 1U);
 }
 
 }  // namespace

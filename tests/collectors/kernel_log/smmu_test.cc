@@ -12,11 +12,15 @@ std::string context(std::string_view text, Soc soc) {
   return events.size() == 1 ? fields_of(events[0]) : std::to_string(events.size()) + " events";
 }
 
-std::string raw_event(std::string_view number, std::string_view word0, std::string_view word1) {
+// An event of which the kernel prints words only.
+Event raw_event(std::string_view number, std::string_view word0,
+                std::string_view word1 = "0x0000000000000000", std::size_t size = SIZE_MAX) {
   const std::string prefix = "arm-smmu-v3 x.auto: ";
-  return prefix + "event " + std::string(number) + " received:\n" + prefix + std::string(word0) +
-         "\n" + prefix + std::string(word1) + "\n" + prefix + "\t0x0000ffff00001000\n" + prefix +
-         "\\x090x0000000081234000\n";
+  std::string text = prefix + "event " + std::string(number) + " received:\n";
+  for (const std::string_view word : {word0, word1, std::string_view("0x0000ffff00001000")}) {
+    text += prefix + "\t" + std::string(word) + "\n";
+  }
+  return events_of((text + prefix + "\\x090x0000000081234000\n").substr(0, size)).at(0);
 }
 
 std::string fault_of(void (*hook)(Event&, Soc), std::string_view name, std::uint64_t value) {
@@ -76,17 +80,16 @@ TEST(SmmuLog, AccessOfFsynr0) {
 }
 
 TEST(SmmuLog, ContextFaultOfAUnitThatIsNotTheSocs) {
-  EXPECT_EQ(context("arm-smmu 13000000.iommu: Unhandled context fault: fsr=0x402, iova=0x1000, "
-                    "fsynr=0x1, cbfrsynra=0x80e, cb=9",
-                    Soc::kTegra234),
-            "dev=13000000.iommu fsr=0x402 iova=0x1000 fsynr=0x1 cbfrsynra=0x80e cb=9 "
-            "fault=translation rw=read plvl=1 priv=false soc=tegra234");
-  // An SMMUv2 of Tegra264, which has none, and an SMMUv3 of Tegra194.
-  EXPECT_EQ(context("arm-smmu 6000000.iommu: Unhandled context fault: fsr=0x402, iova=0x1000, "
-                    "fsynr=0x1, cbfrsynra=0x3000, cb=9",
-                    Soc::kTegra264),
-            "dev=6000000.iommu fsr=0x402 iova=0x1000 fsynr=0x1 cbfrsynra=0x3000 cb=9 "
-            "fault=translation rw=read plvl=1 priv=false soc=tegra264");
+  // A unit that Tegra234 has not; an SMMUv2 of Tegra264, which has none; an SMMUv3 of Tegra194.
+  for (const auto& [soc, dev, stream] : {std::tuple(Soc::kTegra234, "13000000.iommu", "0x80e"),
+                                         {Soc::kTegra264, "6000000.iommu", "0x3000"}}) {
+    EXPECT_EQ(
+        context(std::string("arm-smmu ") + dev + ": Unhandled context fault: fsr=0x402, " +
+                    "iova=0x1000, fsynr=0x1, cbfrsynra=" + stream + ", cb=9",
+                soc),
+        std::string("dev=") + dev + " fsr=0x402 iova=0x1000 fsynr=0x1 cbfrsynra=" + stream +
+            " cb=9 fault=translation rw=read plvl=1 priv=false soc=" + std::string(soc_name(soc)));
+  }
   const auto events = events_of(
       "arm-smmu-v3 arm-smmu-v3.7.auto: event: C_BAD_STREAMID client: (unassigned sid) sid: 0x4102 "
       "ssid: 0x0\n",
@@ -97,27 +100,23 @@ TEST(SmmuLog, ContextFaultOfAUnitThatIsNotTheSocs) {
 }
 
 TEST(SmmuLog, TwoUnitsLineByLine) {
-  const std::vector<Event> events = events_of(
-      "arm-smmu a.iommu: Unhandled context fault: fsr=0x402, iova=0x1000, fsynr=0x0, "
-      "cbfrsynra=0x1, cb=1\n"
-      "arm-smmu b.iommu: Unhandled context fault: fsr=0x408, iova=0x2000, fsynr=0x10, "
-      "cbfrsynra=0x2, cb=2\n"
-      "arm-smmu a.iommu: FSR    = 00000402 [Format=2 TF], SID=0x1\n"
-      "arm-smmu b.iommu: FSR    = 00000408 [Format=2 PF], SID=0x2\n"
-      "arm-smmu b.iommu: FSYNR0 = 00000010 [S1CBNDX=0 WNR PLVL=0]\n"
-      "arm-smmu a.iommu: FSYNR0 = 00000000 [S1CBNDX=0 PLVL=0]\n");
-  ASSERT_EQ(events.size(), 2U);
-  EXPECT_EQ(fields_of(events[0]),
-            "dev=a.iommu fsr=0x402 iova=0x1000 fsynr=0x0 cbfrsynra=0x1 cb=1 flags=[TF] "
-            "fault=translation rw=read plvl=0 priv=false");
-  EXPECT_EQ(fields_of(events[1]),
-            "dev=b.iommu fsr=0x408 iova=0x2000 fsynr=0x10 cbfrsynra=0x2 cb=2 flags=[PF] "
-            "fault=permission rw=write plvl=0 priv=false");
+  EXPECT_EQ(
+      decoded("arm-smmu a.iommu: Unhandled context fault: fsr=0x402, iova=0x1000, fsynr=0x0, "
+              "cbfrsynra=0x1, cb=1\n"
+              "arm-smmu b.iommu: Unhandled context fault: fsr=0x408, iova=0x2000, fsynr=0x10, "
+              "cbfrsynra=0x2, cb=2\n"
+              "arm-smmu a.iommu: FSR    = 00000402 [Format=2 TF], SID=0x1\n"
+              "arm-smmu b.iommu: FSR    = 00000408 [Format=2 PF], SID=0x2\n"
+              "arm-smmu b.iommu: FSYNR0 = 00000010 [S1CBNDX=0 WNR PLVL=0]\n"
+              "arm-smmu a.iommu: FSYNR0 = 00000000 [S1CBNDX=0 PLVL=0]\n"),
+      "smmu_context_fault dev=a.iommu fsr=0x402 iova=0x1000 fsynr=0x0 cbfrsynra=0x1 cb=1 "
+      "flags=[TF] fault=translation rw=read plvl=0 priv=false\n"
+      "smmu_context_fault dev=b.iommu fsr=0x408 iova=0x2000 fsynr=0x10 cbfrsynra=0x2 cb=2 "
+      "flags=[PF] fault=permission rw=write plvl=0 priv=false\n");
 }
 
 TEST(SmmuLog, V3RawWordsMeanWhatTheEventSays) {
-  const Event stalled =
-      events_of(raw_event("0x13", "\t0x0000a10000005813", "\t0x0000018880000021")).at(0);
+  const Event stalled = raw_event("0x13", "0x0000a10000005813", "0x0000018880000021");
   EXPECT_EQ(stalled.text("name"), "F_PERMISSION");
   EXPECT_EQ(stalled.text("ssid"), "0x5");
   EXPECT_EQ(stalled.text("stag"), "0x21");
@@ -125,30 +124,23 @@ TEST(SmmuLog, V3RawWordsMeanWhatTheEventSays) {
   EXPECT_EQ(stalled.text("ipa"), "0x81234000");
   EXPECT_EQ(stalled.number("class"), 1);
 
-  const Event stream =
-      events_of(raw_event("0x02", "\t0x0000a10000000002", "\t0x0000000000000000")).at(0);
+  const Event stream = raw_event("0x02", "0x0000a10000000002");
   EXPECT_EQ(stream.text("name"), "C_BAD_STREAMID");
   EXPECT_EQ(stream.text("sid"), "0xa100");
   EXPECT_FALSE(stream.has("rw") || stream.has("iova") || stream.has("class"));
 
-  const Event fetch =
-      events_of(raw_event("0x03", "\t0x0000a10000000003", "\t0x0000000000000000")).at(0);
+  const Event fetch = raw_event("0x03", "0x0000a10000000003");
   EXPECT_EQ(fetch.text("fetch_addr"), "0x81234000");
   EXPECT_FALSE(fetch.has("rw"));
 
-  const Event unknown =
-      events_of(raw_event("0x7f", "\t0x0000a1000000007f", "\t0x0000000000000000")).at(0);
+  const Event unknown = raw_event("0x7f", "0x0000a1000000007f");
   EXPECT_EQ(unknown.text("event"), "0x7f");
   EXPECT_EQ(unknown.text("sid"), "0xa100");
   EXPECT_FALSE(unknown.has("name") || unknown.has("rw"));
 
   // Words of something else, and words that are lost.
-  const Event other =
-      events_of(raw_event("0x10", "\t0x0000a10000000002", "\t0x0000000000000000")).at(0);
-  EXPECT_FALSE(other.has("sid"));
-  const Event cut =
-      events_of(raw_event("0x10", "\t0x0000a10000000010", "\t0x0000000000000000").substr(0, 100))
-          .at(0);
+  EXPECT_FALSE(raw_event("0x10", "0x0000a10000000002").has("sid"));
+  const Event cut = raw_event("0x10", "0x0000a10000000010", "0x0000000000000000", 100);
   EXPECT_EQ(cut.text("name"), "F_TRANSLATION");
   EXPECT_FALSE(cut.has("sid"));
 }

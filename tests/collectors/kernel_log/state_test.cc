@@ -41,12 +41,8 @@ TEST(SavedLog, SurvivesTheRoundTrip) {
   const auto read = parse_saved_log(to_text(saved));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->kernel_cursor, saved.kernel_cursor);
-  EXPECT_EQ(read->process_cursor, saved.process_cursor);
-  EXPECT_EQ(read->last_stamp, saved.last_stamp);
   EXPECT_EQ(read->last_seq, saved.last_seq);
   EXPECT_TRUE(read->last_was_line);
-  EXPECT_EQ(read->lost, 3U);
-  EXPECT_EQ(read->lost_before_start, 2U);
   EXPECT_EQ(to_text(*read), to_text(saved));
   // The same process' next kill is found again under its name.
   Tally tally;
@@ -101,9 +97,7 @@ TEST(SavedLog, IsReadAsEarlierVersionsWroteIt) {
 
 TEST(SavedLog, RefusesWhatIsNotWholeOrNotItsOwn) {
   const std::string text = to_text(example());
-  EXPECT_FALSE(parse_saved_log(""));
-  EXPECT_FALSE(parse_saved_log("[]"));
-  EXPECT_FALSE(parse_saved_log("{}"));
+  for (const char* other : {"", "[]", "{}"}) EXPECT_FALSE(parse_saved_log(other)) << other;
   for (std::size_t size = 0; size < text.size() - 2; size += 7) {
     EXPECT_FALSE(parse_saved_log(std::string_view(text).substr(0, size))) << size;
   }

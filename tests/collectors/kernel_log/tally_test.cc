@@ -6,6 +6,8 @@
 #include <string>
 
 #include "collectors/kernel_log/catalogue/message.h"
+#include "collectors/kernel_log/state.h"
+#include "tests/random_input.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -13,29 +15,38 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-Event smmu_fault(std::string_view client, std::string_view dev = "12000000.iommu") {
-  Event event(EventKind::kSmmuContextFault);
-  event.set_text("dev", dev);
-  if (!client.empty()) event.set_text("client", client);
-  event.set_text("fault", "translation");
-  event.set_text("rw", "write");
+// With "name", "value" and so on; numbers are those that begin with a digit or '-'.
+Event event_of(EventKind kind, std::initializer_list<const char*> fields = {}) {
+  Event event(kind);
+  for (auto it = fields.begin(); it != fields.end(); it += 2) {
+    const std::string_view value = it[1];
+    if (value == "true") {
+      event.set_bool(it[0], true);
+    } else if (value[0] == '-' ||
+               (value[0] >= '0' && value[0] <= '9' && !value.starts_with("0x"))) {
+      event.set_number(it[0], std::stoi(it[1]));
+    } else {
+      event.set_text(it[0], value);
+    }
+  }
   return event;
 }
-
-Event mc_error(std::string_view client) {
-  Event event(EventKind::kMcError);
-  event.set_text("dev", "2c00000.memory-controller");
-  event.set_text("client", client);
-  event.set_text("error", "EMEM address decode error");
-  event.set_text("rw", "write");
-  return event;
+Event smmu_fault(const char* client) {
+  return event_of(EventKind::kSmmuContextFault, {"client", client});
 }
-
+Event mc_error(const char* client) { return event_of(EventKind::kMcError, {"client", client}); }
 Event oom_kill(std::string_view comm, std::int64_t pid) {
   Event event(EventKind::kOomKill);
   event.set_text("comm", comm);
   event.set_number("pid", pid);
   return event;
+}
+
+// How many incidents these are, each at so many milliseconds.
+std::uint64_t incidents(Group group, const std::vector<std::pair<Event, int>>& events) {
+  Tally tally;
+  for (const auto& [event, at] : events) tally.count(event, milliseconds(at), false);
+  return tally.incidents(group);
 }
 
 TEST(Tally, CountsByKindAndByKey) {
@@ -56,20 +67,6 @@ TEST(Tally, CountsByKindAndByKey) {
 // The frame buffer of a Raspberry Pi tries CMA first.
 // Whenever it happened: a video codec is refused CMA at boot too.
 TEST(Tally, WhatNeedsNoAttentionIsCountedButNotRecent) {
-  const auto event_of = [](EventKind kind, std::initializer_list<const char*> fields) {
-    Event event(kind);
-    for (auto it = fields.begin(); it != fields.end(); it += 2) {
-      const std::string_view value = it[1];
-      if (value == "true") {
-        event.set_bool(it[0], true);
-      } else if (value.starts_with('-')) {
-        event.set_number(it[0], std::stoi(it[1]));
-      } else {
-        event.set_text(it[0], value);
-      }
-    }
-    return event;
-  };
   const struct {
     Event event;
     std::uint64_t recent;
@@ -109,14 +106,11 @@ TEST(Tally, WhatNeedsNoAttentionIsCountedButNotRecent) {
 
 TEST(Tally, MemoryErrorsAreCountedBySeverity) {
   Tally tally;
-  for (const char* severity : {"CE", "UE", "recoverable", "Correctable", ""}) {
-    Event event(EventKind::kMemoryError);
-    if (*severity != '\0') event.set_text("severity", severity);
-    tally.count(event, seconds(1), false);
+  for (const char* severity : {"CE", "UE", "recoverable", "Correctable"}) {
+    tally.count(event_of(EventKind::kMemoryError, {"severity", severity}), seconds(1), false);
   }
-  Event page(EventKind::kMemoryError);
-  page.set_text("outcome", "Recovered");
-  tally.count(page, seconds(1), false);
+  tally.count(event_of(EventKind::kMemoryError), seconds(1), false);
+  tally.count(event_of(EventKind::kMemoryError, {"outcome", "Recovered"}), seconds(1), false);
   Tally restored;
   restored.restore(tally.save());
   for (const Tally* each : {&tally, &restored}) {
@@ -131,15 +125,11 @@ TEST(Tally, MemoryErrorsAreCountedBySeverity) {
 }
 
 TEST(Tally, AClientWithoutNameIsItsNumber) {
+  constexpr EventKind kFault = EventKind::kSmmuContextFault;
   Tally tally;
-  Event by_stream = smmu_fault("");
-  by_stream.set_text("sid", "0x35");
-  by_stream.set_text("cbfrsynra", "0x835");
-  tally.count(by_stream, seconds(1), false);
-  Event by_register = smmu_fault("");
-  by_register.set_text("cbfrsynra", "0x835");
-  tally.count(by_register, seconds(1), false);
-  tally.count(smmu_fault(""), seconds(1), false);
+  tally.count(event_of(kFault, {"sid", "0x35", "cbfrsynra", "0x835"}), seconds(1), false);
+  tally.count(event_of(kFault, {"cbfrsynra", "0x835"}), seconds(1), false);
+  tally.count(event_of(kFault), seconds(1), false);
   ASSERT_EQ(tally.entries().size(), 3U);
   EXPECT_EQ(tally.entries()[0].parts[1].view(), "stream 0x35");
   EXPECT_EQ(tally.entries()[1].parts[1].view(), "cbfrsynra 0x835");
@@ -185,73 +175,54 @@ TEST(Tally, KeysAreBoundedOverAllKinds) {
   EXPECT_LE(tally.entries().size(), Tally::kMaxKeys + kKindCount);
 }
 
-TEST(Tally, ASmmuLineAndItsMemoryControllerLineAreOneIncident) {
+TEST(Tally, LinesOfOneCauseAreOneIncident) {
+  const Event vic = smmu_fault("vic");
+  EXPECT_EQ(incidents(Group::kDma, {{vic, 1000}, {mc_error("vicsrd"), 1003}}), 1U);
+  // Two clients at once are two.
+  EXPECT_EQ(incidents(Group::kDma, {{vic, 1000},
+                                    {smmu_fault("nvdec"), 1001},
+                                    {mc_error("nvdecsrd"), 1002},
+                                    {mc_error("vicsrd"), 1003}}),
+            2U);
+  // A pair that is repeated is one while it goes on.
+  std::vector<std::pair<Event, int>> events;
+  for (int i = 0; i < 100; ++i) {
+    events.emplace_back(vic, i * 500);
+    events.emplace_back(mc_error("vicsrd"), i * 500 + 2);
+  }
+  EXPECT_EQ(incidents(Group::kDma, events), 1U);
+  events.emplace_back(vic, 100'000);
+  EXPECT_EQ(incidents(Group::kDma, events), 2U);
+  // An OOM kill's lines; two victims are two.
+  events = {{event_of(EventKind::kOomInvoked, {"comm", "python3"}), 1000},
+            {oom_kill("chromium", 70), 1010},
+            {event_of(EventKind::kOomReaper, {"comm", "chromium", "pid", "70"}), 1050}};
+  EXPECT_EQ(incidents(Group::kOom, events), 1U);
+  events.emplace_back(oom_kill("node", 71), 1060);
+  EXPECT_EQ(incidents(Group::kOom, events), 2U);
+  // A GPU's fault.
+  constexpr EventKind kGpu = EventKind::kGpuMmuFault;
+  events = {{event_of(kGpu, {"dev", "a.gpu", "fault_type", "invalid pde"}), 1000},
+            {event_of(kGpu, {"dev", "a.gpu"}), 1001}};
+  EXPECT_EQ(incidents(Group::kGpu, events), 1U);
+  events.emplace_back(event_of(kGpu, {"dev", "b.gpu"}), 1002);
+  EXPECT_EQ(incidents(Group::kGpu, events), 2U);
+}
+
+TEST(Tally, TheFirstOfAnIncidentBeginsIt) {
   Tally tally;
   const Occurrence first = tally.count(smmu_fault("vic"), milliseconds(1000), false);
   const Occurrence second = tally.count(mc_error("vicsrd"), milliseconds(1003), false);
   EXPECT_TRUE(first.begins_incident);
   EXPECT_FALSE(second.begins_incident);
   EXPECT_EQ(first.incident, second.incident);
-  EXPECT_EQ(tally.incidents(Group::kDma), 1U);
-}
-
-TEST(Tally, ARepeatedPairIsOneIncidentWhileItGoesOn) {
-  Tally tally;
-  for (int i = 0; i < 100; ++i) {
-    tally.count(smmu_fault("vic"), milliseconds(i * 500), false);
-    tally.count(mc_error("vicsrd"), milliseconds(i * 500 + 2), false);
-  }
-  EXPECT_EQ(tally.incidents(Group::kDma), 1U);
-  tally.count(smmu_fault("vic"), seconds(100), false);
-  EXPECT_EQ(tally.incidents(Group::kDma), 2U);
-}
-
-TEST(Tally, TwoClientsAtOnceAreTwoIncidents) {
-  Tally tally;
-  tally.count(smmu_fault("vic"), milliseconds(1000), false);
-  tally.count(smmu_fault("nvdec"), milliseconds(1001), false);
-  tally.count(mc_error("nvdecsrd"), milliseconds(1002), false);
-  tally.count(mc_error("vicsrd"), milliseconds(1003), false);
-  EXPECT_EQ(tally.incidents(Group::kDma), 2U);
-}
-
-TEST(Tally, TheLinesOfAnOomKillAreOneIncidentAndTwoVictimsAreTwo) {
-  Tally tally;
-  Event invoked(EventKind::kOomInvoked);
-  invoked.set_text("comm", "python3");
-  Event reaper(EventKind::kOomReaper);
-  reaper.set_text("comm", "chromium");
-  reaper.set_number("pid", 70);
-  tally.count(invoked, milliseconds(1000), false);
-  tally.count(oom_kill("chromium", 70), milliseconds(1010), false);
-  tally.count(reaper, milliseconds(1050), false);
-  EXPECT_EQ(tally.incidents(Group::kOom), 1U);
-  tally.count(oom_kill("node", 71), milliseconds(1060), false);
-  EXPECT_EQ(tally.incidents(Group::kOom), 2U);
-}
-
-TEST(Tally, TheLinesOfAGpuFaultAreOneIncidentOfThatGpu) {
-  const auto fault = [](std::string_view dev, std::string_view type) {
-    Event event(EventKind::kGpuMmuFault);
-    event.set_text("dev", dev);
-    if (!type.empty()) event.set_text("fault_type", type);
-    return event;
-  };
-  Tally tally;
-  tally.count(fault("17000000.gpu", "invalid pde"), milliseconds(1000), false);
-  tally.count(fault("17000000.gpu", ""), milliseconds(1001), false);
-  EXPECT_EQ(tally.incidents(Group::kGpu), 1U);
-  tally.count(fault("18000000.gpu", ""), milliseconds(1002), false);
-  EXPECT_EQ(tally.incidents(Group::kGpu), 2U);
-}
-
-TEST(Tally, WithoutTimesNothingIsGrouped) {
-  Tally tally;
-  tally.count(smmu_fault("vic"), std::nullopt, false);
-  tally.count(mc_error("vicsrd"), std::nullopt, false);
-  EXPECT_EQ(tally.incidents(Group::kDma), 2U);
-  EXPECT_FALSE(tally.entries()[0].first);
-  EXPECT_FALSE(tally.last_seen(EventKind::kSmmuContextFault));
+  // Without times nothing is grouped.
+  Tally timeless;
+  timeless.count(smmu_fault("vic"), std::nullopt, false);
+  timeless.count(mc_error("vicsrd"), std::nullopt, false);
+  EXPECT_EQ(timeless.incidents(Group::kDma), 2U);
+  EXPECT_FALSE(timeless.entries()[0].first);
+  EXPECT_FALSE(timeless.last_seen(EventKind::kSmmuContextFault));
 }
 
 TEST(Tally, WhatTheProbeBringsAboutIsPutDownToIt) {
@@ -278,10 +249,8 @@ TEST(Tally, WhatOnlyHappensWhileTheProbeRunsIsTheSystems) {
   const auto origin_of = [&](const Event& event) {
     return tally.count(event, seconds(11), false).entry->origin;
   };
-  const auto of_process = [](EventKind kind, std::string_view comm) {
-    Event event(kind);
-    event.set_text("comm", comm);
-    return event;
+  const auto of_process = [](EventKind kind, const char* comm) {
+    return event_of(kind, {"comm", comm});
   };
   EXPECT_EQ(origin_of(oom_kill("detector", 4711)), Origin::kSystem) << "somebody else was killed";
   EXPECT_EQ(origin_of(oom_kill("jetmem-probe", 4712)), Origin::kProbe);
@@ -335,7 +304,6 @@ TEST(Tally, TheLargestCmaRequestThatFailedByAreaAndOrigin) {
   const auto fails = [&](std::string_view area, std::int64_t pages, Nanoseconds at) {
     Event event(EventKind::kCmaAllocFailure);
     event.set_text("area", area);
-    event.set_text("errno", "ENOMEM");
     if (pages > 0) event.set_number("pages", pages);
     return tally.count(event, at, false).entry->largest_pages;
   };
@@ -347,8 +315,7 @@ TEST(Tally, TheLargestCmaRequestThatFailedByAreaAndOrigin) {
   tally.probe_begins(seconds(5));
   EXPECT_EQ(fails("camera", 99999, seconds(6)), 99999U);
   EXPECT_EQ(tally.entries()[0].largest_pages, 12288U) << "the probe's is its own";
-  Event other(EventKind::kPageAllocFailure);
-  other.set_number("pages", 7);
+  const Event other = event_of(EventKind::kPageAllocFailure, {"pages", "7"});
   EXPECT_EQ(tally.count(other, seconds(7), false).entry->largest_pages, 0U);
 }
 
@@ -428,6 +395,71 @@ TEST(Tally, AMessageOfTheSitesIsCountedByItsId) {
   shipped.set_message(shipped_messages().data());
   tally.count(shipped, seconds(6), false);
   EXPECT_EQ(tally.messages().size(), 2U);
+}
+
+// Over restarts of the daemon no count of the kernel's log goes backwards or forgets: whenever it
+// is kept and taken up again, it is what one daemon would have counted alone.
+Event random_event(test::RandomInput& random) {
+  // Kinds of all sorts: with key fields that are not printed as well.
+  Event event(static_cast<EventKind>(1 + random.below(kKindCount - 1)));
+  if (random.one_in(2)) event.set_text("client", random.word("abc", 2));
+  if (random.one_in(2)) event.set_text("area", random.word("xyz", 2));
+  if (random.one_in(2)) event.set_text("comm", random.word("uvw", 3));
+  return event;
+}
+
+TEST(TallyRestart, NothingIsForgottenOrCountedTwice) {
+  const auto all = [](const Tally& tally) {
+    return tally.events(Origin::kSystem) + tally.events(Origin::kProbe);
+  };
+  for (std::uint64_t seed = 60; seed < 63; ++seed) {
+    test::RandomInput random(seed);
+    Tally alone;
+    auto restarted = std::make_unique<Tally>();
+    Nanoseconds now = std::chrono::seconds(100);
+    std::uint64_t before = 0;
+    for (int i = 0; i < 1000; ++i) {
+      now += std::chrono::milliseconds(random.number(10'000));
+      const Event event = random_event(random);
+      const std::optional<Nanoseconds> time = random.one_in(9) ? std::nullopt : std::optional(now);
+      alone.count(event, time, false);
+      restarted->count(event, time, false);
+      if (random.one_in(5)) {
+        const std::uint64_t more = random.below(9);
+        alone.add_suppressed(event.kind(), more, time);
+        restarted->add_suppressed(event.kind(), more, time);
+      }
+      if (random.one_in(50)) {
+        SavedLog saved;
+        saved.tally = restarted->save();
+        auto read = parse_saved_log(to_text(saved));
+        ASSERT_TRUE(read) << read.error().message;
+        restarted = std::make_unique<Tally>();
+        restarted->restore(std::move(read->tally));
+      }
+      ASSERT_GE(all(*restarted), before);
+      before = all(*restarted);
+    }
+    EXPECT_EQ(all(*restarted), all(alone));
+    for (std::size_t kind = 0; kind < kKindCount; ++kind) {
+      const auto each = static_cast<EventKind>(kind);
+      for (const Origin origin : {Origin::kSystem, Origin::kProbe}) {
+        EXPECT_EQ(restarted->events(each, origin), alone.events(each, origin)) << kind;
+        EXPECT_EQ(restarted->suppressed(each, origin), alone.suppressed(each, origin)) << kind;
+      }
+      EXPECT_EQ(restarted->last_seen(each), alone.last_seen(each)) << kind;
+    }
+    EXPECT_EQ(restarted->others(), alone.others());
+    ASSERT_EQ(restarted->entries().size(), alone.entries().size());
+    for (std::size_t i = 0; i < alone.entries().size(); ++i) {
+      const Entry& a = alone.entries()[i];
+      const Entry& b = restarted->entries()[i];
+      EXPECT_EQ(a.count, b.count);
+      EXPECT_EQ(a.hash, b.hash);
+      EXPECT_EQ(a.first, b.first);
+      EXPECT_EQ(a.last, b.last);
+    }
+  }
 }
 
 }  // namespace

@@ -29,37 +29,38 @@ std::string matched(std::string_view form, std::string_view line) {
   return (how == FormMatch::kWhole ? "whole" : "cut") + (fields.empty() ? "" : " " + fields);
 }
 
-TEST(Form, IsOfTheWholeLine) {
-  EXPECT_EQ(matched("request timed out", "request timed out"), "whole");
-  EXPECT_EQ(matched("request timed out", "request timed out twice"), "none");
-  EXPECT_EQ(matched("request timed out", "a request timed out"), "none");
-  EXPECT_EQ(matched("request timed out...", "request timed out twice"), "whole");
-  EXPECT_EQ(matched("...request timed out", "a request timed out"), "whole");
-}
-
-TEST(Form, TypesTakeWhatTheyAre) {
-  EXPECT_EQ(matched("value: {a:int}.", "value: -12."), "whole a=-12");
-  EXPECT_EQ(matched("value: {a:nat}.", "value: -12."), "none");
-  EXPECT_EQ(matched("value: {a:hex}.", "value: 0x1f."), "whole a=0x1f");
-  EXPECT_EQ(matched("value: {a:xnum}.", "value: 1f."), "whole a=31");
-  EXPECT_EQ(matched("value: {a:nat}.", "value: 99999999999999999999."), "none");
-  EXPECT_EQ(matched("of size {size:size} failed", "of size 4096 failed"), "whole size=4096");
-  EXPECT_EQ(matched("of size {size:size} failed", "of size 2 MiB failed"), "whole size=2097152");
-  EXPECT_EQ(matched("of size {size:size} failed", "of size 1.5 GiB failed"),
-            "whole size_text=1.5 GiB");
-  EXPECT_EQ(matched("{dev:dev}: failed", "usb 2-1:1.0: failed"), "none");
-  EXPECT_EQ(matched("usb {dev:dev}: failed", "usb 2-1:1.0: failed"), "whole dev=2-1:1.0");
-  EXPECT_EQ(matched("{op:one(Read=read|Write=write)}-error", "Write-error"), "whole op=write");
-  EXPECT_EQ(matched("panic: {fatal:one(no=false|yes=true)}", "panic: yes"), "whole fatal=true");
-  EXPECT_EQ(matched("error{_:one( now=| later=)} again", "error later again"), "whole");
-}
-
-TEST(Form, TextIsTheShortestAndATaskTheLongestThatFits) {
-  EXPECT_EQ(matched("in {a} of {b}", "in x of y of z"), "whole a=x b=y of z");
-  EXPECT_EQ(matched("{comm:comm} invoked oom-killer", "tmux: server invoked oom-killer"),
-            "whole comm=tmux: server");
-  EXPECT_EQ(matched("{comm:comm} invoked oom-killer", "0123456789abcdef invoked oom-killer"),
-            "none");
+TEST(Form, MatchesWholeLines) {
+  constexpr const char* kRows[][3] = {
+      {"request timed out", "request timed out", "whole"},
+      {"request timed out", "request timed out twice", "none"},
+      {"request timed out", "a request timed out", "none"},
+      {"request timed out...", "request timed out twice", "whole"},
+      {"...request timed out", "a request timed out", "whole"},
+      // Types take what they are.
+      {"value: {a:int}.", "value: -12.", "whole a=-12"},
+      {"value: {a:nat}.", "value: -12.", "none"},
+      {"value: {a:hex}.", "value: 0x1f.", "whole a=0x1f"},
+      {"value: {a:xnum}.", "value: 1f.", "whole a=31"},
+      {"value: {a:nat}.", "value: 99999999999999999999.", "none"},
+      {"of size {size:size} failed", "of size 4096 failed", "whole size=4096"},
+      {"of size {size:size} failed", "of size 2 MiB failed", "whole size=2097152"},
+      {"of size {size:size} failed", "of size 1.5 GiB failed", "whole size_text=1.5 GiB"},
+      {"{dev:dev}: failed", "usb 2-1:1.0: failed", "none"},
+      {"usb {dev:dev}: failed", "usb 2-1:1.0: failed", "whole dev=2-1:1.0"},
+      {"{op:one(Read=read|Write=write)}-error", "Write-error", "whole op=write"},
+      {"panic: {fatal:one(no=false|yes=true)}", "panic: yes", "whole fatal=true"},
+      {"error{_:one( now=| later=)} again", "error later again", "whole"},
+      {"of {op:one(a\\=b=x\\|y|c)} failed", "of a=b failed", "whole op=x|y"},
+      // Text is the shortest, and a task the longest, that fits.
+      {"in {a} of {b}", "in x of y of z", "whole a=x b=y of z"},
+      {"{comm:comm} invoked oom-killer", "tmux: server invoked oom-killer",
+       "whole comm=tmux: server"},
+      {"{comm:comm} invoked oom-killer", "0123456789abcdef invoked oom-killer", "none"},
+      // A word may be empty at the line's end.
+      {"acme temperature {n:nat}{_:one(|%| C)}", "acme temperature 45", "whole n=45"},
+      {"acme temperature {n:nat}{_:one(|%| C)}", "acme temperature 45%", "whole n=45"},
+  };
+  for (const auto& [form, line, how] : kRows) EXPECT_EQ(matched(form, line), how) << form;
 }
 
 TEST(Form, OptionsMayBeMissing) {
@@ -94,13 +95,6 @@ TEST(Form, TheAnchorIsInEachLine) {
   EXPECT_EQ(anchor_of("a\\[bc\\]defghi"), "a[bc]defghi");
   EXPECT_EQ(anchor_of("failed[ again] to go"), "failed");
   EXPECT_EQ(anchor_of("{a} to {b}"), "");
-}
-
-TEST(Form, AWordMayBeEmptyAtTheLinesEnd) {
-  constexpr std::string_view kForm = "acme temperature {n:nat}{_:one(|%| C)}";
-  EXPECT_EQ(matched(kForm, "acme temperature 45"), "whole n=45");
-  EXPECT_EQ(matched(kForm, "acme temperature 45%"), "whole n=45");
-  EXPECT_EQ(matched("of {op:one(a\\=b=x\\|y|c)} failed", "of a=b failed"), "whole op=x|y");
 }
 
 TEST(Form, StepsAreBounded) {

@@ -14,9 +14,6 @@
 namespace jetmem::kernel_log {
 namespace {
 
-constexpr std::string_view kKill =
-    "Out of memory: Killed process 9 (a) total-vm:9kB, anon-rss:8kB, file-rss:0kB, shmem-rss:0kB";
-
 void expect_same_unfiltered(std::string_view line) {
   Event with;
   Event without;
@@ -58,14 +55,6 @@ TEST(Decode, TheFilterHidesNothing) {
     }
   }
   EXPECT_GT(files, 0U);
-}
-
-TEST(Decode, OnlyTheKernelIsBelieved) {
-  Event event;
-  EXPECT_EQ(decode_line(kKill, Voice::kKernel, event).piece.role, Role::kWhole);
-  EXPECT_EQ(decode_line(kKill, Voice::kUnknown, event).piece.role, Role::kWhole);
-  EXPECT_EQ(decode_line(kKill, Voice::kForeign, event).piece.role, Role::kNothing);
-  EXPECT_EQ(decode_line(kKill, Voice::kProcess, event).piece.role, Role::kNothing);
 }
 
 // A guess needs a driver in front, the kernel's voice and a warning at least.

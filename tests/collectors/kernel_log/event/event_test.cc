@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <set>
 
+#include "collectors/kernel_log/event/kinds.h"
 #include "tests/collectors/kernel_log/decoding.h"
 
 namespace jetmem::kernel_log {
@@ -68,6 +70,45 @@ TEST(Event, Hex) {
   EXPECT_EQ(parse_hex("10000000000000000"), std::nullopt);
   EXPECT_EQ(parse_hex("0x"), std::nullopt);
   EXPECT_EQ(parse_hex("1g"), std::nullopt);
+}
+
+TEST(Kinds, NamesAndMessageIdsAreUniqueAndWellFormed) {
+  std::set<std::string_view> names;
+  std::set<std::string_view> ids;
+  for (const KindInfo& info : all_kinds()) {
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_TRUE(ids.insert(info.message_id).second) << info.name;
+    EXPECT_EQ(info.message_id.size(), 32U) << info.name;
+    EXPECT_EQ(info.message_id.find_first_not_of("0123456789abcdef"), std::string_view::npos);
+    EXPECT_FALSE(info.meaning.empty()) << info.name;
+    EXPECT_FALSE(info.remedy.empty()) << info.name;
+    EXPECT_EQ(kind_named(info.name), info.kind);
+    EXPECT_EQ(&info_of(info.kind), &info);
+  }
+  EXPECT_EQ(names.size() + 1, kKindCount);
+  EXPECT_EQ(kind_named("none"), std::nullopt);
+}
+
+TEST(RateLimit, TheFunctionTellsTheKind) {
+  const struct {
+    EventKind kind;
+    std::vector<std::string_view> functions;
+  } kRows[] = {
+      {EventKind::kSmmuContextFault,
+       {"arm_smmu_context_fault", "amd_iommu_report_page_fault", "dmar_fault"}},
+      {EventKind::kSmmuGlobalFault, {"nvidia_smmu_global_fault"}},
+      {EventKind::kSmmuV3Event, {"arm_smmu_evtq_thread"}},
+      {EventKind::kSmmuError, {"__arm_smmu_tlb_sync"}},
+      {EventKind::kMcError, {"tegra30_mc_handle_irq", "tegra186_mc_handle_irq"}},
+      {EventKind::kCmaAllocFailure, {"__cma_alloc"}},
+      {EventKind::kCmaBusy, {"alloc_contig_frozen_range_noprof"}},
+      {EventKind::kPageAllocFailure, {"warn_alloc", "__warn_alloc"}},
+      {EventKind::kSlabAllocFailure, {"slab_out_of_memory.isra.0"}},  // a compiler's copy
+      {EventKind::kNone, {"cma_allocate_something_else", "net_ratelimit", ""}},
+  };
+  for (const auto& [kind, functions] : kRows) {
+    for (const std::string_view each : functions) EXPECT_EQ(suppressed_kind(each), kind) << each;
+  }
 }
 
 }  // namespace

@@ -37,41 +37,45 @@ TEST(KernelLogSoc, StreamIdsAreMaskedWhereTheHardwareIgnoresBits) {
   EXPECT_EQ(stream_id(Soc::kUnknown, "12000000.iommu", 0x821), std::nullopt);
 }
 
-TEST(KernelLogSoc, ClientsOfTheFirstGenerations) {
-  EXPECT_EQ(stream_client(Soc::kTegra186, "12000000.iommu", 0x811), "afi");
-  EXPECT_EQ(stream_client(Soc::kTegra186, "12000000.iommu", 0x3f), "host1x_ctx7");
-  EXPECT_EQ(stream_client(Soc::kTegra186, "12000000.iommu", 0x56), "");
-  EXPECT_EQ(stream_client(Soc::kTegra194, "10000000.iommu", 0x09), "nvdisplay");
-  EXPECT_EQ(stream_client(Soc::kTegra194, "12000000.iommu", 0x856), "pcie0");
-  EXPECT_EQ(stream_client(Soc::kTegra194, "12000000.iommu", 0x64), "rce_server");
-  EXPECT_EQ(stream_client(Soc::kTegra194, "12000000.iommu", 0x7f), "passthrough");
-  EXPECT_EQ(stream_client(Soc::kTegra194, "12000000.iommu", 0x7e), "");
-}
-
-TEST(KernelLogSoc, OnTegra234TheUnitDecides) {
-  EXPECT_EQ(stream_client(Soc::kTegra234, "12000000.iommu", 0x803), "hda");
-  EXPECT_EQ(stream_client(Soc::kTegra234, "8000000.iommu", 0x1003), "eqos");
-  EXPECT_EQ(stream_client(Soc::kTegra234, "10000000.iommu", 0x3), "vifalc");
-  EXPECT_EQ(stream_client(Soc::kTegra234, "10000000.iommu", 0x8), "");
-  EXPECT_EQ(stream_client(Soc::kTegra234, "12000000.smmu", 0x24), "nvenc");
-  EXPECT_EQ(stream_client(Soc::kTegra234, "08000000.iommu", 0x34), "vic");
-  EXPECT_EQ(stream_client(Soc::kTegra234, "bus@0:12000000.iommu", 0x24), "nvenc");
-  // Not one of the three: whose numbers these are is not known.
-  EXPECT_EQ(stream_client(Soc::kTegra234, "13000000.iommu", 0x24), "");
-  EXPECT_EQ(stream_client(Soc::kTegra234, "arm-smmu.1.auto", 0x24), "");
-  EXPECT_EQ(stream_client(Soc::kTegra234, "", 0x24), "");
-}
-
-TEST(KernelLogSoc, OnTegra264TheLowByteIsTheClientsOwn) {
+TEST(KernelLogSoc, ClientsOfStreams) {
+  const struct {
+    Soc soc;
+    const char* unit;
+    std::uint32_t stream;
+    const char* client;
+  } kRows[] = {
+      {Soc::kTegra186, "12000000.iommu", 0x811, "afi"},
+      {Soc::kTegra186, "12000000.iommu", 0x3f, "host1x_ctx7"},
+      {Soc::kTegra186, "12000000.iommu", 0x56, ""},
+      {Soc::kTegra194, "10000000.iommu", 0x09, "nvdisplay"},
+      {Soc::kTegra194, "12000000.iommu", 0x856, "pcie0"},
+      {Soc::kTegra194, "12000000.iommu", 0x64, "rce_server"},
+      {Soc::kTegra194, "12000000.iommu", 0x7f, "passthrough"},
+      {Soc::kTegra194, "12000000.iommu", 0x7e, ""},
+      // On Tegra234 the unit decides.
+      {Soc::kTegra234, "12000000.iommu", 0x803, "hda"},
+      {Soc::kTegra234, "8000000.iommu", 0x1003, "eqos"},
+      {Soc::kTegra234, "10000000.iommu", 0x3, "vifalc"},
+      {Soc::kTegra234, "10000000.iommu", 0x8, ""},
+      {Soc::kTegra234, "12000000.smmu", 0x24, "nvenc"},
+      {Soc::kTegra234, "08000000.iommu", 0x34, "vic"},
+      {Soc::kTegra234, "bus@0:12000000.iommu", 0x24, "nvenc"},
+      // Not one of the three: whose numbers these are is not known.
+      {Soc::kTegra234, "13000000.iommu", 0x24, ""},
+      {Soc::kTegra234, "arm-smmu.1.auto", 0x24, ""},
+      {Soc::kTegra234, "", 0x24, ""},
+      // Without a table there is no client.
+      {Soc::kUnknown, "12000000.iommu", 0x24, ""},
+      {Soc::kTegra210, "12000000.iommu", 0x24, ""},
+  };
+  for (const auto& [soc, unit, stream, client] : kRows) {
+    EXPECT_EQ(stream_client(soc, unit, stream), client) << soc_name(soc) << " " << unit;
+  }
+  // On Tegra264 the low byte is the client's own.
   EXPECT_EQ(stream_client_v3(Soc::kTegra264, 0x3000), "vic");
   EXPECT_EQ(stream_client_v3(Soc::kTegra264, 0x3010), "vic");
   EXPECT_EQ(stream_client_v3(Soc::kTegra264, 0x13000), "");
   EXPECT_EQ(stream_client_v3(Soc::kTegra264, 0x00), "");
-}
-
-TEST(KernelLogSoc, WithoutATableNoClient) {
-  EXPECT_EQ(stream_client(Soc::kUnknown, "12000000.iommu", 0x24), "");
-  EXPECT_EQ(stream_client(Soc::kTegra210, "12000000.iommu", 0x24), "");
 }
 
 }  // namespace
