@@ -388,19 +388,6 @@ TEST_F(NvmapTree, TheDeviceTellsAbsentFromHidden) {
   EXPECT_EQ(parse().error().message.substr(0, 28), "nvmap is here, but nothing o");
 }
 
-TEST(NvmapOfBoards, NanosTotalIsThatOfMeminfo) {
-  TreeReader<NvmapSource> reader(std::string(JETMEM_FIXTURES) + "/nano-4gb");
-  Nvmap nvmap;
-  ASSERT_TRUE(parse_nvmap(reader.read(), nvmap));
-  ASSERT_EQ(nvmap.heaps.size(), 2U);
-  EXPECT_EQ(nvmap.heaps[0].name, "iovmm");
-  EXPECT_EQ(nvmap.heaps[0].bytes, 411088 * kKib);
-  EXPECT_EQ(nvmap.heaps[0].orphan_handles, 3U);
-  EXPECT_EQ(*nvmap.heaps[0].bytes - *nvmap.heaps[0].charged_bytes, *nvmap.heaps[0].orphan_bytes);
-  EXPECT_EQ(nvmap.heaps[1].size, 258048U);
-  EXPECT_EQ(nvmap.pool_pages, 352U) << "NvMapMemFree";
-}
-
 }  // namespace
 }  // namespace jetmem
 
