@@ -27,6 +27,10 @@ class DrmTest : public SourceTest<DmabufSource> {
     fixture.file("/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd),
                  kOwnKeys + keys + "\n");
   }
+  void program(std::uint32_t pid, std::string_view name, std::string keys) {
+    comm(pid, name);
+    client(pid, 3, std::move(keys));
+  }
   double bytes(const std::string& driver, const std::string& region, const std::string& kind) {
     return value("jetmem_drm_bytes{driver=" + driver + ",kind=" + kind + ",region=" + region + "}");
   }
@@ -37,13 +41,11 @@ class DrmTest : public SourceTest<DmabufSource> {
 };
 
 TEST_F(DrmTest, DescriptorsOfOneClientCountOnce) {
-  comm(40, "labwc");
-  client(40, 3, "drm-driver:\tv3d|drm-client-id:\t7|drm-total-memory:\t2048 KiB");
+  program(40, "labwc", "drm-driver:\tv3d|drm-client-id:\t7|drm-total-memory:\t2048 KiB");
   client(40, 4, "drm-driver:\tv3d|drm-client-id:\t7|drm-total-memory:\t2048 KiB");
   client(40, 5,
          "drm-driver:\tv3d|drm-client-id:\t8|drm-total-memory:\t1 MiB|drm-shared-memory:\t4096");
-  comm(50, "child");
-  client(50, 3, "drm-driver:\tv3d|drm-client-id:\t7|drm-total-memory:\t2048 KiB");
+  program(50, "child", "drm-driver:\tv3d|drm-client-id:\t7|drm-total-memory:\t2048 KiB");
   EXPECT_EQ(bytes("v3d", "memory", "total"), 3 << 20);
   EXPECT_EQ(bytes("v3d", "memory", "shared"), 4096);
   EXPECT_FALSE(has("jetmem_drm_bytes{driver=v3d,kind=resident,region=memory}"));
@@ -73,13 +75,13 @@ TEST_F(DrmTest, NumbersAreOfOneDevice) {
 }
 
 TEST_F(DrmTest, ResidentMemoryIsWhatIsInUse) {
-  comm(40, "kwin_x11");
-  client(40, 3,
-         "drm-driver:\txe|drm-client-id:\t1|drm-total-cycles-rcs:\t7655183225|drm-cycles-rcs:"
-         "\t28257900|"
-         "drm-total-system:\t8 MiB|drm-resident-system:\t4 MiB|drm-purgeable-system:\t0|"
-         "drm-total-gtt:\t2 MiB|drm-shared-gtt:\t0|drm-active-gtt:\t1 MiB|drm-resident-gtt:\t2 MiB|"
-         "drm-total-vram0:\t64 MiB|drm-resident-vram0:\t32 MiB|drm-total-stolen:\t1 MiB");
+  program(
+      40, "kwin_x11",
+      "drm-driver:\txe|drm-client-id:\t1|drm-total-cycles-rcs:\t7655183225|drm-cycles-rcs:"
+      "\t28257900|"
+      "drm-total-system:\t8 MiB|drm-resident-system:\t4 MiB|drm-purgeable-system:\t0|"
+      "drm-total-gtt:\t2 MiB|drm-shared-gtt:\t0|drm-active-gtt:\t1 MiB|drm-resident-gtt:\t2 MiB|"
+      "drm-total-vram0:\t64 MiB|drm-resident-vram0:\t32 MiB|drm-total-stolen:\t1 MiB");
   EXPECT_EQ(process("kwin_x11", "xe", "system"), 4 << 20);
   EXPECT_EQ(process("kwin_x11", "xe", "vram0"), 32 << 20);
   EXPECT_EQ(process("kwin_x11", "xe", "stolen"), 1 << 20);
@@ -89,9 +91,8 @@ TEST_F(DrmTest, ResidentMemoryIsWhatIsInUse) {
 
 // Both names of what is resident are one figure, and other drivers' keys are none of it.
 TEST_F(DrmTest, OldAndNewNamesAreOneFigure) {
-  comm(40, "weston");
-  client(
-      40, 3,
+  program(
+      40, "weston",
       "drm-driver:\tamdgpu|drm-client-id:\t1|drm-memory-vram:\t300 KiB|drm-resident-vram:\t300 KiB|"
       "amd-evicted-vram:\t9 KiB|drm-total-vram:\t400 KiB");
   client(40, 4,
@@ -105,19 +106,16 @@ TEST_F(DrmTest, OldAndNewNamesAreOneFigure) {
 }
 
 TEST_F(DrmTest, WithoutANumberNothingCountsTwice) {
-  comm(40, "Xorg");
-  client(40, 3, "drm-driver:\tetnaviv|drm-total-memory:\t20 KiB");
+  program(40, "Xorg", "drm-driver:\tetnaviv|drm-total-memory:\t20 KiB");
   client(40, 4, "drm-driver:\tetnaviv|drm-total-memory:\t30 KiB");
-  comm(41, "app");
-  client(41, 3, "drm-driver:\tetnaviv|drm-total-memory:\t5 KiB");
+  program(41, "app", "drm-driver:\tetnaviv|drm-total-memory:\t5 KiB");
   EXPECT_EQ(process("Xorg", "etnaviv", "memory"), 30 * 1024);
   EXPECT_EQ(process("app", "etnaviv", "memory"), 5 * 1024);
 }
 
 TEST_F(DrmTest, AnOddFigureCostsThatFigure) {
-  comm(40, "app");
-  client(
-      40, 3,
+  program(
+      40, "app",
       "drm-driver:\tlima|drm-client-id:\t1|drm-total-memory:\t-4 KiB|drm-resident-memory:\t8 KiB|"
       "drm-shared-memory:\t99999999999999999999 KiB|drm-total-a:\t4 parsecs|drm-total-b:\tx");
   EXPECT_EQ(process("app", "lima", "memory"), 8 * 1024);
@@ -129,8 +127,7 @@ TEST_F(DrmTest, AnOddFigureCostsThatFigure) {
   comm(40, "app");
   fixture.file("/proc/40/fdinfo/3", "drm-driver:\tlima\ndrm-total-memory:\t123");
   EXPECT_EQ(reading().drm.unreported, 1U) << "what was cut is no figure";
-  comm(41, "systemd-logind");
-  client(41, 3, "drm-driver:\tvc4|drm-client-id:\t3");
+  program(41, "systemd-logind", "drm-driver:\tvc4|drm-client-id:\t3");
   EXPECT_EQ(absent("gpu_memory_unreported"), 2U);
   EXPECT_TRUE(reading().drm.holders[1].unreported);
   EXPECT_EQ(reading().drm.regions.size(), 0U);

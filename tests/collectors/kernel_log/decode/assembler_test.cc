@@ -29,9 +29,9 @@ class AssemblerTest : public ::testing::Test {
     for (const Event& event : events_) out += fields_of(event) + "\n";
     return out;
   }
-  std::string ended() {
+  void expect_in_the_end(std::size_t count) {
     assembler_.flush();
-    return events();
+    ASSERT_EQ(events_.size(), count);
   }
   std::uint64_t number_ = 0;
   std::vector<Event> events_;
@@ -48,8 +48,7 @@ TEST_F(AssemblerTest, JoinsLinesWithOthersBetween) {
   EXPECT_FALSE(assembler_.holding());
   // A further line alone tells nothing.
   EXPECT_FALSE(feed(kPages));
-  assembler_.flush();
-  EXPECT_EQ(events_.size(), 1U);
+  expect_in_the_end(1);
 }
 
 TEST_F(AssemblerTest, EventsComeInTheOrderOfTheirFirstLines) {
@@ -83,7 +82,8 @@ TEST_F(AssemblerTest, ALineThatCouldBeOfTwoEventsIsOfNeither) {
   feed("cma: cma_alloc: b: alloc failed, req-size: 70 pages, ret: -16");
   feed(kPages);
   feed("cma: number of available pages: 5@1=> 5 free of 10 total pages");
-  EXPECT_EQ(ended(), "area=a pages=4 ret=-12 errno=ENOMEM\narea=b pages=70 ret=-16 errno=EBUSY\n");
+  expect_in_the_end(2);
+  EXPECT_EQ(events(), "area=a pages=4 ret=-12 errno=ENOMEM\narea=b pages=70 ret=-16 errno=EBUSY\n");
 }
 
 TEST_F(AssemblerTest, InterleavedLinesOfOneFormatAreNoFurtherEvents) {
@@ -92,8 +92,7 @@ TEST_F(AssemblerTest, InterleavedLinesOfOneFormatAreNoFurtherEvents) {
   feed("mc-err:   status = 0x20000015; addr = 0x00001000");
   feed("mc-err:   status = 0x20000016; addr = 0x00002000");
   feed("mc-err:   secure: no, access-type: read, SMMU fault: none");
-  assembler_.flush();
-  ASSERT_EQ(events_.size(), 2U);
+  expect_in_the_end(2);
   for (const Event& event : events_) EXPECT_FALSE(event.has("addr") || event.has("rw"));
 }
 
@@ -102,8 +101,7 @@ TEST_F(AssemblerTest, AVmallocFailureJoinsOnlyItsOwnSize) {
   feed("dd: vmalloc: allocation failure: 131072 bytes");
   feed("vmap allocation for size 397312 failed: use vmalloc=<size> to increase size");
   feed("insmod: vmalloc: allocation failure: 8192 bytes");
-  assembler_.flush();
-  ASSERT_EQ(events_.size(), 3U);
+  expect_in_the_end(3);
   EXPECT_EQ(events_[0].text("comm"), "dd");
   EXPECT_FALSE(events_[1].has("comm"));
   EXPECT_EQ(events_[2].number("size"), 8192);
@@ -116,8 +114,7 @@ TEST_F(AssemblerTest, OfTwoKillsTheVictimDecides) {
   feed("Killed process 20 (b) total-vm:6kB, anon-rss:1kB, file-rss:0kB");
   feed("Out of memory: Kill process 30 (c) score 9 or sacrifice child");
   feed("Killed process 31 (d) total-vm:7kB, anon-rss:1kB, file-rss:0kB");
-  assembler_.flush();
-  ASSERT_EQ(events_.size(), 3U);
+  expect_in_the_end(3);
   EXPECT_EQ(events_[0].number("total_vm_kb"), 5);
   EXPECT_EQ(events_[1].number("total_vm_kb"), 6);
   EXPECT_EQ(events_[1].number("score"), 8);
@@ -145,8 +142,7 @@ TEST_F(AssemblerTest, AProgramsEventKeepsThePidOfWhomItNames) {
   assembler_.line(line);
   line.text = "sending SIGTERM to process 99 uid 1000 \"app\": badness 9, VmRSS 45 MiB";
   assembler_.line(line);
-  assembler_.flush();
-  ASSERT_EQ(events_.size(), 1U);
+  expect_in_the_end(1);
   EXPECT_EQ(events_[0].number("pid"), 99);
 }
 
@@ -156,8 +152,7 @@ TEST_F(AssemblerTest, HoldsNoMoreThanItsBound) {
          "}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 1");
   }
   EXPECT_EQ(events_.size(), 40 - Assembler::kMaxOpen);
-  assembler_.flush();
-  EXPECT_EQ(events_.size(), 40U);
+  expect_in_the_end(40);
 }
 
 }  // namespace
