@@ -38,6 +38,8 @@ std::string total(int objects, std::uint64_t bytes) {
 
 class DmabufTest : public SourceTest<DmabufSource> {
  protected:
+  // All processes were looked at, unless a test says otherwise.
+  DmabufTest() { scanned(9); }
   void buffer(std::uint32_t pid, int fd, std::uint64_t inode, std::uint64_t size,
               std::string_view exporter = "nvmap", std::string_view name = {}) {
     std::string text = "pos:\t0\nflags:\t02000002\nmnt_id:\t13\n";
@@ -83,7 +85,6 @@ class DmabufTest : public SourceTest<DmabufSource> {
 
 TEST_F(DmabufTest, BufinfoGivesTotalsExportersAndDevices) {
   fixture.file(kBufinfoPath, kBufinfo);
-  scanned(5);
   expect(
       "buffers{origin=bufinfo}=2 bytes{origin=bufinfo}=8298496 largest_bytes=8294400 "
       "exporter_bytes{exporter=nvmap}=8294400 device_bytes{device=13800000.display}=8294400 "
@@ -116,7 +117,6 @@ TEST_F(DmabufTest, BuffersBySizeAreThoseThatMayBeContiguous) {
   comm(11, "encoder");
   buffer(11, 3, 2, 8192, "reserved");
   buffer(11, 4, 5, 16384, "videobuf2_dma_contig");
-  scanned(2);
   EXPECT_EQ(reading().held.sizes,
             (std::vector<DmabufOfSize>{
                 {16384, 1, 11, "encoder"}, {8192, 2, 10, "viewer"}, {8192, 1, 11, "encoder"}}));
@@ -131,7 +131,6 @@ TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
   buffer(1840, 33, 8, 50, "system");
   comm(1841, "gst-launch-1.0");
   buffer(1841, 31, 7, 1000);
-  scanned(40);
   ASSERT_EQ(reading().held.holders.size(), 3U);
   EXPECT_EQ(reading().held.holders[0], (DmabufHolder{1840, "gst-launch-1.0", 2, 1050, 1000, 0, 3}));
   EXPECT_EQ(reading().held.holders[1].pid, 1012U);
@@ -171,7 +170,6 @@ TEST_F(DmabufTest, BuffersOfNvmapWithoutAClientAreTheirHolders) {
          "7f0000000000-7f0000002000 rw-s 00000000 00:08 7    /dmabuf:x y\n"
          "7f0000002000-7f0000003000 r--s 00002000 00:08 7    /dmabuf:x y\n"
          "7f0000004000-7f0000005000 r--s 00002000 08:01 7    /home/a b/dmabuf:x\n");
-  scanned(6);
   note(kNoteMappings, 6);
   note(kNoteMappingsMissed, 0);
   expect(
@@ -203,7 +201,6 @@ TEST_F(DmabufTest, ABufinfoThatIsCutSaysNothingOfTheRest) {
   mapped(13, "7f0000000000-7f0000002000 rw-s 00000000 00:08 5    /dmabuf:\n");
   holder(14, "both", 4, 8192);
   mapped(14, "7f0000000000-7f0000002000 rw-s 00000000 00:08 4    /dmabuf:\n");
-  scanned(4);
   note(kNoteMappings, 4);
   note(kNoteMappingsMissed, 0);
   // Certain: what is listed, and what a buffer's own file has. Not known: the mapper's buffer.
@@ -231,7 +228,6 @@ TEST_F(DmabufTest, WhoHasNvmapOpen) {
   comm(9, "lens");
   fixture.file("/proc/9/task/10/fdinfo/3", "ino:\t6\nsize:\t70\ncount:\t1\nexp_name:\tnvmap\n");
   fixture.file("/proc/9/task/10/fd/4", "/dev/nvmap\n");
-  scanned(3);
   EXPECT_EQ(reading().held.nvmap_openers,
             (std::vector<NvmapOpener>{
                 {7, "worker", 0}, {8, "camera", 1}, {8, "camera", 2}, {9, "lens"}}));
@@ -247,7 +243,6 @@ TEST_F(DmabufTest, TheInodeMayComeFromARecordOfItsOwn) {
   buffer(1, 4, 0, 1000);
   fixture.file("/proc/1/fd/4", "ino:\t77\n");
   buffer(1, 5, 0, 1000);  // closed before it could be asked
-  scanned(1);
   EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 1000);
   EXPECT_EQ(absent("size_unknown"), 1U);
 }
@@ -258,7 +253,6 @@ TEST_F(DmabufTest, WithoutSizesThereAreNoBytes) {
   comm(9, "nvargus-daemon");
   fixture.file("/proc/9/fd/12", "anon_inode:dmabuf\n");
   fixture.file("/proc/9/fd/13", "anon_inode:dmabuf\n");
-  scanned(9);
   expect("unsized_descriptors=2 held_bytes=- holder_bytes{command=nvargus-daemon}=-");
   ASSERT_EQ(reading().held.holders.size(), 1U);
   EXPECT_EQ(reading().held.holders[0].unsized, 2U);
@@ -342,7 +336,6 @@ TEST_F(DmabufTest, HostileNamesChangeNoFigure) {
   comm(5, "a\nb\x1b[2J");
   buffer(5, 3, 7, 1000, "nvmap", "x\nsize:\t1\nino:\t5");
   buffer(5, 4, 0, 2000, "nvmap", "x\nino:\t6");  // 5.10: this one has no inode
-  scanned(1);
   expect("held_bytes=1000 holder_bytes{command=a?b?[2J}=1000");
   EXPECT_EQ(reading().held.unsized, 1U);
 }
@@ -355,7 +348,6 @@ TEST_F(DmabufTest, BadFdinfosAreCounted) {
   fixture.file("/proc/5/fdinfo/6", "");
   fixture.error("/proc/5/fdinfo/7", ENOENT);  // closed meanwhile
   buffer(5, 8, 9, 70);
-  scanned(1);
   EXPECT_EQ(value("jetmem_dmabuf_held_bytes"), 70);
   EXPECT_EQ(absent("malformed"), 4U);
 }
@@ -367,7 +359,6 @@ TEST_F(DmabufTest, ManyNamesBecomeOther) {
     buffer(100 + i, 3, 1000 + i, 100 * (i + 1));
   }
   holder(200, "other", 1, 1'000'000);
-  scanned(31);
   EXPECT_EQ(reading().held.names.size(), 31U);
   int series = 0;
   for (const std::string& key : fixture.keys()) {
@@ -385,7 +376,6 @@ TEST_F(DmabufTest, ManyNamesBecomeOther) {
 // Names that change all the time get no series each.
 TEST_F(DmabufTest, ANewNameWaitsForItsSeries) {
   holder(1, "steady", 1, 10);
-  scanned(3);
   ASSERT_TRUE(fixture.run());
   holder(2, "job", 2, 1000);
   expect("holder_bytes{command=job}=- holder_bytes{command=other}=1000");
@@ -396,7 +386,6 @@ TEST_F(DmabufTest, ANewNameWaitsForItsSeries) {
 
 TEST_F(DmabufTest, OfAWalkThatWasCutThereAreNoTotals) {
   holder(1, "a", 1, 10);
-  scanned(3);
   note(kNoteProcessesLeftOut, 5);
   // An omitted process may be an "a".
   expect(
@@ -409,7 +398,6 @@ TEST_F(DmabufTest, ALeakGrowsBeyondTheBound) {
   holder(1, "leak", 1, 10);
   fixture.file("/proc/1/beyond bound", "4904\n");
   holder(2, "a", 2, 70);
-  scanned(2);
   note(kNoteDescriptorsLeftOut, 4904);
   expect(
       "holder_descriptors{command=leak}=4905 holder_bytes{command=leak}=- "
@@ -423,7 +411,6 @@ TEST_F(DmabufTest, NamesOfOneKindAreOne) {
   holder(1, "job-8231", 1, 10);
   holder(2, "job-8232", 2, 10);
   holder(3, "gst-launch-1.0", 3, 5);
-  scanned(3);
   expect("holder_bytes{command=job-*}=20 holder_bytes{command=gst-launch-1.0}=5");
 }
 
