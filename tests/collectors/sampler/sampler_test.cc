@@ -21,6 +21,7 @@ using std::chrono::seconds;
 class SamplerTest : public testing::Test {
  protected:
   SamplerTest() {
+    tree_.write("proc/meminfo", "MemFree: 4 kB\n");
     sampler_ = make<MeminfoSource>(table_);
     sampler_->on_change([this](const SourceInfo&, const SourceStatus& status) {
       changes_.push_back(std::string(status.stale ? "stale" : state_name(status.state)));
@@ -110,7 +111,6 @@ TEST_F(SamplerTest, ALazyDerivedMetricIsWrittenForReadersOnly) {
   derived.push_back(std::make_unique<Counting>(lazy, false));
   SampleTable table;
   const auto sampler = make<MeminfoSource>(table, {}, std::move(derived));
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
   const auto cycle = [&] {
     clock_.advance(seconds(1));
     sampler->collect(0);
@@ -136,7 +136,6 @@ TEST_F(SamplerTest, WhatNobodyReadsIsWrittenLater) {
   constexpr const char* kAge = "jetmem_source_age_seconds{source=\"vmstat\"}";
   const auto collect = [&](std::string_view vmstat) {
     clock_.advance(seconds(1));
-    tree_.write("proc/meminfo", "MemFree: 4 kB\n");
     tree_.write("proc/vmstat", vmstat);
     sampler_->collect(0);
     sampler_->collect(1);
@@ -167,7 +166,6 @@ TEST_F(SamplerTest, WhatNobodyReadsIsWrittenLater) {
 // A snapshot of a slow machine takes long; what was read first is as good as what was read last.
 TEST_F(SamplerTest, NothingIsStaleInOneShot) {
   sampler_ = make<MeminfoSource>(table_, {.with_timing = false});
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
   sampler_->collect(0);
   finish_after(seconds(60));
   EXPECT_EQ(value(kFree), 4096);
@@ -180,7 +178,6 @@ TEST_F(SamplerTest, AnAnswerUnderWayMakesNothingStale) {
   Sampler::Options options;
   options.answer_time = seconds(60);
   sampler_ = make<MeminfoSource>(table_, options);
-  tree_.write("proc/meminfo", "MemFree: 4 kB\n");
   sampler_->collect(0);
   finish_after(seconds(60));
   EXPECT_EQ(value(kFree), 4096);
