@@ -220,7 +220,7 @@ def random_case(r, batch, number):
     return case
 
 
-def take_thresholds(r, batch, exported, steps):
+def take_thresholds(r, batch, steps):
     """Thresholds among the values that there are, exactly on them or between two."""
     for index, rule in enumerate(batch.rules()):
         for c, condition in enumerate(rule["when"]):
@@ -250,6 +250,6 @@ def random_batch(r, n):
     for _ in range(n):
         batch.cases.append(random_case(r, batch, len(batch.cases)))
     with tempfile.TemporaryDirectory(prefix="jetmem-equality-") as directory:
-        exported, steps = batch.replay(pathlib.Path(directory))
-    take_thresholds(r, batch, exported, steps)
+        _, steps = batch.replay(pathlib.Path(directory))
+    take_thresholds(r, batch, steps)
     return batch

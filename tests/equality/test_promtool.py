@@ -9,16 +9,15 @@ expected its place is asked for (`x != bool x`).
 import concurrent.futures
 import json
 import os
-import pathlib
 import random
 import shutil
-import tempfile
 import time
 import unittest
 
 import cases
 import equality as eq
 import jetmem_testing as jt
+import servers
 import written_cases
 
 CASES = int(os.environ.get("JETMEM_EQUALITY_CASES", "600"))
@@ -119,12 +118,10 @@ def infinite_as_yaml(text):
 class Promtool(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not shutil.which("promtool"):
-            raise unittest.SkipTest("needs the program promtool (Debian package prometheus)")
+        servers.need("promtool")
 
     def setUp(self):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="jetmem-equality-"))
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.directory = jt.temp_directory(self)
         self.compared = 0
         self.seen = {}  # steps by case, alert and state
 
@@ -149,7 +146,7 @@ class Promtool(unittest.TestCase):
 
     def test_written(self):
         """Cases written by hand: each edge of the semantics."""
-        for name, batch in written_cases.all_batches():
+        for name, batch in written_cases.BATCHES.items():
             with self.subTest(name):
                 self.assertEqual(self.check(batch, name), "")
                 # That both agree is not enough: the case must reach what it is for.
