@@ -63,6 +63,12 @@ TEST(ConfigFiles, UnreadableIsNotMissing) {
   EXPECT_THAT(error, HasSubstr("permission denied"));
 }
 
+Loaded<LoadedSettings> load_all(const TempDir& dir) {
+  const auto files = find_config_files(dir.path());
+  if (!files) return tl::unexpected(files.error());
+  return load_settings(*files, test_sources());
+}
+
 std::vector<std::string> found_names(const TempDir& dir) {
   std::vector<std::string> names;
   const auto files = find_config_files(dir.path());
@@ -84,23 +90,18 @@ TEST(ConfigFiles, MainFileThenConfDInLexicalOrder) {
   EXPECT_THAT(found_names(dir), testing::ElementsAre("jetmem.yaml", "conf.d/10-a.yaml",
                                                      "conf.d/9.yaml", "conf.d/90-b.yaml"));
   std::filesystem::create_symlink("/nonexistent", dir.path() + "/conf.d/99-dangling.yaml");
-  const auto files = find_config_files(dir.path());
-  ASSERT_TRUE(files);
-  const auto loaded = load_settings(*files, test_sources());
+  const auto loaded = load_all(dir);
   ASSERT_FALSE(loaded);
   EXPECT_THAT(loaded.error().front().file, HasSubstr("99-dangling.yaml"));
 }
 
-TEST(ConfigFiles, AYmlFileIsNotIgnored) {
-  const TempDir dir;
-  const std::string path = dir.write("conf.d/10-a.yml", "");
-  EXPECT_THAT(found_names(dir), testing::ElementsAre(path + ": is not read; rename it to .yaml"));
-}
-
-TEST(ConfigFiles, ConfDMustBeADirectoryOfReasonableSize) {
+TEST(ConfigFiles, WhatConfDMustNotBeOrHave) {
   const TempDir file;
   file.write("conf.d", "");
   EXPECT_THAT(found_names(file).front(), HasSubstr("cannot be listed as a directory"));
+  const TempDir yml;
+  const std::string path = yml.write("conf.d/10-a.yml", "");
+  EXPECT_THAT(found_names(yml), testing::ElementsAre(path + ": is not read; rename it to .yaml"));
   const TempDir many;
   for (int i = 0; i < 257; ++i) many.write("conf.d/" + std::to_string(i) + ".yaml", "");
   EXPECT_THAT(found_names(many).front(), HasSubstr("more than 256"));
@@ -110,9 +111,7 @@ TEST(ConfigFiles, MainAndDropInsLoadTogether) {
   const TempDir dir;
   dir.write("jetmem.yaml", "log: {level: debug}\nreader: {max_wedged: 2}\n");
   const std::string drop_in = dir.write("conf.d/50-local.yaml", "\nlog: {level: error}\n");
-  const auto files = find_config_files(dir.path());
-  ASSERT_TRUE(files);
-  const auto loaded = load_settings(*files, test_sources());
+  const auto loaded = load_all(dir);
   ASSERT_TRUE(loaded) << describe(loaded.error());
   EXPECT_EQ(loaded->values.log.level, LogLevel::kError);
   EXPECT_EQ(loaded->values.reader.max_wedged, 2U);

@@ -87,37 +87,26 @@ class ShippedFile : public testing::Test {
   std::string text_;
 };
 
-TEST_F(ShippedFile, SetsEveryKeyToItsDefault) {
+TEST_F(ShippedFile, HasEveryKeyAtItsDefaultWithRangeAndRestart) {
   const std::array texts{ConfigText{"jetmem.yaml", text_}};
   const auto loaded = parse_settings(texts, sources_);
   ASSERT_TRUE(loaded) << describe(loaded.error());
   const Settings defaults = default_settings(sources_);
-  const Schema schema(sources_);
-  for (const Setting& setting : schema.settings()) {
-    EXPECT_NE(loaded->origins.at(setting.key), "default") << setting.key << " is missing";
-    EXPECT_TRUE(setting.show(loaded->values) == setting.show(defaults))
-        << setting.key << " is not at its default, " << setting.show(defaults);
-  }
   EXPECT_TRUE(loaded->values == defaults);
-}
-
-TEST_F(ShippedFile, CommentsSayRangeAndRestart) {
-  const std::array texts{ConfigText{"jetmem.yaml", text_}};
-  const auto loaded = parse_settings(texts, sources_);
-  ASSERT_TRUE(loaded) << describe(loaded.error());
   const Schema schema(sources_);
   for (const Setting& setting : schema.settings()) {
-    if (setting.key.starts_with("sources.")) continue;  // described once for all
+    SCOPED_TRACE(setting.key);
+    EXPECT_EQ(setting.show(loaded->values), setting.show(defaults));
     std::string_view origin = loaded->origins.at(setting.key);
-    ASSERT_TRUE(take_prefix(origin, "jetmem.yaml:")) << setting.key;
+    ASSERT_TRUE(take_prefix(origin, "jetmem.yaml:")) << "is missing";
+    if (setting.key.starts_with("sources.")) continue;  // described once for all
     const std::string comment = comment_above(*parse_u64(origin));
     std::string allowed = setting.allowed;
     // Sentences may begin with it.
     if (comment.find(allowed) == std::string::npos) allowed[0] = static_cast<char>(allowed[0] - 32);
-    EXPECT_THAT(comment, HasSubstr(allowed)) << setting.key;
+    EXPECT_THAT(comment, HasSubstr(allowed));
     EXPECT_EQ(comment.find("Needs a restart.") != std::string::npos,
-              setting.applies == Applies::kAtRestart)
-        << setting.key;
+              setting.applies == Applies::kAtRestart);
   }
 }
 

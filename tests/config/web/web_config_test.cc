@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The web configuration: what of the exporter toolkit's format is taken, and what is refused.
+// The web configuration: what of the exporter toolkit's format is taken, and what is refused; the
+// certificate and key that it names, and the errors of a wrong pair.
 #include "config/web/web_config.h"
 
+#include "config/web/tls_material.h"
 #include "tests/config/config_fixture.h"
+#include "tests/test_certificate.h"
 
 namespace jetmem {
 namespace {
 
+using test::MadeCertificate;
+using test::make_certificate;
 using testing::HasSubstr;
 using testing::Not;
 using Auth = WebConfig::ClientAuth;
@@ -103,12 +108,7 @@ TEST(WebConfigFile, ErrorsNameTheKey) {
       {"  client_ca_file: ca.crt\n", "RequireAndVerifyClientCert"},
       {"  cert: x\n", "both cert and cert_file"},
       {"  cert_file_: x\n", "did you mean 'cert_file'?"},
-  };
-  for (const auto& [more, part] : cases) EXPECT_THAT(web_errors(tls(more)), HasSubstr(part));
-}
-
-TEST(WebConfigFile, KeysThatOnlyTheExportersHaveAreRefusedWithTheirPlace) {
-  const std::pair<std::string, const char*> cases[] = {
+      // Keys that only the exporters have.
       {"rate_limit: {interval: 1s, burst: 20}\n", "w.yaml:4:13: rate_limit is not supported"},
       {"http_server_config: {http2: true}\n", "w.yaml:4:29: http_server_config.http2 must be"},
       {"  max_version: TLS13\n", "w.yaml:4:16: tls_server_config.max_version is not supported"},
@@ -158,32 +158,130 @@ TEST(WebConfigFile, Bounds) {
   std::string users = "basic_auth_users:\n";
   for (int i = 0; i < 101; ++i) users += "  u" + std::to_string(i) + ": " + kHash + "\n";
   EXPECT_THAT(web_errors(users), HasSubstr("more than 100 users"));
-  std::string dear = kHash;
-  dear[4] = '1';
-  dear[5] = '5';
-  EXPECT_THAT(web_errors("basic_auth_users: {a: " + dear + "}"), HasSubstr("cost 15"));
+  EXPECT_THAT(web_errors("basic_auth_users: {a: " + std::string(kHash).replace(4, 2, "15") + "}"),
+              HasSubstr("cost 15"));
   EXPECT_THAT(web_errors(tls("http_server_config: {headers: {Content-Security-Policy: " +
                              std::string(2000, 'x') + "}}\n")),
               HasSubstr("more than 1024 bytes"));
 }
 
+class TlsMaterialTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    make_certificate(pair_);
+    directory_.write("a.crt", pair_.certificate_pem);
+    directory_.write("a.key", pair_.key_pem);
+    ::chmod(directory_.file("a.key").c_str(), 0600);
+  }
+
+  std::string web(const std::string& more = "") const {
+    return directory_.write("web.yaml",
+                            "tls_server_config:\n  cert_file: a.crt\n  key_file: a.key\n" + more);
+  }
+  Loaded<TlsMaterial> load(const std::string& more = "") const {
+    const auto config = load_web_config(web(more));
+    if (!config) return tl::unexpected(config.error());
+    return load_tls_material(*config);
+  }
+  std::string errors(const std::string& more = "") const {
+    const auto material = load(more);
+    return material ? "no error" : describe(material.error());
+  }
+
+  TempDir directory_;
+  MadeCertificate pair_;
+};
+
+TEST_F(TlsMaterialTest, AGoodPair) {
+  const auto material = load();
+  ASSERT_TRUE(material) << describe(material.error());
+  EXPECT_EQ(material->subject, "CN=localhost");
+  EXPECT_EQ(material->valid_until - material->valid_from, 7200);
+  EXPECT_EQ(validity_error(*material, material->valid_from + 1), "");
+  EXPECT_THAT(validity_error(*material, material->valid_until), HasSubstr("has expired on 20"));
+  EXPECT_THAT(validity_error(*material, 0), HasSubstr("clock shows 1970-01-01T00:00:00.000Z"));
+  EXPECT_TRUE(material->warnings.empty());
+}
+
+TEST_F(TlsMaterialTest, WarnsAboutAKeyThatEverybodyMayRead) {
+  ::chmod(directory_.file("a.key").c_str(), 0644);
+  const auto material = load();
+  ASSERT_TRUE(material);
+  ASSERT_EQ(material->warnings.size(), 1U);
+  EXPECT_EQ(describe(material->warnings[0]),
+            directory_.file("a.key") +
+                ": can be read by every user of this machine; restrict it, as in chmod 640");
+}
+
+TEST_F(TlsMaterialTest, ErrorsNameTheFile) {
+  MadeCertificate other;
+  make_certificate(other);
+  gnutls_datum_t text{};
+  gnutls_x509_privkey_export2_pkcs8(pair_.key, GNUTLS_X509_FMT_PEM, "secret",
+                                    GNUTLS_PKCS_PBES2_AES_128, &text);
+  const std::string encrypted(reinterpret_cast<const char*>(text.data), text.size);
+  gnutls_free(text.data);
+  for (const auto& [key, error] :
+       {std::pair(other.key_pem, ": is not the key of the certificate " + directory_.file("a.crt")),
+        {pair_.certificate_pem, ": holds no private key in PEM"},
+        {"", ": holds no private key in PEM"},
+        {encrypted, ": is encrypted"}}) {
+    directory_.write("a.key", key);
+    EXPECT_THAT(errors(), HasSubstr(directory_.file("a.key") + error));
+  }
+  std::filesystem::remove(directory_.file("a.key"));
+  EXPECT_EQ(errors(), directory_.file("a.key") +
+                          ": there is no such file; check its name (named in " +
+                          directory_.file("web.yaml") + ":3)");
+  directory_.write("a.key", pair_.key_pem);
+  directory_.write("a.crt", pair_.key_pem);
+  EXPECT_THAT(errors(), HasSubstr("a.crt: holds no certificate in PEM"));
+  std::filesystem::remove(directory_.file("a.crt"));
+  std::filesystem::create_directory(directory_.file("a.crt"));
+  EXPECT_THAT(errors(), HasSubstr("a.crt: is not a regular file"));
+}
+
+TEST_F(TlsMaterialTest, TheClientsCa) {
+  const std::string needed = "  client_auth_type: RequireAndVerifyClientCert\n";
+  MadeCertificate ca;
+  make_certificate(ca, {.name = "clients", .is_ca = true});
+  directory_.write("ca.crt", ca.certificate_pem);
+  const auto material = load(needed + "  client_ca_file: ca.crt\n");
+  ASSERT_TRUE(material) << describe(material.error());
+  directory_.write("ca.crt", "none");
+  EXPECT_THAT(errors(needed + "  client_ca_file: ca.crt\n"),
+              HasSubstr("ca.crt: holds no certificate of a CA in PEM"));
+}
+
+TEST_F(TlsMaterialTest, TextsInTheFileItself) {
+  const auto indented = [](std::string text) {
+    std::string out = "    ";
+    for (const char c : text) {
+      out += c;
+      if (c == '\n') out += "    ";
+    }
+    return out;
+  };
+  const std::string file = directory_.write(
+      "web.yaml", "tls_server_config:\n  cert: |\n" + indented(pair_.certificate_pem) +
+                      "\n  key: |\n" + indented(pair_.certificate_pem) + "\n");
+  const auto config = load_web_config(file);
+  ASSERT_TRUE(config) << describe(config.error());
+  const auto material = load_tls_material(*config);
+  ASSERT_FALSE(material);
+  EXPECT_THAT(describe(material.error()), HasSubstr("web.yaml:"));
+  EXPECT_THAT(describe(material.error()), HasSubstr("holds no private key"));
+}
+
 TEST(BcryptHash, ItsForm) {
   EXPECT_EQ(bcrypt_cost(kHash), 10);
-  for (const char kind : {'a', 'b', 'y'}) {
-    std::string other = kHash;
-    other[2] = kind;
-    EXPECT_EQ(bcrypt_cost(other), 10);
-  }
-  std::string bad = kHash;
-  bad[2] = 'x';  // made by a crypt with a bug
-  EXPECT_EQ(bcrypt_cost(bad), 0);
-  bad = kHash;
-  bad[30] = ':';
-  EXPECT_EQ(bcrypt_cost(bad), 0);
-  bad = kHash;
-  bad[4] = '0';
-  bad[5] = '3';
-  EXPECT_EQ(bcrypt_cost(bad), 0);
+  const auto cost_with = [](std::size_t at, std::string_view text) {
+    return bcrypt_cost(std::string(kHash).replace(at, text.size(), text));
+  };
+  for (const char* kind : {"a", "b", "y"}) EXPECT_EQ(cost_with(2, kind), 10);
+  EXPECT_EQ(cost_with(2, "x"), 0) << "made by a crypt with a bug";
+  EXPECT_EQ(cost_with(30, ":"), 0);
+  EXPECT_EQ(cost_with(4, "03"), 0);
   EXPECT_EQ(bcrypt_cost(kHash + "x"), 0);
   EXPECT_EQ(bcrypt_cost(""), 0);
 }
