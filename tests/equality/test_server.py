@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Prometheus scrapes and evaluates; the samples that it stored, evaluated by jetmem at the server's
-own times, give the same values and the same alerts. And hours of imported samples, queried.
+own times, give the same values and the same alerts.
 
 What the server stored is read with `promtool tsdb dump`, which shows stale marks as NaN: the scripted
 exporter itself never says NaN. Values are compared with ==.
@@ -8,7 +8,6 @@ exporter itself never says NaN. Values are compared with ==.
 
 import json
 import math
-import random
 import re
 import time
 import unittest
@@ -125,13 +124,10 @@ class Live(unittest.TestCase):
     def setUp(self):
         self.directory = jt.temp_directory(self)
 
-    def export(self, rules, metrics):
-        play = {"interval_ms": 500, "metrics": metrics, "times": [], "series": []}
-        return eq.replay(self.directory, rules, play)[0]
-
     def played(self, group):
         """(stored samples, {time: {expression: [(labels, value)]}}) after a run of the server."""
-        exported = self.export(RULES, METRICS)
+        exported, _ = eq.replay(self.directory, RULES, {"interval_ms": 500, "metrics": METRICS,
+                                                        "times": [], "series": []})
         rules = json.loads(eq.prometheus_rules(exported, group))
         # When the server evaluated, as a series.
         rules["groups"][0]["rules"].append({"record": "evaluated", "expr": "vector(1)"})
@@ -206,73 +202,6 @@ class Live(unittest.TestCase):
             self.assertIn((name, "firing"), states)
         for name in ("Held", "ClearHeld", "Gone", "Rate"):
             self.assertIn((name, "pending"), states)
-
-
-class Imported(unittest.TestCase):
-    """Three hours at 15 s with gaps and resets, windows of an hour."""
-
-    INTERVAL, STEPS, SERIES = 15, 720, 6
-
-    setUpClass = Live.setUpClass
-    setUp = Live.setUp
-    export = Live.export
-
-    def make(self, r, begin):
-        times = [begin + i * self.INTERVAL for i in range(self.STEPS)]
-        series, text = [], ""
-        for name in ("jetmem_long_total", "jetmem_long_bytes"):
-            counting = name.endswith("_total")
-            text += f"# TYPE {name.removesuffix('_total')} {'counter' if counting else 'gauge'}\n"
-            for s in range(self.SERIES):
-                value, values = r.uniform(0, 1e9), []
-                for _ in times:
-                    if counting:
-                        value = 0.0 if r.random() < 0.01 else value + r.choice([0, 1, r.random()])
-                    else:
-                        value += r.gauss(0, 10.0 ** s)
-                    values.append(None if r.random() < 0.03 * s else value)
-                text += "".join(f'{name}{{area="{s}"}} {value!r} {at}\n'
-                                for at, value in zip(times, values) if value is not None)
-                series.append({"metric": name, "labels": {"area": str(s)}, "values": values})
-        return times, series, text + "# EOF\n"
-
-    def test_windows_of_an_hour(self):
-        begin = (int(time.time()) - 5 * 3600) // self.INTERVAL * self.INTERVAL
-        times, series, text = self.make(random.Random(7), begin)
-        (self.directory / "series.txt").write_text(text)
-        done = jt.run(["promtool", "tsdb", "create-blocks-from", "openmetrics",
-                       self.directory / "series.txt", self.directory / "data"], 120)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        metrics = [{"name": "jetmem_long_total", "type": "counter", "labels": ["area"]},
-                   {"name": "jetmem_long_bytes", "type": "gauge", "labels": ["area"]}]
-        conditions = [{"metric": "jetmem_long_total", "function": f} for f in (
-            "rate", "increase", "average", "minimum", "maximum", "changes")]
-        conditions += [{"metric": "jetmem_long_bytes", "function": f} for f in (
-            "delta", "slope", "predict", "average", "minimum", "maximum", "changes")]
-        for condition in conditions:
-            condition.update(window="1h", above="0")
-            if condition["function"] == "predict":
-                condition["ahead"] = "4h"
-        conditions.append({"metric": "jetmem_long_bytes", "above": "0"})
-        rules = [rule(f"R{i}", condition) for i, condition in enumerate(conditions)]
-        play = {"interval_ms": self.INTERVAL * 1000, "metrics": metrics, "series": series,
-                "times": [at * 1000 for at in times]}
-        exported, steps = eq.replay(self.directory, rules, play)
-        server = servers.Prometheus(self, "global: {}\n", blocks=self.directory / "data")
-        compared = 0
-        for index, each in enumerate(exported):
-            expression, = each["values"]
-            answer = server.api("query_range", query=expression, start=times[0], end=times[-1],
-                                step=self.INTERVAL)["result"]
-            expected = {(own(s["metric"])["area"], round(at * 1000)): float(value)
-                        for s in answer for at, value in s["values"]}
-            found = {(labels["area"], step["at"]): value for step in steps
-                     for labels, value in step["values"][index][0]}
-            self.assertEqual(found, expected, expression)
-            compared += len(found)
-        print(f"\n{compared} values of {len(exported)} expressions over {self.STEPS} steps",
-              flush=True)
-        self.assertGreater(compared, 50_000)
 
 
 if __name__ == "__main__":

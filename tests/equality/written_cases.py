@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases for the edges of the semantics, each with the steps at which an alert is seen in a state."""
 
-from cases import Batch, Case
+import random
+
+from cases import OF_COUNTERS, OF_GAUGES, Batch, Case, counter_values, gauge_values, with_holes
 from equality import rule
 
 GAP, STALE = None, "stale"
@@ -273,3 +275,17 @@ def not_a_number(w):
             w.rule(f"{function.title()}{name}",
                    when("jetmem_x_total", function=function, window="45s", **{name: "0"}))
     w.expect("Nownot_equal_to", "firing", [0, 1, 2, 3, 4, 5, 8, 9, 10, 11])
+
+
+@case(280)
+def windows_of_an_hour(w):
+    # Sums over 240 samples, with gaps and resets.
+    r = random.Random(7)
+    for area in "abc":
+        w.series("jetmem_x_total", with_holes(r, counter_values(r, 280)), area=area)
+        w.series("jetmem_x_bytes", with_holes(r, gauge_values(r, 280)), area=area)
+    for metric, functions in (("jetmem_x_total", OF_COUNTERS[1:]), ("jetmem_x_bytes", OF_GAUGES[1:])):
+        for function in functions:
+            ahead = {"ahead": "4h"} if function == "predict" else {}
+            w.rule(function.title() + metric[8:],
+                   when(metric, function=function, window="1h", above="0", **ahead))
