@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/plan.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
-#include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "plan/budget.h"
+#include "plan/plan_answer.h"
 
 namespace jetmem::plan {
 namespace {
 
 using device::device_named;
 using device::device_of_model;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 constexpr double kMB = 1e6;
 
@@ -57,49 +62,39 @@ TEST(Budget, FourCamerasTakeAsMuchAsOneOf4K) {
 }
 
 TEST(Budget, TheCacheGrowsWithTheContext) {
-  const std::string model =
-      "language_models: [{name: m, weights: 1500MB, layers: 26, kv_heads: 8, head_size: 128, "
-      "kv_bits: 8, context: CONTEXT}]";
-  const auto cache = [&](std::string_view context) {
-    std::string text = model;
-    text.replace(text.find("CONTEXT"), 7, context);
-    return plan_of(text).language_models.front().kv_cache();
+  const auto cache = [](const std::string& context) {
+    return plan_of(
+               "language_models: [{name: m, weights: 1500MB, layers: 26, kv_heads: 8, "
+               "head_size: 128, kv_bits: 8, context: " +
+               context + "}]")
+        .language_models.front()
+        .kv_cache();
   };
   EXPECT_NEAR(cache("2048"), 109 * kMB, kMB);
   EXPECT_NEAR(cache("8192"), 436 * kMB, kMB);
 }
 
-// All weights and the whole cache for each token: 1.5 GB at 102 GB/s x 70 %.
+// All weights and the whole cache for each token: 1.5 GB at 102 GB/s x 70 %. Each model is promised
+// what the others leave, other language models among them.
 TEST(Budget, BandwidthBoundsTokens) {
-  const Budget budget = make_budget(
-      plan_of("language_models: [{name: m, parameters: 3e9, bits: 4, layers: 1, kv_heads: 1, "
-              "head_size: 1, context: 1, rate: 60}]"),
-      orin_nano());
-  ASSERT_EQ(budget.token_limits.size(), 1U);
-  EXPECT_NEAR(budget.token_limits[0].second, 102e9 * 0.7 / 1.5e9, 0.1);
-  EXPECT_EQ(budget.bandwidth, Fit::kDoesNotFit) << "60 tokens a second are 90 GB/s";
-}
-
-// Each is promised what the others leave, other language models among them.
-TEST(Budget, SeveralLanguageModelsShareBandwidth) {
   const std::string model =
       "parameters: 3e9, bits: 4, layers: 1, kv_heads: 1, head_size: 1, context: 1";
-  const Budget budget =
-      make_budget(plan_of("language_models: [{name: a, " + model + ", rate: 20}, {name: b, " +
-                          model + ", rate: 10}, {name: silent, " + model + "}]"),
-                  orin_nano());
-  const double all = 102e9 * 0.7 / 1.5e9;
-  ASSERT_EQ(budget.token_limits.size(), 3U);
-  EXPECT_NEAR(budget.token_limits[0].second, all - 10, 0.1);
-  EXPECT_NEAR(budget.token_limits[1].second, all - 20, 0.1);
-  EXPECT_NEAR(budget.token_limits[2].second, all - 30, 0.1);
-  const auto reported = [&](std::string_view name) {
-    return std::any_of(budget.notes.begin(), budget.notes.end(), [&](const std::string& note) {
-      return note.find("No bandwidth is counted for " + std::string(name) + ":") == 0;
-    });
+  const auto budget_of = [](const std::string& models) {
+    return make_budget(plan_of("language_models: [" + models + "]"), orin_nano());
   };
-  EXPECT_TRUE(reported("silent"));
-  EXPECT_FALSE(reported("a"));
+  const double all = 102e9 * 0.7 / 1.5e9;
+  const Budget one = budget_of("{name: m, " + model + ", rate: 60}");
+  ASSERT_EQ(one.token_limits.size(), 1U);
+  EXPECT_NEAR(one.token_limits[0].second, all, 0.1);
+  EXPECT_EQ(one.bandwidth, Fit::kDoesNotFit) << "60 tokens a second are 90 GB/s";
+  const Budget three = budget_of("{name: a, " + model + ", rate: 20}, {name: b, " + model +
+                                 ", rate: 10}, {name: silent, " + model + "}");
+  ASSERT_EQ(three.token_limits.size(), 3U);
+  EXPECT_NEAR(three.token_limits[0].second, all - 10, 0.1);
+  EXPECT_NEAR(three.token_limits[1].second, all - 20, 0.1);
+  EXPECT_NEAR(three.token_limits[2].second, all - 30, 0.1);
+  EXPECT_THAT(three.notes, Contains(StartsWith("No bandwidth is counted for silent:")));
+  EXPECT_THAT(three.notes, Not(Contains(StartsWith("No bandwidth is counted for a:"))));
 }
 
 TEST(Budget, NoCmaIsSetThatNoDeviceCanHave) {
@@ -130,10 +125,12 @@ TEST(Budget, OnTopOfWhatRuns) {
   EXPECT_EQ(make_budget(plan_of(text), device).memory, Fit::kDoesNotFit);
 }
 
+std::string with_buffers(const std::string& capture) {
+  return "cameras: [{name: a, width: 1920, height: 1080, stages: {capture: " + capture + "}}]";
+}
+
 TEST(Budget, CmaIsCountedWhereCamerasNeedOnePiece) {
-  const Plan plan = plan_of(
-      "cameras:\n - name: a\n   width: 1920\n   height: 1080\n   stages:\n"
-      "    capture: {format: nv12, buffers: 10}\n");
+  const Plan plan = plan_of(with_buffers("{format: nv12, buffers: 10}"));
   DeviceMemory device = orin_nano();
   EXPECT_EQ(make_budget(plan, device).contiguous_bytes, 0);
   EXPECT_EQ(make_budget(plan, device).cma, Fit::kFits);
@@ -146,21 +143,18 @@ TEST(Budget, CmaIsCountedWhereCamerasNeedOnePiece) {
   EXPECT_EQ(budget.cma, Fit::kTight);
   device.cma_bytes = 16.0 * (1 << 20);
   EXPECT_EQ(make_budget(plan, device).cma, Fit::kDoesNotFit);
-  EXPECT_NE(cma_setting_advice(budget.cma_request, device)[0].find("cma=44M"), std::string::npos);
+  EXPECT_THAT(cma_setting_advice(budget.cma_request, device)[0], HasSubstr("cma=44M"));
 }
 
 TEST(Budget, AKernelWithoutCmaHasNone) {
-  const Plan plan = plan_of(
-      "cameras:\n - name: a\n   width: 1920\n   height: 1080\n   stages:\n"
-      "    capture: {format: nv12, buffers: 10, contiguous: true}\n");
+  const Plan plan = plan_of(with_buffers("{format: nv12, buffers: 10, contiguous: true}"));
   DeviceMemory device = orin_nano();
   device.cma_bytes = 0;
   EXPECT_TRUE(make_budget(plan, device).problems.empty()) << "cma= gives it some";
   device.no_cma = "this kernel has no CMA";
   const Budget budget = make_budget(plan, device);
   EXPECT_EQ(budget.fit, Fit::kDoesNotFit);
-  ASSERT_EQ(budget.problems.size(), 1U);
-  EXPECT_NE(budget.problems[0].find(device.no_cma), std::string::npos);
+  EXPECT_THAT(budget.problems, testing::ElementsAre(HasSubstr(device.no_cma)));
 }
 
 TEST(Budget, ADlaMustBeThere) {
@@ -189,15 +183,12 @@ TEST(Budget, AGpuModelNeedsACudaContext) {
 
 TEST(KnownDevices, ModelsLeadToThem) {
   const double gib = 1ULL << 30;
-  const auto* nano =
-      device_of_model("NVIDIA Jetson Orin Nano Engineering Reference Developer Kit", 8 * gib);
-  ASSERT_NE(nano, nullptr);
-  EXPECT_EQ(nano->name, "orin-nano-8gb");
-  EXPECT_EQ(device_of_model("NVIDIA Jetson Nano Developer Kit", 4 * gib)->name, "nano-4gb");
-  EXPECT_EQ(device_of_model("NVIDIA Jetson AGX Orin Developer Kit", 64 * gib)->name,
-            "agx-orin-64gb");
   for (const auto& [model, size, name] :
-       {std::tuple("Jetson AGX Orin Industrial", 64.0, "agx-orin-industrial-64gb"),
+       {std::tuple("NVIDIA Jetson Orin Nano Engineering Reference Developer Kit", 8.0,
+                   "orin-nano-8gb"),
+        {"NVIDIA Jetson Nano Developer Kit", 4.0, "nano-4gb"},
+        {"NVIDIA Jetson AGX Orin Developer Kit", 64.0, "agx-orin-64gb"},
+        {"Jetson AGX Orin Industrial", 64.0, "agx-orin-industrial-64gb"},
         {"NVIDIA IGX Orin Development Kit", 64.0, "igx-orin-64gb"},
         {"NVIDIA Jetson AGX Thor Developer Kit", 64.0, "t4000-64gb"},
         {"NVIDIA Jetson AGX Thor Developer Kit", 128.0, "agx-thor-128gb"},
@@ -237,7 +228,81 @@ TEST(PlanFile, MistakesNameTheirPlace) {
            {"language_models: [{name: m, weights: 1MB, layers: 1e9, kv_heads: 1e9, head_size: 1e9, "
             "context: 1e9}]",
             "beyond 10 TB"}}) {
-    EXPECT_NE(errors_of(text).find(words), std::string::npos) << text;
+    EXPECT_THAT(errors_of(text), HasSubstr(words)) << text;
+  }
+}
+
+DeviceNow device_now(const std::vector<std::pair<std::string, double>>& series) {
+  DeviceNow now;
+  now.samples = SampleSet::of(series);
+  return now;
+}
+
+DeviceNow running_orin_nano() {
+  return device_now(
+      {{R"(jetmem_device_info{l4t="36.4",model="NVIDIA Jetson Orin Nano",soc="tegra234"})", 1},
+       {"jetmem_memory_module_bytes", 8.0 * (1ULL << 30)},
+       {"jetmem_meminfo_MemTotal_bytes", 7.5e9},
+       {"jetmem_meminfo_MemAvailable_bytes", 2.5e9},
+       {R"(jetmem_cma_area_bytes{area="a"})", 64 << 20},
+       {R"(jetmem_cma_area_bytes{area="b"})", 256 << 20},
+       {R"(jetmem_cma_used_bytes{area="b"})", 32 << 20},
+       {R"(jetmem_clock_hardware_max_hertz{clock="emc",domain="memory"})", 3.199e9},
+       {"jetmem_emc_cap_hertz", 2.133e9}});
+}
+
+TEST(PlanAnswer, LooksAtTheDevice) {
+  const DeviceMemory device = memory_of(running_orin_nano());
+  ASSERT_NE(device.known, nullptr);
+  EXPECT_EQ(device.used_now, 5e9);
+  EXPECT_EQ(device.cma_bytes, 256 << 20) << "the largest area";
+  EXPECT_EQ(device.cma_used, 32 << 20);
+  EXPECT_EQ(device.cma_largest_run, std::nullopt);
+  EXPECT_NEAR(*device.peak_bytes_per_second, 68.256e9, 1e6) << "as the power mode allows";
+}
+
+TEST(PlanAnswer, AnEmptyDeviceIsUnknown) {
+  DeviceNow now;
+  const auto read = parse_plan("p.yaml", "services: [{name: a, memory: 1MiB}]");
+  const PlanAnswer answer = plan_answer("p.yaml", read.plan, memory_of(now));
+  EXPECT_EQ(answer.budget.fit, Fit::kUnknown);
+  const auto json = nlohmann::json::parse(plan_json(answer));
+  EXPECT_EQ(json["schema"], "jetmem-plan/1");
+  EXPECT_EQ(json["fit"], "unknown");
+  EXPECT_FALSE(json["memory"].contains("left_bytes"));
+}
+
+PlanAnswer with_cameras(const std::string& count, const DeviceNow& now) {
+  const auto read = parse_plan("p.yaml", "cameras: [{name: a, count: " + count +
+                                             ", width: 1920, height: 1080, stages: " +
+                                             "{capture: {format: nv12, contiguous: true}}}]");
+  EXPECT_TRUE(read.errors.empty());
+  return plan_answer("p.yaml", read.plan, memory_of(now));
+}
+
+TEST(PlanAnswer, AdvisesCma) {
+  const PlanAnswer answer = with_cameras("21", running_orin_nano());
+  EXPECT_EQ(answer.budget.cma, Fit::kTight);
+  ASSERT_FALSE(answer.cma_setting_advice.empty());
+  EXPECT_THAT(answer.cma_setting_advice[0], HasSubstr("extlinux.conf"));
+}
+
+TEST(PlanAnswer, AdvisesNoCmaToAKernelWithoutIt) {
+  DeviceNow now = device_now({{"jetmem_meminfo_MemTotal_bytes", 7.5e9}});
+  SourceNow& cma = now.sources.emplace_back();
+  cma.name = "cma";
+  cma.state = "absent";
+  cma.reason = "this kernel has no CMA";
+  const PlanAnswer answer = with_cameras("1", now);
+  EXPECT_EQ(answer.budget.fit, Fit::kDoesNotFit);
+  EXPECT_TRUE(answer.cma_setting_advice.empty());
+}
+
+TEST(PlanAnswer, AdvisesNoCmaIfThePlanDoesNotFit) {
+  for (const char* count : {"4000", "900000000"}) {
+    const PlanAnswer answer = with_cameras(count, running_orin_nano());
+    EXPECT_EQ(answer.budget.memory, Fit::kDoesNotFit);
+    EXPECT_TRUE(answer.cma_setting_advice.empty()) << count;
   }
 }
 

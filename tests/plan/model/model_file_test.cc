@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/model/model_file.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -15,6 +15,7 @@ namespace jetmem::plan {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 class ModelFileTest : public testing::Test {
  protected:
@@ -31,25 +32,27 @@ class ModelFileTest : public testing::Test {
     EXPECT_FALSE(model);
     return model ? std::string() : model.error().message;
   }
+  // Without tensors.
   static GgufBytes part(std::uint64_t number, std::uint64_t count) {
     GgufBytes bytes;
     if (number == 0) bytes.llama();
-    return bytes.u32("split.no", number)
-        .u32("split.count", count)
-        .tensor("t" + std::to_string(number), {1000}, 0);
+    return bytes.u32("split.no", number).u32("split.count", count);
   }
 
   TempDir folder_;
 };
 
 TEST_F(ModelFileTest, AModelInParts) {
-  const std::string first = write("m-00001-of-00003.gguf", part(0, 3).bytes(4096));
-  write("m-00002-of-00003.gguf", part(1, 3).bytes(4096));
-  EXPECT_NE(error(first).find("m-00003-of-00003.gguf"), std::string::npos);
-  const std::string last = write("m-00003-of-00003.gguf", part(2, 3).bytes(4096));
+  const auto of_three = [](std::uint64_t number) {
+    return part(number, 3).tensor("t" + std::to_string(number), {1000}, 0).bytes(4096);
+  };
+  const std::string first = write("m-00001-of-00003.gguf", of_three(0));
+  write("m-00002-of-00003.gguf", of_three(1));
+  EXPECT_THAT(error(first), HasSubstr("m-00003-of-00003.gguf"));
+  const std::string last = write("m-00003-of-00003.gguf", of_three(2));
   EXPECT_EQ(read(first).weights, 3 * 4000);
-  EXPECT_NE(error(last).find("first part"), std::string::npos);
-  EXPECT_NE(error(write("odd.gguf", part(0, 3).bytes(4096))).find("-00001-of-"), std::string::npos);
+  EXPECT_THAT(error(last), HasSubstr("first part"));
+  EXPECT_THAT(error(write("odd.gguf", of_three(0))), HasSubstr("-00001-of-"));
 }
 
 // What a token reads is the same, however the tensors and keys are spread.
@@ -87,19 +90,15 @@ TEST_F(ModelFileTest, ATokenReadsAsMuchOfPartsAsOfOneFile) {
 }
 
 TEST_F(ModelFileTest, PartsWithoutTensorsHaveNoKnownWeights) {
-  const std::string first =
-      write("m-00001-of-00002.gguf",
-            GgufBytes().llama().u32("split.no", 0).u32("split.count", 2).bytes());
-  write("m-00002-of-00002.gguf", GgufBytes().u32("split.no", 1).u32("split.count", 2).bytes());
+  const std::string first = write("m-00001-of-00002.gguf", part(0, 2).bytes());
+  write("m-00002-of-00002.gguf", part(1, 2).bytes());
   const ModelFile model = read(first);
   EXPECT_EQ(model.weights, std::nullopt);
   EXPECT_FALSE(model.no_weights_reason.empty());
   // One whose size is not known makes the sum unknown.
-  write("m-00002-of-00002.gguf",
-        GgufBytes().u32("split.no", 1).u32("split.count", 2).tensor("a", {1000}, 0).bytes(4096));
+  write("m-00002-of-00002.gguf", part(1, 2).tensor("a", {1000}, 0).bytes(4096));
   EXPECT_EQ(read(first).weights, 4000);
-  write("m-00001-of-00002.gguf",
-        GgufBytes().llama().u32("split.no", 0).u32("split.count", 2).tensor("b", {64}, 99).bytes());
+  write("m-00001-of-00002.gguf", part(0, 2).tensor("b", {64}, 99).bytes());
   EXPECT_EQ(read(first).weights, std::nullopt);
 }
 
@@ -135,19 +134,20 @@ TEST_F(ModelFileTest, AFolderOfHuggingFace) {
 TEST_F(ModelFileTest, AModelOfOllama) {
   const std::string model_hex(64, 'a');
   const std::string params_hex(64, 'b');
-  const std::string projector_hex(64, 'c');
-  const std::string manifest = R"({"schemaVersion": 2, "layers": [
-      {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:)" +
-                               model_hex + R"(", "size": 5000},
-      {"mediaType": "application/vnd.ollama.image.projector", "digest": "sha256:)" +
-                               projector_hex + R"(", "size": 700},
-      {"mediaType": "application/vnd.ollama.image.license", "digest": "x", "size": 7},
-      {"mediaType": "application/vnd.ollama.image.params", "digest": "sha256:)" +
-                               params_hex + R"(", "size": 20}]})";
+  std::string layers;
+  for (const auto& [kind, digest, size] : {std::tuple("model", "sha256:" + model_hex, 5000),
+                                           {"projector", "sha256:" + std::string(64, 'c'), 700},
+                                           {"license", std::string("x"), 7},
+                                           {"params", "sha256:" + params_hex, 20}}) {
+    layers += (layers.empty() ? "" : ", ") +
+              (R"({"mediaType": "application/vnd.ollama.image.)" + std::string(kind)) +
+              R"(", "digest": ")" + digest + R"(", "size": )" + std::to_string(size) + "}";
+  }
+  const std::string manifest = R"({"schemaVersion": 2, "layers": [)" + layers + "]}";
   const std::string path = write("manifests/registry.ollama.ai/library/llama3.2/latest", manifest);
   write("manifests/hf.co/owner/model/Q4_K_M", manifest);
   write("blobs/sha256-" + params_hex, R"({"num_ctx": 8192, "stop": ["<|im_end|>"]})");
-  EXPECT_NE(error("llama3.2").find("sha256-" + model_hex), std::string::npos);
+  EXPECT_THAT(error("llama3.2"), HasSubstr("sha256-" + model_hex));
   write("blobs/sha256-" + model_hex, GgufBytes().llama().tensor("a", {1000}, 0).bytes(4096));
   for (const std::string& given :
        {std::string("llama3.2"), std::string("llama3.2:latest"), std::string("library/llama3.2"),
@@ -158,7 +158,7 @@ TEST_F(ModelFileTest, AModelOfOllama) {
     EXPECT_EQ(model.context, 8192U) << given;
   }
   EXPECT_EQ(read("llama3.2").name, "llama3.2:latest");
-  EXPECT_NE(error("llama3.2:3b").find("neither"), std::string::npos);
+  EXPECT_THAT(error("llama3.2:3b"), HasSubstr("neither"));
 }
 
 TEST(Ollama, NamesAreNoPaths) {
@@ -197,7 +197,7 @@ TEST_F(ModelFileTest, AnOnnxFile) {
   EXPECT_FALSE(model.is_at_least);
   EXPECT_EQ(read(write("unnamed", whole)).weights, 224);
   for (std::size_t size = 3; size < whole.size(); ++size) {
-    EXPECT_NE(error(write("cut.onnx", whole.substr(0, size))).find("byte "), std::string::npos);
+    EXPECT_THAT(error(write("cut.onnx", whole.substr(0, size))), HasSubstr("byte "));
   }
   EXPECT_EQ(read(write("none.onnx", std::string("\x3a\x00", 2))).weights, std::nullopt);
 }
@@ -222,25 +222,32 @@ TEST_F(ModelFileTest, AnEngineOfTensorRt) {
 }
 
 TEST_F(ModelFileTest, WhatIsNoModel) {
-  EXPECT_NE(error(write("a.txt", "hello")).find("byte 0"), std::string::npos);
-  EXPECT_NE(error(write("empty", "")).find("byte 0"), std::string::npos);
-  EXPECT_NE(error("/nonexistent/m.gguf").find("neither"), std::string::npos);
   fs::create_directories(folder_.file("empty-folder"));
-  EXPECT_NE(error(folder_.file("empty-folder")).find("config.json"), std::string::npos);
   const std::string fifo = folder_.file("fifo");
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_NE(error(fifo).find("regular"), std::string::npos);
+  for (const auto& [path, part] : {std::pair(write("a.txt", "hello"), "byte 0"),
+                                   {write("empty", ""), "byte 0"},
+                                   {"/nonexistent/m.gguf", "neither"},
+                                   {folder_.file("empty-folder"), "config.json"},
+                                   {fifo, "regular"}}) {
+    EXPECT_THAT(error(path), HasSubstr(part));
+  }
+}
+
+// Of one gigabyte.
+ModelFile file_with(CacheShape cache) {
+  ModelFile out;
+  out.name = "m";
+  out.weights = 1e9;
+  out.layers = 1;
+  out.cache = std::move(cache);
+  return out;
 }
 
 // Llama 3.2 3B at 8192 tokens: 28 x 8 x 256 numbers a token.
 TEST(ModelUse, TheCacheByContextAndType) {
-  ModelFile file;
-  file.name = "m";
-  file.weights = 2e9;
-  file.weights_per_token = 2e9;
-  file.layers = 28;
+  ModelFile file = file_with({{{0, 57344}}, {{0, 57344}}, 57344, {}});
   file.trained_context = 131072;
-  file.cache = CacheShape{{{0, 57344}}, {{0, 57344}}, 57344, {}};
   const auto cache = [&](std::optional<std::uint64_t> context, const char* type,
                          std::uint64_t sequences = 1) {
     return *language_model_of(file, {context, kv_type_named(type), sequences}).cache;
@@ -265,12 +272,8 @@ Budget budget_of(const ModelFile& file, double linux_bytes, std::uint64_t contex
 }
 
 TEST(ModelUse, TheBudgetSaysWhatIsNotKnown) {
-  ModelFile file;
-  file.name = "m";
-  file.weights = 1e9;
+  ModelFile file = file_with({{{0, 1000}}, {{0, 1000}}, 1000, {}});
   file.weights_per_token = 1e9;
-  file.layers = 1;
-  file.cache = CacheShape{{{0, 1000}}, {{0, 1000}}, 1000, {}};
   const Budget fits = budget_of(file, 8e9, 1000);
   EXPECT_EQ(fits.memory, Fit::kFits);
   EXPECT_EQ(fits.bytes, 1e9 + 2e6);
@@ -293,16 +296,12 @@ TEST(ModelUse, TheBudgetSaysWhatIsNotKnown) {
   file.no_weights_reason = "there are none";
   const Budget weightless = budget_of(file, 8e9, 1000);
   EXPECT_EQ(weightless.memory, Fit::kUnknown);
-  EXPECT_NE(weightless.items[0].how.find("there are none"), std::string::npos);
+  EXPECT_THAT(weightless.items[0].how, HasSubstr("there are none"));
 }
 
 TEST(ModelUse, AnUpperBoundIsNoVerdict) {
-  ModelFile file;
-  file.name = "m";
-  file.weights = 1e9;
-  file.layers = 1;
-  file.cache =
-      CacheShape{{{0, 1e6}}, {{100, 1e6}}, 1e6, {"layers may look back at most 100 tokens"}};
+  const ModelFile file =
+      file_with({{{0, 1e6}}, {{100, 1e6}}, 1e6, {"layers may look back at most 100 tokens"}});
   const Budget between = budget_of(file, 2e9, 1000);
   EXPECT_EQ(between.bytes, 1e9 + 2e9);
   EXPECT_EQ(between.least_bytes, 1e9 + 2e8);
