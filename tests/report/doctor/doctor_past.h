@@ -34,6 +34,29 @@ inline EventRecord kernel_event(const std::string& kind, const std::string& subj
   return out;
 }
 
+inline EventRecord alert_event(const std::string& kind, const std::string& alert, double wall,
+                               const std::string& severity = "critical") {
+  EventRecord out;
+  out.what = EventWhat::kAlert;
+  out.kind = kind;
+  out.severity = severity;
+  out.subject = alert;
+  out.summary = alert + " is so";
+  out.wall = ns(wall);
+  return out;
+}
+
+// A history that ends now, in the second boot.
+template <class Past>
+void set_facts(Past& past) {
+  past.known.location = "/var/lib/jetmem/history.db";
+  past.known.newest = ns(kMorning);
+  BootKnown boot;
+  boot.boot_id = "b2";
+  boot.wall_trusted = true;
+  past.known.boots = {boot};
+}
+
 inline void raise_alert(DeviceNow& now, const std::string& name, const std::string& state,
                         const std::string& severity = "critical",
                         const std::string& expression = "jetmem_x", Labels labels = {}) {
@@ -52,7 +75,8 @@ inline void raise_alert(DeviceNow& now, const std::string& name, const std::stri
   now.alerts->rules.push_back(rule);
 }
 
-// A healthy Jetson with every source readable; tests change what they are about.
+// A healthy Jetson with every source readable; tests change what they are about (NaN: is not
+// there).
 inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {}) {
   DeviceNow now;
   now.by = SnapshotOrigin::kDaemon;
@@ -67,7 +91,8 @@ inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {
     now.sources.push_back(source(name, "ok"));
   }
   now.sources.push_back(source("nvml", "absent", "no driver"));
-  std::map<std::string, double> all{
+  std::map<std::string, double> all = changes;
+  all.insert({
       {"jetmem_meminfo_MemTotal_bytes", 8 * kGiB},
       {"jetmem_meminfo_MemAvailable_bytes", 4 * kGiB},
       {"jetmem_meminfo_MemFree_bytes", 3 * kGiB},
@@ -92,7 +117,9 @@ inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {
       {"jetmem_boot_last_shutdown{clean=\"no\"}", 0},
       {"jetmem_boot_last_shutdown{clean=\"unknown\"}", 0},
       {"jetmem_reader{kind=\"socket\"}", 1},
-  };
+  });
+  std::erase_if(all, [](const auto& each) { return std::isnan(each.second); });
+  now.samples = SampleSet::of(Series(all.begin(), all.end()));
   // The daemon has judged its rules, and none of them fires.
   now.alerts.emplace();
   AlertsAnswer::Rule rule;
@@ -100,15 +127,6 @@ inline DeviceNow healthy_device(const std::map<std::string, double>& changes = {
   rule.severity = "warning";
   rule.state = "inactive";
   now.alerts->rules.push_back(rule);
-  for (const auto& [key, value] : changes) {
-    if (std::isnan(value)) {
-      all.erase(key);
-    } else {
-      all[key] = value;
-    }
-  }
-  const Series list(all.begin(), all.end());
-  now.samples = SampleSet::of(list);
   return now;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One verdict: status and doctor say the same of one look, whatever the history knows besides.
+// First what fires, in the order of the runbooks, then what happened.
 #include "report/doctor/judgement.h"
 
 #include <gmock/gmock.h>
@@ -13,14 +14,29 @@ namespace jetmem {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class JudgementTest : public testing::Test {
  protected:
-  void SetUp() override { past_.known.location = "history.db"; }
+  JudgementTest() { set_facts(past_); }
+  void memory_shrinks() {
+    past_.series("jetmem_meminfo_MemAvailable_bytes", kMorning - kHour, kMorning, 10,
+                 [](double t) { return (700 + (kMorning - t) / 2) * kMiB; });
+  }
 
   const TimeZone zone_{"UTC"};
   FakeHistory past_;
 };
+
+// Crashed before this boot, and a task hung in the morning.
+DeviceNow troubled_device(std::map<std::string, double> changes = {}) {
+  changes.insert({{"jetmem_boot_last_shutdown{clean=\"yes\"}", 0},
+                  {"jetmem_boot_last_shutdown{clean=\"no\"}", 1},
+                  {"jetmem_boot_crash_recorded", 1}});
+  DeviceNow now = healthy_device(changes);
+  now.events.push_back(kernel_event("hung_task", "nvargus", kMorning - 3600));
+  return now;
+}
 
 void expect_one_voice(const DeviceNow& now, History* past) {
   const StatusAnswer status = status_answer(now);
@@ -44,8 +60,7 @@ void expect_one_voice(const DeviceNow& now, History* past) {
 TEST_F(JudgementTest, IsTheSameWithAHistory) {
   // The kill is in the history alone.
   past_.event(kernel_event("oom_kill", "python3", kMorning - 2 * kHour));
-  past_.series("jetmem_meminfo_MemAvailable_bytes", kMorning - kHour, kMorning, 10,
-               [](double t) { return (700 + (kMorning - t) / 2) * kMiB; });
+  memory_shrinks();
   DeviceNow now = healthy_device();
   expect_one_voice(now, &past_);
   EXPECT_THAT(examine(now, &past_).conclusion, HasSubstr("killed python3"));
@@ -114,6 +129,89 @@ TEST_F(JudgementTest, RestartsOnlyWhatIsToBlame) {
   who.role = "refused";
   who.unit = "camera.service";
   EXPECT_EQ(restart_command(who), "");
+}
+
+TEST_F(JudgementTest, WhatFiresComesBeforeWhatHappened) {
+  for (const char* severity : {"critical", "warning"}) {
+    DeviceNow now = troubled_device();
+    raise_alert(now, "JetmemDeviceRebootedUncleanly", "firing", "warning");
+    raise_alert(now, "JetmemCpuStall", "firing", "warning");
+    raise_alert(now, "JetmemProbeFailing", "firing", severity);
+    const DoctorAnswer answer = examine(now, nullptr);
+    EXPECT_THAT(answer.reason, StartsWith("JetmemProbeFailing is so")) << severity;
+    EXPECT_EQ(answer.alert, "JetmemProbeFailing");
+    EXPECT_THAT(answer.conclusion, HasSubstr("JetmemDeviceRebootedUncleanly is so."));
+    EXPECT_EQ(answer.steps.front().name, "probes");
+  }
+  DeviceNow now = troubled_device();
+  EXPECT_THAT(examine(now, nullptr).reason,
+              testing::AnyOf(HasSubstr("crashed"), HasSubstr("hung")));
+  raise_alert(now, "JetmemMemoryStall", "pending");
+  EXPECT_THAT(examine(now, nullptr).reason, StartsWith("JetmemMemoryStall is so (pending)"));
+  EXPECT_EQ(examine(now, nullptr).step("memory")->verdict, Verdict::kWarning);
+}
+
+// Memory that shrinks is no history, although no rule fires for it yet.
+TEST_F(JudgementTest, WhatGoesOnComesBeforeLesserWarnings) {
+  memory_shrinks();
+  DeviceNow now = troubled_device({{"jetmem_meminfo_MemAvailable_bytes", 700 * kMiB}});
+  raise_alert(now, "JetmemProbeFailing", "firing", "warning");
+  EXPECT_THAT(examine(now, &past_).conclusion,
+              StartsWith("Available memory has fallen by 1.8 GiB"));
+}
+
+TEST_F(JudgementTest, CriticalOnesFollowTheRunbooks) {
+  DeviceNow now = troubled_device();
+  // As the steps come, which is another order.
+  raise_alert(now, "JetmemMemoryLeak", "firing", "warning");
+  for (const char* name : {"JetmemCmaExhausted", "JetmemSmmuStorm", "JetmemOomKill",
+                           "JetmemKernelOops", "JetmemMemoryStall", "JetmemMemoryExhausting"}) {
+    raise_alert(now, name, "firing");
+  }
+  const DoctorAnswer answer = examine(now, nullptr);
+  EXPECT_THAT(answer.reason, StartsWith("JetmemKernelOops is so"));
+  EXPECT_THAT(answer.conclusion,
+              testing::MatchesRegex("JetmemOomKill.*JetmemMemoryExhausting.*JetmemSmmuStorm.*"));
+  EXPECT_THAT(answer.conclusion, HasSubstr("See also: cma, restart"));
+  std::vector<std::string> steps;
+  for (std::size_t i = 0; i < 5; ++i) steps.push_back(answer.steps[i].name);
+  EXPECT_THAT(steps, testing::ElementsAre("stalls", "oom", "memory", "smmu", "cma"));
+  // Within a step as well.
+  EXPECT_EQ(answer.step("memory")->summary, "JetmemMemoryExhausting is so.");
+  ASSERT_EQ(answer.step("memory")->alerts.size(), 3U);
+  EXPECT_EQ(answer.step("memory")->alerts[1].alert, "JetmemMemoryStall");
+}
+
+// An alert that is kept for a while is not told as what is so now.
+TEST_F(JudgementTest, AKeptAlertIsNoLongerSo) {
+  DeviceNow now = healthy_device();
+  raise_alert(now, "JetmemMemoryExhausting", "firing");
+  now.alerts->rules.back().alerts.front().kept = true;
+  const DoctorAnswer answer = examine(now, nullptr);
+  EXPECT_EQ(answer.level, Verdict::kCritical);
+  EXPECT_THAT(answer.reason, StartsWith("JetmemMemoryExhausting is so (no longer so"));
+  EXPECT_TRUE(answer.step("memory")->alerts.front().kept);
+}
+
+// Nobody reads on when ten seconds are left.
+TEST_F(JudgementTest, MemoryThatIsGoneSoonNamesWhatGrowsAndTheTimeLeft) {
+  const double begin = kMorning - 1800;
+  const auto grown = [=](double t) { return std::max(0.0, t - begin) * 2 * kMiB; };
+  past_.series("jetmem_meminfo_MemAvailable_bytes", kMorning - kHour, kMorning, 10,
+               [=](double t) { return 3.6 * kGiB - grown(t); });
+  past_.series(group("resident", "python3", "vision.service"), kMorning - kHour, kMorning, 10,
+               [=](double t) { return kGiB + grown(t); });
+  DeviceNow now = troubled_device({{"jetmem_meminfo_MemAvailable_bytes", 80 * kMiB}});
+  raise_alert(now, "JetmemMemoryExhausting", "firing");
+  now.alerts->rules.back().alerts.front().summary =
+      "Memory is shrinking fast; exhausted in about 40s: an OOM kill is imminent";
+  const DoctorAnswer answer = examine(now, &past_);
+  const std::string& text = answer.conclusion;
+  EXPECT_THAT(text, StartsWith("python3 (vision.service) grew by 3.5 GiB since 07:"));
+  EXPECT_THAT(text.substr(0, text.find(". ")),
+              HasSubstr("still growing), 100% of the 3.5 GiB by which available memory has "
+                        "fallen"));
+  EXPECT_THAT(answer.reason, StartsWith("Memory is shrinking fast; exhausted in about 40s"));
 }
 
 }  // namespace
