@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answers from samples put together by hand: what is not there stays absent with a reason.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
@@ -12,30 +11,8 @@
 namespace jetmem {
 namespace {
 
-AlertsAnswer quiet() {
-  AlertsAnswer alerts;
-  AlertsAnswer::Rule rule;
-  rule.name = "Quiet";
-  rule.severity = "warning";
-  rule.state = "inactive";
-  alerts.rules.push_back(rule);
-  return alerts;
-}
-
-AlertsAnswer with(const char* severity, const char* state) {
-  AlertsAnswer alerts = quiet();
-  AlertsAnswer::Rule rule;
-  rule.name = "Loud";
-  rule.severity = severity;
-  rule.state = state;
-  rule.summary = "{{ value }} is loud";
-  AlertsAnswer::Alert alert;
-  alert.state = state;
-  alert.summary = "It is loud";
-  rule.alerts.push_back(alert);
-  alerts.rules.insert(alerts.rules.begin(), rule);
-  return alerts;
-}
+using testing::HasSubstr;
+using testing::Not;
 
 // What a healthy daemon sees of a small board.
 DeviceNow board(const Series& more = {}) {
@@ -60,16 +37,12 @@ DeviceNow board(const Series& more = {}) {
   now.since_boot = 1000;
   now.wall = 1.8e9;
   now.samples = SampleSet::of(series);
-  now.alerts = quiet();
   return now;
 }
 
-const MemoryBudget::Part& part(const MemoryBudget& budget, std::string_view name) {
-  for (const MemoryBudget::Part& each : budget.parts) {
-    if (each.name == name) return each;
-  }
-  static const MemoryBudget::Part kNone{};
-  return kNone;
+MemoryBudget::Part part(const MemoryBudget& budget, std::string_view name) {
+  const MemoryBudget::Part* found = budget.part(name);
+  return found == nullptr ? MemoryBudget::Part() : *found;
 }
 
 TEST(Budget, ComparesPartsWithTheModuleSize) {
@@ -95,7 +68,7 @@ TEST(Budget, ReportsUnknownPartsInsteadOfZero) {
   EXPECT_EQ(budget.of, "linux");
   EXPECT_FALSE(part(budget, "gpu").bytes);
   EXPECT_FALSE(part(budget, "gpu").none);
-  EXPECT_NE(part(budget, "gpu").why.find("Permission denied"), std::string::npos);
+  EXPECT_THAT(part(budget, "gpu").why, HasSubstr("Permission denied"));
   EXPECT_TRUE(budget.unaccounted_includes_unknown);
   EXPECT_EQ(*budget.unaccounted_bytes, 6 * kGiB);
 }
@@ -121,156 +94,21 @@ TEST(Budget, UnknownFirmwareIsNotNone) {
   DeviceNow now;
   now.samples = SampleSet::of(Series{{"jetmem_meminfo_MemTotal_bytes", 7 * kGiB}});
   now.sources = {source("device", "failed", "no device tree")};
-  const MemoryBudget budget = memory_budget(now);
-  EXPECT_FALSE(part(budget, "firmware").bytes);
-  EXPECT_FALSE(part(budget, "firmware").none);
-  EXPECT_TRUE(part(budget, "firmware").outside);
-  EXPECT_NE(part(budget, "firmware").why.find("no device tree"), std::string::npos);
-}
-
-TEST(Status, OkOnlyIfAllRulesAreEvaluated) {
-  EXPECT_EQ(status_answer(board()).level, Verdict::kOk);
-  DeviceNow now = board();
-  now.alerts = with("warning", "unknown");
-  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown);
-  now.alerts.reset();
-  now.no_alerts = "the rules have mistakes";
-  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown);
-  EXPECT_NE(status_answer(now).reason.find("the rules have mistakes"), std::string::npos);
-  now = board();
-  now.by = SnapshotOrigin::kCommand;
-  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown) << "no daemon answers";
-  now = board();
-  now.alerts->rules.clear();
-  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown) << "no rules";
-}
-
-TEST(Status, TheWorstAlertDecides) {
-  DeviceNow now = board();
-  for (const auto& [severity, level] :
-       {std::pair{"critical", Verdict::kCritical}, std::pair{"warning", Verdict::kWarning},
-        std::pair{"info", Verdict::kOk}}) {
-    now.alerts = with(severity, "firing");
-    const StatusAnswer answer = status_answer(now);
-    EXPECT_EQ(answer.level, level) << severity;
-    if (level != Verdict::kOk) {
-      EXPECT_EQ(answer.reason, "It is loud");
-    }
-  }
-  now.alerts = with("critical", "pending");
-  EXPECT_EQ(status_answer(now).level, Verdict::kWarning) << "it may be over before it fires";
-  EXPECT_EQ(status_answer(now).reason, "It is loud (pending)");
-  now.alerts = with("warning", "pending");
-  EXPECT_EQ(status_answer(now).level, Verdict::kOk) << "a daemon waits whether it lasts";
-  now.alerts->local_snapshot = true;
-  EXPECT_EQ(status_answer(now).level, Verdict::kWarning) << "true now, and nobody waits";
-}
-
-TEST(Status, AFailedSourceIsAWarning) {
-  DeviceNow now = board();
-  now.sources = {source("buddyinfo", "failed", "line 3: 9 orders, expected 11")};
-  StatusAnswer answer = status_answer(now);
-  EXPECT_EQ(answer.level, Verdict::kWarning);
-  EXPECT_NE(answer.reason.find("buddyinfo"), std::string::npos);
-  now.sources = {source("buddyinfo", "ok")};
-  now.sources[0].stale = true;
-  EXPECT_EQ(status_answer(now).level, Verdict::kWarning);
-  now.sources[0].skipped = "78311 free blocks would take about 6.9 ms under the zone lock";
-  answer = status_answer(now);
-  EXPECT_EQ(answer.level, Verdict::kOk) << "to spare the device";
-  ASSERT_EQ(answer.blind.size(), 1U);
-  EXPECT_EQ(answer.blind[0].state, "skipped");
-  now.sources = {source("nvml", "absent", "no GPU")};
-  EXPECT_EQ(status_answer(now).level, Verdict::kOk) << "a device that has none";
-}
-
-TEST(Status, AnEmptyReadingIsUnknown) {
-  const StatusAnswer answer = status_answer(DeviceNow{});
-  EXPECT_EQ(answer.level, Verdict::kUnknown);
-  const auto json = nlohmann::json::parse(status_json(answer));
-  EXPECT_EQ(json["schema"], "jetmem-status/1");
-  EXPECT_EQ(json["level"], "unknown");
-  EXPECT_FALSE(json["memory"].contains("available_bytes"));
-  EXPECT_FALSE(json["memory"]["budget"].contains("bytes"));
-  EXPECT_FALSE(json["alerts"].contains("firing"));
-  EXPECT_TRUE(json["absent"].contains("available_bytes"));
-  EXPECT_TRUE(json["absent"].contains("alerts"));
-  EXPECT_FALSE(json["cma"].contains("none"));
-  EXPECT_FALSE(json["cma"].contains("has_cma")) << "nobody can tell";
-  EXPECT_TRUE(json["cma"]["absent"].contains("has_cma"));
-  EXPECT_TRUE(json["thermal"]["absent"].contains("throttling_level"));
-  EXPECT_TRUE(json["thermal"]["absent"].contains("power_mode"));
-}
-
-TEST(Status, CountsFaultsOfTheLastDay) {
-  DeviceNow now = board({{"jetmem_kernel_events_total{kind=\"oom_kill\",origin=\"system\"}", 3},
-                         {"jetmem_kernel_events_total{kind=\"oom_reaper\",origin=\"system\"}", 3},
-                         {"jetmem_kernel_events_total{kind=\"mc_error\",origin=\"probe\"}", 3}});
-  now.since_boot = 200'000;
-  for (const int at : {199'000, 100'000}) {
-    EventRecord event;
-    event.kind = "oom_kill";
-    event.at = std::chrono::seconds(at);
-    now.events.push_back(event);
-  }
-  const StatusAnswer answer = status_answer(now);
-  ASSERT_EQ(answer.faults.size(), 1U) << "neither what goes with another nor the probe's";
-  EXPECT_EQ(answer.faults[0].last_day, 1);
-  EXPECT_EQ(answer.faults[0].since_boot, 3);
-  now.no_events = "omitted";
-  EXPECT_FALSE(status_answer(now).faults[0].last_day) << "not known is not 0";
-}
-
-TEST(Status, FaultsAreAbsentWithoutTheKernelLog) {
-  DeviceNow now = board();
-  now.sources = {source("kernel_log", "denied", "open /dev/kmsg: no")};
-  EventRecord event;
-  event.what = EventWhat::kAlert;
-  event.kind = "firing";
-  now.events.push_back(event);
-  EXPECT_NE(absence_reason(status_answer(now).absent, "faults").find("/dev/kmsg"),
-            std::string::npos);
-  // Those that are known are not all.
-  now.samples =
-      board({{"jetmem_kernel_events_total{kind=\"oom_kill\",origin=\"system\"}", 3}}).samples;
-  EXPECT_EQ(status_answer(now).faults.size(), 1U);
-  EXPECT_FALSE(absence_reason(status_answer(now).absent, "faults").empty());
-  now.sources = {source("kernel_log", "ok")};
-  EXPECT_TRUE(absence_reason(status_answer(now).absent, "faults").empty());
-}
-
-TEST(Status, CountsFaultsWithAnUnsetClock) {
-  DeviceNow now = board();
-  now.sources = {source("kernel_log", "ok")};
-  now.wall.reset();
-  now.boot = 7;
-  EventRecord event;
-  event.kind = "oom_kill";
-  event.boot = 7;
-  event.at = std::chrono::seconds(940);
-  now.events.push_back(event);
-  ASSERT_EQ(status_answer(now).faults.size(), 1U);
-  EXPECT_EQ(status_answer(now).faults[0].last_day, 1);
-  // When an earlier boot was nobody knows: no count then, and no 0 either.
-  now.events[0].boot = 6;
-  const StatusAnswer answer = status_answer(now);
-  ASSERT_EQ(answer.faults.size(), 1U);
-  EXPECT_FALSE(answer.faults[0].last_day);
-  EXPECT_FALSE(absence_reason(answer.faults[0].absent, "last_day").empty());
-}
-
-TEST(DeviceNowJson, HasTheNumberOfTheBoot) {
-  DeviceNow now = board();
-  now.boot = 7;
-  const auto parsed = parse_device_now(device_now_json(now));
-  ASSERT_TRUE(parsed);
-  EXPECT_EQ(parsed->boot, 7);
+  const MemoryBudget::Part firmware = part(memory_budget(now), "firmware");
+  EXPECT_FALSE(firmware.bytes);
+  EXPECT_FALSE(firmware.none);
+  EXPECT_TRUE(firmware.outside);
+  EXPECT_THAT(firmware.why, HasSubstr("no device tree"));
 }
 
 // So long that rules, events and samples do not all fit: rules are omitted from their end.
 TEST(DeviceNowJson, AFiringAlertStaysBesideManyRules) {
   DeviceNow now = board();
-  now.alerts = with("critical", "firing");
+  now.boot = 7;
+  AlertsAnswer::Rule& firing = now.alerts.emplace().rules.emplace_back();
+  firing.name = "Loud";
+  firing.severity = "critical";
+  firing.state = firing.alerts.emplace_back().state = "firing";
   add_long_rules(*now.alerts, 600);
   Series series;
   for (int i = 0; i < 3000; ++i) {
@@ -280,18 +118,18 @@ TEST(DeviceNowJson, AFiringAlertStaysBesideManyRules) {
   now.samples = SampleSet::of(series);
   const auto parsed = parse_device_now(device_now_json(now));
   ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->boot, 7);
   ASSERT_TRUE(parsed->alerts);
   EXPECT_EQ(parsed->alerts->count("firing"), 1U);
   EXPECT_GT(parsed->alerts->rules_omitted, 0U);
-  EXPECT_NE(parsed->samples.value("jetmem_x2999", {{"label", std::string(150, 'z')}}),
-            std::nullopt);
+  EXPECT_TRUE(parsed->samples.value("jetmem_x2999"));
 }
 
 TEST(Cma, NoneOnlyIfKnown) {
   DeviceNow now = board();
   now.sources = {source("cma", "failed", "broken")};
   EXPECT_FALSE(cma_answer(now).has_cma) << "a source that fails is no answer";
-  EXPECT_NE(absence_reason(cma_answer(now).absent, "has_cma").find("broken"), std::string::npos);
+  EXPECT_THAT(absence_reason(cma_answer(now).absent, "has_cma"), HasSubstr("broken"));
   now.sources = {source("cma", "absent", "no CmaTotal")};
   EXPECT_EQ(cma_answer(now).has_cma, false);
   now.samples = SampleSet::of(Series{});
@@ -312,7 +150,7 @@ TEST(Cma, ReportsWhyAFrameNoLongerFits) {
   EXPECT_FALSE(answer.areas[0].used_bytes);
   EXPECT_FALSE(absence_reason(answer.areas[0].absent, "used_bytes").empty());
   ASSERT_EQ(answer.advice.size(), 1U);
-  EXPECT_NE(answer.advice[0].find("fragmented"), std::string::npos);
+  EXPECT_THAT(answer.advice[0], HasSubstr("fragmented"));
 }
 
 // 4096 pages at 0x1000: gst has a block amid what is free, argus the rest but for a free end.
@@ -358,7 +196,6 @@ TEST(Cma, ReportsWhoTookItAndWhatARestartWouldGive) {
   EXPECT_EQ(area.owners[1].function, "vb2_dc_alloc, other_alloc");
   EXPECT_EQ(area.owners[1].largest_run_without_bytes, 1792 * 4096);
   EXPECT_EQ(area.map_largest_run_bytes, 1024 * 4096);
-  EXPECT_EQ(area.unknown_bytes, 0);
   ASSERT_TRUE(area.splitter);
   EXPECT_EQ(area.splitter->owner, 0U) << "512 + 2000 pages become one";
   EXPECT_EQ(area.blocks.size(), 3U);
@@ -405,8 +242,7 @@ TEST(Cma, AdvisesNothingWhereAPartIsUnknown) {
   EXPECT_FALSE(area.splitter);
   EXPECT_FALSE(area.owners[0].largest_run_without_bytes);
   EXPECT_EQ(area.blocks.back().state, CmaAnswer::Area::BlockState::kUnknown);
-  for (const std::string& advice : answer.advice)
-    EXPECT_EQ(advice.find("Restart gst"), std::string::npos);
+  EXPECT_THAT(answer.advice, Not(testing::Contains(HasSubstr("Restart gst"))));
 }
 
 TEST(Cma, TheMapGoesOverTheWire) {
@@ -424,15 +260,13 @@ TEST(Cma, TheMapGoesOverTheWire) {
 }
 
 TEST(Fragmentation, SortsOrdersAndUsesThePageSize) {
-  Series series;
-  for (const int order : {0, 2, 10}) {
-    const std::string labels =
-        "{node=\"0\",order=\"" + std::to_string(order) + "\",zone=\"Normal\"}";
-    series.emplace_back("jetmem_buddy_free_blocks" + labels, order == 2 ? 0 : 2);
-    series.emplace_back("jetmem_buddy_free_bytes" + labels,
-                        order == 2 ? 0 : 2.0 * 16384 * (1 << order));
+  const std::string labels = "{node=\"0\",zone=\"Normal\"";
+  Series series{{"jetmem_buddy_largest_order_outside_cma" + labels + "}", 2}};
+  for (const auto& [order, blocks] : {std::pair(0, 2), {2, 0}, {10, 2}}) {
+    const std::string of = labels + ",order=\"" + std::to_string(order) + "\"}";
+    series.emplace_back("jetmem_buddy_free_blocks" + of, blocks);
+    series.emplace_back("jetmem_buddy_free_bytes" + of, blocks * 16384.0 * (1 << order));
   }
-  series.emplace_back("jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"Normal\"}", 2);
   const FragmentationAnswer answer = fragmentation_answer(board(series));
   EXPECT_EQ(answer.page_bytes, 16384);
   ASSERT_EQ(answer.zones.size(), 1U);
@@ -441,26 +275,23 @@ TEST(Fragmentation, SortsOrdersAndUsesThePageSize) {
   EXPECT_EQ(answer.zones[0].orders[1].share, 0);
   EXPECT_EQ(answer.zones[0].orders[2].order, 10);
   EXPECT_EQ(answer.zones[0].largest_bytes_outside_cma, 65536);
-}
-
-TEST(Fragmentation, PageSizeIsUnknownWithoutFreeBlocks) {
-  const FragmentationAnswer answer = fragmentation_answer(
-      board({{"jetmem_buddy_free_blocks{node=\"0\",order=\"0\",zone=\"Normal\"}", 0},
-             {"jetmem_buddy_free_bytes{node=\"0\",order=\"0\",zone=\"Normal\"}", 0}}));
-  EXPECT_FALSE(answer.page_bytes);
-  EXPECT_FALSE(answer.zones[0].orders[0].share);
+  // Without free blocks the size of a page is unknown.
+  const FragmentationAnswer full =
+      fragmentation_answer(board({{"jetmem_buddy_free_blocks" + labels + ",order=\"0\"}", 0},
+                                  {"jetmem_buddy_free_bytes" + labels + ",order=\"0\"}", 0}}));
+  EXPECT_FALSE(full.page_bytes);
+  EXPECT_FALSE(full.zones[0].orders[0].share);
 }
 
 TEST(Thermal, ReasonOfAMissingTemperature) {
-  const auto reason = [](const char* absent) {
+  for (const auto& [absent, reason] :
+       {std::pair("powered_off", "usually powered off"), std::pair("unreadable", "2 unreadable")}) {
     const ThermalAnswer answer = thermal_answer(board(
         {{"jetmem_thermal_zone_enabled{index=\"0\",zone=\"cpu\"}", 1},
-         {std::string("jetmem_source_absent_values{reason=\"") + absent + "\",source=\"thermal\"}",
+         {"jetmem_source_absent_values{reason=\"" + std::string(absent) + "\",source=\"thermal\"}",
           2}}));
-    return absence_reason(answer.zones.at(0).absent, "celsius");
-  };
-  EXPECT_THAT(reason("powered_off"), ::testing::HasSubstr("usually powered off"));
-  EXPECT_THAT(reason("unreadable"), ::testing::HasSubstr("2 unreadable"));
+    EXPECT_THAT(absence_reason(answer.zones.at(0).absent, "celsius"), HasSubstr(reason));
+  }
 }
 
 TEST(Thermal, SortsZonesByTemperature) {
@@ -477,7 +308,7 @@ TEST(Thermal, SortsZonesByTemperature) {
   EXPECT_FALSE(answer.zones[2].celsius);
   EXPECT_FALSE(absence_reason(answer.zones[2].absent, "celsius").empty());
   ASSERT_FALSE(answer.slows.empty());
-  EXPECT_NE(answer.slows[0].find("cpu-throttle-alert"), std::string::npos);
+  EXPECT_THAT(answer.slows[0], HasSubstr("cpu-throttle-alert"));
   EXPECT_FALSE(answer.throttling) << "one cause is not all of them";
 }
 
@@ -498,13 +329,11 @@ TEST(Thermal, EnginesByTheKernelBeforeTegrastats) {
                             {"jetmem_tegrastats_engine_on{engine=\"APE\"}", 1},
                             {"jetmem_tegrastats_engine_utilization_ratio{engine=\"NVDEC0\"}", 0.1},
                             {"jetmem_tegrastats_engine_clock_hertz{engine=\"APE\"}", 174e6}}));
-  const auto engine = [&](std::string_view name) {
-    for (const ThermalAnswer::Engine& each : answer.engines) {
-      if (each.engine == name) return each;
-    }
-    return ThermalAnswer::Engine();
-  };
   ASSERT_EQ(answer.engines.size(), 6U);
+  const auto engine = [&](std::string_view name) {
+    return *std::find_if(answer.engines.begin(), answer.engines.end(),
+                         [&](const auto& each) { return each.engine == name; });
+  };
   EXPECT_EQ(engine("GPU").load, 0.5);
   EXPECT_EQ(engine("GPU").hertz, 612e6);
   EXPECT_EQ(engine("NVENC").on, 1);

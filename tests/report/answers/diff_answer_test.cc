@@ -2,7 +2,6 @@
 #include "report/answers/diff_answer.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
@@ -26,6 +25,15 @@ std::vector<std::string> keys(const DiffAnswer& answer) {
     for (const auto& change : section.changes) out.push_back(change.key);
   }
   return out;
+}
+
+AlertsAnswer::Rule rule_in(const char* name, const char* state, const char* blind = "") {
+  AlertsAnswer::Rule rule;
+  rule.name = name;
+  rule.state = state;
+  rule.blind = blind;
+  if (rule.state == "firing") rule.alerts.emplace_back().state = state;
+  return rule;
 }
 
 TEST(Diff, BytesByMiBAndShare) {
@@ -55,9 +63,8 @@ TEST(Diff, CountersGrowOrReset) {
   const auto after = snapshot({{"a_total", 150}, {"b_total", 3}, {"c_total", 7}}, 1000 + 1800);
   const DiffAnswer answer = diff_of(before, after, false);
   ASSERT_EQ(answer.sections.size(), 2U);
-  const auto& grown = answer.sections[0].changes[0];
-  EXPECT_EQ(grown.key, "a_total");
-  EXPECT_DOUBLE_EQ(*grown.per_hour, 100);
+  EXPECT_EQ(answer.sections[0].changes[0].key, "a_total");
+  EXPECT_DOUBLE_EQ(*answer.sections[0].changes[0].per_hour, 100);
   EXPECT_EQ(answer.sections[1].changes[0].note, "reset");
   EXPECT_FALSE(answer.sections[1].changes[0].per_hour);
   // After a restart of the device they all did.
@@ -90,15 +97,8 @@ TEST(Diff, FactsSourcesAndAlerts) {
   auto after = snapshot({{R"(jetmem_device_info{kernel="5.15.2",soc="t234"})", 1}});
   before.sources = {source("cma", "ok")};
   after.sources = {source("cma", "denied", "no right")};
-  before.alerts.emplace();
-  after.alerts.emplace();
-  AlertsAnswer::Rule rule;
-  rule.name = "JetmemMemoryLow";
-  rule.alerts.emplace_back();
-  rule.alerts[0].state = "firing";
-  after.alerts->rules.push_back(rule);
-  rule.alerts.clear();
-  before.alerts->rules.push_back(rule);
+  before.alerts.emplace().rules = {rule_in("JetmemMemoryLow", "inactive")};
+  after.alerts.emplace().rules = {rule_in("JetmemMemoryLow", "firing")};
   DiffAnswer answer = diff_of(before, after, false);
   ASSERT_EQ(answer.facts.size(), 1U);
   EXPECT_EQ(answer.facts[0].name, "jetmem_device_info kernel");
@@ -140,15 +140,6 @@ TEST(Diff, WhatWasNotReadIsNeitherNewNorGone) {
   after = snapshot({{R"(jetmem_source_failing{source="cma"})", 1}});
   EXPECT_THAT(keys(diff_of(before, after, true)),
               testing::Not(testing::Contains(testing::HasSubstr("cma_used"))));
-}
-
-AlertsAnswer::Rule rule_in(const char* name, const char* state, const char* blind = "") {
-  AlertsAnswer::Rule rule;
-  rule.name = name;
-  rule.state = state;
-  rule.blind = blind;
-  if (rule.state == "firing") rule.alerts.emplace_back().state = state;
-  return rule;
 }
 
 TEST(Diff, AnAlertThatCannotBeKnownIsNotInactive) {

@@ -44,25 +44,23 @@ TEST(HistoryAnswer, PointsComeBack) {
   for (int i = 0; i < 10; ++i) {
     past.points.push_back(point(i, i < 3 ? Resolution::kQuarter : Resolution::kRaw));
   }
-  const auto again = parse_series_past(series_past_json(from(), past));
+  const std::string text = series_past_json(from(), past);
+  const auto again = parse_series_past(text);
   ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(series_past_json(from(), *again), text);
   EXPECT_EQ(again->key, past.key);
   EXPECT_TRUE(again->is_counter);
   EXPECT_TRUE(again->cut);
   ASSERT_EQ(again->points.size(), past.points.size());
-  for (std::size_t i = 0; i < past.points.size(); ++i) {
-    const HistoryPoint& a = past.points[i];
-    const HistoryPoint& b = again->points[i];
-    EXPECT_LT(std::abs((a.wall - b.wall).count()), 1000);  // of a double of seconds
-    EXPECT_LT(std::abs((a.boot_time - b.boot_time).count()), 1000);
-    EXPECT_EQ(a.boot, b.boot);
-    EXPECT_EQ(a.wall_trusted, b.wall_trusted);
-    EXPECT_EQ(a.resolution, b.resolution);
-    EXPECT_EQ(a.count, b.count);
-    EXPECT_EQ(a.min, b.min);
-    EXPECT_EQ(a.average, b.average);
-    EXPECT_EQ(a.max, b.max);
-  }
+  const HistoryPoint& last = again->points.back();
+  EXPECT_LT(std::abs((last.wall - past.points.back().wall).count()), 1000);  // a double of seconds
+  EXPECT_EQ(last.boot, 7);
+  EXPECT_FALSE(last.wall_trusted);
+  EXPECT_EQ(last.resolution, Resolution::kRaw);
+  EXPECT_EQ(last.count, 6U);
+  EXPECT_EQ(last.min, past.points.back().min);
+  EXPECT_EQ(last.average, 1.0 / 3);
+  EXPECT_EQ(last.max, 1e18);
 }
 
 TEST(HistoryAnswer, NonFiniteValuesAreOmitted) {
@@ -94,55 +92,43 @@ TEST(HistoryAnswer, TheListComesBack) {
   list.series = {{"jetmem_a", true, kWall - hours(1), kWall},
                  {"jetmem_b{c=\"d\"}", false, kWall, kWall}};
   list.next = "jetmem_b{c=\"d\"}";
-  const auto again = parse_history_list(history_list_json(from(), list));
+  const std::string text = history_list_json(from(), list);
+  const auto again = parse_history_list(text);
   ASSERT_TRUE(again) << again.error().message;
-  EXPECT_EQ(again->facts.bytes, 123456U);
+  EXPECT_EQ(history_list_json(from(), *again), text);
   EXPECT_EQ(again->facts.oldest, list.facts.oldest);
   EXPECT_EQ(again->facts.raw_step, seconds(10));
-  EXPECT_EQ(again->facts.problem, list.facts.problem);
   ASSERT_EQ(again->facts.boots.size(), 2U);
-  EXPECT_EQ(again->facts.boots[0].boot_id, "id4");
   EXPECT_EQ(again->facts.boots[0].last_wall, kWall);
   EXPECT_EQ(again->facts.boots[1].first_wall, std::nullopt);
   ASSERT_EQ(again->series.size(), 2U);
-  EXPECT_EQ(again->series[1].key, list.series[1].key);
   EXPECT_TRUE(again->series[0].is_counter);
-  EXPECT_EQ(again->next, list.next);
 }
 
-TEST(HistoryAnswer, ALongListIsPaged) {
+TEST(HistoryAnswer, LongAnswersAreBounded) {
   HistoryList list;
+  HistoryMoment moment;
   for (int i = 0; i < 4096; ++i) {
-    list.series.push_back(
-        {"jetmem_" + std::to_string(10000 + i) + "{l=\"" + std::string(1200, 'x') + "\"}", false,
-         kWall, kWall});
+    const std::string name = "jetmem_" + std::to_string(10000 + i);
+    list.series.push_back({name + "{l=\"" + std::string(1200, 'x') + "\"}", false, kWall, kWall});
+    moment.samples.emplace_back(name + std::string(2000, 'x'), i);
   }
-  const std::string text = history_list_json(from(), list);
-  EXPECT_LE(text.size(), kMaxHistoryJson);
-  const auto again = parse_history_list(text);
+  const std::string listed = history_list_json(from(), list);
+  EXPECT_LE(listed.size(), kMaxHistoryJson);
+  const auto again = parse_history_list(listed);
   ASSERT_TRUE(again);
   EXPECT_LT(again->series.size(), 4096U);
   EXPECT_GT(again->series.size(), 1000U);
   EXPECT_EQ(again->next, again->series.back().key);
-}
-
-TEST(HistoryAnswer, ALongMomentIsTruncated) {
-  HistoryMoment moment;
-  for (int i = 0; i < 4096; ++i) {
-    moment.samples.emplace_back(std::to_string(i) + std::string(2000, 'x'), i);
-  }
-  const std::string text = history_moment_json(from(), moment);
-  EXPECT_LE(text.size(), kMaxHistoryJson);
-  EXPECT_TRUE(parse_history_moment(text)->cut);
-}
-
-TEST(HistoryAnswer, TenThousandPointsFit) {
+  const std::string samples = history_moment_json(from(), moment);
+  EXPECT_LE(samples.size(), kMaxHistoryJson);
+  EXPECT_TRUE(parse_history_moment(samples)->cut);
   SeriesPast past;
   for (int i = 0; i < 10'000; ++i) {
     past.points.push_back(point(i, i % 2 == 0 ? Resolution::kRaw : Resolution::kMinute));
     past.points.back().average = 1.2345678901234567e-300;
   }
-  EXPECT_LE(series_past_json(from(), past).size(), kMaxHistoryJson);
+  EXPECT_LE(series_past_json(from(), past).size(), kMaxHistoryJson) << "all of them fit";
 }
 
 TEST(HistoryAnswer, ForeignAnswersAreRefused) {
@@ -173,7 +159,7 @@ TEST(HistoryAnswer, ForeignAnswersAreRefused) {
 TEST(EventsAnswer, EventsComeBack) {
   EventsPast past;
   past.more = true;
-  EventRecord event;
+  EventRecord& event = past.events.emplace_back();
   event.id = 42;
   event.what = EventWhat::kAlert;
   event.kind = "firing";
@@ -186,16 +172,14 @@ TEST(EventsAnswer, EventsComeBack) {
   event.boot = 2;
   event.count = 3;
   event.fields = R"({"a":1})";
-  past.events = {event};
   const auto again = parse_events(events_json(from(), past));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(again->more);
   ASSERT_EQ(again->events.size(), 1U);
-  EXPECT_EQ(again->events[0].id, 42);
   EXPECT_EQ(again->events[0].what, EventWhat::kAlert);
-  EXPECT_EQ(again->events[0].summary, "evil ?[2J text");
   EXPECT_EQ(again->events[0].wall, kWall);
-  EXPECT_EQ(again->events[0].fields, event.fields);
+  event.summary = "evil ?[2J text";
+  EXPECT_EQ(events_json(from(), *again), events_json(from(), past));
 }
 
 }  // namespace
