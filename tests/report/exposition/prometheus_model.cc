@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/report/exposition/prometheus_model.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -19,6 +20,7 @@ prometheus::ClientMetric metric_of(const SampleTable::Slot& slot, double value) 
     if (type_of(slot) == MetricType::kHistogram && d.labels[i - first] == "le") continue;
     metric.label.push_back({std::string(d.labels[i - first]), slot.labels[i]});
   }
+  std::sort(metric.label.begin(), metric.label.end());
   if (type_of(slot) == MetricType::kCounter) {
     metric.counter.value = value;
   } else {
