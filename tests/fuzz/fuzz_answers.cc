@@ -7,11 +7,10 @@
 FUZZ(text) {
   if (const auto alerts = parse_alerts(text)) {
     const auto again = parse_alerts(alerts_json(*alerts));
-    if (!again || again->count("firing") != alerts->count("firing")) __builtin_trap();
+    check(again && again->count("firing") == alerts->count("firing"));
   }
   if (const auto doctor = parse_doctor(text)) {
     const auto again = parse_doctor(doctor_json(*doctor));
-    if (!again || again->level != doctor->level) __builtin_trap();
-    if (again->steps.size() != doctor->steps.size()) __builtin_trap();
+    check(again && again->level == doctor->level && again->steps.size() == doctor->steps.size());
   }
 }

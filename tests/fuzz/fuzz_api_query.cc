@@ -25,19 +25,17 @@ FUZZ(text) {
   }
   Pages pages(clock, buffer, alerts, readiness, metrics, std::move(reported));
   const auto endpoints = Api::endpoints();
-  const Api::Endpoint& endpoint = endpoints[static_cast<unsigned char>(text[0]) % endpoints.size()];
+  const Api::Endpoint& endpoint = endpoints[byte_of(text, 0) % endpoints.size()];
   text.remove_prefix(1);
   std::vector<Parameter> parameters;
   while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find('&'));
-    text.remove_prefix(std::min(text.size(), part.size() + 1));
-    const std::size_t equals = std::min(part.find('='), part.size());
-    parameters.push_back({part.substr(0, equals), part.substr(std::min(part.size(), equals + 1))});
+    std::string_view value = take_until(text, '&');
+    const std::string_view name = take_until(value, '=');
+    parameters.push_back({name, value});
   }
   const Answer answer =
       pages.answer({.method = "GET", .path = endpoint.path, .parameters = parameters});
   const auto& codes = WebMetrics::kCodes;
-  if (std::find(codes.begin(), codes.end(), answer.code) == codes.end()) __builtin_trap();
-  if (answer.body->empty() || answer.body->front() != '{') __builtin_trap();
-  if (answer.body->size() > 4U << 20) __builtin_trap();
+  check(std::find(codes.begin(), codes.end(), answer.code) != codes.end());
+  check(answer.body->starts_with('{') && answer.body->size() <= 4U << 20);
 }

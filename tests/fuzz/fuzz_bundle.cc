@@ -38,25 +38,22 @@ void check_tree(const std::string& folder) {
 }  // namespace
 
 // The bytes of an archive that somebody sent.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  static const jetmem::TempDir around;
+FUZZ(input) {
+  static const TempDir around;
   static const std::string folder = around.file("bundle");
   static const int fd = ::memfd_create("bundle", MFD_CLOEXEC);
   static const std::string file = "/proc/self/fd/" + std::to_string(fd);
   check(::ftruncate(fd, 0) == 0);
-  check(::pwrite(fd, data, size, 0) == static_cast<ssize_t>(size));
+  check(::pwrite(fd, input.data(), input.size(), 0) == static_cast<ssize_t>(input.size()));
   fs::create_directory(folder);
   std::vector<std::string> remarks;
-  const auto unpacked = jetmem::unpack_into(file, folder, kLimits, remarks);
+  const auto unpacked = unpack_into(file, folder, kLimits, remarks);
   check(unpacked || !unpacked.error().message.empty());
   check(remarks.size() <= 9);
-  for (const std::string& remark : remarks) {
-    for (const char c : remark) check(static_cast<unsigned char>(c) >= ' ');
-  }
+  for (const std::string& remark : remarks) check_shown(remark);
   check_tree(folder);
   check(std::distance(fs::directory_iterator(around.path()), {}) == 1);
   // Whatever is in it: reading it as a tree is no trouble.
-  (void)jetmem::Root::at(folder);
+  (void)Root::at(folder);
   fs::remove_all(folder);
-  return 0;
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines to the compiled catalogue, and files to the loader of messages.
-#include <cstdlib>
-#include <string>
-
 #include "base/text/text.h"
 #include "collectors/kernel_log/decode/assembler.h"
 #include "report/messages/message_check.h"
@@ -17,15 +14,12 @@ using kernel_log::Event;
 using kernel_log::Match;
 using kernel_log::Voice;
 
-bool is_same(const Event& a, const Event& b) {
-  if (a.kind() != b.kind() || a.size() != b.size() || a.message() != b.message()) return false;
+void check_same(const Event& a, const Event& b) {
+  check(a.kind() == b.kind() && a.size() == b.size() && a.message() == b.message());
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].name != b[i].name || a[i].type != b[i].type || a[i].number != b[i].number ||
-        a.text_of(a[i]) != b.text_of(b[i])) {
-      return false;
-    }
+    check(a[i].name == b[i].name && a[i].type == b[i].type && a[i].number == b[i].number);
+    check(a.text_of(a[i]) == b.text_of(b[i]));
   }
-  return true;
 }
 
 // Each is as slow as all messages together.
@@ -36,14 +30,15 @@ void check_line(std::string_view line, const Catalogue& catalogue, int& unfilter
   static Event reused;
   Event fresh;
   const Match match = catalogue.decode(line, Voice::kUnknown, fresh);
-  if (catalogue.decode(line, Voice::kUnknown, reused).message != match.message) std::abort();
+  check(catalogue.decode(line, Voice::kUnknown, reused).message == match.message);
   if (!match) return;
-  if (!is_same(fresh, reused)) std::abort();
-  if (fresh.message() != match.message || message_id(fresh).empty()) std::abort();
+  check_same(fresh, reused);
+  check(fresh.message() == match.message && !message_id(fresh).empty());
   if (--unfiltered_left < 0) return;
   Event unfiltered;
   const Match other = catalogue.decode_unfiltered(line, Voice::kUnknown, unfiltered);
-  if (other.message != match.message || !is_same(fresh, unfiltered)) std::abort();
+  check(other.message == match.message);
+  check_same(fresh, unfiltered);
 }
 
 // What jetmem says of an event is one printable line, and no message itself.
@@ -52,11 +47,9 @@ void check_events(std::string_view text, const kernel_log::Catalogues& catalogue
       kernel_log::Soc::kTegra234,
       [](const Event& event) {
         const std::string said = describe(event);
-        if (printable(said, said.size()) != said) std::abort();
+        check(printable(said, said.size()) == said);
         Event again;
-        if (decode_line(said, Voice::kKernel, again).piece.role != kernel_log::Role::kNothing) {
-          std::abort();
-        }
+        check(decode_line(said, Voice::kKernel, again).piece.role == kernel_log::Role::kNothing);
       },
       catalogues);
   Lines lines(text);
@@ -69,12 +62,10 @@ void check_events(std::string_view text, const kernel_log::Catalogues& catalogue
 void check_file(std::string_view text) {
   MessageFile file;
   read_messages(MessageForm::kUser, "fuzz", text, file);
-  if (file.messages.size() > kMaxSiteMessages || file.errors.size() > 300) std::abort();
-  for (const ConfigError& each : file.errors) {
-    if (each.message.empty()) std::abort();
-  }
+  check(file.messages.size() <= kMaxSiteMessages && file.errors.size() <= 300);
+  for (const ConfigError& each : file.errors) check(!each.message.empty());
   for (const kernel_log::Message& each : file.messages) {
-    if (each.id.empty() || each.forms.empty()) std::abort();
+    check(!each.id.empty() && !each.forms.empty());
   }
   // Each example is cut off at each byte: of a few short ones only.
   std::size_t bytes = 0;

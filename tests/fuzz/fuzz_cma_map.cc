@@ -3,27 +3,12 @@
 #include "collectors/cma/map.h"
 #include "tests/fuzz/snapshot_input.h"
 
-namespace {
-
-constexpr std::string_view kPaths[] = {
-    "/sys/kernel/tracing/instances/jetmem/trace",
-    "/sys/kernel/tracing/instances/jetmem/per_cpu/cpu0/stats",
-    "/sys/kernel/tracing/instances/jetmem/per_cpu/cpu1/stats",
-    "jetmem:after /sys/kernel/tracing/instances/jetmem/per_cpu/cpu0/stats",
-    "/sys/kernel/debug/cma/*/base_pfn",
-    "/sys/kernel/debug/cma/*/count",
-    "/sys/kernel/debug/cma/*/order_per_bit",
-    "/sys/kernel/debug/cma/*/bitmap",
-    "/proc/7/status",
-    "/proc/7/stat",
-    "/proc/7/comm of process",
-    "/proc/7/cgroup",
-    jetmem::kCmaTicks,
-};
-
-}  // namespace
-
 FUZZ(input) {
+  static const auto kPaths = expanded(
+      {"/sys/kernel/tracing/instances/jetmem/{trace,per_cpu/cpu0/stats,per_cpu/cpu1/stats}",
+       "jetmem:after /sys/kernel/tracing/instances/jetmem/per_cpu/cpu0/stats",
+       "/sys/kernel/debug/cma/*/{base_pfn,count,order_per_bit,bitmap}",
+       "/proc/7/{status,stat,comm of process,cgroup}", kCmaTicks});
   CmaTrace trace;
   CmaMapper mapper;
   CmaMap map;
@@ -39,13 +24,12 @@ FUZZ(input) {
     for (const CmaMap::Area& area : map.areas) {
       std::uint64_t last = area.base_pfn.value_or(0);
       for (const CmaPiece& piece : area.pieces) {
-        if (piece.pfn < last || piece.pages == 0) __builtin_trap();
+        check(piece.pfn >= last && piece.pages != 0);
         last = piece.end();
-        if (piece.state != CmaPiece::State::kTaken) continue;
-        if (piece.owner >= map.owners.size()) __builtin_trap();
+        check(piece.state != CmaPiece::State::kTaken || piece.owner < map.owners.size());
       }
-      if (area.pages && last > *area.base_pfn + *area.pages) __builtin_trap();
-      if (area.taken_pieces > CmaMap::kMaxAllocations) __builtin_trap();
+      check(!area.pages || last <= *area.base_pfn + *area.pages);
+      check(area.taken_pieces <= CmaMap::kMaxAllocations);
       (void)area.largest_free_run();
     }
   }

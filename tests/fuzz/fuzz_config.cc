@@ -13,14 +13,14 @@ static void check_text(std::string_view text) {
   const std::array texts{jetmem::ConfigText{"fuzz", text}};
   const auto loaded = jetmem::parse_settings(texts, kSources);
   if (!loaded) {
-    if (loaded.error().empty() || describe(loaded.error()).empty()) __builtin_trap();
+    jetmem::check(!loaded.error().empty() && !describe(loaded.error()).empty());
     return;
   }
   const std::string shown = show_settings(*loaded);
   const std::array again{jetmem::ConfigText{"shown", shown}};
   const auto reloaded = jetmem::parse_settings(again, kSources);
-  if (!reloaded || !(reloaded->values == loaded->values)) __builtin_trap();
-  if (!keys_that_need_restart(loaded->values, reloaded->values).empty()) __builtin_trap();
+  jetmem::check(reloaded && reloaded->values == loaded->values);
+  jetmem::check(keys_that_need_restart(loaded->values, reloaded->values).empty());
 }
 
 FUZZ(input) {

@@ -50,10 +50,9 @@ jetmem::Snapshot snapshot_of(std::string_view input) {
   std::array<bool, kFiles.size()> replaced{};
   std::string path;
   while (input.size() >= 4) {
-    const std::size_t index = static_cast<unsigned char>(input[0]) % kFiles.size();
-    const char letter = static_cast<char>('a' + static_cast<unsigned char>(input[1]) % 26);
-    const std::size_t size =
-        static_cast<unsigned char>(input[2]) * 256U + static_cast<unsigned char>(input[3]);
+    const std::size_t index = jetmem::byte_of(input, 0) % kFiles.size();
+    const char letter = static_cast<char>('a' + jetmem::byte_of(input, 1) % 26);
+    const std::size_t size = jetmem::two_bytes_of(input, 2);
     input.remove_prefix(4);
     const std::string_view text = input.substr(0, size);
     input.remove_prefix(text.size());
@@ -73,29 +72,24 @@ jetmem::Snapshot snapshot_of(std::string_view input) {
 
 FUZZ(input) {
   const Snapshot snapshot = snapshot_of(input);
-  const auto [ok, fresh, reused] = parsed_twice(parse_device, snapshot);
-  if (!ok) return;
-  if (fresh.identity != reused.identity || fresh.tree != reused.tree) __builtin_trap();
-  if (fresh.iommu != reused.iommu || fresh.optee != reused.optee) __builtin_trap();
-  if (fresh.iomem_state != reused.iomem_state || fresh.zones_state != reused.zones_state) {
-    __builtin_trap();
-  }
-  if (fresh.tree.nodes.size() > 256 || fresh.identity.model.size() > 96) __builtin_trap();
+  const auto device =
+      parsed_twice(parse_device, snapshot, &Device::identity, &Device::tree, &Device::iommu,
+                   &Device::optee, &Device::iomem_state, &Device::zones_state);
+  if (!device) return;
+  check(device->tree.nodes.size() <= 256 && device->identity.model.size() <= 96);
   for (const std::uint64_t page_size : {4096ULL, 65536ULL}) {
-    const device::Budget budget = fresh.budget(page_size);
+    const device::Budget budget = device->budget(page_size);
     std::uint64_t sum = 0;
     for (const auto& part : budget.parts) sum += part.bytes;
     if (!budget.absence_reason.empty()) {
-      if (sum != 0 || budget.module) __builtin_trap();
+      check(sum == 0 && !budget.module);
       continue;
     }
     // All parts add up, and no two of them would be one series.
-    if (sum != budget.module.value_or(*budget.physical)) __builtin_trap();
-    if (sum > 1ULL << 52 || *budget.physical < *fresh.mem_total) __builtin_trap();
+    check(sum == budget.module.value_or(*budget.physical));
+    check(sum <= 1ULL << 52 && *budget.physical >= *device->mem_total);
     for (const auto& a : budget.parts) {
-      for (const auto& b : budget.parts) {
-        if (&a != &b && a.kind == b.kind && a.name == b.name) __builtin_trap();
-      }
+      for (const auto& b : budget.parts) check(&a == &b || a.kind != b.kind || a.name != b.name);
     }
   }
 }

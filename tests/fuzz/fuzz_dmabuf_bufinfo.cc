@@ -4,16 +4,15 @@
 
 // A NUL separates the beginning from the end of a file that was too large.
 FUZZ(text) {
-  Bufinfo fresh;
   std::optional<std::string_view> end;
-  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    end = text.substr(nul + 1);
-    text = text.substr(0, nul);
-  }
-  if (!parse_bufinfo(text, end, fresh)) return;
-  if (fresh.exporters.size() > Bufinfo::kMaxExporters + 1) __builtin_trap();
-  if (fresh.devices.size() > Bufinfo::kMaxDevices) __builtin_trap();
+  const bool is_cut = text.find('\0') != text.npos;
+  const std::string_view begin = take_until(text, '\0');
+  if (is_cut) end = text;
+  Bufinfo fresh;
+  if (!parse_bufinfo(begin, end, fresh)) return;
+  check(fresh.exporters.size() <= Bufinfo::kMaxExporters + 1);
+  check(fresh.devices.size() <= Bufinfo::kMaxDevices);
   std::uint64_t listed = 0;
   for (const DmabufShare& share : fresh.exporters) listed += share.buffers;
-  if (listed > fresh.rows || fresh.devices_unknown > fresh.rows) __builtin_trap();
+  check(listed <= fresh.rows && fresh.devices_unknown <= fresh.rows);
 }

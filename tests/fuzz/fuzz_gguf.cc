@@ -9,14 +9,14 @@ FUZZ(input) {
   for (const std::string& bytes : {text, "GGUF\3" + std::string(3, '\0') + text}) {
     const auto read = plan::read_gguf(plan::bytes_of(bytes));
     if (!read) {
-      if (read.error().message.substr(0, 5) != "byte ") __builtin_trap();
+      check(read.error().message.starts_with("byte "));
       continue;
     }
     const plan::ModelFile& model = read->model;
-    if (model.weights ? !(*model.weights > 0) : model.no_weights_reason.empty()) __builtin_trap();
-    if (model.weights_per_token && !(*model.weights_per_token >= 0)) __builtin_trap();
-    if (!model.cache && model.no_cache_reason.empty()) __builtin_trap();
+    check(model.weights ? *model.weights > 0 : !model.no_weights_reason.empty());
+    check(!model.weights_per_token || *model.weights_per_token >= 0);
+    check(model.cache || !model.no_cache_reason.empty());
     const plan::LanguageModel use = plan::language_model_of(model, {8192, nullptr, 1});
-    if (use.cache && !(*use.least_cache >= 0 && *use.least_cache <= *use.cache)) __builtin_trap();
+    check(!use.cache || (*use.least_cache >= 0 && *use.least_cache <= *use.cache));
   }
 }

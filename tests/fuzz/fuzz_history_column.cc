@@ -16,13 +16,12 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-// A column or a roll-up of as many steps as the first two bytes say. A correct checksum is appended,
-// or no input would get as far as the values.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace jetmem;
-  if (size < 3) return 0;
-  const std::size_t steps = (data[0] * 256U + data[1]) % 4097;
-  std::string bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
+// A column or a roll-up of as many steps as the first two bytes say. A correct checksum is
+// appended, or no input would get as far as the values.
+FUZZ(input) {
+  if (input.size() < 3) return;
+  const std::size_t steps = two_bytes_of(input) % 4097;
+  std::string bytes(input.substr(2));
   (void)decode_column(bytes, steps);
   const auto sum = column_checksum(bytes);
   bytes.push_back(static_cast<char>(sum));
@@ -38,5 +37,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     check(roll_up->min.size() == steps && roll_up->max.size() == steps);
     check(roll_up->average.size() == steps && roll_up->count.size() == steps);
   }
-  return 0;
 }

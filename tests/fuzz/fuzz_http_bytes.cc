@@ -51,11 +51,11 @@ std::string receive(int fd) {
 
 // The bytes of a connection, in two pieces: the first two bytes say where the second begins. All of
 // jetmem's part of HTTP, and libmicrohttpd, over a real socket.
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+FUZZ(input) {
   static Server server;
-  if (size < 3) return 0;
-  const std::size_t cut = (data[0] * 256U + data[1]) % (size - 2);
-  const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
+  if (input.size() < 3) return;
+  const std::string_view text = input.substr(2);
+  const std::size_t cut = two_bytes_of(input) % text.size();
   std::string answer;
   {
     const UniqueFd client = server.connect();
@@ -74,5 +74,4 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   // Nothing of it is left, and what came is an answer.
   check(server.port->connections() == 0);
   check(answer.empty() || answer.starts_with("HTTP/1."));
-  return 0;
 }

@@ -9,19 +9,6 @@ namespace {
 
 using namespace jetmem;
 
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(text.size(), line.size() + 1));
-  return line;
-}
-
-// alice's is "secret".
-std::shared_ptr<const AccessRules> rules() {
-  auto out = std::make_shared<AccessRules>();
-  out->users = {{"alice", "$2b$04$y8R/pXJI3ecyatcFgEJdKeviiBk8KClPn5Wfxv9PSLjVjee4eptQu"}};
-  return out;
-}
-
 struct Served {
   ManualClock clock;
   test::MadeUpHistory history;
@@ -44,7 +31,10 @@ struct Served {
     buffer.publish(std::move(page));
     readiness.beat(clock.boot());
     readiness.set_sources(6, 6);
-    gate.set_rules(rules());
+    auto rules = std::make_shared<AccessRules>();
+    // alice's is "secret".
+    rules->users = {{"alice", "$2b$04$y8R/pXJI3ecyatcFgEJdKeviiBk8KClPn5Wfxv9PSLjVjee4eptQu"}};
+    gate.set_rules(std::move(rules));
   }
 };
 
@@ -55,21 +45,21 @@ struct Served {
 FUZZ(text) {
   static Served served;
   if (text.empty()) return;
-  const auto flags = static_cast<unsigned char>(text[0]);
+  const std::size_t flags = byte_of(text, 0);
   text.remove_prefix(1);
   Request request;
   if ((flags & 2U) != 0) request.asker.client.family = ClientKey::Family::kIpv4;
   if ((flags & 4U) != 0) request.waited_for_gate = std::chrono::hours(1);
-  request.method = take_line(text);
-  request.path = take_line(text);
-  request.accept_encoding = take_line(text);
+  request.method = take_until(text, '\n');
+  request.path = take_until(text, '\n');
+  request.accept_encoding = take_until(text, '\n');
   request.accept = request.accept_encoding;
-  request.if_none_match = take_line(text);
-  request.authorization = take_line(text);
+  request.if_none_match = take_until(text, '\n');
+  request.authorization = take_until(text, '\n');
   std::vector<Parameter> parameters;
   while (!text.empty()) {
-    const std::string_view name = take_line(text);
-    parameters.push_back({name, take_line(text)});
+    const std::string_view name = take_until(text, '\n');
+    parameters.push_back({name, take_until(text, '\n')});
   }
   request.parameters = parameters;
 

@@ -9,16 +9,15 @@ FUZZ(text) {
   for (auto* parse : {device::parse_iomem, device::parse_memblock}) {
     MemoryMap fresh;
     const MapState state = parse(text, fresh);
-    if (parse(text, reused) != state) __builtin_trap();
+    check(parse(text, reused) == state);
     if (state != MapState::kKnown) continue;
-    if (!(fresh == reused) || fresh.memory.empty()) __builtin_trap();
+    check(fresh == reused && !fresh.memory.empty());
     std::uint64_t before = 0;
     for (const device::Range& range : fresh.memory) {
-      if (range.empty() || (before != 0 && range.begin <= before)) __builtin_trap();
+      check(!range.empty() && (before == 0 || range.begin > before));
       before = range.end;
     }
   }
   device::ZonePages pages;
-  const MapState state = device::parse_zone_pages(text, pages);
-  if (state == MapState::kKnown && pages.present == 0) __builtin_trap();
+  check(device::parse_zone_pages(text, pages) != MapState::kKnown || pages.present != 0);
 }

@@ -9,39 +9,29 @@ FUZZ(input) {
   using namespace plan;
   if (input.empty()) return;
   const std::string_view text = input.substr(1);
-  switch (static_cast<unsigned char>(input[0]) % 5) {
+  switch (byte_of(input, 0) % 5) {
     case 0:
       if (const auto model = parse_hugging_face_config(text)) {
-        if (!model->cache && model->no_cache_reason.empty()) __builtin_trap();
+        check(model->cache || !model->no_cache_reason.empty());
         const LanguageModel use = language_model_of(*model, {8192, nullptr, 1});
-        if (use.cache && !(*use.least_cache >= 0 && *use.least_cache <= *use.cache)) {
-          __builtin_trap();
-        }
+        check(!use.cache || (*use.least_cache >= 0 && *use.least_cache <= *use.cache));
       }
       break;
     case 1:
       if (const auto index = parse_weight_index(text)) {
-        if (!(index->total_bytes.value_or(0) >= 0)) __builtin_trap();
-        for (const std::string& file : index->files) {
-          if (file.find('/') != std::string::npos) __builtin_trap();
-        }
+        check(index->total_bytes.value_or(0) >= 0);
+        for (const std::string& file : index->files) check(file.find('/') == std::string::npos);
       }
       break;
     case 2:
-      if (const auto bytes = read_safetensors(bytes_of(text)); bytes && !(*bytes >= 0)) {
-        __builtin_trap();
-      }
+      if (const auto bytes = read_safetensors(bytes_of(text))) check(*bytes >= 0);
       break;
     case 3:
-      if (const auto manifest = parse_ollama_manifest(text)) {
-        if (manifest->model.size() != 7 + 64) __builtin_trap();
-      }
+      if (const auto manifest = parse_ollama_manifest(text))
+        check(manifest->model.size() == 7 + 64);
       (void)parse_ollama_parameters(text);
       break;
     default:
-      if (const std::string path = ollama_manifest_path(text);
-          path.find("/.") != std::string::npos) {
-        __builtin_trap();
-      }
+      check(ollama_manifest_path(text).find("/.") == std::string::npos);
   }
 }

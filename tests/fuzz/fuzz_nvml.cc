@@ -3,19 +3,16 @@
 #include "tests/fuzz/target.h"
 
 FUZZ(text) {
-  const auto [ok, fresh, reused] = parsed_twice(parse_nvml, text);
-  if (!ok) return;
-  if (fresh.gpus != reused.gpus || fresh.processes != reused.processes) __builtin_trap();
-  if (fresh.integrated != reused.integrated || fresh.driver != reused.driver) __builtin_trap();
-  if (fresh.gpus.size() > 16 || fresh.processes.size() > 4096) __builtin_trap();
-  for (std::size_t i = 0; i < fresh.processes.size(); ++i) {
-    const auto& process = fresh.processes[i];
-    if (process.pid == 0 || process.bytes == UINT64_MAX) __builtin_trap();
-    if (i == 0) continue;
+  const auto nvml = parsed_twice(parse_nvml, text, &Nvml::gpus, &Nvml::processes, &Nvml::integrated,
+                                 &Nvml::driver);
+  if (!nvml) return;
+  check(nvml->gpus.size() <= 16 && nvml->processes.size() <= 4096);
+  const Nvml::Process* before = nullptr;
+  for (const Nvml::Process& process : nvml->processes) {
+    check(process.pid != 0 && process.bytes != UINT64_MAX);
     // By GPU and number, each once.
-    const auto& before = fresh.processes[i - 1];
-    if (before.gpu > process.gpu || (before.gpu == process.gpu && before.pid >= process.pid)) {
-      __builtin_trap();
-    }
+    check(before == nullptr ||
+          std::tie(before->gpu, before->pid) < std::tie(process.gpu, process.pid));
+    before = &process;
   }
 }

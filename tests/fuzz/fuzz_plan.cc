@@ -9,17 +9,15 @@ FUZZ(input) {
        {"", "cameras: [{name: a, width: 1920, height: 1080}]\n", "models:\n- name: m\n  "}) {
     const plan::ReadPlan read = plan::parse_plan("fuzz.yaml", begin + text);
     for (const ConfigError& error : read.errors) {
-      if (error.message.empty() || describe(error).empty()) __builtin_trap();
+      check(!error.message.empty() && !describe(error).empty());
     }
     if (!read.errors.empty()) continue;
     const plan::Plan& plan = read.plan;
-    if (!(plan.reserve >= 0) || !(plan.cuda_context >= 0)) __builtin_trap();
-    if (!(plan.bandwidth_share > 0 && plan.bandwidth_share <= 1)) __builtin_trap();
+    check(plan.reserve >= 0 && plan.cuda_context >= 0);
+    check(plan.bandwidth_share > 0 && plan.bandwidth_share <= 1);
     for (const plan::Camera& camera : plan.cameras) {
-      if (camera.count == 0 || camera.width == 0 || camera.height == 0) __builtin_trap();
+      check(camera.count != 0 && camera.width != 0 && camera.height != 0);
     }
-    for (const plan::LanguageModel& model : plan.language_models) {
-      if (!(model.kv_cache() >= 0)) __builtin_trap();
-    }
+    for (const plan::LanguageModel& model : plan.language_models) check(model.kv_cache() >= 0);
   }
 }

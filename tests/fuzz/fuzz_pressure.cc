@@ -2,20 +2,25 @@
 #include "collectors/proc/pressure.h"
 #include "tests/fuzz/target.h"
 
-FUZZ(text) {
-  static Stall reused;
-  Stall fresh;
+namespace jetmem {
+
+static Result<void> parse(std::string_view text, Stall& out) {
   AbsentValues absent;
-  const bool ok = parse_stall(text, fresh, absent).has_value();
-  if (parse_stall(text, reused, absent).has_value() != ok) __builtin_trap();
-  if (!ok) return;
-  if (fresh.full.has_value() != reused.full.has_value()) __builtin_trap();
-  for (const auto* line : {&fresh.some, &fresh.full}) {
+  return parse_stall(text, out, absent);
+}
+
+}  // namespace jetmem
+
+FUZZ(text) {
+  const auto stall = parsed_twice(
+      parse, text, [](const Stall& of) { return of.full.has_value(); },
+      [](const Stall& of) { return of.some ? of.some->total_us : std::nullopt; },
+      [](const Stall& of) { return of.some.has_value(); });
+  if (!stall) return;
+  for (const auto* line : {&stall->some, &stall->full}) {
     if (!*line) continue;
     for (const auto& average : (*line)->average) {
-      if (average && !(*average >= 0 && *average <= 1)) __builtin_trap();
+      check(!average || (*average >= 0 && *average <= 1));
     }
   }
-  if (fresh.some.has_value() != reused.some.has_value()) __builtin_trap();
-  if (fresh.some && fresh.some->total_us != reused.some->total_us) __builtin_trap();
 }

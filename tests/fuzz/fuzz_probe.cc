@@ -9,24 +9,20 @@ FUZZ(text) {
   Snapshot snapshot;
   snapshot.add("/jetmem/probe", text, 0);
   const bool ok = fresh.parse(snapshot, {}).has_value();
-  if (reused.parse(snapshot, {}).has_value() != ok) __builtin_trap();
+  check(reused.parse(snapshot, {}).has_value() == ok);
   if (!ok) return;
-  if (fresh.reading() != reused.reading()) __builtin_trap();
+  check(fresh.reading() == reused.reading());
   const auto& runs = fresh.reading().runs;
-  if (runs.empty() || runs.size() > ProbeReading::kMaxRuns) __builtin_trap();
+  check(!runs.empty() && runs.size() <= ProbeReading::kMaxRuns);
   for (const auto& run : runs) {
-    if (run.probes.size() > 64 || !(run.seconds >= 0) || run.started_boot.count() < 0) {
-      __builtin_trap();
-    }
+    check(run.probes.size() <= 64 && run.seconds >= 0 && run.started_boot.count() >= 0);
     for (const auto& probe : run.probes) {
-      if (probe.kind.size() > 64 || probe.reason.size() > 300) __builtin_trap();
-      if (printable(probe.target, 64) != probe.target) __builtin_trap();
-      if (probe.size_steps.size() > 16 || probe.ratios.size() > 32) __builtin_trap();
+      check(probe.kind.size() <= 64 && probe.reason.size() <= 300);
+      check(printable(probe.target, 64) == probe.target);
+      check(probe.size_steps.size() <= 16 && probe.ratios.size() <= 32);
       for (const auto& size_step : probe.size_steps) {
-        if (size_step.steps.size() > 32) __builtin_trap();
-        for (const auto& step : size_step.steps) {
-          if (!(step.seconds >= 0)) __builtin_trap();
-        }
+        check(size_step.steps.size() <= 32);
+        for (const auto& step : size_step.steps) check(step.seconds >= 0);
       }
     }
   }

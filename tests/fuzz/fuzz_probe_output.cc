@@ -9,18 +9,17 @@
 FUZZ(text) {
   const ProbeOutput output = split_probe_output(text);
   const std::string where = output.at ? output.at->words() : std::string();
-  if (printable(where, 1000) != where) __builtin_trap();
-  if (output.result.find('\n') != std::string::npos) __builtin_trap();
+  check(printable(where, 1000) == where && output.result.find('\n') == std::string::npos);
   const std::string partial = partial_probe_result(text, std::chrono::seconds(3));
   ProbeRun run;
-  if (!partial.empty() && !parse_probe_run(partial, run)) __builtin_trap();
+  check(partial.empty() || parse_probe_run(partial, run));
   ProbeRun::Probe lost;
   lost.kind = "device";
   lost.reason = "crashed";
   lost.error = where;
   for (const std::string& line : {partial, output.result}) {
     const std::string reported = with_lost_probe(line, lost, {.cuda = true});
-    if (reported.find('\n') != std::string::npos) __builtin_trap();
-    if (reported != line && !parse_probe_run(reported, run)) __builtin_trap();
+    check(reported.find('\n') == std::string::npos);
+    check(reported == line || parse_probe_run(reported, run));
   }
 }

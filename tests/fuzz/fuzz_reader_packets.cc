@@ -35,17 +35,16 @@ FUZZ(rest) {
   reader::Client client(options, clock, spawner,
                         [&](std::string_view, Result<const Snapshot*> snapshot, Nanoseconds) {
                           ++answers;
-                          if (!snapshot && snapshot.error().message.empty()) __builtin_trap();
+                          check(snapshot || !snapshot.error().message.empty());
                         });
-  if (!client.attach(loop)) __builtin_trap();
+  check(client.attach(loop).has_value());
   client.request("meminfo");
   UniqueFd there(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!there.valid() || answers != 0) __builtin_trap();
+  check(there.valid() && answers == 0);
   while (rest.size() >= 3 && answers == 0) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest[i]); };
-    const unsigned flags = byte(0);
+    const auto flags = static_cast<unsigned>(byte_of(rest, 0));
     const std::string_view payload =
-        rest.substr(3, std::min<std::size_t>(byte(1) * 256U + byte(2), reader::kMaxPacket));
+        rest.substr(3, std::min<std::size_t>(two_bytes_of(rest, 1), reader::kMaxPacket));
     rest.remove_prefix(3 + payload.size());
     reader::AnswerHeader header;
     header.sequence = 1;
@@ -71,5 +70,5 @@ FUZZ(rest) {
   }
   there.reset();
   loop.run_once(Nanoseconds(0));
-  if (answers != 1 || !client.idle()) __builtin_trap();
+  check(answers == 1 && client.idle());
 }

@@ -17,9 +17,7 @@ FUZZ(input) {
   static constexpr SourceInfo kInfo{.name = "meminfo", .paths = kPaths};
   static constexpr std::array<const SourceInfo*, 1> kSources{&kInfo};
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
-    __builtin_trap();
-  }
+  check(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
   const UniqueFd here(ends[0]);
   const UniqueFd there(ends[1]);
   reader::Server server(there.get(), *Root::at(tree.path()), kSources);
@@ -34,16 +32,16 @@ FUZZ(input) {
   const bool served = server.serve_one();
   char bytes[4096];
   const ssize_t n = ::recv(here.get(), bytes, sizeof bytes, 0);
-  if (served != (n > 0)) __builtin_trap();
+  check(served == (n > 0));
   if (!served) return;
   reader::AnswerHeader header;
-  if (packet.size() != sizeof request || n < static_cast<ssize_t>(sizeof header)) __builtin_trap();
+  check(packet.size() == sizeof request && n >= static_cast<ssize_t>(sizeof header));
   std::memcpy(&header, bytes, sizeof header);
-  if (header.sequence != request.sequence || (header.flags & 1U) == 0) __builtin_trap();
+  check(header.sequence == request.sequence && (header.flags & 1U) != 0);
   Snapshot snapshot;
   const std::string_view stream(bytes + sizeof header, static_cast<std::size_t>(n) - sizeof header);
-  if (!reader::decode(stream, snapshot)) __builtin_trap();
+  check(reader::decode(stream, snapshot).has_value());
   const bool known = (header.flags & reader::AnswerHeader::kUnknownSource) == 0;
-  if (known != (snapshot.size() == 1) || snapshot.size() > 1) __builtin_trap();
-  if (known && snapshot[0].path != kPaths[0]) __builtin_trap();
+  check(known == (snapshot.size() == 1) && snapshot.size() <= 1);
+  check(!known || snapshot[0].path == kPaths[0]);
 }

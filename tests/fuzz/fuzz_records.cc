@@ -13,11 +13,9 @@ FUZZ(input) {
   constexpr ReadLimits kLimits{.file_bytes = 4096, .total_bytes = 16384, .files = 64};
   tree.write("jetmem/records/fuzz", input);
   Snapshot snapshot;
-  if (!read_recorded(root, "fuzz", snapshot, kLimits)) __builtin_trap();
-  if (snapshot.size() > 2 * kLimits.files) __builtin_trap();
-  if (snapshot.buffer_size() > 2 * kLimits.total_bytes + input.size() + kLimits.file_bytes) {
-    __builtin_trap();
-  }
+  check(read_recorded(root, "fuzz", snapshot, kLimits));
+  check(snapshot.size() <= 2 * kLimits.files);
+  check(snapshot.buffer_size() <= 2 * kLimits.total_bytes + input.size() + kLimits.file_bytes);
   if (snapshot.truncated()) return;
   // Whole ones are written so that they are read as the same.
   std::string text = recorded_head(false);
@@ -25,11 +23,9 @@ FUZZ(input) {
   tree.write("jetmem/records/fuzz", text);
   Snapshot again;
   read_recorded(root, "fuzz", again, kLimits);
-  if (again.truncated() || again.size() != snapshot.size()) __builtin_trap();
+  check(!again.truncated() && again.size() == snapshot.size());
   for (std::size_t i = 0; i < again.size(); ++i) {
-    if (again[i].path != snapshot[i].path || again[i].error != snapshot[i].error ||
-        again[i].text != snapshot[i].text) {
-      __builtin_trap();
-    }
+    check(again[i].path == snapshot[i].path && again[i].error == snapshot[i].error &&
+          again[i].text == snapshot[i].text);
   }
 }

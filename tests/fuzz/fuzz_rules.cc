@@ -25,9 +25,9 @@ static void evaluate(const jetmem::RuleSet& rules) {
       }
     }
     engine.evaluate();
-    if (engine.bytes() > 2 * kMemory) __builtin_trap();
+    check(engine.bytes() <= 2 * kMemory);
     for (std::size_t i = 0; i < rules.rules.size(); ++i) {
-      if (engine.evaluated(i).instances.size() > RuleEngine::kMaxInstances) __builtin_trap();
+      check(engine.evaluated(i).instances.size() <= RuleEngine::kMaxInstances);
     }
   }
 }
@@ -44,15 +44,15 @@ static void check_text(std::string_view text) {
   const ParsedRules parsed =
       load_rules(files, MetricCatalog::of_jetmem(), std::chrono::seconds(15));
   for (const ConfigError& error : parsed.errors) {
-    if (error.message.empty() || describe(error).empty()) __builtin_trap();
+    check(!error.message.empty() && !describe(error).empty());
   }
-  if (parsed.errors.size() > 3000 || parsed.rules.rules.size() > kMaxRules) __builtin_trap();
+  check(parsed.errors.size() <= 3000 && parsed.rules.rules.size() <= kMaxRules);
   for (const Rule& rule : parsed.rules.rules) {
-    if (rule.name.empty() || rule.when.empty() || rule.texts.summary.empty()) __builtin_trap();
-    if (rule.when.size() > kMaxConditions || promql_expression(rule).empty()) __builtin_trap();
-    if (rule.unless.size() != rule.unless_at.size()) __builtin_trap();
+    check(!rule.name.empty() && !rule.when.empty() && !rule.texts.summary.empty());
+    check(rule.when.size() <= kMaxConditions && !promql_expression(rule).empty());
+    check(rule.unless.size() == rule.unless_at.size());
     for (const Condition& condition : rule.when) {
-      if (!condition.comparison && condition.function != Function::kAbsent) __builtin_trap();
+      check(condition.comparison || condition.function == Function::kAbsent);
     }
     prometheus_text(rule.texts.summary, value_unit(rule.when[0]));
   }

@@ -27,7 +27,7 @@ FUZZ(input) {
   const auto text = to_text(*kept);
   if (!text) return;  // longer than it was
   const auto again = parse_saved_alerts(*text);
-  if (!again || *to_text(*again) != *text) __builtin_trap();
+  check(again && *to_text(*again) == *text);
   RuleEngine engine(rules, {});
   const Nanoseconds now = kept->saved.last_step + std::chrono::seconds(1);
   engine.restore(kept->saved, now);

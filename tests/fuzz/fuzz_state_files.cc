@@ -10,23 +10,18 @@
 FUZZ(text) {
   if (const auto probes = parse_probe_state(text)) {
     const auto again = parse_probe_state(to_text(*probes));
-    if (!again || !(*again == *probes)) __builtin_trap();
+    check(again && *again == *probes);
   }
   if (const auto log = kernel_log::parse_saved_log(text)) {
     const std::string kept = kernel_log::to_text(*log);
     const auto again = kernel_log::parse_saved_log(kept);
-    if (!again || kernel_log::to_text(*again) != kept) __builtin_trap();
+    check(again && kernel_log::to_text(*again) == kept);
   }
-  static boot::Starts reused;
-  boot::Starts starts;
-  const bool ok = boot::parse_starts(text, starts).has_value();
-  if (boot::parse_starts(text, reused).has_value() != ok) __builtin_trap();
-  if (ok) {
+  if (const auto starts = parsed_twice(boot::parse_starts, text, std::identity())) {
     boot::Starts again;
-    if (!boot::parse_starts(to_text(starts), again) || again != starts) __builtin_trap();
-    if (reused != starts || starts.at.size() > boot::Starts::kMost) __builtin_trap();
+    check(boot::parse_starts(to_text(*starts), again) && again == *starts);
+    check(starts->at.size() <= boot::Starts::kMost);
   }
-  const auto pending = parse_pending_alerts(text);
-  if (pending && pending->size() > 32) __builtin_trap();
-  if (const auto process = probe_process_of(text); process && process->pid < 0) __builtin_trap();
+  if (const auto pending = parse_pending_alerts(text)) check(pending->size() <= 32);
+  if (const auto process = probe_process_of(text)) check(process->pid >= 0);
 }

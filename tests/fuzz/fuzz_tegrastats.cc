@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
-#include <string>
-#include <vector>
 
 #include "collectors/jetson/tegrastats/source.h"
 #include "tests/fuzz/target.h"
@@ -11,15 +9,12 @@ namespace {
 
 // Every word is in a field that is known or stands in `unknown`, in its order.
 void check_words(std::string_view text, const TegrastatsLine& line) {
+  constexpr const char* kSpaces = " \t\n\v\f\r";
   std::vector<std::string_view> words;
-  std::size_t begin = std::string_view::npos;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    const bool space =
-        i == text.size() || std::string_view(" \t\n\v\f\r").find(text[i]) != std::string_view::npos;
-    if (!space && begin == std::string_view::npos) begin = i;
-    if (!space || begin == std::string_view::npos) continue;
-    words.push_back(text.substr(begin, i - begin));
-    begin = std::string_view::npos;
+  for (std::size_t begin = 0; (begin = text.find_first_not_of(kSpaces, begin)) != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(kSpaces, begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end;
   }
   check(line.known_words + line.unknown.size() + line.unknown_more == words.size());
   auto word = words.begin();

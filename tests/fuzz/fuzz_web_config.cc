@@ -9,13 +9,11 @@ FUZZ(input) {
                             "tls_server_config:\n  cert_file: a\n  key_file: b\n  "}) {
     const auto config = parse_web_config("/fuzz/web.yaml", begin + text);
     if (!config) {
-      if (config.error().empty() || describe(config.error()).empty()) __builtin_trap();
+      check(!config.error().empty() && !describe(config.error()).empty());
       continue;
     }
-    if (!config->has_tls && config->users.empty()) __builtin_trap();
-    if (config->tls.verifies() && !config->tls.client_ca.given()) __builtin_trap();
-    for (const auto& user : config->users) {
-      if (bcrypt_cost(user.hash) == 0) __builtin_trap();
-    }
+    check(config->has_tls || !config->users.empty());
+    check(!config->tls.verifies() || config->tls.client_ca.given());
+    for (const auto& user : config->users) check(bcrypt_cost(user.hash) != 0);
   }
 }

@@ -2,28 +2,42 @@
 // Turns a fuzzer's bytes into what a source of many files is given.
 #pragma once
 
-#include <span>
+#include <array>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/root/snapshot.h"
 #include "tests/fuzz/target.h"
 
 namespace jetmem {
 
+// As a shell expands braces: "/a/{b,c}" is "/a/b" and "/a/c".
+inline std::vector<std::string> expanded(std::initializer_list<std::string_view> patterns) {
+  std::vector<std::string> out;
+  for (std::string_view rest : patterns) {
+    const std::string begin(take_until(rest, '{'));
+    if (rest.empty()) out.push_back(begin);
+    std::string_view list = take_until(rest, '}');
+    while (!list.empty())
+      out.push_back(begin + std::string(take_until(list, ',')) + std::string(rest));
+  }
+  return out;
+}
+
 // Files are separated by NUL bytes. Each is four bytes and a text: which of the source's patterns;
 // what stands for the first and for every further '*' of it (a capital becomes "cma-" and its small
 // letter); and a capital for an errno of 1 to 26, '/' for the folder in the '*''s place, which has
 // the errno EACCES then.
-inline Snapshot snapshot_of(std::string_view input, std::span<const std::string_view> patterns) {
+template <class Patterns>
+Snapshot snapshot_of(std::string_view input, const Patterns& patterns) {
   Snapshot snapshot;
   std::string path;
   while (!input.empty()) {
-    const std::string_view file = input.substr(0, input.find('\0'));
-    input.remove_prefix(file.size() < input.size() ? file.size() + 1 : file.size());
+    const std::string_view file = take_until(input, '\0');
     if (file.size() < 4) continue;
-    const std::string_view pattern =
-        patterns[static_cast<unsigned char>(file[0]) % patterns.size()];
+    const std::string_view pattern = patterns[byte_of(file, 0) % patterns.size()];
     if (file[3] == '/') {
       snapshot.add(pattern.substr(0, pattern.substr(0, pattern.find('*')).rfind('/')), {}, 13);
       continue;
