@@ -107,19 +107,17 @@ TEST(PartialProbe, APieceThatWasCutIsLeftOut) {
 }
 
 TEST(PartialProbe, WithoutASoundBeginningThereIsNothing) {
-  std::string other = kBegun;
-  other.replace(other.find("probe/1"), 7, "probe/2");
+  const auto with = [](std::string_view from, std::string_view to) {
+    std::string text = kBegun;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  const std::string other = with("probe/1", "probe/2");
   EXPECT_TRUE(is_nothing(other + done("host")));
   EXPECT_EQ(kinds_of(other + kBegun + done("host")), std::vector<std::string>{"host"});
-  std::string nameless = kBegun;
-  nameless.replace(nameless.find("\"pid\""), 5, "\"Pid\"");
-  EXPECT_TRUE(is_nothing(nameless + done("host")));
+  EXPECT_TRUE(is_nothing(with("\"pid\"", "\"Pid\"") + done("host")));
   EXPECT_TRUE(is_nothing("begun []\n" + done("host")));
   EXPECT_TRUE(is_nothing(kBegun.substr(0, 60) + "\n" + done("host")));
-}
-
-// Without it the run would count as one without CUDA.
-TEST(PartialProbe, WithAGpuThatIsNoneThereIsNothing) {
+  // Nor with a GPU that is none: the run would count as one without CUDA.
   for (const char* broken : {"gpu {\n", "gpu 1\n", "gpu {\"state\":1}\n", "gpu null\n"}) {
     EXPECT_TRUE(is_nothing(kBegun + broken + done("pinned"))) << broken;
   }
@@ -142,6 +140,64 @@ TEST(PartialProbe, DoesNotChangeWhatElseIsTaken) {
   EXPECT_EQ(split_probe_output(pieces).at->words(), "host free 65536 bytes");
   EXPECT_EQ(split_probe_output(pieces).result, "");
   EXPECT_EQ(split_probe_output(pieces + "{\"schema\":1}\n").result, "{\"schema\":1}");
+}
+
+TEST(ProbeRequest, IsACommandLine) {
+  ProbeRequest request;
+  request.kinds = {"host", "dmabuf"};
+  request.frame_bytes = 8192;
+  request.largest_runs = {{"linux,cma", 65536}, {"a b", 1}, {"", 2}, {"x=y", 3}, {"bad\n", 4}};
+  request.deadline = std::chrono::seconds(30);
+  EXPECT_EQ(probe_request_line(request),
+            "--kinds host,dmabuf --frame 8192 --largest-run linux,cma=65536 --deadline 30 "
+            "--progress\n");
+}
+
+TEST(ProbeRequest, ForcesAndBisectsOnlyWhenAsked) {
+  ProbeRequest request;
+  request.kinds = {"pinned"};
+  request.any_heap = true;
+  request.bisect_limit = 1U << 30;
+  EXPECT_EQ(probe_request_line(request),
+            "--kinds pinned --frame 12582912 --any-heap --bisect 1073741824 --deadline 60 "
+            "--progress\n");
+}
+
+TEST(ProbeOutput, IsTakenApart) {
+  const ProbeOutput output = split_probe_output(
+      "jetmem-probe/1 pid 47\nat host - allocate 65536\nat dmabuf linux,cma map 12582912\n"
+      "{\"schema\":1}\n");
+  EXPECT_EQ(output.pid, 47U);
+  ASSERT_TRUE(output.at);
+  EXPECT_EQ(output.at->kind, "dmabuf");
+  EXPECT_EQ(output.at->target, "linux,cma");
+  EXPECT_EQ(output.at->step, "map");
+  EXPECT_EQ(output.at->bytes, 12582912U);
+  EXPECT_EQ(output.at->words(), "dmabuf linux,cma map 12582912 bytes");
+  EXPECT_EQ(output.result, "{\"schema\":1}");
+}
+
+TEST(ProbeOutput, OfARunThatDiedSaysWhere) {
+  const ProbeOutput output =
+      split_probe_output("jetmem-probe/1 pid 47\nat conditions - before 0\nat pinned - allo");
+  ASSERT_TRUE(output.at);
+  EXPECT_EQ(output.at->words(), "conditions before");
+  EXPECT_EQ(output.result, "");
+}
+
+TEST(ProbeOutput, AResultThatWasCutIsNone) {
+  for (const char* cut : {"{\"schema\":1}", "{\"schema\":1}\nat host - free 1\n", ""}) {
+    EXPECT_EQ(split_probe_output(cut).result, "") << cut;
+  }
+  EXPECT_EQ(split_probe_output("{\"a\":1}\n{\"b\":1}\n").result, "{\"b\":1}");
+}
+
+TEST(ProbeOutput, ShowsNothingThatIsNotPrintable) {
+  const ProbeOutput output = split_probe_output("at \x1b[2J " + std::string(4000, 'x') + " y 1\n");
+  const std::string words = output.at->words();
+  EXPECT_LE(words.size(), 170U);
+  EXPECT_EQ(words.find('\x1b'), std::string::npos);
+  EXPECT_EQ(split_probe_output("jetmem-probe/1 pid 99999999999999999999999\n").pid, 0U);
 }
 
 }  // namespace

@@ -29,11 +29,10 @@ TEST(ProbeOptions, NothingIsEverythingAtItsDefault) {
   EXPECT_EQ(outcome.options.kinds.size(), std::size(kKinds));
   EXPECT_EQ(outcome.options.frame_bytes, 12U << 20);
   EXPECT_FALSE(outcome.options.any_heap);
-}
-
-TEST(ProbeOptions, KindsRunInTheirOwnOrderAndOnce) {
+  // Kinds run in their own order and once.
   EXPECT_THAT(parse({"--kinds", "device,host,device"}).options.kinds,
               ElementsAre("host", "device"));
+  for (const char* kind : kKinds) EXPECT_THAT(kHelp, HasSubstr(kind));
 }
 
 TEST(ProbeOptions, Values) {
@@ -49,36 +48,23 @@ TEST(ProbeOptions, Values) {
 }
 
 TEST(ProbeOptions, WhatIsWrongIsNamed) {
-  const std::vector<std::vector<std::string>> wrong = {
-      {"--kinds", ""},
-      {"--kinds", "host,"},
-      {"--kinds", "hosts"},
-      {"--frame", "4095"},
-      {"--frame", "268435457"},
-      {"--frame", "-1"},
-      {"--frame", "12M"},
-      {"--frame", " 4096"},
-      {"--frame", "99999999999999999999"},
-      {"--bisect", "0"},
-      {"--deadline", "0"},
-      {"--deadline", "601"},
-      {"--largest-run", "=1"},
-      {"--largest-run", "a"},
-      {"--largest-run", "a="},
-      {"--largest-run", "a=x"},
-      {"--heaps", "relative"},
-      {"--udmabuf", ""},
-      {"--frame"},
-      {"--unknown"},
-      {"host"},
-      {""},
-      {"--request"},
-  };
-  for (const auto& arguments : wrong) {
+  const auto expect_wrong = [](const std::vector<std::string>& arguments) {
     const Outcome outcome = parse(arguments);
     EXPECT_EQ(outcome.parsed, Parsed::kInvalid) << arguments[0];
     EXPECT_THAT(outcome.problem, HasSubstr(arguments[0]));
+  };
+  const std::pair<const char*, std::vector<const char*>> values[] = {
+      {"--kinds", {"", "host,", "hosts"}},
+      {"--frame", {"4095", "268435457", "-1", "12M", " 4096", "99999999999999999999"}},
+      {"--bisect", {"0"}},
+      {"--deadline", {"0", "601"}},
+      {"--largest-run", {"=1", "a", "a=", "a=x"}},
+      {"--heaps", {"relative"}},
+      {"--udmabuf", {""}}};
+  for (const auto& [name, wrong] : values) {
+    for (const char* value : wrong) expect_wrong({name, value});
   }
+  for (const char* alone : {"--frame", "--unknown", "host", "", "--request"}) expect_wrong({alone});
 }
 
 TEST(ProbeOptions, AProblemIsPrintableAndShort) {
@@ -109,10 +95,6 @@ TEST(ProbeOptions, AreasAreBounded) {
   EXPECT_EQ(parse(arguments).parsed, Parsed::kInvalid);
   arguments.resize(128);
   EXPECT_EQ(parse(arguments).parsed, Parsed::kRun);
-}
-
-TEST(ProbeOptions, HelpNamesEveryKind) {
-  for (const char* kind : kKinds) EXPECT_THAT(kHelp, HasSubstr(kind));
 }
 
 }  // namespace

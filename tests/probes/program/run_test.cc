@@ -15,9 +15,7 @@ using testing::StartsWith;
 TEST(ProbeLadder, GoesFromSixtyFourKibibytesToTheFrame) {
   EXPECT_THAT(ladder(12U << 20), ElementsAre(64U << 10, 256U << 10, 1U << 20, 4U << 20, 12U << 20));
   EXPECT_THAT(ladder(64U << 10), ElementsAre(64U << 10));
-}
-
-TEST(ProbeLadder, AFrameIsWholePages) {
+  // A frame is whole pages.
   const std::uint64_t page = page_size();
   EXPECT_THAT(ladder(1), ElementsAre(page));
   EXPECT_EQ(ladder((12U << 20) + 1).back(), (12U << 20) + page);

@@ -36,6 +36,9 @@ TEST(ProbeHeaps, ManyEntriesAreCounted) {
   EXPECT_THAT(list_heaps(directory.path()).untried, HasSubstr("30 entries, such as "));
   for (int i = 30; i < 2100; ++i) directory.write("file" + std::to_string(i), "");
   EXPECT_THAT(list_heaps(directory.path()).untried, HasSubstr("at least 2048 entries, such as "));
+  // A folder that is not there.
+  EXPECT_EQ(list_heaps("/nowhere/at/all").error, ENOENT);
+  EXPECT_EQ(list_heaps("/dev/null").error, ENOTDIR);
 }
 
 TEST(ProbeHeaps, DevicesAreSortedAndBounded) {
@@ -59,19 +62,13 @@ TEST(ProbeHeaps, DevicesAreSortedAndBounded) {
   EXPECT_THAT(list.untried, HasSubstr("(beyond the first 16)"));
 }
 
-TEST(ProbeHeaps, AFolderThatIsNotThere) {
-  EXPECT_EQ(list_heaps("/nowhere/at/all").error, ENOENT);
-  EXPECT_EQ(list_heaps("/dev/null").error, ENOTDIR);
-}
-
 TEST(ProbeHeaps, NamesTellWhatIsBehind) {
-  EXPECT_EQ(memory_of_heap("system"), HeapMemory::kOrdinary);
-  EXPECT_EQ(memory_of_heap("system-uncached"), HeapMemory::kOrdinary);
-  EXPECT_EQ(memory_of_heap("system-secure"), HeapMemory::kProtected);
-  EXPECT_EQ(memory_of_heap("protected,svp"), HeapMemory::kProtected);
-  EXPECT_EQ(memory_of_heap("restricted_mtk_cm"), HeapMemory::kProtected);
+  for (const char* name : {"system", "system-uncached"}) {
+    EXPECT_EQ(memory_of_heap(name), HeapMemory::kOrdinary) << name;
+  }
   for (const char* name :
-       {"video-protection-region", "vpr", "VPR@0", "tegra-vpr", "System-Secure"}) {
+       {"system-secure", "protected,svp", "restricted_mtk_cm", "video-protection-region", "vpr",
+        "VPR@0", "tegra-vpr", "System-Secure"}) {
     EXPECT_EQ(memory_of_heap(name), HeapMemory::kProtected) << name;
   }
   for (const char* name : {"reserved", "linux,cma", "vidbuf@0", "xsystem", "System", ""}) {
@@ -81,31 +78,29 @@ TEST(ProbeHeaps, NamesTellWhatIsBehind) {
 
 using Runs = std::map<std::string, std::uint64_t>;
 
-TEST(ProbeHeaps, TheAreaOfTheSameName) {
-  EXPECT_EQ(area_of_heap("linux,cma", Runs{{"linux,cma", 1}, {"reserved", 2}, {"camera", 3}}),
-            "linux,cma");
-  EXPECT_EQ(area_of_heap("camera", Runs{{"linux,cma", 1}, {"camera", 3}}), "camera");
-  // debugfs before 6.1 cuts it.
-  EXPECT_EQ(area_of_heap("default-pool", Runs{{"default-poo", 1}, {"b", 3}}), "default-poo");
-  EXPECT_EQ(area_of_heap("camera-memory@0", Runs{{"camera-memo", 1}}), "camera-memo");
-}
-
-TEST(ProbeHeaps, TheDefaultHeapIsTheDefaultArea) {
-  for (const char* area : {"linux,cma", "reserved", "default-pool"}) {
-    EXPECT_EQ(area_of_heap("default_cma_region", Runs{{area, 1}, {"camera", 3}}), area);
-  }
-  EXPECT_EQ(area_of_heap("default_cma_region", Runs{{"cma-0", 1}}), "cma-0");
-  // Which of the two, nobody knows.
-  EXPECT_EQ(area_of_heap("default_cma_region", Runs{{"linux,cma", 1}, {"reserved", 3}}),
-            std::nullopt);
-  EXPECT_EQ(area_of_heap("default_cma_region", Runs{{"one", 1}, {"two", 3}}), std::nullopt);
-}
-
-TEST(ProbeHeaps, NoOtherHeapIsGuessedAt) {
-  // It may be a carve-out of which nothing is known.
-  EXPECT_EQ(area_of_heap("carveout_isp", Runs{{"linux,cma", 1}}), std::nullopt);
-  EXPECT_EQ(area_of_heap("reserved", Runs{{"linux,cma", 1}}), std::nullopt);
-  EXPECT_EQ(area_of_heap("reserved", Runs{}), std::nullopt);
+TEST(ProbeHeaps, TheAreaOfTheSameNameOrTheDefaultOne) {
+  const struct {
+    const char* heap;
+    Runs runs;
+    std::optional<std::string> area;
+  } cases[] = {{"linux,cma", {{"linux,cma", 1}, {"reserved", 2}, {"camera", 3}}, "linux,cma"},
+               {"camera", {{"linux,cma", 1}, {"camera", 3}}, "camera"},
+               // debugfs before 6.1 cuts it.
+               {"default-pool", {{"default-poo", 1}, {"b", 3}}, "default-poo"},
+               {"camera-memory@0", {{"camera-memo", 1}}, "camera-memo"},
+               {"default_cma_region", {{"linux,cma", 1}, {"camera", 3}}, "linux,cma"},
+               {"default_cma_region", {{"reserved", 1}, {"camera", 3}}, "reserved"},
+               {"default_cma_region", {{"default-pool", 1}, {"camera", 3}}, "default-pool"},
+               {"default_cma_region", {{"cma-0", 1}}, "cma-0"},
+               // Which of the two, nobody knows.
+               {"default_cma_region", {{"linux,cma", 1}, {"reserved", 3}}, {}},
+               {"default_cma_region", {{"one", 1}, {"two", 3}}, {}},
+               // It may be a carve-out of which nothing is known.
+               {"carveout_isp", {{"linux,cma", 1}}, {}},
+               {"reserved", {{"linux,cma", 1}}, {}},
+               {"reserved", {}, {}}};
+  for (const auto& each : cases)
+    EXPECT_EQ(area_of_heap(each.heap, each.runs), each.area) << each.heap;
 }
 
 TEST(ProbeHeaps, FourFramesMustBeFree) {
