@@ -18,6 +18,7 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,10 +30,8 @@
 #include "probes/program/pattern.h"
 #include "tests/temp_dir.h"
 
-using testing::Each;
 using testing::HasSubstr;
 using testing::SizeIs;
-using testing::StartsWith;
 
 namespace {
 
@@ -201,6 +200,38 @@ class WithLibraries : public testing::Test {
     return results_[std::min(kind.result, results_.size() - 1)];
   }
 
+  // Runs it with each of its calls failing once.
+  void run_failing(const Kind& kind, int answer,
+                   const std::function<void(const Result&, const std::string& failed)>& look) {
+    run(kind);
+    const int calls = control_->calls;
+    ASSERT_GT(calls, 12);
+    for (int call = 1; call <= calls; ++call) {
+      *control_ = Control();
+      control_->fail_at = call;
+      control_->fail_answer = answer;
+      const Result result = run(kind);
+      const std::string failed = control_->failed;
+      SCOPED_TRACE(failed + ", call " + std::to_string(call) + " of " + control_->order);
+      look(result, failed);
+      EXPECT_STREQ(control_->misuse, "");
+      // A frame that may still be somebody's is not freed under him.
+      const int kept = failed == "cuEGLStreamProducerDisconnect" ? 1 : 0;
+      EXPECT_EQ(control_->taken, kept);
+      descriptors_ += static_cast<std::size_t>(kept);
+      mappings_ += static_cast<std::size_t>(kept);
+      EXPECT_EQ(open_descriptors(), descriptors_);
+      EXPECT_EQ(mappings(), mappings_);
+    }
+    *control_ = Control();
+  }
+  // With one of fake_nvidia.c's ways to spoil a surface.
+  Result run_spoiled(int spoil) {
+    *control_ = Control();
+    control_->spoil = spoil;
+    return run(kSurface);
+  }
+
   Options options_;
   Control* control_ = nullptr;
   std::vector<Result> results_;
@@ -208,7 +239,15 @@ class WithLibraries : public testing::Test {
   std::size_t mappings_ = 0;
 };
 
-class Interop : public WithLibraries, public testing::WithParamInterface<Kind> {};
+class Interop : public WithLibraries, public testing::WithParamInterface<Kind> {
+ protected:
+  Result run() { return WithLibraries::run(GetParam()); }
+};
+
+void expect_unsupported(const Result& result, const std::string& part_of_reason) {
+  EXPECT_EQ(result.state, State::kUnsupported);
+  EXPECT_THAT(result.reason, HasSubstr(part_of_reason));
+}
 
 std::vector<std::string> steps(const SizeStep& size_step) {
   std::vector<std::string> names;
@@ -217,7 +256,7 @@ std::vector<std::string> steps(const SizeStep& size_step) {
 }
 
 TEST_P(Interop, WorksAndGivesEverythingBack) {
-  const Result result = run(GetParam());
+  const Result result = run();
   EXPECT_EQ(result.kind, GetParam().name);
   EXPECT_EQ(result.state, State::kOk) << result.reason;
   ASSERT_TRUE(result.warm_up);
@@ -228,7 +267,7 @@ TEST_P(Interop, WorksAndGivesEverythingBack) {
 
 TEST_P(Interop, SeesAGpuThatDidNothing) {
   gpu_is_idle = true;
-  const Result result = run(GetParam());
+  const Result result = run();
   EXPECT_EQ(result.state, State::kMismatch);
   EXPECT_EQ(result.failed_step, "cpu_verify");
   EXPECT_EQ(result.warm_up->mismatches, (64U << 10) / 8);
@@ -237,15 +276,7 @@ TEST_P(Interop, SeesAGpuThatDidNothing) {
 // Whichever call fails: it is reported, there is no other result, nothing stays allocated, and
 // nobody touches what the GPU has (fake_nvidia.c would end this program).
 TEST_P(Interop, EveryFailureIsReportedAndNothingIsKept) {
-  run(GetParam());
-  const int calls = control_->calls;
-  ASSERT_GT(calls, 12);
-  for (int call = 1; call <= calls; ++call) {
-    *control_ = Control();
-    control_->fail_at = call;
-    const Result result = run(GetParam());
-    const std::string failed = control_->failed;
-    SCOPED_TRACE(failed + ", call " + std::to_string(call) + " of " + control_->order);
+  run_failing(GetParam(), 0, [](const Result& result, const std::string& failed) {
     ASSERT_NE(failed, "");
     EXPECT_NE(result.state, State::kOk);
     EXPECT_NE(result.state, State::kMismatch);
@@ -255,22 +286,13 @@ TEST_P(Interop, EveryFailureIsReportedAndNothingIsKept) {
     } else if (result.state == State::kFailed) {
       EXPECT_THAT(result.reason, HasSubstr(failed));
     }
-    EXPECT_STREQ(control_->misuse, "");
-    // A frame that may still be somebody's is not freed under him.
-    const int kept = failed == "cuEGLStreamProducerDisconnect" ? 1 : 0;
-    EXPECT_EQ(control_->taken, kept);
-    descriptors_ += static_cast<std::size_t>(kept);
-    mappings_ += static_cast<std::size_t>(kept);
-    EXPECT_EQ(open_descriptors(), descriptors_);
-    EXPECT_EQ(mappings(), mappings_);
-  }
-  *control_ = Control();
+  });
 }
 
 TEST_P(Interop, WithoutAGpuTheReasonIsTheGpus) {
   the_gpu.state = State::kDenied;
   the_gpu.reason = "not for you";
-  const Result result = run(GetParam());
+  const Result result = run();
   EXPECT_EQ(result.state, State::kDenied);
   EXPECT_EQ(result.reason, "not for you");
   EXPECT_THAT(results_, SizeIs(1));
@@ -279,15 +301,12 @@ TEST_P(Interop, WithoutAGpuTheReasonIsTheGpus) {
 
 TEST_P(Interop, WithoutADriverTheLoaderSaysWhy) {
   the_driver = std::make_unique<const Driver>("/nonexistent");
-  const Result result = run(GetParam());
-  EXPECT_EQ(result.state, State::kUnsupported);
-  EXPECT_THAT(result.reason, HasSubstr("libcuda.so.1"));
+  expect_unsupported(run(), "libcuda.so.1");
 }
 
 TEST_P(Interop, IsNotBisected) {
   options_.bisect_limit = 1U << 30;
-  const Result result = run(GetParam());
-  EXPECT_EQ(result.state, State::kUnsupported);
+  EXPECT_EQ(run().state, State::kUnsupported);
   EXPECT_EQ(control_->calls, 0);
 }
 
@@ -298,10 +317,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Interop,
 TEST_F(WithLibraries, ExportsWhatTheDriverLets) {
   for (const Kind& kind : {kExport, kImport}) {
     the_gpu.can["dma_buf"] = false;
-    const Result result = run(kind);
-    EXPECT_EQ(result.state, State::kUnsupported);
-    EXPECT_EQ(result.reason, "the driver says that this GPU's memory cannot be a DMA-BUF");
-    EXPECT_EQ(result.target, kind.result == 1 ? "cuda_export" : "");
+    expect_unsupported(run(kind), "the driver says that this GPU's memory cannot be a DMA-BUF");
     the_gpu.can.clear();
     EXPECT_EQ(run(kind).reason,
               "the driver does not say whether this GPU's memory can be a DMA-BUF");
@@ -318,24 +334,11 @@ TEST_F(WithLibraries, ExportsWhatTheDriverLets) {
 TEST_F(WithLibraries, WhatTheDriverRefusesIsUnsupported) {
   std::map<std::string, State> states;
   for (const Kind& kind : {kSurface, kStream}) {
-    *control_ = Control();
-    run(kind);
-    const int calls = control_->calls;
-    for (int call = 1; call <= calls; ++call) {
-      *control_ = Control();
-      control_->fail_at = call;
-      control_->fail_answer = 801;
-      const Result result = run(kind);
-      const std::string failed = control_->failed;
+    run_failing(kind, 801, [&](const Result& result, const std::string& failed) {
       const std::string key = std::string(kind.label) + " " + failed;
       EXPECT_TRUE(states.emplace(key, result.state).first->second == result.state) << key;
-      // See EveryFailureIsReportedAndNothingIsKept.
-      const std::size_t kept = failed == "cuEGLStreamProducerDisconnect" ? 1 : 0;
-      descriptors_ += kept;
-      mappings_ += kept;
-    }
+    });
   }
-  *control_ = Control();
   for (const char* refused :
        {"Surface cuGraphicsEGLRegisterImage", "Surface cuGraphicsResourceGetMappedEglFrame",
         "Stream cuGraphicsResourceGetMappedEglFrame", "Stream cuEGLStreamConsumerConnect",
@@ -410,8 +413,7 @@ TEST_F(WithLibraries, NamesTheFunctionThatADriverLacks) {
 TEST_F(WithLibraries, ARefusedImportIsUnsupported) {
   control_->import_answer = 801;
   const Result result = run(kImport);
-  EXPECT_EQ(result.state, State::kUnsupported);
-  EXPECT_EQ(result.reason, "the driver refuses it: CUDA_ERROR_NOT_SUPPORTED (801)");
+  expect_unsupported(result, "the driver refuses it: CUDA_ERROR_NOT_SUPPORTED (801)");
   EXPECT_EQ(result.failed_step, "");
   const std::vector<Step>& done = result.warm_up->steps;
   const auto import = std::find_if(done.begin(), done.end(), [](const Step& step) {
@@ -420,21 +422,11 @@ TEST_F(WithLibraries, ARefusedImportIsUnsupported) {
   ASSERT_NE(import, done.end());
   EXPECT_EQ(import->calls.back().result, "CUDA_ERROR_NOT_SUPPORTED");
   EXPECT_THAT(result.size_steps, SizeIs(0));
-}
-
-TEST_F(WithLibraries, AnOlderDriverDoesNotKnowOfImport) {
+  // An older driver does not know of it.
   control_->import_answer = 1;
   EXPECT_EQ(run(kImport).state, State::kFailed);
   the_gpu.driver = 12060;
-  const Result result = run(kImport);
-  EXPECT_EQ(result.state, State::kUnsupported);
-  EXPECT_THAT(result.reason, StartsWith("a driver older than CUDA 13 imports no DMA-BUF"));
-}
-
-TEST_F(WithLibraries, AnImportedDescriptorIsClosedOnce) {
-  // TearDown() counts them.
-  control_->keeps_fd = 1;
-  EXPECT_EQ(run(kImport).state, State::kOk);
+  expect_unsupported(run(kImport), "a driver older than CUDA 13 imports no DMA-BUF");
 }
 
 TEST_F(WithLibraries, TheCpuIsAtADmaBufBetweenBracketsOnly) {
@@ -444,30 +436,21 @@ TEST_F(WithLibraries, TheCpuIsAtADmaBufBetweenBracketsOnly) {
   EXPECT_EQ(run(kImportUdmabuf).state, State::kMismatch);
 }
 
-TEST_F(WithLibraries, WithoutUdmabufItSaysSo) {
+TEST_F(WithLibraries, ImportsWithoutUdmabufAndClosesItsDescriptorOnce) {
   run(kImport);
   ASSERT_THAT(results_, SizeIs(2));
   EXPECT_EQ(results_[0].target, "udmabuf");
-  EXPECT_EQ(results_[0].state, State::kUnsupported);
-  EXPECT_THAT(results_[0].reason, HasSubstr("/nonexistent"));
-}
-
-TEST_F(WithLibraries, SurfacesAreJetsons) {
-  the_gpu.integrated = false;
-  const Result result = run(kSurface);
-  EXPECT_EQ(result.state, State::kUnsupported);
-  EXPECT_THAT(result.reason, HasSubstr("Jetson"));
-  EXPECT_EQ(control_->calls, 0);
+  expect_unsupported(results_[0], "/nonexistent");
+  // TearDown() counts them.
+  control_->keeps_fd = 1;
+  EXPECT_EQ(run(kImport).state, State::kOk);
 }
 
 TEST_F(WithLibraries, ASurfaceThatIsLaidOutOtherwiseIsNotUsed) {
   for (int spoil = 1; spoil <= 13; ++spoil) {
-    *control_ = Control();
-    control_->spoil = spoil;
-    const Result result = run(kSurface);
+    const Result result = run_spoiled(spoil);
     SCOPED_TRACE("spoil " + std::to_string(spoil) + ": " + result.reason);
-    EXPECT_EQ(result.state, State::kUnsupported);
-    EXPECT_THAT(result.reason, HasSubstr("not laid out as this program knows them: it"));
+    expect_unsupported(result, "not laid out as this program knows them: it");
     EXPECT_EQ(std::string(control_->order),
               spoil == 13 ? "NvBufSurfaceCreate " : "NvBufSurfaceCreate NvBufSurfaceDestroy ");
     EXPECT_EQ(control_->taken, 0);
@@ -476,13 +459,16 @@ TEST_F(WithLibraries, ASurfaceThatIsLaidOutOtherwiseIsNotUsed) {
 
 TEST_F(WithLibraries, ASurfaceWithoutAddressOrImageFails) {
   for (const int spoil : {14, 15}) {
-    *control_ = Control();
-    control_->spoil = spoil;
-    const Result result = run(kSurface);
+    const Result result = run_spoiled(spoil);
     EXPECT_EQ(result.state, State::kFailed);
     EXPECT_EQ(result.failed_step, spoil == 14 ? "map" : "import");
     EXPECT_EQ(control_->taken, 0);
   }
+  // Surfaces are Jetson's.
+  *control_ = Control();
+  the_gpu.integrated = false;
+  expect_unsupported(run(kSurface), "Jetson");
+  EXPECT_EQ(control_->calls, 0);
 }
 
 TEST_F(WithLibraries, TheGpuHasASurfaceBetweenTheSyncs) {
@@ -496,17 +482,14 @@ TEST_F(WithLibraries, TheGpuHasASurfaceBetweenTheSyncs) {
   EXPECT_EQ(control_->order, once + once);
 }
 
-TEST_F(WithLibraries, AStreamsFramesMayComeAsArrays) {
-  control_->array_frames = 1;
-  EXPECT_EQ(run(kStream).state, State::kOk);
-}
-
-TEST_F(WithLibraries, AStreamNeedsTheGpusOwnEglDevice) {
+TEST_F(WithLibraries, AStreamNeedsTheGpusOwnEglDeviceAndTakesArrays) {
   control_->no_egl_device = 1;
   the_gpu.integrated = false;
-  const Result result = run(kStream);
-  EXPECT_EQ(result.state, State::kUnsupported);
-  EXPECT_EQ(result.reason, "EGL here has no device that is this GPU");
+  expect_unsupported(run(kStream), "EGL here has no device that is this GPU");
+  // Its frames may come as arrays.
+  *control_ = Control();
+  control_->array_frames = 1;
+  EXPECT_EQ(run(kStream).state, State::kOk);
 }
 
 }  // namespace
