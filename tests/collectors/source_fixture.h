@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <initializer_list>
+#include <limits>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -20,11 +22,35 @@
 
 namespace jetmem {
 
+constexpr double kNoSeries = std::numeric_limits<double>::quiet_NaN();
+
 inline std::uint64_t count_of(const AbsentValues& absent, std::string_view reason) {
   for (const AbsentValues::Count& entry : absent.counts()) {
     if (entry.reason == reason) return entry.count;
   }
   return 0;
+}
+
+// "malformed 1, impossible 2", by reason.
+inline std::string absent_text(const AbsentValues& absent) {
+  std::map<std::string_view, std::uint64_t> counts;
+  for (const auto& each : absent.counts()) counts[each.reason] += each.count;
+  std::string out;
+  for (const auto& [reason, count] : counts) {
+    if (count == 0) continue;
+    out += (out.empty() ? "" : ", ") + std::string(reason) + " " + std::to_string(count);
+  }
+  return out;
+}
+
+// Writes each of "leaf=text leaf=text", files of one line without spaces.
+template <class Write>
+void each_file(const std::string& files, Write write) {
+  std::istringstream words(files);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    write(word.substr(0, equals), word.substr(equals + 1) + "\n");
+  }
 }
 
 template <class S>
@@ -35,8 +61,15 @@ class SourceFixture {
     facts.page_size = 4096;
     section_ = table.add_section(std::string(S::kInfo.name));
   }
+  SourceFixture(std::string_view path, std::string_view text) : SourceFixture() {
+    file(path, text);
+  }
 
   void file(std::string_view path, std::string_view text) { add(path, text, 0); }
+  // As each_file() takes them.
+  void files(const std::string& folder, const std::string& texts) {
+    each_file(texts, [&](const auto& leaf, const auto& text) { file(folder + leaf, text); });
+  }
   void error(std::string_view path, int error) { add(path, {}, error); }
   void clear() {
     snapshot_.clear();
@@ -103,6 +136,19 @@ class SourceFixture {
   std::uint64_t absent_for(std::string_view reason) {
     run_if_needed();
     return count_of(absent, reason);
+  }
+  // All that the last run left out.
+  std::string all_absent() {
+    run_if_needed();
+    return absent_text(absent);
+  }
+  // What parsing fails with where there is nothing but this path, which cannot be read.
+  Errc code_with(std::string_view path, int number) {
+    clear();
+    error(path, number);
+    const auto ok = run();
+    EXPECT_FALSE(ok) << path;
+    return ok ? Errc::kInvalid : ok.error().code;
   }
   // The message of the error that parsing gives, or "no error".
   std::string error_message() {
@@ -172,16 +218,6 @@ inline std::vector<std::string_view> no_numbers(std::initializer_list<std::strin
   return out;
 }
 
-// Writes each of "leaf=text leaf=text", files of one line without spaces.
-template <class Write>
-void each_file(const std::string& files, Write write) {
-  std::istringstream words(files);
-  for (std::string word; words >> word;) {
-    const std::size_t equals = word.find('=');
-    write(word.substr(0, equals), word.substr(equals + 1) + "\n");
-  }
-}
-
 // What a source reads below a directory, as in the daemon.
 template <class S>
 class TreeReader {
@@ -203,7 +239,23 @@ class SourceTest : public testing::Test {
   double value(std::string_view key) { return fixture.value(key); }
   bool has(std::string_view key) { return fixture.has(key); }
   std::uint64_t absent(std::string_view reason) { return fixture.absent_for(reason); }
+  std::string all_absent() { return fixture.all_absent(); }
   const auto& reading() { return fixture.reading(); }
+  // Of each name's series the value: `pattern` with the name in its '*''s place. kNoSeries: it has
+  // none.
+  void expect(std::string_view pattern,
+              std::initializer_list<std::pair<std::string_view, double>> values) {
+    const std::size_t star = pattern.find('*');
+    for (const auto& [name, expected] : values) {
+      std::string key(pattern);
+      key.replace(star, 1, name);
+      if (std::isnan(expected)) {
+        EXPECT_FALSE(has(key)) << key << " is " << value(key);
+      } else {
+        EXPECT_DOUBLE_EQ(value(key), expected) << key;
+      }
+    }
+  }
 
   SourceFixture<S> fixture;
 };
@@ -213,6 +265,10 @@ template <class S>
 class TreeTest : public testing::Test {
  protected:
   void file(const std::string& path, std::string_view text) { dir.write(path.substr(1), text); }
+  // As each_file() takes them.
+  void files(const std::string& folder, const std::string& texts) {
+    each_file(texts, [&](const auto& leaf, const auto& text) { file(folder + leaf, text); });
+  }
   const Snapshot& read(ReadLimits limits = S::kInfo.limits, Gather gather = S::kInfo.gather) {
     reader_.emplace(dir.path(), limits, gather);
     return reader_->read();

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "collectors/sysfs/sysfs_text.h"
+#include "collectors/sysfs/type_indexes.h"
 #include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
 namespace {
+
+using std::string_view_literals::operator""sv;
 
 class ThermalTest : public SourceTest<ThermalSource> {
  protected:
@@ -48,20 +51,12 @@ TEST_F(ThermalTest, TemperatureLimitsAndDistances) {
   trip(0, 2, "passive", "70000\n");
   bind(0, 0, "cpufreq-cpu0", "0\n");
   bind(0, 1, "cpufreq-cpu4", "2\n");
-  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{index=0,zone=cpu-thermal}"), 71.218);
-  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_enabled{index=0,zone=cpu-thermal}"), 1);
-  EXPECT_EQ(
-      fixture.sample("jetmem_thermal_trip_celsius{index=0,kind=critical,trip=1,zone=cpu-thermal}"),
-      104.5);
+  expect("jetmem_thermal_zone_*{index=0,zone=cpu-thermal}", {{"celsius", 71.218}, {"enabled", 1}});
+  expect("jetmem_thermal_trip_celsius{index=0,kind=*,zone=cpu-thermal}",
+         {{"critical,trip=1", 104.5}});
   // The passive limit at 70 is exceeded: the next one counts.
-  EXPECT_NEAR(
-      fixture.sample("jetmem_thermal_margin_celsius{index=0,kind=passive,zone=cpu-thermal}"),
-      27.782, 1e-9);
-  EXPECT_NEAR(
-      fixture.sample("jetmem_thermal_margin_celsius{index=0,kind=critical,zone=cpu-thermal}"),
-      33.282, 1e-9);
-  EXPECT_TRUE(std::isnan(
-      fixture.sample("jetmem_thermal_margin_celsius{index=0,kind=hot,zone=cpu-thermal}")));
+  expect("jetmem_thermal_margin_celsius{index=0,kind=*,zone=cpu-thermal}",
+         {{"passive", 99 - 71.218}, {"critical", 104.5 - 71.218}, {"hot", kNoSeries}});
 }
 
 TEST_F(ThermalTest, TheMarginIsThatToTheNextLimitOfItsKind) {
@@ -106,6 +101,8 @@ TEST_F(ThermalTest, ALimitThatNothingIsBoundToCountsNoDistance) {
     trip(0, 2, "passive", "70000\n");
   };
   orin();
+  EXPECT_EQ(passive(), std::nullopt);
+  EXPECT_EQ(bound(0), 0);
   bind(0, 0, "cpufreq-cpu0", "0\n");
   bind(0, 1, "cpu-throttle-alert", "0\n");
   bind(0, 2, "hot-surface-alert", "2\n");
@@ -113,7 +110,7 @@ TEST_F(ThermalTest, ALimitThatNothingIsBoundToCountsNoDistance) {
   EXPECT_EQ(bound(0), 1);
   EXPECT_EQ(bound(2), 0);
   EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kCritical), 44.5);
-  EXPECT_EQ(absent("binding_unknown"), 0U);
+  EXPECT_EQ(all_absent(), "");
 
   // A fan slows nothing, -1 is no trip, and without any binding there is no distance.
   for (const std::string_view type : {"pwm-fan", "Fan", "hot-surface-alert"}) {
@@ -125,10 +122,6 @@ TEST_F(ThermalTest, ALimitThatNothingIsBoundToCountsNoDistance) {
   orin();
   bind(0, 0, "cpufreq-cpu0", "-1\n");
   EXPECT_EQ(passive(), std::nullopt);
-  orin();
-  EXPECT_EQ(passive(), std::nullopt);
-  EXPECT_EQ(bound(0), 0);
-  orin();
   bind(0, 12, "Processor", "2\n");
   EXPECT_EQ(passive(), 10);
 }
@@ -148,7 +141,7 @@ TEST_F(ThermalTest, ABindingThatCannotBeReadIsNotGuessed) {
     EXPECT_EQ(passive(), std::nullopt) << bad;
     EXPECT_EQ(reading().zones[0].trips[0].bound, true);
     EXPECT_EQ(reading().zones[0].trips[1].bound, std::nullopt);
-    EXPECT_EQ(absent("binding_unknown"), 1U);
+    EXPECT_EQ(all_absent(), "binding_unknown 1");
   }
   // Wherever a fan is bound, it slows nothing.
   begin();
@@ -170,28 +163,19 @@ TEST_F(ThermalTest, ABindingThatCannotBeReadIsNotGuessed) {
 
 TEST_F(ThermalTest, APoweredOffZoneIsCountedAndTheRestIsRead) {
   zone(0, "cpu-thermal", "47218\n");
-  fixture.file(zone_path(1, "type"), "gpu-thermal\n");
-  fixture.error(zone_path(1, "temp"), EAGAIN);
   trip(1, 0, "critical", "104500\n");
-  fixture.file(zone_path(2, "type"), "cv0-thermal\n");
-  fixture.error(zone_path(2, "temp"), EINVAL);
-  ASSERT_EQ(reading().zones.size(), 3U);
-  EXPECT_EQ(reading().zones[0].celsius, 47.218);
-  EXPECT_EQ(reading().zones[1].celsius, std::nullopt);
-  EXPECT_EQ(reading().zones[1].trips.size(), 1U);
-  EXPECT_EQ(reading().zones[1].margin(Thermal::Kind::kCritical), std::nullopt);
-  EXPECT_EQ(absent("powered_off"), 1U);
-  EXPECT_EQ(absent("unreadable"), 1U);
-}
-
-TEST_F(ThermalTest, FirmwareErrorsAreUnreadableNotZero) {
-  int number = 0;
-  for (const int error : {EIO, ENODATA, ETIME, EREMOTEIO, ETIMEDOUT}) {
-    fixture.file(zone_path(number, "type"), "z\n");
+  int number = 1;
+  // Of firmware an error, not 0.
+  for (const int error : {EAGAIN, EINVAL, EIO, ENODATA, ETIME, EREMOTEIO, ETIMEDOUT}) {
+    fixture.file(zone_path(number, "type"), "gpu-thermal\n");
     fixture.error(zone_path(number++, "temp"), error);
   }
-  EXPECT_EQ(absent("unreadable"), 5U);
-  EXPECT_TRUE(fixture.keys().empty());
+  ASSERT_EQ(reading().zones.size(), 8U);
+  EXPECT_EQ(reading().zones[0].celsius, 47.218);
+  for (int i = 1; i < 8; ++i) EXPECT_EQ(reading().zones[i].celsius, std::nullopt);
+  EXPECT_EQ(reading().zones[1].trips.size(), 1U);
+  EXPECT_EQ(reading().zones[1].margin(Thermal::Kind::kCritical), std::nullopt);
+  EXPECT_EQ(all_absent(), "powered_off 1, unreadable 6");
 }
 
 TEST_F(ThermalTest, ZonesOfOneTypeAreDistinguishedInTheOrderOfTheirNumbers) {
@@ -199,83 +183,54 @@ TEST_F(ThermalTest, ZonesOfOneTypeAreDistinguishedInTheOrderOfTheirNumbers) {
   zone(10, "acpitz", "30000\n");
   zone(2, "acpitz", "20000\n");
   zone(3, "x86_pkg_temp", "46000\n");
-  EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=0,zone=acpitz}"), 20);
-  EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=1,zone=acpitz}"), 30);
-  EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=0,zone=x86_pkg_temp}"), 46);
+  expect("jetmem_thermal_zone_celsius{index=*}",
+         {{"0,zone=acpitz", 20}, {"1,zone=acpitz", 30}, {"0,zone=x86_pkg_temp", 46}});
 }
 
 // A series never goes on with the values of another zone.
 TEST_F(ThermalTest, AZoneKeepsItsIndexWhenOthersComeAndGo) {
-  const auto celsius = [&](int index) {
-    return value("jetmem_thermal_zone_celsius{index=\"" + std::to_string(index) +
-                 "\",zone=\"cpu\"}");
+  constexpr const char* kCelsius = "jetmem_thermal_zone_celsius{index=*,zone=cpu}";
+  constexpr const char* kWorst = "jetmem_thermal_zone_max_1m_celsius{index=*,zone=cpu}";
+  const auto zones = [&](const std::vector<std::pair<int, const char*>>& temperatures) {
+    fixture.clear();
+    for (const auto& [number, temperature] : temperatures) zone(number, "cpu", temperature);
   };
-  const auto worst = [&](int index) {
-    return value("jetmem_thermal_zone_max_1m_celsius{index=\"" + std::to_string(index) +
-                 "\",zone=\"cpu\"}");
-  };
-  zone(0, "cpu", "40000\n");
-  zone(1, "cpu", "91000\n");
-  zone(2, "cpu", "42000\n");
-  EXPECT_EQ(celsius(1), 91);
-
-  fixture.clear();
-  zone(0, "cpu", "40000\n");
-  zone(2, "cpu", "42000\n");
-  EXPECT_TRUE(std::isnan(celsius(1)));
-  EXPECT_EQ(celsius(2), 42);
-  EXPECT_EQ(worst(2), 42);
+  zones({{0, "40000\n"}, {1, "91000\n"}, {2, "42000\n"}});
+  expect(kCelsius, {{"1", 91}});
+  zones({{0, "40000\n"}, {2, "42000\n"}});
+  expect(kCelsius, {{"1", kNoSeries}, {"2", 42}});
+  expect(kWorst, {{"2", 42}});
 
   // A new number is a new zone, wherever it stands among the others.
-  fixture.clear();
-  zone(0, "cpu", "40000\n");
-  zone(2, "cpu", "42000\n");
-  zone(7, "cpu", "47000\n");
-  EXPECT_TRUE(std::isnan(celsius(1)));
-  EXPECT_EQ(celsius(3), 47);
+  zones({{0, "40000\n"}, {2, "42000\n"}, {7, "47000\n"}});
+  expect(kCelsius, {{"1", kNoSeries}, {"3", 47}});
 
   // One that returns is the same again; under another type it is another.
-  fixture.clear();
+  zones({{1, "41000\n"}, {2, "42000\n"}, {7, "47000\n"}});
   zone(0, "gpu", "60000\n");
-  zone(1, "cpu", "41000\n");
-  zone(2, "cpu", "42000\n");
-  zone(7, "cpu", "47000\n");
-  EXPECT_TRUE(std::isnan(celsius(0)));
-  EXPECT_EQ(celsius(1), 41);
-  EXPECT_EQ(worst(1), 41);
-  EXPECT_EQ(celsius(2), 42);
-  EXPECT_EQ(celsius(3), 47);
+  expect(kCelsius, {{"0", kNoSeries}, {"1", 41}, {"2", 42}, {"3", 47}});
+  expect(kWorst, {{"1", 41}});
   EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=0,zone=gpu}"), 60);
 }
 
 TEST_F(ThermalTest, ATypeThatCannotBeReadShiftsNoOther) {
-  const auto state = [&](int index) {
-    return value("jetmem_cooling_device_state{index=\"" + std::to_string(index) +
-                 "\",type=\"Processor\"}");
-  };
-  const auto cycle = [&](int unreadable) {
+  constexpr const char* kState = "jetmem_cooling_device_state{index=*,type=Processor}";
+  const auto cycle = [&](bool readable) {
     fixture.clear();
     for (int i = 0; i < 3; ++i) {
-      const std::string at = "/sys/class/thermal/cooling_device" + std::to_string(i);
-      if (i == unreadable) {
-        fixture.error(at + "/type", EIO);
-      } else {
-        fixture.file(at + "/type", "Processor\n");
-      }
-      fixture.file(at + "/cur_state", std::to_string(10 + i) + "\n");
-      fixture.file(at + "/max_state", "20\n");
+      const std::string at = "/sys/class/thermal/cooling_device" + std::to_string(i) + "/";
+      if (i != 0 || readable) fixture.file(at + "type", "Processor\n");
+      fixture.files(at, "max_state=20 cur_state=" + std::to_string(10 + i));
     }
-    ASSERT_TRUE(fixture.run());
+    if (!readable) fixture.error("/sys/class/thermal/cooling_device0/type", EIO);
   };
-  cycle(-1);
-  cycle(0);
-  EXPECT_TRUE(std::isnan(state(0)));
-  EXPECT_EQ(state(1), 11);
-  EXPECT_EQ(state(2), 12);
-  EXPECT_EQ(absent("unreadable"), 1U);
-  cycle(-1);
-  EXPECT_EQ(state(0), 10);
-  EXPECT_EQ(state(2), 12);
+  cycle(true);
+  ASSERT_TRUE(fixture.run());
+  cycle(false);
+  expect(kState, {{"0", kNoSeries}, {"1", 11}, {"2", 12}});
+  EXPECT_EQ(all_absent(), "unreadable 1");
+  cycle(true);
+  expect(kState, {{"0", 10}, {"2", 12}});
 }
 
 TEST_F(ThermalTest, PlaceholdersAreNoTemperatures) {
@@ -284,37 +239,25 @@ TEST_F(ThermalTest, PlaceholdersAreNoTemperatures) {
   zone(2, "PMIC-Die", "100000\n");
   zone(3, "PMIC-Die", "50000\n");
   zone(4, "cold", "-40000\n");
-  EXPECT_EQ(absent("placeholder"), 4U);
+  EXPECT_EQ(all_absent(), "placeholder 4");
   EXPECT_EQ(reading().zones[4].celsius, -40);
+  // The PMIC's alarms are shown.
+  fixture.clear();
+  zone(0, "PMIC-Die", "120000\n");
+  EXPECT_EQ(reading().zones[0].celsius, 120);
 }
 
 TEST_F(ThermalTest, WholeDegreesAreNoThousandths) {
-  zone(0, "cpu", "48\n");
-  zone(1, "gpu", "45\n");
-  EXPECT_EQ(absent("placeholder"), 2U);
-}
-
-TEST_F(ThermalTest, AHundredWholeDegreesAreNoTenth) {
   zone(0, "cpu", "100\n");
-  EXPECT_EQ(absent("placeholder"), 1U);
+  EXPECT_EQ(all_absent(), "placeholder 1");
   zone(1, "gpu", "97\n");
   zone(2, "board", "-5\n");
-  EXPECT_EQ(absent("placeholder"), 2U);
+  EXPECT_EQ(all_absent(), "placeholder 2");
   EXPECT_EQ(reading().zones[0].celsius, std::nullopt);
-}
-
-TEST_F(ThermalTest, AColdBoardIsCold) {
-  zone(0, "cpu", "100\n");
-  zone(1, "gpu", "93\n");
-  EXPECT_EQ(absent("placeholder"), 2U);
-  zone(2, "soc", "-1500\n");
-  EXPECT_EQ(absent("placeholder"), 0U);
-  EXPECT_EQ(reading().zones[1].celsius, 0.093);
-}
-
-TEST_F(ThermalTest, ThePmicsAlarmsAreShown) {
-  zone(0, "PMIC-Die", "120000\n");
-  EXPECT_EQ(fixture.sample("jetmem_thermal_zone_celsius{index=0,zone=PMIC-Die}"), 120);
+  // A cold board is cold.
+  zone(3, "soc", "-1500\n");
+  EXPECT_EQ(all_absent(), "");
+  EXPECT_EQ(reading().zones[1].celsius, 0.097);
 }
 
 TEST_F(ThermalTest, LimitsThatAreNotSetAreLeftOut) {
@@ -326,7 +269,7 @@ TEST_F(ThermalTest, LimitsThatAreNotSetAreLeftOut) {
   trip(0, 4, "hot", "2147483647\n");
   trip(0, 5, "active", "0\n");
   trip(0, 6, "active", "-1000\n");
-  EXPECT_EQ(absent("trip_unset"), 5U);
+  EXPECT_EQ(all_absent(), "trip_unset 5");
   ASSERT_EQ(reading().zones[0].trips.size(), 2U);
   EXPECT_EQ(reading().zones[0].trips[0].number, 5U);
 }
@@ -334,15 +277,12 @@ TEST_F(ThermalTest, LimitsThatAreNotSetAreLeftOut) {
 TEST_F(ThermalTest, ADisabledZoneKeepsItsTemperatureButHasNoDistances) {
   zone(0, "cpu", "46000\n", "disabled\n");
   trip(0, 0, "critical", "100000\n");
-  EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=0,zone=cpu}"), 46);
-  EXPECT_EQ(value("jetmem_thermal_zone_enabled{index=0,zone=cpu}"), 0);
+  expect("jetmem_thermal_zone_*{index=0,zone=cpu}", {{"celsius", 46}, {"enabled", 0}});
   EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kCritical), std::nullopt);
-  EXPECT_EQ(absent("disabled"), 1U);
-}
-
-TEST_F(ThermalTest, AZoneWithoutModeIsNeitherEnabledNorDisabled) {
-  fixture.file(zone_path(0, "type"), "CPU-therm\n");
-  fixture.file(zone_path(0, "temp"), "48000\n");
+  EXPECT_EQ(all_absent(), "disabled 1");
+  // One without a mode is neither enabled nor disabled.
+  fixture.clear();
+  fixture.files(zone_path(0, ""), "type=CPU-therm temp=48000");
   fixture.error(zone_path(0, "mode"), ENOENT);
   trip(0, 0, "critical", "100000\n");
   EXPECT_EQ(reading().zones[0].enabled, std::nullopt);
@@ -354,24 +294,18 @@ TEST_F(ThermalTest, CoolingDevicesOfOneTypeAreDistinguished) {
   cooling(1, "Processor", "3\n", "10\n");
   cooling(2, "cpufreq-cpu0", "1\n", "21\n");
   cooling(3, "intel_powerclamp", "-1\n", "50\n");
-  EXPECT_EQ(fixture.sample("jetmem_cooling_device_state{index=1,type=Processor}"), 3);
-  EXPECT_EQ(fixture.sample("jetmem_cooling_device_max_state{index=0,type=cpufreq-cpu0}"), 21);
+  EXPECT_EQ(value("jetmem_cooling_device_state{index=1,type=Processor}"), 3);
+  EXPECT_EQ(value("jetmem_cooling_device_max_state{index=0,type=cpufreq-cpu0}"), 21);
   EXPECT_EQ(reading().cooling[3].state, std::nullopt);
-  EXPECT_EQ(absent("placeholder"), 1U);
+  EXPECT_EQ(all_absent(), "placeholder 1");
 }
 
 TEST_F(ThermalTest, NothingThereIsAbsentAndDeniedIsDenied) {
-  fixture.error("/sys/class/thermal", ENOENT);
-  const auto none = fixture.run();
-  EXPECT_EQ(none.error().code, Errc::kAbsent);
-  EXPECT_EQ(none.error().message, "no thermal zone and no cooling device on this machine");
-  fixture.clear();
   EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
-  fixture.error("/sys/class/thermal", EACCES);
-  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
-  fixture.clear();
-  fixture.error(zone_path(0, "type"), EACCES);
-  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  EXPECT_EQ(fixture.error_message(), "no thermal zone and no cooling device on this machine");
+  EXPECT_EQ(fixture.code_with("/sys/class/thermal", ENOENT), Errc::kAbsent);
+  EXPECT_EQ(fixture.code_with("/sys/class/thermal", EACCES), Errc::kDenied);
+  EXPECT_EQ(fixture.code_with(zone_path(0, "type"), EACCES), Errc::kDenied);
 }
 
 // The ugly ladder: one bad file leaves out one value.
@@ -388,16 +322,14 @@ TEST_F(ThermalTest, ABadFileCostsItsValueOnly) {
     EXPECT_EQ(reading().zones[1].trips.size(), 1U);
     EXPECT_EQ(reading().cooling[0].state, std::nullopt);
     EXPECT_EQ(reading().cooling[0].max_state, 3U);
-    EXPECT_EQ(absent("malformed"), 3U);
+    EXPECT_EQ(all_absent(), "malformed 3");
   }
 }
 
 TEST_F(ThermalTest, ATypeThatIsNoNameCostsItsZone) {
   for (const std::string_view bad :
-       {std::string_view(""), std::string_view("\n"), std::string_view(" \n"),
-        std::string_view("cpu\r\n"), std::string_view("cpu"), std::string_view("c\npu\n"),
-        std::string_view("\x1b[2J\n"), std::string_view("cpu\0\n", 5),
-        std::string_view("a-name-of-more-than-sixty-four-bytes-which-no-kernel-has-room-for\n")}) {
+       {""sv, "\n"sv, " \n"sv, "cpu\r\n"sv, "cpu"sv, "c\npu\n"sv, "\x1b[2J\n"sv, "cpu\0\n"sv,
+        "a-name-of-more-than-sixty-four-bytes-which-no-kernel-has-room-for\n"sv}) {
     fixture.clear();
     zone(0, "good", "46000\n");
     cooling(0, "fan", "1\n", "3\n");
@@ -408,7 +340,7 @@ TEST_F(ThermalTest, ATypeThatIsNoNameCostsItsZone) {
     ASSERT_EQ(reading().zones.size(), 1U);
     EXPECT_EQ(reading().zones[0].type, "good");
     ASSERT_EQ(reading().cooling.size(), 1U);
-    EXPECT_EQ(absent("malformed"), 2U);
+    EXPECT_EQ(all_absent(), "malformed 2");
   }
   // Where it was the only one, the error says what is wrong with it.
   const auto error_of = [&](std::string_view text) {
@@ -433,8 +365,7 @@ TEST_F(ThermalTest, OddKindsModesAndTypes) {
   ASSERT_EQ(reading().zones.size(), 1U);
   ASSERT_EQ(reading().zones[0].trips.size(), 1U);
   EXPECT_EQ(reading().zones[0].trips[0].kind, Thermal::Kind::kActive);
-  EXPECT_EQ(absent("malformed"), 3U);
-  EXPECT_EQ(absent("unreadable"), 1U);
+  EXPECT_EQ(all_absent(), "malformed 3, unreadable 1");
 }
 
 TEST_F(ThermalTest, BeyondTheBoundsIsCountedNotStored) {
@@ -444,7 +375,7 @@ TEST_F(ThermalTest, BeyondTheBoundsIsCountedNotStored) {
   EXPECT_EQ(reading().zones.size(), 64U);
   EXPECT_EQ(reading().zones[0].trips.size(), 16U);
   EXPECT_EQ(reading().cooling.size(), 256U);
-  EXPECT_EQ(absent("beyond_bound"), 6U + 4U + 44U);
+  EXPECT_EQ(all_absent(), "beyond_bound 54") << "6 zones, 4 limits, 44 cooling devices";
 }
 
 TEST(Capture, TakesWhatStandsForEachStar) {
@@ -459,6 +390,23 @@ TEST(Capture, TakesWhatStandsForEachStar) {
                            "/z3/a/trip_1_temp", "/z3/trip_1_temp/b", "/z3/b_trip_1_temp"}) {
     EXPECT_FALSE(capture("/z*/trip_*_temp", path, names)) << path;
   }
+}
+
+TEST(TypeIndexesTest, WhatIsRememberedIsBounded) {
+  TypeIndexes indexes(4);
+  indexes.next_reading();
+  EXPECT_EQ(indexes.of("fan", 0), 0U);
+  EXPECT_EQ(indexes.of("fan", 1), 1U);
+  EXPECT_EQ(indexes.of("cpu", 2), 0U);
+  for (std::uint32_t number = 10; number < 100; ++number) {
+    indexes.next_reading();
+    EXPECT_EQ(indexes.of("fan", 1), 1U) << "seen each time, so never forgotten";
+    const std::uint32_t index = indexes.of("fan", number);
+    EXPECT_GE(index, 2U);
+    EXPECT_EQ(indexes.of("fan", number), index);
+  }
+  indexes.next_reading();
+  EXPECT_NE(indexes.of("fan", 0), 1U) << "forgotten, but no twin of one that is there";
 }
 
 }  // namespace

@@ -10,14 +10,21 @@
 namespace jetmem {
 namespace {
 
+using std::string_view_literals::operator""sv;
+
 constexpr const char* kHeader = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
-constexpr const char* kNoSwap = kHeader;
 
 class ZramTest : public SourceTest<ZramSource> {
  protected:
   void swaps(const std::string& lines) { fixture.file("/proc/swaps", kHeader + lines); }
   void zram(const std::string& leaf, std::string_view text) {
     fixture.file("/sys/block/zram0/" + leaf, text);
+  }
+  // The first device, of this file alone.
+  const Zram::Device& device_of(const std::string& leaf, std::string_view text) {
+    fixture.only("/proc/swaps", kHeader);
+    zram(leaf, text);
+    return reading().devices.at(0);
   }
 };
 
@@ -30,50 +37,42 @@ TEST_F(ZramTest, FromTextToSamples) {
        "148897792 54218379 56119296        0 57696256     1913        7     1038     1065\n");
   zram("io_stat", "       2        3        0   109056\n");
   EXPECT_EQ(value("jetmem_swap_areas"), 1);
-  EXPECT_EQ(value("jetmem_swap_area_bytes{device=/dev/zram0,type=partition}"), 650224 * 1024.0);
-  EXPECT_EQ(value("jetmem_swap_area_used_bytes{device=/dev/zram0,type=partition}"),
-            145408 * 1024.0);
-  EXPECT_EQ(value("jetmem_swap_area_priority{device=/dev/zram0,type=partition}"), 5);
-  EXPECT_EQ(value("jetmem_zram_disk_bytes{device=zram0}"), 665833472);
-  EXPECT_EQ(value("jetmem_zram_initialized{device=zram0}"), 1);
+  expect("jetmem_swap_area_*{device=/dev/zram0,type=partition}",
+         {{"bytes", 650224 * 1024.0}, {"used_bytes", 145408 * 1024.0}, {"priority", 5}});
   EXPECT_EQ(value("jetmem_zram_algorithm_info{algorithm=lzo-rle,device=zram0}"), 1);
-  EXPECT_EQ(value("jetmem_zram_original_bytes{device=zram0}"), 148897792);
-  EXPECT_EQ(value("jetmem_zram_compression_ratio{device=zram0}"),
-            148897792.0 / value("jetmem_zram_used_bytes{device=zram0}"));
-  EXPECT_EQ(value("jetmem_zram_compressed_bytes{device=zram0}"), 54218379);
-  EXPECT_EQ(value("jetmem_zram_used_bytes{device=zram0}"), 56119296);
-  EXPECT_EQ(value("jetmem_zram_limit_bytes{device=zram0}"), 0);
-  EXPECT_EQ(value("jetmem_zram_used_peak_bytes{device=zram0}"), 57696256);
-  EXPECT_EQ(value("jetmem_zram_same_pages{device=zram0}"), 1913);
-  EXPECT_EQ(value("jetmem_zram_huge_pages{device=zram0}"), 1038);
-  EXPECT_EQ(value("jetmem_zram_failed_reads_total{device=zram0}"), 2);
-  EXPECT_EQ(value("jetmem_zram_failed_writes_total{device=zram0}"), 3);
+  expect("jetmem_zram_*{device=zram0}", {{"disk_bytes", 665833472},
+                                         {"initialized", 1},
+                                         {"original_bytes", 148897792},
+                                         {"compression_ratio", 148897792.0 / 56119296},
+                                         {"compressed_bytes", 54218379},
+                                         {"used_bytes", 56119296},
+                                         {"limit_bytes", 0},
+                                         {"used_peak_bytes", 57696256},
+                                         {"same_pages", 1913},
+                                         {"huge_pages", 1038},
+                                         {"failed_reads_total", 2},
+                                         {"failed_writes_total", 3}});
 }
 
 TEST_F(ZramTest, OlderKernelsPrintFewerColumns) {
-  swaps("");
-  zram("mm_stat", "  131072    1280   20480        0   20480       30        0\n");  // 4.9
-  EXPECT_EQ(reading().devices[0].same_pages, 30U);
-  EXPECT_EQ(reading().devices[0].huge_pages, std::nullopt) << "not 0";
+  const Zram::Device seven =
+      device_of("mm_stat", "  131072    1280   20480        0   20480       30        0\n");  // 4.9
+  EXPECT_EQ(seven.same_pages, 30U);
+  EXPECT_EQ(seven.huge_pages, std::nullopt) << "not 0";
   EXPECT_EQ(absent("malformed"), 0U);
-
-  fixture.clear();
-  swaps("");
-  zram("mm_stat", "  131072    1280   20480        0   20480\n");
-  EXPECT_EQ(reading().devices[0].same_pages, std::nullopt);
-  EXPECT_EQ(reading().devices[0].max_used_bytes, 20480U);
+  const Zram::Device five = device_of("mm_stat", "  131072    1280   20480        0   20480\n");
+  EXPECT_EQ(five.same_pages, std::nullopt);
+  EXPECT_EQ(five.max_used_bytes, 20480U);
 }
 
 TEST_F(ZramTest, ADeviceThatIsNotSetUpIsNoError) {
-  fixture.file("/proc/swaps", kNoSwap);
-  zram("disksize", "0\n");
-  zram("initstate", "0\n");
+  swaps("");
+  fixture.files("/sys/block/zram0/", "disksize=0 initstate=0");
   zram("comp_algorithm", "[lzo-rle] lzo lz4 \n");
   zram("mm_stat",
        "       0        0        0        0        0        0        0        0        0\n");
   EXPECT_EQ(value("jetmem_swap_areas"), 0) << "measured";
-  EXPECT_EQ(value("jetmem_zram_initialized{device=zram0}"), 0);
-  EXPECT_EQ(value("jetmem_zram_disk_bytes{device=zram0}"), 0);
+  expect("jetmem_zram_*{device=zram0}", {{"initialized", 0}, {"disk_bytes", 0}});
 }
 
 TEST_F(ZramTest, NamesOfAreasAreUnescaped) {
@@ -92,10 +91,7 @@ TEST_F(ZramTest, NamesOfAreasAreUnescaped) {
 }
 
 TEST_F(ZramTest, DevicesAreInTheOrderOfTheirNumbers) {
-  swaps("");
-  for (const char* number : {"10", "2", "0"}) {
-    fixture.file("/sys/block/zram" + std::string(number) + "/disksize", "0\n");
-  }
+  fixture.files("/sys/block/", "zram10/disksize=0 zram2/disksize=0 zram0/disksize=0");
   ASSERT_EQ(reading().devices.size(), 3U);
   EXPECT_EQ(reading().devices[0].name, "zram0");
   EXPECT_EQ(reading().devices[1].name, "zram2");
@@ -132,11 +128,8 @@ TEST_F(ZramTest, AnOddColumnCostsThatColumn) {
 }
 
 TEST_F(ZramTest, ABadFileCostsItsFiguresOnly) {
-  for (const std::string_view bad :
-       {std::string_view(""), std::string_view("\n"), std::string_view("1 2 3\n"),
-        std::string_view("1 2 3 4 5"), std::string_view("\0\x01\xff\n", 4)}) {
-    fixture.clear();
-    swaps("");
+  for (const std::string_view bad : {""sv, "\n"sv, "1 2 3\n"sv, "1 2 3 4 5"sv, "\0\x01\xff\n"sv}) {
+    fixture.only("/proc/swaps", kHeader);
     zram("mm_stat", bad);
     zram("disksize", "4096\n");
     EXPECT_EQ(reading().devices[0].original_bytes, std::nullopt);
@@ -145,20 +138,16 @@ TEST_F(ZramTest, ABadFileCostsItsFiguresOnly) {
   }
   for (const std::string_view odd :
        {"1 2 3 4 -5\n", "1 2 3 4 5x\n", "1 2 3 4 99999999999999999999\n"}) {
-    fixture.clear();
-    zram("mm_stat", odd);
-    EXPECT_EQ(reading().devices[0].original_bytes, 1U);
-    EXPECT_EQ(reading().devices[0].max_used_bytes, std::nullopt);
+    const Zram::Device& device = device_of("mm_stat", odd);
+    EXPECT_EQ(device.original_bytes, 1U);
+    EXPECT_EQ(device.max_used_bytes, std::nullopt);
     EXPECT_EQ(absent("malformed") + absent("impossible"), 1U);
   }
 }
 
 TEST_F(ZramTest, AlgorithmsWithoutAChoiceAreNone) {
   for (const char* bad : {"lzo lz4\n", "[lzo", "[]\n", "]lzo[\n", ""}) {
-    fixture.clear();
-    swaps("");
-    zram("comp_algorithm", bad);
-    EXPECT_EQ(reading().devices[0].algorithm, "") << bad;
+    EXPECT_EQ(device_of("comp_algorithm", bad).algorithm, "") << bad;
     EXPECT_EQ(absent("malformed"), 1U) << bad;
   }
 }
@@ -177,14 +166,9 @@ TEST_F(ZramTest, Errors) {
   EXPECT_EQ(absent("malformed"), 1U);
   EXPECT_FALSE(reading().areas_known);
 
-  fixture.clear();
-  fixture.error("/proc/swaps", EACCES);
-  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
-  fixture.clear();
-  fixture.error("/sys/block/zram0/mm_stat", EACCES);
-  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
-  fixture.clear();
-  zram("mm_stat", "x\n");
+  EXPECT_EQ(fixture.code_with("/proc/swaps", EACCES), Errc::kDenied);
+  EXPECT_EQ(fixture.code_with("/sys/block/zram0/mm_stat", EACCES), Errc::kDenied);
+  fixture.only("/sys/block/zram0/mm_stat", "x\n");
   EXPECT_EQ(fixture.error_message(), "/sys/block/zram0/mm_stat: expected numbers, found 'x?'");
   fixture.clear();
   fixture.error("/proc/swaps", ENOENT);
