@@ -9,6 +9,8 @@
 namespace jetmem {
 namespace {
 
+using std::string_view_literals::operator""sv;
+
 // 6.18 on a PC; the format is the same since 2.6.
 constexpr std::string_view kPc =
     "Node 0, zone      DMA      0      0      0      0      0      0      0      0      1      1 "
@@ -36,32 +38,29 @@ TEST(Buddyinfo, CountsAndLargestOrder) {
   EXPECT_EQ(parsed_buddyinfo("Node 0, zone A 1 2\nNode 0, zone B 3 4\n").total_blocks(), 10U);
 }
 
-TEST(Buddyinfo, Samples) {
-  SourceFixture<BuddyinfoSource> fixture;
+using BuddyinfoTest = SourceTest<BuddyinfoSource>;
+
+TEST_F(BuddyinfoTest, Samples) {
   fixture.file("/proc/buddyinfo", kOrin);
-  EXPECT_EQ(fixture.sample("jetmem_buddy_free_blocks{node=0,order=3,zone=Normal}"), 1786);
-  EXPECT_EQ(fixture.sample("jetmem_buddy_free_bytes{node=0,order=3,zone=Normal}"),
-            1786.0 * 8 * 4096);
-  EXPECT_EQ(fixture.sample("jetmem_buddy_free_bytes{node=0,order=12,zone=DMA}"), 0);
-  EXPECT_EQ(fixture.sample("jetmem_buddy_largest_free_order{node=0,zone=DMA}"), 8);
-  EXPECT_TRUE(fixture.absent.counts().empty());
+  expect("jetmem_buddy_*}", {{"free_blocks{node=0,order=3,zone=Normal", 1786},
+                             {"free_bytes{node=0,order=3,zone=Normal", 1786.0 * 8 * 4096},
+                             {"free_bytes{node=0,order=12,zone=DMA", 0},
+                             {"largest_free_order{node=0,zone=DMA", 8}});
+  EXPECT_EQ(all_absent(), "");
 }
 
-TEST(Buddyinfo, AZoneWithoutAFreeBlockHasNoLargestOrder) {
-  SourceFixture<BuddyinfoSource> fixture;
+TEST_F(BuddyinfoTest, AZoneWithoutAFreeBlockHasNoLargestOrder) {
   fixture.file("/proc/buddyinfo", "Node 0, zone Normal 0 0\n");
-  EXPECT_TRUE(std::isnan(fixture.sample("jetmem_buddy_largest_free_order{node=0,zone=Normal}")));
-  EXPECT_EQ(fixture.sample("jetmem_buddy_free_blocks{node=0,order=0,zone=Normal}"), 0);
-  EXPECT_EQ(fixture.absent_for("no_free_block"), 1U);
+  expect("jetmem_buddy_*,zone=Normal}",
+         {{"largest_free_order{node=0", kNoSeries}, {"free_blocks{node=0,order=0", 0}});
+  EXPECT_EQ(all_absent(), "no_free_block 1");
 }
 
-TEST(Buddyinfo, WithoutPageSizeBlocksStayAndBytesAreAbsent) {
-  SourceFixture<BuddyinfoSource> fixture;
+TEST_F(BuddyinfoTest, WithoutPageSizeBlocksStayAndBytesAreAbsent) {
   fixture.facts.page_size.reset();
   fixture.file("/proc/buddyinfo", kOrin);
-  EXPECT_EQ(fixture.sample("jetmem_buddy_free_blocks{node=0,order=0,zone=DMA}"), 2981);
-  EXPECT_TRUE(std::isnan(fixture.sample("jetmem_buddy_free_bytes{node=0,order=0,zone=DMA}")));
-  EXPECT_EQ(fixture.absent_for("page_size_unknown"), 26U);
+  expect("jetmem_buddy_free_*{node=0,order=0,zone=DMA}", {{"blocks", 2981}, {"bytes", kNoSeries}});
+  EXPECT_EQ(all_absent(), "page_size_unknown 26");
 }
 
 TEST(Buddyinfo, AnOddLineCostsThatZone) {
@@ -74,16 +73,15 @@ TEST(Buddyinfo, AnOddLineCostsThatZone) {
     return absent_of(parse_buddyinfo, text);
   };
   EXPECT_EQ(odd("\n"), "");
-  EXPECT_EQ(odd("garbage\n"), "malformed 1");
-  EXPECT_EQ(odd("Node 0, zone B 1\n"), "malformed 1");
-  EXPECT_EQ(odd("Node 0, zone B\n"), "malformed 1");
-  EXPECT_EQ(odd("Node 0, zone B 1 x\n"), "malformed 1");
-  EXPECT_EQ(odd("Node 0, zone A 3 4\n"), "malformed 1");
-  EXPECT_EQ(odd({"Node 0, zone \0 1\n", 17}), "malformed 1");
-  EXPECT_EQ(odd("Node 99999999999999999999, zone B 1 2\n"), "malformed 1");
-  EXPECT_EQ(odd("Node 0, zone B 1 -2\n"), "impossible 1");
-  EXPECT_EQ(odd("Node 0, zone B 0 18446744073709551615\n"), "impossible 1");
-  EXPECT_EQ(odd("Node 0, zone B 4503599627370496 1\n"), "impossible 1");
+  for (const std::string_view line :
+       {"garbage\n"sv, "Node 0, zone B 1\n"sv, "Node 0, zone B\n"sv, "Node 0, zone B 1 x\n"sv,
+        "Node 0, zone A 3 4\n"sv, "Node 0, zone \0 1\n"sv,
+        "Node 99999999999999999999, zone B 1 2\n"sv}) {
+    EXPECT_EQ(odd(line), "malformed 1") << line;
+  }
+  for (const char* counts : {"1 -2", "0 18446744073709551615", "4503599627370496 1"}) {
+    EXPECT_EQ(odd("Node 0, zone B " + std::string(counts) + "\n"), "impossible 1") << counts;
+  }
   std::string wide = "Node 0, zone B";
   for (int i = 0; i < 40; ++i) wide += " 1";
   EXPECT_EQ(odd(wide + "\n"), "beyond_bound 1");

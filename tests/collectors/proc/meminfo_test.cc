@@ -30,11 +30,10 @@ TEST(Meminfo, FieldsAreMatchedByWholeName) {
 }
 
 TEST(Meminfo, UnknownFieldsBecomeSeriesUnderTheKernelsName) {
-  SourceFixture<MeminfoSource> fixture;
-  fixture.file("/proc/meminfo", kOrinMeminfo);
-  EXPECT_EQ(fixture.sample("jetmem_meminfo_Active_anon_bytes"), 81236.0 * 1024);
-  EXPECT_EQ(fixture.sample("jetmem_meminfo_HugePages_Total"), 3.0);
-  EXPECT_EQ(fixture.sample("jetmem_meminfo_NvMapMemUsed_bytes"), 740388.0 * 1024);
+  SourceFixture<MeminfoSource> fixture("/proc/meminfo", kOrinMeminfo);
+  EXPECT_EQ(fixture.value("jetmem_meminfo_Active_anon_bytes"), 81236.0 * 1024);
+  EXPECT_EQ(fixture.value("jetmem_meminfo_HugePages_Total"), 3.0);
+  EXPECT_EQ(fixture.value("jetmem_meminfo_NvMapMemUsed_bytes"), 740388.0 * 1024);
 }
 
 std::string absent_of(std::string_view text) { return jetmem::absent_of(parse_meminfo, text); }
@@ -43,16 +42,15 @@ TEST(Meminfo, AnOddLineCostsThatLine) {
   constexpr std::string_view kTotal = "MemTotal: 7802992 kB\n";
   const auto with = [&](std::string_view line) { return std::string(kTotal) + std::string(line); };
   EXPECT_EQ(absent_of(with("\n")), "");
-  EXPECT_EQ(absent_of(with("garbage\n")), "malformed 1");
-  EXPECT_EQ(absent_of(with("MemFree:\n")), "malformed 1");
-  EXPECT_EQ(absent_of(with("MemFree: 1 MB\n")), "malformed 1");
-  EXPECT_EQ(absent_of(with("MemTotal: 2 kB\n")), "malformed 1");
-  EXPECT_EQ(absent_of(with("MemAvailable: -1 kB\n")), "impossible 1");
-  EXPECT_EQ(absent_of(with("SwapFree: 18446744073709551488 kB\n")), "impossible 1");
-  EXPECT_EQ(absent_of(with("Big: 99999999999999999999999 kB\n")), "impossible 1");
-  EXPECT_EQ(absent_of(with("HugePages_Rsvd: 18446744073709551615\n")), "impossible 1");
-  EXPECT_EQ(absent_of(with("MemFree: 7952993 kB\n")), "impossible 1");
-  EXPECT_EQ(absent_of(with("Cached: 9000000 kB\n")), "impossible 1");
+  for (const char* line : {"garbage\n", "MemFree:\n", "MemFree: 1 MB\n", "MemTotal: 2 kB\n"}) {
+    EXPECT_EQ(absent_of(with(line)), "malformed 1") << line;
+  }
+  for (const char* line :
+       {"MemAvailable: -1 kB\n", "SwapFree: 18446744073709551488 kB\n",
+        "Big: 99999999999999999999999 kB\n", "HugePages_Rsvd: 18446744073709551615\n",
+        "MemFree: 7952993 kB\n", "Cached: 9000000 kB\n"}) {
+    EXPECT_EQ(absent_of(with(line)), "impossible 1") << line;
+  }
   EXPECT_EQ(absent_of(with("CmaTotal: 262144 kB\nCmaFree: 262180 kB\n")), "")
       << "CPUs hand their counts in late";
   EXPECT_EQ(parsed_meminfo(with("MemTotal: 2 kB\n")).find("MemTotal"), 7802992ULL * 1024);

@@ -10,7 +10,7 @@ namespace jetmem {
 namespace {
 
 // 5.15, shortened to three orders.
-constexpr std::string_view kText =
+const std::string kText =
     "Page block order: 9\n"
     "Pages per block:  512\n"
     "\n"
@@ -28,7 +28,7 @@ constexpr std::string_view kText =
     "Node 0, zone      DMA          171          671          128            0 \n"
     "Node 0, zone   Normal         1987          798            0            0 \n";
 
-constexpr std::string_view kSecondNode =
+const std::string kSecondNode =
     "Page block order: 9\n"
     "Pages per block:  512\n"
     "\n"
@@ -38,14 +38,18 @@ constexpr std::string_view kSecondNode =
     "Number of blocks type     Unmovable \n"
     "Node 1, zone   Normal           10 \n";
 
-constexpr std::string_view kMixed =
+const std::string kMixed =
     "\n"
     "Number of mixed blocks    Unmovable      Movable          CMA      Isolate \n"
     "Node 0, zone      DMA            1            2            3            0 \n";
 
-Pagetypeinfo parsed_pagetypeinfo(std::string_view text) {
+std::string with(std::string_view from, std::string_view to) { return replaced(kText, from, to); }
+
+Pagetypeinfo parsed_pagetypeinfo(const std::string& text) {
   return parsed_by(parse_pagetypeinfo, text);
 }
+
+using PagetypeinfoTest = SourceTest<PagetypeinfoSource>;
 
 TEST(Pagetypeinfo, BothTables) {
   const Pagetypeinfo p = parsed_pagetypeinfo(kText);
@@ -60,18 +64,14 @@ TEST(Pagetypeinfo, BothTables) {
 }
 
 TEST(Pagetypeinfo, EveryNodeHasItsOwnHeadings) {
-  const Pagetypeinfo p = parsed_pagetypeinfo(std::string(kText) + std::string(kSecondNode));
+  const Pagetypeinfo p = parsed_pagetypeinfo(kText + kSecondNode);
   ASSERT_EQ(p.rows.size(), 9U);
   EXPECT_EQ(p.rows[8].zone, (ZoneId{1, "Normal"}));
   EXPECT_EQ(p.rows[8].pageblocks, 10U);
   EXPECT_EQ(p.rows[8].total_blocks(), 6U);
-}
-
-TEST(Pagetypeinfo, TheTableOfMixedBlocksIsPassedOver) {
-  EXPECT_EQ(parsed_pagetypeinfo(std::string(kText) + std::string(kMixed)).rows.size(), 8U);
-  EXPECT_EQ(parsed_pagetypeinfo(std::string(kText) + std::string(kMixed) + std::string(kSecondNode))
-                .rows.size(),
-            9U);
+  // The table of mixed blocks is passed over.
+  EXPECT_EQ(parsed_pagetypeinfo(kText + kMixed).rows.size(), 8U);
+  EXPECT_EQ(parsed_pagetypeinfo(kText + kMixed + kSecondNode).rows.size(), 9U);
 }
 
 TEST(Pagetypeinfo, AReusedReadingHoldsNothingOfTheOneBefore) {
@@ -82,26 +82,17 @@ TEST(Pagetypeinfo, AReusedReadingHoldsNothingOfTheOneBefore) {
   EXPECT_EQ(p.rows[0].blocks[0], 1U);
 }
 
-TEST(Pagetypeinfo, Samples) {
-  SourceFixture<PagetypeinfoSource> fixture;
+TEST_F(PagetypeinfoTest, Samples) {
   fixture.file("/proc/pagetypeinfo", kText);
-  EXPECT_EQ(fixture.sample("jetmem_pagetype_free_blocks{migratetype=CMA,node=0,order=1,zone=DMA}"),
-            917);
-  EXPECT_EQ(fixture.sample("jetmem_pagetype_pageblocks{migratetype=Unmovable,node=0,zone=Normal}"),
-            1987);
+  expect("jetmem_pagetype_free_blocks{migratetype=*}",
+         {{"CMA,node=0,order=1,zone=DMA", 917}, {"Movable,node=0,order=1,zone=Normal", 6643}});
+  EXPECT_EQ(value("jetmem_pagetype_pageblocks{migratetype=Unmovable,node=0,zone=Normal}"), 1987);
+  // A capped count is no sample.
+  EXPECT_FALSE(has("jetmem_pagetype_free_blocks{migratetype=Movable,node=0,order=0,zone=Normal}"));
+  EXPECT_EQ(all_absent(), "capped_by_kernel 1");
 }
 
-TEST(Pagetypeinfo, ACappedCountIsNoSampleAndIsCountedAsAbsent) {
-  SourceFixture<PagetypeinfoSource> fixture;
-  fixture.file("/proc/pagetypeinfo", kText);
-  const std::string family = "jetmem_pagetype_free_blocks{migratetype=\"Movable\",node=\"0\",";
-  EXPECT_TRUE(std::isnan(fixture.sample(family + "order=\"0\",zone=\"Normal\"}")));
-  EXPECT_EQ(fixture.sample(family + "order=\"1\",zone=\"Normal\"}"), 6643);
-  EXPECT_EQ(fixture.absent_for("capped_by_kernel"), 1U);
-}
-
-TEST(Pagetypeinfo, TypesAndZonesWithoutBlocksHaveNoSeries) {
-  SourceFixture<PagetypeinfoSource> fixture;
+TEST_F(PagetypeinfoTest, TypesAndZonesWithoutBlocksHaveNoSeries) {
   std::string text = replaced(kText, "Normal         1987          798            0",
                               "Normal            0            0            0");
   text = replaced(text, "  3391   2104   1177", "     0      0      0");
@@ -114,9 +105,6 @@ TEST(Pagetypeinfo, TypesAndZonesWithoutBlocksHaveNoSeries) {
 }
 
 TEST(Pagetypeinfo, AnOddLineCostsItsRows) {
-  const auto with = [](std::string_view from, std::string_view to) {
-    return replaced(kText, from, to);
-  };
   const struct {
     std::string text;
     std::size_t rows;  // of eight
@@ -133,7 +121,7 @@ TEST(Pagetypeinfo, AnOddLineCostsItsRows) {
                {with("          128            0 ", " 128 x "), 4, "malformed 1"},
                {with("         CMA      Isolate \nNode 0", "         New      Isolate \nNode 0"), 6,
                 "malformed 2"},
-               {std::string(kText) + "more\n", 8, "malformed 1"}};
+               {kText + "more\n", 8, "malformed 1"}};
   for (const auto& each : cases) {
     EXPECT_EQ(parsed_pagetypeinfo(each.text).rows.size(), each.rows) << each.text;
     EXPECT_EQ(absent_of(parse_pagetypeinfo, each.text), each.absent) << each.text;
@@ -153,9 +141,6 @@ TEST(Pagetypeinfo, RowsAreBounded) {
 }
 
 TEST(Pagetypeinfo, RefusesWhatHasNoRows) {
-  const auto with = [](std::string_view from, std::string_view to) {
-    return replaced(kText, from, to);
-  };
   std::string orders;
   for (int i = 0; i < 40; ++i) orders += " " + std::to_string(i);
   std::string types;
@@ -208,9 +193,9 @@ TEST(PagetypeinfoGate, KernelReleases) {
 
 TEST(PagetypeinfoGate, NeverBefore54) {
   const Buddyinfo few = with_free_blocks(10);
-  EXPECT_NE(refusal("4.9.337-tegra", &few, 0), "read");
-  EXPECT_NE(refusal("5.3.18", &few, 0), "read");
-  EXPECT_NE(refusal("unknown", &few, 0), "read");
+  for (const char* old : {"4.9.337-tegra", "5.3.18", "unknown"}) {
+    EXPECT_NE(refusal(old, &few, 0), "read") << old;
+  }
   EXPECT_EQ(refusal("5.4.0", &few, 0), "read");
   EXPECT_EQ(refusal("10.0.0", &few, 0), "read");
 }
@@ -225,23 +210,26 @@ TEST(PagetypeinfoGate, TooManyFreeBlocksAreTooDear) {
   EXPECT_NE(refusal("5.15.148-tegra", &dear, 1), "read");
   EXPECT_EQ(refusal("5.15.148-tegra", &cheap, 100),
             "40000 free blocks would take about 4.0 ms under the zone lock, budget 2 ms");
-}
-
-TEST(PagetypeinfoGate, WithoutBuddyinfoTheCostIsUnknown) {
+  // Without buddyinfo the cost is unknown.
   EXPECT_EQ(refusal("5.15.148-tegra", nullptr, 0),
             "no buddyinfo reading to tell what it would cost");
 }
 
-TEST(PagetypeinfoGate, OneDisturbedMeasurementDoesNotShutItForEver) {
-  PagetypeinfoSource source("5.15.148-tegra");
+struct GatedSource : testing::Test {
+  GatedSource() {
+    readings.add(Readings::tag<Buddyinfo>(), &buddyinfo);
+    snapshot.add("/proc/pagetypeinfo", kSecondNode, 0);
+  }
   const Buddyinfo buddyinfo = with_free_blocks(20000);
+  PagetypeinfoSource source{"5.15.148-tegra"};
   Readings readings;
-  readings.add(Readings::tag<Buddyinfo>(), &buddyinfo);
+  Snapshot snapshot;
+};
+
+TEST_F(GatedSource, OneDisturbedMeasurementDoesNotShutItForEver) {
   EXPECT_TRUE(source.gate(readings)) << "an invalid reading says nothing";
   readings.set_valid(0, true);
   EXPECT_FALSE(source.gate(readings));
-  Snapshot snapshot;
-  snapshot.add("/proc/pagetypeinfo", kSecondNode, 0);
   // 6 free blocks: 450 ns each, and half of what is above 50 less after every skip.
   ASSERT_TRUE(source.parse(snapshot, Nanoseconds(2700)));
   int skips = 0;
@@ -249,14 +237,8 @@ TEST(PagetypeinfoGate, OneDisturbedMeasurementDoesNotShutItForEver) {
   EXPECT_EQ(skips, 3);  // at 450, 250 and 150 ns; at 100 ns 20000 blocks take 2.0 ms
 }
 
-TEST(PagetypeinfoGate, ACopiedFileMeasuresNothing) {
-  PagetypeinfoSource source("5.15.148-tegra");
-  const Buddyinfo buddyinfo = with_free_blocks(20000);
-  Readings readings;
-  readings.add(Readings::tag<Buddyinfo>(), &buddyinfo);
+TEST_F(GatedSource, ACopiedFileMeasuresNothing) {
   readings.set_valid(0, true);
-  Snapshot snapshot;
-  snapshot.add("/proc/pagetypeinfo", kSecondNode, 0);
   ASSERT_TRUE(source.parse(snapshot, Nanoseconds(0)));
   EXPECT_FALSE(source.gate(readings));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tests/collectors/source_fixture.h"
 
 namespace jetmem {
 
@@ -55,13 +56,7 @@ void expect_refused(Parser<Reading> parse, const std::vector<Refused>& texts) {
 // "malformed 1, impossible 2" of a text that is read all the same.
 template <class Reading>
 std::string absent_of(Parser<Reading> parse, std::string_view text) {
-  const Reading reading = parsed_by(parse, text);
-  std::string out;
-  for (const auto& each : reading.absent.counts()) {
-    if (each.count == 0) continue;
-    out += (out.empty() ? "" : ", ") + std::string(each.reason) + " " + std::to_string(each.count);
-  }
-  return out;
+  return absent_text(parsed_by(parse, text).absent);
 }
 
 inline std::string replaced(std::string_view text, std::string_view from, std::string_view to) {

@@ -9,6 +9,8 @@
 namespace jetmem {
 namespace {
 
+using std::string_view_literals::operator""sv;
+
 // 4.4: events by zone, one allocstall, no oom_kill, and pgscan_direct_throttle among the zones'.
 constexpr std::string_view kOldKernel =
     "nr_free_pages 55367\n"
@@ -54,44 +56,42 @@ constexpr std::string_view kNew =
     "workingset_refault_file 21\n"
     "nr_unstable 0\n";
 
-double counter(std::string_view text, std::string_view kernel_name) {
-  SourceFixture<VmstatSource> fixture;
-  fixture.file("/proc/vmstat", text);
-  return fixture.sample("jetmem_vmstat_" + std::string(kernel_name) + "_total");
+class VmstatTest : public SourceTest<VmstatSource> {
+ protected:
+  // By the kernel's name.
+  void expect_counters(std::string_view text,
+                       std::initializer_list<std::pair<std::string_view, double>> counters) {
+    fixture.only("/proc/vmstat", text);
+    expect("jetmem_vmstat_*_total", counters);
+  }
+};
+
+TEST_F(VmstatTest, AllocstallIsTheSumOfItsZonesOrTheOneNameOfOldKernels) {
+  expect_counters(kNew, {{"allocstall", 18}});
+  expect_counters(kL4t49, {{"allocstall", 722}});
+  expect_counters(kOldKernel, {{"allocstall", 9}});
+  // Without one zone's share there is no sum.
+  expect_counters("allocstall_dma -3\nallocstall_normal 117\npgfault 5\n",
+                  {{"allocstall", kNoSeries}});
 }
 
-TEST(Vmstat, AllocstallIsTheSumOfItsZonesOrTheOneNameOfOldKernels) {
-  EXPECT_EQ(counter(kNew, "allocstall"), 18);
-  EXPECT_EQ(counter(kL4t49, "allocstall"), 722);
-  EXPECT_EQ(counter(kOldKernel, "allocstall"), 9);
+TEST_F(VmstatTest, OldKernelsZonesAreSummedAndTheThrottleIsNoZone) {
+  expect_counters(kOldKernel, {{"pgscan_kswapd", 7},
+                               {"pgscan_direct", 700},
+                               {"pgscan_direct_throttle", 7},
+                               {"pgsteal_kswapd", 3210}});
+  expect_counters(kNew, {{"pgscan_direct", 12}});
+  // A total that is printed is not added to its zones.
+  expect_counters("pgscan_kswapd_dma 1\npgscan_kswapd 10\npgscan_kswapd_normal 9\n",
+                  {{"pgscan_kswapd", 10}});
 }
 
-TEST(Vmstat, OldKernelsZonesAreSummedAndTheThrottleIsNoZone) {
-  EXPECT_EQ(counter(kOldKernel, "pgscan_kswapd"), 7);
-  EXPECT_EQ(counter(kOldKernel, "pgscan_direct"), 700);
-  EXPECT_EQ(counter(kOldKernel, "pgscan_direct_throttle"), 7);
-  EXPECT_EQ(counter(kOldKernel, "pgsteal_kswapd"), 3210);
-  EXPECT_EQ(counter(kNew, "pgscan_direct"), 12);
-}
-
-TEST(Vmstat, ATotalThatIsPrintedIsNotAddedToItsZones) {
-  EXPECT_EQ(
-      counter("pgscan_kswapd_dma 1\npgscan_kswapd 10\npgscan_kswapd_normal 9\n", "pgscan_kswapd"),
-      10);
-}
-
-TEST(Vmstat, WhatTheKernelDoesNotCountIsAbsentNotZero) {
-  EXPECT_TRUE(std::isnan(counter(kL4t49, "oom_kill")));
-  EXPECT_TRUE(std::isnan(counter(kL4t49, "cma_alloc_fail")));
-  EXPECT_EQ(counter(kNew, "oom_kill"), 2);
-  EXPECT_EQ(counter(kNew, "cma_alloc_fail"), 3);
-}
-
-TEST(Vmstat, LevelsAreNotExportedAsCounters) {
-  SourceFixture<VmstatSource> fixture;
-  fixture.file("/proc/vmstat", kL4t49);
+TEST_F(VmstatTest, WhatTheKernelDoesNotCountIsAbsentNotZero) {
+  expect_counters(kL4t49, {{"oom_kill", kNoSeries}, {"cma_alloc_fail", kNoSeries}});
+  // Nor are levels exported as counters.
   for (const std::string& key : fixture.keys()) EXPECT_EQ(key.find("_nr_"), std::string::npos);
   EXPECT_EQ(fixture.keys().size(), 6U);
+  expect_counters(kNew, {{"oom_kill", 2}, {"cma_alloc_fail", 3}});
 }
 
 TEST(Vmstat, AReusedReadingHoldsNothingOfTheOneBefore) {
@@ -106,40 +106,28 @@ TEST(Vmstat, AReusedReadingHoldsNothingOfTheOneBefore) {
   // One name less, and all that are left are as before.
   ASSERT_TRUE(parse_vmstat("pgfault 1\n", v));
   EXPECT_EQ(v.parts.size(), 1U);
-}
-
-TEST(Vmstat, AFailedParseLeavesNothingForTheNext) {
-  Vmstat v;
   EXPECT_FALSE(parse_vmstat("pgfault 1\noom_kill 2", v));
   ASSERT_TRUE(parse_vmstat("pgfault 1\noom_kill 2\n", v));
   EXPECT_EQ(v.parts.size(), 2U);
 }
 
-TEST(Vmstat, AnOddLineCostsThatName) {
+TEST_F(VmstatTest, AnOddLineCostsThatName) {
   const auto odd = [](std::string_view line) {
     return absent_of(parse_vmstat, "pgfault 1\n" + std::string(line));
   };
   EXPECT_EQ(odd("\n"), "");
   EXPECT_EQ(odd("pgfree 2\r\n"), "");
-  EXPECT_EQ(odd("garbage\n"), "malformed 1");
-  EXPECT_EQ(odd(" 1\n"), "malformed 1");
-  EXPECT_EQ(odd("pgfree \n"), "malformed 1");
-  EXPECT_EQ(odd("pgfree 1 kB\n"), "malformed 1");
-  EXPECT_EQ(odd({"pgfree 1\0\n", 10}), "malformed 1");
-  EXPECT_EQ(odd("pgfault 2\n"), "malformed 1");
-  EXPECT_EQ(odd("pgfree -1\n"), "impossible 1");
-  EXPECT_EQ(odd("pgfree 18446744073709551615\n"), "impossible 1");
-  EXPECT_EQ(odd("pgfree 18446744073709551616\n"), "impossible 1");
-  EXPECT_EQ(counter("pgfault 1\noom_kill -1\n", "pgfault"), 1);
-  EXPECT_TRUE(std::isnan(counter("pgfault 1\noom_kill -1\n", "oom_kill")));
+  for (const std::string_view line : {"garbage\n"sv, " 1\n"sv, "pgfree \n"sv, "pgfree 1 kB\n"sv,
+                                      "pgfree 1\0\n"sv, "pgfault 2\n"sv}) {
+    EXPECT_EQ(odd(line), "malformed 1") << line;
+  }
+  for (const char* number : {"-1", "18446744073709551615", "18446744073709551616"}) {
+    EXPECT_EQ(odd("pgfree " + std::string(number) + "\n"), "impossible 1") << number;
+  }
+  expect_counters("pgfault 1\noom_kill -1\n", {{"pgfault", 1}, {"oom_kill", kNoSeries}});
   std::string many;
   for (int i = 0; i < 1000; ++i) many += "f" + std::to_string(i) + " 1\n";
   EXPECT_EQ(absent_of(parse_vmstat, many), "beyond_bound 488");
-}
-
-TEST(Vmstat, WithoutOneZonesShareThereIsNoSum) {
-  EXPECT_TRUE(
-      std::isnan(counter("allocstall_dma -3\nallocstall_normal 117\npgfault 5\n", "allocstall")));
 }
 
 TEST(Vmstat, ATextThatIsCutOrNoneOfThisFileIsRefused) {
@@ -150,11 +138,9 @@ TEST(Vmstat, ATextThatIsCutOrNoneOfThisFileIsRefused) {
                                 {0, std::string(1 << 20, 'x')}});
 }
 
-TEST(Vmstat, AMissingOrDeniedFileIsTheSourcesState) {
-  SourceFixture<VmstatSource> fixture;
+TEST_F(VmstatTest, AMissingOrDeniedFileIsTheSourcesState) {
   EXPECT_EQ(fixture.run().error().code, Errc::kAbsent);
-  fixture.error("/proc/vmstat", EACCES);
-  EXPECT_EQ(fixture.run().error().code, Errc::kDenied);
+  EXPECT_EQ(fixture.code_with("/proc/vmstat", EACCES), Errc::kDenied);
 }
 
 }  // namespace

@@ -14,8 +14,6 @@ constexpr std::string_view kLinux49 =
     "Node 0, zone      DMA\n"
     "  per-node stats\n"
     "      nr_inactive_anon 418\n"
-    "      nr_active_anon 2710\n"
-    "      nr_written   460\n"
     "  pages free     53520\n"
     "        min      63\n"
     "        low      128\n"
@@ -25,9 +23,6 @@ constexpr std::string_view kLinux49 =
     "        present  65536\n"
     "        managed  65218\n"
     "      nr_free_pages 53520\n"
-    "      nr_zone_inactive_anon 418\n"
-    "      nr_bounce    0\n"
-    "      numa_local   313226\n"
     "      nr_free_cma  16389\n"
     "        protection: (0, 2001, 2001)\n"
     "  pagesets\n"
@@ -36,9 +31,7 @@ constexpr std::string_view kLinux49 =
     "              high:  6\n"
     "              batch: 1\n"
     "  vm stats threshold: 12\n"
-    "  node_unreclaimable:  0\n"
     "  start_pfn:           524288\n"
-    "  node_inactive_ratio: 0\n"
     "Node 0, zone   Normal\n"
     "  pages free     21460\n"
     "        min      1010\n"
@@ -51,11 +44,6 @@ constexpr std::string_view kLinux49 =
     "      nr_free_pages 21460\n"
     "      nr_free_cma  0\n"
     "        protection: (0, 0, 0)\n"
-    "  pagesets\n"
-    "    cpu: 0\n"
-    "              count: 60\n"
-    "              high:  186\n"
-    "              batch: 31\n"
     "  start_pfn:           589824\n";
 
 // Linux 5.15: cma, no boost line; a zone without memory ends with its protection line.
@@ -63,7 +51,6 @@ constexpr std::string_view kLinux515 =
     "Node 0, zone      DMA\n"
     "  per-node stats\n"
     "      nr_inactive_anon 201340\n"
-    "      nr_swapcached 0\n"
     "  pages free     24465\n"
     "        min      1263\n"
     "        low      1905\n"
@@ -74,16 +61,7 @@ constexpr std::string_view kLinux515 =
     "        cma      65536\n"
     "        protection: (0, 0, 5673, 5673)\n"
     "      nr_free_pages 24465\n"
-    "      nr_zspages   0\n"
     "      nr_free_cma  14885\n"
-    "      numa_hit     21904417\n"
-    "  pagesets\n"
-    "    cpu: 0\n"
-    "              count: 239\n"
-    "              high:  599\n"
-    "              batch: 63\n"
-    "  vm stats threshold: 30\n"
-    "  node_unreclaimable:  0\n"
     "  start_pfn:           524288\n"
     "Node 0, zone    DMA32\n"
     "  pages free     0\n"
@@ -95,39 +73,6 @@ constexpr std::string_view kLinux515 =
     "        managed  0\n"
     "        cma      0\n"
     "        protection: (0, 0, 5673, 5673)\n";
-
-// Linux 6.18.
-constexpr std::string_view kLinux618 =
-    "Node 0, zone   Normal\n"
-    "  per-node stats\n"
-    "      nr_inactive_anon 1792\n"
-    "      nr_kernel_file_pages 0\n"
-    "  pages free     333692\n"
-    "        boost    40\n"
-    "        min      5984\n"
-    "        low      7480\n"
-    "        high     8976\n"
-    "        promo    10472\n"
-    "        spanned  5505024\n"
-    "        present  5505024\n"
-    "        managed  425984\n"
-    "        cma      0\n"
-    "        protection: (0, 0, 0, 0, 0)\n"
-    "      nr_free_pages 333692\n"
-    "      nr_free_pages_blocks 304128\n"
-    "      nr_zspages   0\n"
-    "      nr_free_cma  0\n"
-    "      numa_hit     3255809\n"
-    "  pagesets\n"
-    "    cpu: 0\n"
-    "              count:    2873\n"
-    "              high:     3803\n"
-    "              batch:    63\n"
-    "              high_min: 3740\n"
-    "              high_max: 26624\n"
-    "  vm stats threshold: 20\n"
-    "  node_unreclaimable:  0\n"
-    "  start_pfn:           1048576\n";
 
 // The shortest paragraph that is complete.
 constexpr std::string_view kMinimal =
@@ -142,15 +87,7 @@ constexpr std::string_view kMinimal =
 
 Zoneinfo parsed_zoneinfo(std::string_view text) { return parsed_by(parse_zoneinfo, text); }
 
-TEST(Zoneinfo, Linux618) {
-  const Zoneinfo z = parsed_zoneinfo(kLinux618);
-  ASSERT_EQ(z.zones.size(), 1U);
-  EXPECT_EQ(z.zones[0].boost, 40U);
-  EXPECT_EQ(z.zones[0].promo, 10472U);
-  EXPECT_EQ(z.zones[0].high, 8976U);
-  EXPECT_EQ(z.zones[0].managed, 425984U);
-  EXPECT_EQ(z.zones[0].free_cma, 0U);
-}
+using ZoneinfoTest = SourceTest<ZoneinfoSource>;
 
 TEST(Zoneinfo, FieldsMayComeInAnyOrderAmongUnknownOnes) {
   const Zoneinfo z = parsed_zoneinfo(
@@ -159,6 +96,7 @@ TEST(Zoneinfo, FieldsMayComeInAnyOrderAmongUnknownOnes) {
       "      nr_free_cma  5\n"
       "        new_one  7\n"
       "        boost    4\n"
+      "        promo    8\n"
       "        present  30\n"
       "        spanned  40\n"
       "\n"
@@ -170,25 +108,24 @@ TEST(Zoneinfo, FieldsMayComeInAnyOrderAmongUnknownOnes) {
   EXPECT_EQ(z.zones[0].id.node, 1U);
   EXPECT_EQ(z.zones[0].min, 1U);
   EXPECT_EQ(z.zones[0].boost, 4U);
+  EXPECT_EQ(z.zones[0].promo, 8U);
+  EXPECT_EQ(z.zones[0].high, 3U);
+  EXPECT_EQ(z.zones[0].managed, 20U);
   EXPECT_EQ(z.zones[0].free_cma, 5U);
 }
 
 TEST(Zoneinfo, TheMostThatAZoneKeepsFromRequestsForHigherOnes) {
-  Zoneinfo out;
-  ASSERT_TRUE(parse_zoneinfo(kLinux49, out));
-  EXPECT_EQ(out.zones[0].protection, 2001U) << "behind the counters";
-  ASSERT_TRUE(parse_zoneinfo(kLinux515, out));
-  EXPECT_EQ(out.zones[0].protection, 5673U);
-  ASSERT_TRUE(parse_zoneinfo(kMinimal, out));
-  EXPECT_EQ(out.zones[0].protection, std::nullopt);
-  ASSERT_TRUE(parse_zoneinfo(std::string(kMinimal) + "        protection: (5, 7, 6)\n", out));
-  EXPECT_EQ(out.zones[0].protection, 7U);
+  const auto protection = [](std::string_view text) {
+    return parsed_zoneinfo(text).zones[0].protection;
+  };
+  EXPECT_EQ(protection(kLinux49), 2001U) << "behind the counters";
+  EXPECT_EQ(protection(kLinux515), 5673U);
+  EXPECT_EQ(protection(kMinimal), std::nullopt);
+  const std::string line = std::string(kMinimal) + "        protection: (";
+  EXPECT_EQ(protection(line + "5, 7, 6)\n"), 7U);
   for (const char* const list :
        {"", "5", "5,6)", "5, )", "-1)", "5) 6", "99999999999999999999)", "4503599627370497)"}) {
-    const std::string text =
-        std::string(kMinimal) + "        protection: (" + std::string(list) + "\n";
-    ASSERT_TRUE(parse_zoneinfo(text, out)) << list;
-    EXPECT_EQ(out.zones[0].protection, std::nullopt) << list;
+    EXPECT_EQ(protection(line + list + "\n"), std::nullopt) << list;
   }
 }
 
@@ -198,11 +135,9 @@ TEST(Zoneinfo, ANodesOwnParagraphIsNoZone) {
                       std::string(kMinimal) + "Node 1, per-node stats\n      nr_inactive_anon 1\n");
   ASSERT_EQ(z.zones.size(), 1U);
   EXPECT_EQ(z.zones[0].free, 10U);
-}
-
-TEST(Zoneinfo, NothingBehindPagesetsIsTakenForAField) {
-  const Zoneinfo z = parsed_zoneinfo(std::string(kMinimal) + "  pagesets\n        cma      9\n");
-  EXPECT_EQ(z.zones[0].cma, std::nullopt);
+  // Nothing behind pagesets is taken for a field.
+  const Zoneinfo more = parsed_zoneinfo(std::string(kMinimal) + "  pagesets\n        cma      9\n");
+  EXPECT_EQ(more.zones[0].cma, std::nullopt);
 }
 
 TEST(Zoneinfo, ZonesAreFoundByNodeAndName) {
@@ -212,40 +147,36 @@ TEST(Zoneinfo, ZonesAreFoundByNodeAndName) {
   EXPECT_EQ(z.find({0, "Norma"}), nullptr);
 }
 
-TEST(Zoneinfo, SamplesAreBytes) {
-  SourceFixture<ZoneinfoSource> fixture;
+TEST_F(ZoneinfoTest, SamplesAreBytes) {
   fixture.file("/proc/zoneinfo", kLinux515);
-  EXPECT_EQ(fixture.sample("jetmem_zone_free_bytes{node=0,zone=DMA}"), 24465.0 * 4096);
-  EXPECT_EQ(fixture.sample("jetmem_zone_managed_bytes{node=0,zone=DMA}"), 497632.0 * 4096);
-  EXPECT_EQ(fixture.sample("jetmem_zone_present_bytes{node=0,zone=DMA}"), 524288.0 * 4096);
-  EXPECT_EQ(fixture.sample("jetmem_zone_cma_bytes{node=0,zone=DMA}"), 65536.0 * 4096);
-  EXPECT_EQ(fixture.sample("jetmem_zone_free_cma_bytes{node=0,zone=DMA}"), 14885.0 * 4096);
-  EXPECT_EQ(fixture.sample("jetmem_zone_watermark_bytes{node=0,watermark=low,zone=DMA}"),
-            1905.0 * 4096);
-  EXPECT_TRUE(std::isnan(fixture.sample("jetmem_zone_watermark_boost_bytes{node=0,zone=DMA}")));
+  expect("jetmem_zone_*{node=0,zone=DMA}", {{"free_bytes", 24465.0 * 4096},
+                                            {"managed_bytes", 497632.0 * 4096},
+                                            {"present_bytes", 524288.0 * 4096},
+                                            {"cma_bytes", 65536.0 * 4096},
+                                            {"free_cma_bytes", 14885.0 * 4096},
+                                            {"watermark_boost_bytes", kNoSeries}});
+  EXPECT_EQ(value("jetmem_zone_watermark_bytes{node=0,watermark=low,zone=DMA}"), 1905.0 * 4096);
+  // Zones without memory are read but not exported.
+  EXPECT_EQ(reading().zones.size(), 2U);
+  for (const std::string& key : fixture.keys()) {
+    EXPECT_EQ(key.find("DMA32"), std::string::npos) << key;
+  }
 }
 
-TEST(Zoneinfo, DistanceLeavesFreeCmaOutForUnmovableRequests) {
-  SourceFixture<ZoneinfoSource> fixture;
+TEST_F(ZoneinfoTest, DistanceLeavesFreeCmaOutForUnmovableRequests) {
   fixture.file("/proc/zoneinfo", replaced(kLinux515, "nr_free_cma  14885", "nr_free_cma  23000"));
-  const std::string family = "jetmem_zone_watermark_distance_bytes{node=\"0\",request=";
-  const std::string minimum = "jetmem_zone_watermark_distance_min_1m_bytes{node=\"0\",request=";
   // 24465 free, 1263 min, 1905 low, 23000 of the free pages in CMA.
-  EXPECT_EQ(fixture.sample(family + "\"movable\",watermark=\"min\",zone=\"DMA\"}"), 23202.0 * 4096);
-  EXPECT_EQ(fixture.sample(family + "\"movable\",watermark=\"low\",zone=\"DMA\"}"), 22560.0 * 4096);
-  EXPECT_EQ(fixture.sample(family + "\"unmovable\",watermark=\"min\",zone=\"DMA\"}"), 202.0 * 4096);
-  EXPECT_EQ(fixture.sample(family + "\"unmovable\",watermark=\"low\",zone=\"DMA\"}"),
-            -440.0 * 4096);
-  EXPECT_EQ(fixture.sample(family + "\"movable\",watermark=\"high\",zone=\"DMA\"}"),
-            21918.0 * 4096);
-  EXPECT_EQ(fixture.sample(family + "\"unmovable\",watermark=\"high\",zone=\"DMA\"}"),
-            -1082.0 * 4096);
-  EXPECT_EQ(fixture.sample(minimum + "\"unmovable\",watermark=\"low\",zone=\"DMA\"}"),
-            -440.0 * 4096);
+  expect("jetmem_zone_watermark_distance_*,zone=DMA}",
+         {{"bytes{node=0,request=movable,watermark=min", 23202.0 * 4096},
+          {"bytes{node=0,request=movable,watermark=low", 22560.0 * 4096},
+          {"bytes{node=0,request=movable,watermark=high", 21918.0 * 4096},
+          {"bytes{node=0,request=unmovable,watermark=min", 202.0 * 4096},
+          {"bytes{node=0,request=unmovable,watermark=low", -440.0 * 4096},
+          {"bytes{node=0,request=unmovable,watermark=high", -1082.0 * 4096},
+          {"min_1m_bytes{node=0,request=unmovable,watermark=low", -440.0 * 4096}});
 }
 
-TEST(Zoneinfo, WhereFreeCmaIsNotPrintedNothingIsSaidOfUnmovableRequests) {
-  SourceFixture<ZoneinfoSource> fixture;
+TEST_F(ZoneinfoTest, WhereFreeCmaIsNotPrintedNothingIsSaidOfUnmovableRequests) {
   fixture.file("/proc/zoneinfo", kMinimal);
   for (const std::string& key : fixture.keys()) {
     EXPECT_EQ(key.find("unmovable"), std::string::npos) << key;
@@ -253,17 +184,7 @@ TEST(Zoneinfo, WhereFreeCmaIsNotPrintedNothingIsSaidOfUnmovableRequests) {
   }
 }
 
-TEST(Zoneinfo, ZonesWithoutMemoryAreReadButNotExported) {
-  SourceFixture<ZoneinfoSource> fixture;
-  fixture.file("/proc/zoneinfo", kLinux515);
-  EXPECT_EQ(fixture.reading().zones.size(), 2U);
-  for (const std::string& key : fixture.keys()) {
-    EXPECT_EQ(key.find("DMA32"), std::string::npos) << key;
-  }
-}
-
-TEST(Zoneinfo, WithoutPageSizeEverySampleIsAbsentAndCounted) {
-  SourceFixture<ZoneinfoSource> fixture;
+TEST_F(ZoneinfoTest, WithoutPageSizeEverySampleIsAbsentAndCounted) {
   fixture.file("/proc/zoneinfo", kLinux515);
   ASSERT_TRUE(fixture.run());
   std::size_t samples = 0;
@@ -288,20 +209,18 @@ TEST(Zoneinfo, AnOddFieldCostsThatField) {
   const auto min = [&](std::string_view number) {
     return odd("min      1", "min      " + std::string(number));
   };
-  EXPECT_EQ(min(""), "malformed 1");
   EXPECT_EQ(min("1\r"), "");
-  EXPECT_EQ(min("1 2"), "malformed 1");
-  EXPECT_EQ(min("-1"), "impossible 1");
-  EXPECT_EQ(min("18446744073709551615"), "impossible 1");
-  EXPECT_EQ(min("99999999999999999999"), "impossible 1");
+  for (const char* bad : {"", "1 2"}) EXPECT_EQ(min(bad), "malformed 1") << bad;
+  for (const char* bad : {"-1", "18446744073709551615", "99999999999999999999"}) {
+    EXPECT_EQ(min(bad), "impossible 1") << bad;
+  }
   EXPECT_EQ(odd("managed  20", "managed  31"), "impossible 1") << "more than is present";
   EXPECT_EQ(odd("pages free     10", "pages free     40000"), "impossible 1");
   EXPECT_EQ(odd("        high ", "        min      7\n        high "), "malformed 1");
-  EXPECT_EQ(parsed_zoneinfo(replaced(kMinimal, "min      1", "min      -1")).zones[0].min,
-            std::nullopt);
-  SourceFixture<ZoneinfoSource> fixture;
-  fixture.file("/proc/zoneinfo", replaced(kMinimal, "min      1", "min      -1"));
-  EXPECT_EQ(fixture.sample("jetmem_zone_free_bytes{node=0,zone=Normal}"), 10 * 4096);
+  SourceFixture<ZoneinfoSource> fixture("/proc/zoneinfo",
+                                        replaced(kMinimal, "min      1", "min      -1"));
+  EXPECT_EQ(fixture.reading().zones[0].min, std::nullopt);
+  EXPECT_EQ(fixture.value("jetmem_zone_free_bytes{node=0,zone=Normal}"), 10 * 4096);
   EXPECT_FALSE(fixture.has("jetmem_zone_watermark_bytes{node=0,watermark=min,zone=Normal}"));
   EXPECT_EQ(fixture.absent_for("impossible"), 1U);
 }
@@ -344,12 +263,7 @@ TEST(Zoneinfo, ATextThatWasCutIsRefusedWhereverItWasCut) {
   expect_refused(parse_zoneinfo, {{8, std::string(kMinimal.substr(0, kMinimal.size() - 1))}});
 }
 
-TEST(Zoneinfo, AMissingFileIsAbsent) {
-  SourceFixture<ZoneinfoSource> fixture;
-  const auto ok = fixture.run();
-  ASSERT_FALSE(ok);
-  EXPECT_EQ(ok.error().code, Errc::kAbsent);
-}
+TEST_F(ZoneinfoTest, AMissingFileIsAbsent) { EXPECT_EQ(fixture.run().error().code, Errc::kAbsent); }
 
 }  // namespace
 }  // namespace jetmem
