@@ -19,14 +19,24 @@ class BudgetTest : public testing::Test {
     facts.tree = &tree;
     facts.page_size = 4096;
   }
-  CarveOut& node(const char* name, std::vector<Range> ranges) {
-    tree.nodes.emplace_back();
-    tree.nodes.back().name = name;
-    tree.nodes.back().ranges = std::move(ranges);
-    return tree.nodes.back();
+  // `size`: of one whose place the kernel chooses.
+  CarveOut& node(const std::string& name, std::vector<Range> ranges,
+                 std::optional<std::uint64_t> size = {}) {
+    CarveOut& made = tree.nodes.emplace_back();
+    made.name = name;
+    made.ranges = std::move(ranges);
+    made.size = size;
+    return made;
   }
   void memory(std::uint64_t begin, std::uint64_t end) {
     ASSERT_TRUE(tree.memory.add({begin, end}));
+  }
+  // Given as /proc/iomem's; of the firmware's ranges nothing is known where there are none.
+  void iomem(const std::vector<Range>& ranges, const std::vector<Range>& firmware = {}) {
+    for (const Range& range : ranges) ASSERT_TRUE(map.memory.add(range));
+    for (const Range& range : firmware) ASSERT_TRUE(map.firmware.add(range));
+    map.knows_firmware = !firmware.empty();
+    facts.iomem = &map;
   }
   Budget make() const { return make_budget(facts); }
   static std::uint64_t sum(const Budget& budget) {
@@ -70,9 +80,7 @@ TEST_F(BudgetTest, OfMemoryNodes) {
   facts.mem_total = 4059240 * kKiB;
   node("iram-carveout", {{0x40001000, 0x40040000}});
   node("ramoops_carveout", {{0xb0000000, 0xb0200000}}).no_map = true;
-  CarveOut& vpr = node("vpr-carveout", {});
-  vpr.size = 400 * kMiB;
-  vpr.reusable = true;
+  node("vpr-carveout", {}, 400 * kMiB).reusable = true;
   node("off", {{0xb1000000, 0xb2000000}}).enabled = false;
   const Budget budget = make();
   EXPECT_EQ(budget.from, Budget::From::kDeviceTree);
@@ -89,10 +97,7 @@ TEST_F(BudgetTest, OfMemoryNodes) {
 
 // An Orin: no memory node; carve-outs behind what Linux knows.
 TEST_F(BudgetTest, OfIomemWithCarveOutsOutside) {
-  ASSERT_TRUE(map.memory.add({0x80000000, 0x26a400000}));
-  ASSERT_TRUE(map.firmware.add({0x26a400000, 0x26a600000}));
-  map.knows_firmware = true;
-  facts.iomem = &map;
+  iomem({{0x80000000, 0x26a400000}}, {{0x26a400000, 0x26a600000}});
   facts.mem_total = 7802736 * kKiB;
   node("pva-carveout", {{0x273180000, 0x273400000}});
   node("half", {{0x26a300000, 0x26a500000}});  // a MiB of each
@@ -123,7 +128,7 @@ TEST_F(BudgetTest, OverlappingCarveOutsCountOnceForTheFirst) {
 TEST_F(BudgetTest, ACarveOutOfUnknownPlaceThatDoesNotFitIsElsewhere) {
   memory(0x80000000, 0x100000000 - 16 * kMiB);
   facts.mem_total = 2000 * kMiB;
-  node("camera", {}).size = 50 * kMiB;
+  node("camera", {}, 50 * kMiB);
   // 32 MiB are there that Linux does not have; 50 are needed.
   Budget budget = make();
   EXPECT_EQ(part(budget, "kernel_reserved"), 32 * kMiB);
@@ -146,13 +151,9 @@ TEST_F(BudgetTest, AWholeNumberOfGiBIsNoModuleOfAJetson) {
 
 // Kernels after 5.10: what is not mapped is what is kept.
 TEST_F(BudgetTest, ANoMapCarveOutWithoutAddressIsWhatIsKept) {
-  ASSERT_TRUE(map.memory.add({0x80000000, 0x260000000}));
-  ASSERT_TRUE(map.firmware.add({0x260000000, 0x280000000}));
-  map.knows_firmware = true;
+  iomem({{0x80000000, 0x260000000}}, {{0x260000000, 0x280000000}});
   facts.mem_total = 7990000000;
-  CarveOut& vpr = node("vpr-carveout", {});
-  vpr.size = 512 * kMiB;
-  vpr.no_map = true;
+  node("vpr-carveout", {}, 512 * kMiB).no_map = true;
   for (const bool is_iomem : {true, false}) {
     SCOPED_TRACE(is_iomem);
     facts.iomem = is_iomem ? &map : nullptr;
@@ -178,13 +179,10 @@ TEST_F(BudgetTest, ANoMapCarveOutWithoutAddressIsWhatIsKept) {
 
 // Up to 5.10 (a Xavier NX): it is no memory any more.
 TEST_F(BudgetTest, ANoMapCarveOutWithoutAddressIsAHoleOfItsSize) {
-  ASSERT_TRUE(map.memory.add({0x80000000, 0xac000000}));
-  ASSERT_TRUE(map.memory.add({0xac200000, 0xf0800000}));
-  ASSERT_TRUE(map.memory.add({0x100000000, 0x250000000}));
+  iomem({{0x80000000, 0xac000000}, {0xac200000, 0xf0800000}, {0x100000000, 0x250000000}});
   facts.mem_total = 7157092 * kKiB;
   const std::uint64_t physical = map.memory.bytes();
-  CarveOut& ramoops = node("ramoops_carveout", {});
-  ramoops.size = 2 * kMiB;
+  CarveOut& ramoops = node("ramoops_carveout", {}, 2 * kMiB);
   ramoops.no_map = true;
   ramoops.alloc_ranges = {{0, 0x100000000}};
   node("vpr-carveout", {{0x250000000, 0x26e000000}}).no_map = true;
@@ -198,26 +196,18 @@ TEST_F(BudgetTest, ANoMapCarveOutWithoutAddressIsAHoleOfItsSize) {
     EXPECT_EQ(sum(budget), 8 * kGiB);
     return part(budget, "reserved").value_or(0);
   };
-  facts.memblock = &map;
-  expect();  // without flags
-  facts.iomem = &map;
   expect();
+  std::swap(facts.iomem, facts.memblock);
+  expect();  // without flags
   // UEFI keeps something as well, which is not the hole.
-  map.knows_firmware = true;
-  ASSERT_TRUE(map.firmware.add({0xf0800000, 0xf1000000}));
+  iomem({}, {{0xf0800000, 0xf1000000}});
   EXPECT_EQ(expect(), 8 * kMiB);
 }
 
 TEST_F(BudgetTest, OneNotMappedThatFitsNowhereIsOutside) {
-  ASSERT_TRUE(map.memory.add({0x80000000, 0x170000000}));
-  ASSERT_TRUE(map.firmware.add({0x170000000, 0x170300000}));
-  map.knows_firmware = true;
-  facts.iomem = &map;
+  iomem({{0x80000000, 0x170000000}}, {{0x170000000, 0x170300000}});
   facts.mem_total = 3 * kGiB;
-  node("a", {}).size = 2 * kMiB;
-  tree.nodes.back().no_map = true;
-  node("b", {}).size = 2 * kMiB;
-  tree.nodes.back().no_map = true;
+  for (const char* name : {"a", "b"}) node(name, {}, 2 * kMiB).no_map = true;
   node("fixed", {{0x170200000, 0x170300000}}).no_map = true;
   Budget budget = make();
   EXPECT_EQ(part(budget, "reserved"), 0U) << "two of a and b, one of fixed";
@@ -266,8 +256,7 @@ TEST_F(BudgetTest, ZonesOfAnotherMachineThanMeminfosGiveNoBudget) {
 
 TEST_F(BudgetTest, AMapBelowMemTotalIsNotBelieved) {
   memory(0x80000000, 0x90000000);  // stale: UEFI gave more
-  ASSERT_TRUE(map.memory.add({0x80000000, 0x170000000}));
-  facts.iomem = &map;
+  iomem({{0x80000000, 0x170000000}});
   facts.mem_total = 3 * kGiB;
   EXPECT_EQ(make().from, Budget::From::kIomem);
   facts.iomem = nullptr;
@@ -288,11 +277,7 @@ TEST_F(BudgetTest, WithoutItsSourcesItIsAbsentWithTheReason) {
 
 TEST_F(BudgetTest, APcHasNoModuleAndItsReservedRangesMayBeNoMemory) {
   tree.has_tree = false;
-  ASSERT_TRUE(map.memory.add({0x1000, 0xa0000}));
-  ASSERT_TRUE(map.memory.add({0x100000, 0x280000000}));
-  ASSERT_TRUE(map.firmware.add({0xfec00000, 0xfec01000}));
-  map.knows_firmware = true;
-  facts.iomem = &map;
+  iomem({{0x1000, 0xa0000}, {0x100000, 0x280000000}}, {{0xfec00000, 0xfec01000}});
   facts.mem_total = 9 * kGiB;
   const Budget budget = make();
   EXPECT_EQ(budget.module, std::nullopt);
@@ -305,7 +290,7 @@ TEST_F(BudgetTest, ManyAndOddlyNamedCarveOutsAreOnePart) {
   facts.mem_total = 3 * kGiB;
   std::uint64_t at = 0x90000000;
   for (int i = 0; i < 60; ++i, at += kMiB) {
-    node(("c" + std::to_string(i)).c_str(), {{at, at + kMiB}});
+    node("c" + std::to_string(i), {{at, at + kMiB}});
   }
   node("a\x1b[31m", {{at, at + kMiB}});
   const Budget budget = make();
@@ -318,7 +303,7 @@ TEST_F(BudgetTest, ImplausibleRangesAreNoMemory) {
   memory(0x80000000, 0x180000000);
   facts.mem_total = 3 * kGiB;
   node("far", {{0x200000000, UINT64_MAX}});
-  node("vast", {}).size = UINT64_MAX;
+  node("vast", {}, UINT64_MAX);
   EXPECT_EQ(sum(make()), 4 * kGiB);
 }
 
@@ -331,31 +316,18 @@ TEST_F(BudgetTest, AlwaysAddsUp) {
     tree = {};
     tree.has_tree = below(8) != 0;
     map = {};
-    zones = {};
-    facts.iomem = facts.memblock = nullptr;
-    facts.zones = nullptr;
     const std::uint64_t base = below(2) * 0x80000000;
     const std::uint64_t size = (1 + below(128 * 1024)) * kMiB + below(2) * below(kMiB);
     const std::uint64_t hole = below(size);
     RangeSet memory;
     ASSERT_TRUE(memory.add({base, base + hole}));
     ASSERT_TRUE(memory.add({base + hole + below(3) * 64 * kMiB, base + size}));
-    switch (below(4)) {
-      case 0:
-        tree.memory = memory;
-        break;
-      case 1:
-        map.memory = memory;
-        facts.iomem = &map;
-        break;
-      case 2:
-        map.memory = memory;
-        facts.memblock = &map;
-        break;
-      default:
-        zones = {size / 4096, base / 4096, (base + size) / 4096};
-        facts.zones = &zones;
-    }
+    zones = {size / 4096, base / 4096, (base + size) / 4096};
+    const std::uint64_t from = below(4);
+    (from == 0 ? tree.memory : map.memory) = memory;
+    facts.iomem = from == 1 ? &map : nullptr;
+    facts.memblock = from == 2 ? &map : nullptr;
+    facts.zones = from == 3 ? &zones : nullptr;
     map.knows_firmware = below(2) != 0;
     for (std::uint64_t i = below(4); i > 0; --i) {
       const std::uint64_t at = base + below(size);
@@ -364,7 +336,7 @@ TEST_F(BudgetTest, AlwaysAddsUp) {
     facts.mem_total = 1 + below(size);
     std::uint64_t expected_nodes = below(70);
     for (std::uint64_t i = 0; i < expected_nodes; ++i) {
-      CarveOut& carve_out = node(("n" + std::to_string(i)).c_str(), {});
+      CarveOut& carve_out = node("n" + std::to_string(i), {});
       for (std::uint64_t j = below(3); j > 0; --j) {
         const std::uint64_t at = below(base + size + kGiB);
         carve_out.ranges.push_back({at, at + below(1 + size / 32)});

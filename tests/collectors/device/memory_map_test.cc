@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "collectors/device/kernel_arguments.h"
+
 namespace jetmem::device {
 namespace {
 
@@ -45,12 +47,11 @@ TEST(Iomem, OddLinesAreCountedAndDoNotHide) {
 
 TEST(Iomem, TheUglyLadder) {
   MemoryMap map;
-  EXPECT_EQ(parse_iomem("", map), MapState::kMalformed);
-  EXPECT_EQ(parse_iomem("\n", map), MapState::kMalformed);
-  EXPECT_EQ(parse_iomem("80000000-8ffff", map), MapState::kMalformed);
-  EXPECT_EQ(parse_iomem("80000000-8fffffff : System RAM", map), MapState::kMalformed)
-      << "a list that was cut is a part of the memory";
-  EXPECT_EQ(parse_iomem("fec00000-fec003ff : IOAPIC 0\n", map), MapState::kMalformed);
+  // A list that was cut is a part of the memory.
+  for (const char* text : {"", "\n", "80000000-8ffff", "80000000-8fffffff : System RAM",
+                           "fec00000-fec003ff : IOAPIC 0\n"}) {
+    EXPECT_EQ(parse_iomem(text, map), MapState::kMalformed) << text;
+  }
   std::string many;
   for (int i = 1; i <= 300; ++i) {
     char line[64];
@@ -118,18 +119,34 @@ TEST(ZonePages, AreSummedAndBounded) {
 
 TEST(ZonePages, AZoneInPartIsNone) {
   ZonePages pages;
-  EXPECT_EQ(parse_zone_pages("", pages), MapState::kMalformed);
-  EXPECT_EQ(parse_zone_pages(kZone.substr(0, kZone.size() - 1), pages), MapState::kMalformed);
-  EXPECT_EQ(parse_zone_pages(kZone.substr(0, kZone.find("  start_pfn")), pages),
-            MapState::kMalformed);
-  EXPECT_EQ(parse_zone_pages("Node 0, zone Normal\n  present 5\n  start_pfn: 1\n", pages),
-            MapState::kMalformed);
-  EXPECT_EQ(parse_zone_pages("Node 0, zone Normal\n  spanned 5\n  present 5000000000000000000\n"
-                             "  start_pfn: 1\n",
-                             pages),
-            MapState::kMalformed);
-  EXPECT_EQ(parse_zone_pages("Node 0, zone Normal\n  spanned 5x\n  present 5\n", pages),
-            MapState::kMalformed);
+  for (const std::string_view text :
+       {std::string_view(), kZone.substr(0, kZone.size() - 1),
+        kZone.substr(0, kZone.find("  start_pfn")),
+        std::string_view("Node 0, zone Normal\n  present 5\n  start_pfn: 1\n"),
+        std::string_view("Node 0, zone Normal\n  spanned 5\n  present 5000000000000000000\n"
+                         "  start_pfn: 1\n"),
+        std::string_view("Node 0, zone Normal\n  spanned 5x\n  present 5\n")}) {
+    EXPECT_EQ(parse_zone_pages(text, pages), MapState::kMalformed) << text;
+  }
+}
+
+TEST(KernelArguments, TheLastOfANameCounts) {
+  EXPECT_EQ(kernel_argument("quiet cma=64M numa_cma=0:1G cma=256M@0-4G\n", "cma"), "256M@0-4G");
+  EXPECT_EQ(kernel_argument("xcma=1M cma quiet\n", "cma"), "");
+  EXPECT_EQ(kernel_argument("", "cma"), "");
+  EXPECT_EQ(kernel_argument("cma=64M -- cma=1G\n", "cma"), "64M") << "init's";
+}
+
+TEST(KernelArguments, SizesAreReadAsTheKernelReadsThem) {
+  EXPECT_EQ(memory_argument("256M"), 256U << 20);
+  EXPECT_EQ(memory_argument("1g@0-4G"), 1U << 30);
+  EXPECT_EQ(memory_argument("0x10000000"), 256U << 20);
+  EXPECT_EQ(memory_argument("0X10M"), 16U << 20);
+  EXPECT_EQ(memory_argument("0100M"), 64U << 20) << "octal";
+  EXPECT_EQ(memory_argument("0"), 0U);
+  for (const char* none : {"", "M", "-1M", "99999999999999999999", "64E", "2000T"}) {
+    EXPECT_EQ(memory_argument(none), std::nullopt) << none;
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "collectors/device/boot/restart_summary.h"
+#include "tests/collectors/proc/parsing.h"
 
 namespace jetmem::boot {
 namespace {
@@ -43,11 +44,6 @@ History two_boots(DeviceEnd end) {
   return history;
 }
 
-TEST(Moment, AClockBefore2025WasNeverSet) {
-  EXPECT_FALSE((Moment{1'735'689'599, 10}.plausible()));
-  EXPECT_TRUE((Moment{1'735'689'600, 10}.plausible()));
-}
-
 TEST(BootHistory, IsReadAsItWasWritten) {
   const History history = two_boots(DeviceEnd::kUnclean);
   History read;
@@ -77,6 +73,9 @@ TEST(BootHistory, AMarkHasTheTimeOfItsBootsLastClock) {
   EXPECT_EQ(from_last_clock(history, "a", {1600000000, 20}), (Moment{kNow - 10000, 20}));
   EXPECT_EQ(from_last_clock(history, "?", {1600000000, 20}), (Moment{1600000000, 20}));
   EXPECT_EQ(from_last_clock(history, "", {1600000000, 20}), (Moment{1600000000, 20}));
+  // A clock before 2025 was never set.
+  EXPECT_FALSE((Moment{1'735'689'599, 10}.plausible()));
+  EXPECT_TRUE((Moment{1'735'689'600, 10}.plausible()));
 }
 
 TEST(BootHistory, DownIsOnlyReportedWhereBothClocksWereSet) {
@@ -129,11 +128,7 @@ TEST(BootHistory, RefusesWhatIsNotWholeOrNotOurs) {
     EXPECT_FALSE(parse_history(good.substr(0, size), out)) << size;
   }
   const auto with = [&](std::string_view from, std::string_view to) {
-    std::string text = good;
-    const std::size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    text.replace(at, from.size(), to);
-    return parse_history(text, out);
+    return parse_history(replaced(good, from, to), out);
   };
   EXPECT_EQ(with("\"format\":1", "\"format\":2").error().message,
             "format: is 2, this jetmem knows 1");

@@ -26,41 +26,49 @@ Mark mark_with(std::string text) {
   return mark;
 }
 
-Marks marks_in(const std::string& directory) {
-  Marks marks;
-  parse_marks(read_small_file(directory + "/marks.jsonl").value(), marks);
-  return marks;
-}
-
-TEST(Marks, AreNumberedAndKept) {
+class MarksTest : public testing::Test {
+ protected:
+  auto add(const std::string& text) const { return add_mark(directory.path(), mark_with(text)); }
+  Marks marks() const {
+    Marks marks;
+    parse_marks(read_small_file(path).value(), marks);
+    return marks;
+  }
+  // Of the file.
+  struct stat status() const {
+    struct stat file {};
+    EXPECT_EQ(::stat(path.c_str(), &file), 0);
+    return file;
+  }
   const TempDir directory;
-  EXPECT_EQ(add_mark(directory.path(), mark_with("one")).value().number, 1U);
-  EXPECT_EQ(add_mark(directory.path(), mark_with("two")).value().number, 2U);
-  const Marks marks = marks_in(directory.path());
+  const std::string path = directory.file("marks.jsonl");
+};
+
+TEST_F(MarksTest, AreNumberedAndKept) {
+  EXPECT_EQ(add("one").value().number, 1U);
+  EXPECT_EQ(add("two").value().number, 2U);
+  const Marks marks = this->marks();
   ASSERT_EQ(marks.list.size(), 2U);
   EXPECT_EQ(marks.list[1].text, "two");
   EXPECT_EQ(marks.list[1].at, (Moment{1763690000, 100}));
   EXPECT_EQ(marks.malformed, 0U);
-  struct stat file {};
-  ASSERT_EQ(::stat(directory.file("marks.jsonl").c_str(), &file), 0);
-  EXPECT_EQ(file.st_mode & 0777U, 0660U) << "the group may add, others may not read";
+  EXPECT_EQ(status().st_mode & 0777U, 0660U) << "the group may add, others may not read";
 }
 
-TEST(Marks, HostileTextIsBoundedAndOneLine) {
-  const TempDir directory;
+TEST_F(MarksTest, HostileTextIsBoundedAndOneLine) {
   const std::string hostile = "a\n{\"n\":99}\x1b[2J\"\\" + std::string(9000, '"');
-  const auto mark = add_mark(directory.path(), mark_with(hostile));
+  const auto mark = add(hostile);
   ASSERT_TRUE(mark);
   EXPECT_LE(to_line(*mark).size(), static_cast<std::size_t>(PIPE_BUF));
-  const Marks marks = marks_in(directory.path());
+  const Marks marks = this->marks();
   ASSERT_EQ(marks.list.size(), 1U);
   EXPECT_EQ(marks.list[0].text.substr(0, 19), "a?{\"n\":99}?[2J\"\\\"\"\"");
   EXPECT_EQ(marks.list[0].text.size(), Mark::kMaxText);
   EXPECT_EQ(marks.list[0].number, 1U);
-  EXPECT_EQ(add_mark(directory.path(), mark_with(" \t")).error().code, Errc::kInvalid);
+  EXPECT_EQ(add(" \t").error().code, Errc::kInvalid);
 }
 
-TEST(Marks, LinesThatAreNoneAreCounted) {
+TEST_F(MarksTest, LinesThatAreNoneAreCounted) {
   Marks marks;
   parse_marks(
       "{\"n\":1,\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"good\"}\n"
@@ -76,37 +84,33 @@ TEST(Marks, LinesThatAreNoneAreCounted) {
 }
 
 // A number at the end of what is understood would make every later mark a line that is none.
-TEST(Marks, AHostileNumberMakesNoLaterMarkVoid) {
-  const TempDir directory;
+TEST_F(MarksTest, AHostileNumberMakesNoLaterMarkVoid) {
   for (const char* number : {"2305843009213693951", "1000000000000"}) {
     SCOPED_TRACE(number);
     directory.write("marks.jsonl", "{\"n\":" + std::string(number) +
                                        ",\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"x\"}\n");
-    const auto mark = add_mark(directory.path(), mark_with("mine"));
+    const auto mark = add("mine");
     ASSERT_TRUE(mark);
     EXPECT_EQ(mark->number, 1U);
-    const Marks marks = marks_in(directory.path());
+    const Marks marks = this->marks();
     EXPECT_EQ(marks.malformed, 1U);
     ASSERT_EQ(marks.list.size(), 1U);
     EXPECT_EQ(marks.list[0], *mark);
   }
 }
 
-TEST(Marks, NoneIsAddedThatWouldNotBeUnderstood) {
-  const TempDir directory;
+TEST_F(MarksTest, NoneIsAddedThatWouldNotBeUnderstood) {
   const std::string last =
       "{\"n\":999999999999,\"wall\":5,\"uptime\":6,\"boot\":\"b\",\"text\":\"x\"}\n";
-  const std::string path = directory.write("marks.jsonl", last);
-  EXPECT_FALSE(add_mark(directory.path(), mark_with("mine")));
+  directory.write("marks.jsonl", last);
+  EXPECT_FALSE(add("mine"));
   Mark mark = mark_with("before 1970");
   mark.at.wall = -1;
   EXPECT_FALSE(add_mark(directory.path(), mark));
   EXPECT_EQ(read_small_file(path).value(), last);
 }
 
-TEST(Marks, AFailedWriteLosesNoOlderMark) {
-  const TempDir directory;
-  const std::string path = directory.file("marks.jsonl");
+TEST_F(MarksTest, AFailedWriteLosesNoOlderMark) {
   std::string text;
   while (text.size() + 100 < Marks::kMaxFile) {
     Mark mark = mark_with("older");
@@ -125,7 +129,7 @@ TEST(Marks, AFailedWriteLosesNoOlderMark) {
       const rlimit limit{most, most};
       ::setrlimit(RLIMIT_FSIZE, &limit);
       const std::string mine(full ? Mark::kMaxText : 20, 'm');
-      ::_exit(add_mark(directory.path(), mark_with(mine)) ? 0 : 7);
+      ::_exit(add(mine) ? 0 : 7);
     }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -135,30 +139,25 @@ TEST(Marks, AFailedWriteLosesNoOlderMark) {
   }
 }
 
-TEST(Marks, AfterACutLineTheNextIsWhole) {
-  const TempDir directory;
-  ASSERT_TRUE(add_mark(directory.path(), mark_with("one")));
-  const std::string path = directory.file("marks.jsonl");
+TEST_F(MarksTest, AfterACutLineTheNextIsWhole) {
+  ASSERT_TRUE(add("one"));
   ASSERT_EQ(::truncate(path.c_str(), 20), 0);
-  ASSERT_TRUE(add_mark(directory.path(), mark_with("two")));
-  const Marks marks = marks_in(directory.path());
+  ASSERT_TRUE(add("two"));
+  const Marks marks = this->marks();
   ASSERT_EQ(marks.list.size(), 1U);
   EXPECT_EQ(marks.list[0].text, "two");
   EXPECT_EQ(marks.malformed, 1U);
 }
 
-TEST(Marks, TheFileIsBoundedAndItsNewerHalfStays) {
-  const TempDir directory;
+TEST_F(MarksTest, TheFileIsBoundedAndItsNewerHalfStays) {
   const std::string text(Mark::kMaxText, 'x');
   std::size_t largest = 0;
   for (int i = 0; i < 350; ++i) {
-    ASSERT_TRUE(add_mark(directory.path(), mark_with(text)));
-    struct stat file {};
-    ASSERT_EQ(::stat(directory.file("marks.jsonl").c_str(), &file), 0);
-    largest = std::max(largest, static_cast<std::size_t>(file.st_size));
+    ASSERT_TRUE(add(text));
+    largest = std::max(largest, static_cast<std::size_t>(status().st_size));
   }
   EXPECT_LE(largest, Marks::kMaxFile);
-  const Marks marks = marks_in(directory.path());
+  const Marks marks = this->marks();
   EXPECT_EQ(marks.malformed, 0U);
   EXPECT_GT(marks.list.size(), 100U);
   EXPECT_EQ(marks.list.back().number, 350U);
@@ -167,19 +166,17 @@ TEST(Marks, TheFileIsBoundedAndItsNewerHalfStays) {
   }
 }
 
-TEST(Marks, ManyAtOnceLoseNone) {
-  const TempDir directory;
+TEST_F(MarksTest, ManyAtOnceLoseNone) {
   constexpr int kProcesses = 8;
   constexpr int kEach = 20;
   for (int p = 0; p < kProcesses; ++p) {
     if (::fork() != 0) continue;
     for (int i = 0; i < kEach; ++i) {
       // Whoever does not obtain the lock in two seconds fails, and has added nothing.
-      const Mark mark = mark_with("process " + std::to_string(p));
-      auto added = add_mark(directory.path(), mark);
+      auto added = add("process " + std::to_string(p));
       for (int tries = 1; !added && added.error().message.starts_with("lock ") && tries < 10;
            ++tries)
-        added = add_mark(directory.path(), mark);
+        added = add("process " + std::to_string(p));
       if (!added) ::_exit(1);
     }
     ::_exit(0);
@@ -189,30 +186,27 @@ TEST(Marks, ManyAtOnceLoseNone) {
     ASSERT_GT(::wait(&status), 0);
     EXPECT_EQ(status, 0);
   }
-  const Marks marks = marks_in(directory.path());
+  const Marks marks = this->marks();
   EXPECT_EQ(marks.malformed, 0U);
   ASSERT_EQ(marks.list.size(), static_cast<std::size_t>(kProcesses * kEach));
   for (std::size_t i = 0; i < marks.list.size(); ++i) EXPECT_EQ(marks.list[i].number, i + 1);
 }
 
 // Root adds to a file in a directory of another user: that one must not lead it elsewhere.
-TEST(Marks, FollowsNoLinkAndNoOtherFile) {
-  const TempDir directory;
+TEST_F(MarksTest, FollowsNoLinkAndNoOtherFile) {
   const std::string target = directory.write("elsewhere/target", "precious\n");
-  const std::string path = directory.file("marks.jsonl");
   ASSERT_EQ(::symlink(target.c_str(), path.c_str()), 0);
-  EXPECT_FALSE(add_mark(directory.path(), mark_with("x")));
+  EXPECT_FALSE(add("x"));
   ASSERT_EQ(::unlink(path.c_str()), 0);
   ASSERT_EQ(::link(target.c_str(), path.c_str()), 0);
-  EXPECT_EQ(add_mark(directory.path(), mark_with("x")).error().code, Errc::kDenied);
+  EXPECT_EQ(add("x").error().code, Errc::kDenied);
   ASSERT_EQ(::unlink(path.c_str()), 0);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  EXPECT_EQ(add_mark(directory.path(), mark_with("x")).error().code, Errc::kNotRegular);
+  EXPECT_EQ(add("x").error().code, Errc::kNotRegular);
   EXPECT_EQ(read_small_file(target).value(), "precious\n");
 }
 
-TEST(Marks, SaysWhatWouldHelp) {
-  const TempDir directory;
+TEST_F(MarksTest, SaysWhatWouldHelp) {
   EXPECT_NE(add_mark(directory.file("none"), mark_with("x")).error().message.find("jetmemd"),
             std::string::npos);
 }

@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/text/text.h"
+#include "collectors/device/boot/reset_reason.h"
 
 namespace jetmem {
 namespace {
+
+using std::string_view_literals::operator""sv;
 
 PstoreRecord parse(std::string_view name, std::string_view head, std::string_view tail = {}) {
   PstoreRecord record;
@@ -62,13 +67,12 @@ TEST(Pstore, WhatTheKernelSurvivedIsNoCrash) {
   for (const std::string_view line : {hung, stall, warned}) {
     SCOPED_TRACE(line);
     const std::string text = std::string(line) + std::string(stop);
-    const PstoreRecord console = parse("console-ramoops-0", text);
-    EXPECT_FALSE(console.is_crash);
-    EXPECT_EQ(console.line, trim(line.substr(10))) << "still the line shown";
     const PstoreRecord restart = parse("dmesg-ramoops-0", "Restart#1 Part1\n" + text);
     EXPECT_EQ(restart.kind, PstoreKind::kDmesg);
-    EXPECT_FALSE(restart.is_crash);
-    EXPECT_EQ(restart.line, trim(line.substr(10)));
+    for (const PstoreRecord& record : {restart, parse("console-ramoops-0", text)}) {
+      EXPECT_FALSE(record.is_crash);
+      EXPECT_EQ(record.line, trim(line.substr(10))) << "still the line shown";
+    }
   }
   // Nor does it stand for a panic of which no better line is left.
   EXPECT_FALSE(parse("dmesg-ramoops-0", "Panic#1 Part1\n" + std::string(hung)).is_crash);
@@ -87,23 +91,18 @@ TEST(Pstore, AConsoleThatEndsInACrash) {
   EXPECT_EQ(record.line, "Internal error: synchronous external abort: 96000210 [#1] SMP");
   EXPECT_TRUE(
       parse("console-ramoops-0", "[  9.0] Unable to handle kernel paging request at 0\n").is_crash);
-}
-
-// Anybody may write into /dev/pmsg0.
-TEST(Pstore, WhatProgramsWroteIsNoCrash) {
-  const PstoreRecord record = parse("pmsg-ramoops-0", "Kernel panic - not syncing: ha\n");
-  EXPECT_EQ(record.kind, PstoreKind::kPmsg);
-  EXPECT_FALSE(record.is_crash);
-  EXPECT_EQ(record.line, "");
+  // Anybody may write into /dev/pmsg0.
+  const PstoreRecord pmsg = parse("pmsg-ramoops-0", "Kernel panic - not syncing: ha\n");
+  EXPECT_EQ(pmsg.kind, PstoreKind::kPmsg);
+  EXPECT_FALSE(pmsg.is_crash);
+  EXPECT_EQ(pmsg.line, "");
 }
 
 // RAM without power flips bits; what is left is not trusted.
 TEST(Pstore, DamagedAndHostileText) {
-  for (const std::string_view bad :
-       {std::string_view(""), std::string_view("Panic"), std::string_view("Panic#1 Part1"),
-        std::string_view("Panic#x Part1\n"), std::string_view("Panic#1 Prat1\n"),
-        std::string_view("Panic#99999999999999999999 Part1\n"), std::string_view("#1 Part1\n"),
-        std::string_view("Panic#1 Part1 more\n"), std::string_view("\0\xff\xfe\n", 4)}) {
+  for (const std::string_view bad : {""sv, "Panic"sv, "Panic#1 Part1"sv, "Panic#x Part1\n"sv,
+                                     "Panic#1 Prat1\n"sv, "Panic#99999999999999999999 Part1\n"sv,
+                                     "#1 Part1\n"sv, "Panic#1 Part1 more\n"sv, "\0\xff\xfe\n"sv}) {
     const PstoreRecord record = parse("dmesg-ramoops-0", bad);
     EXPECT_EQ(record.kind, PstoreKind::kDmesg) << bad;
   }
@@ -124,6 +123,37 @@ TEST(Pstore, ARecordIsKnownByItsTextWhereverItLies) {
   EXPECT_NE(
       parse("dmesg-ramoops-0", text).digest,
       parse("dmesg-ramoops-0", "Panic#1 Part1\n<0>[1.0] Kernel panic - not syncing: b\n").digest);
+}
+
+TEST(ResetReason, OfEachGenerationOfNames) {
+  using C = ResetCause;
+  // tegra210 and L4T 32, tegra186, tegra194 and 234, tegra264.
+  const std::pair<C, const char*> cases[] = {
+      {C::kPower, "TEGRA_POWER_ON_RESET POWER_ON_RESET SYS_RESET_N"},
+      {C::kWatchdog,
+       "TEGRA_AO_WATCHDOG PMIC_WATCHDOG_POR WATCHDOG BCCPLEXWDT PVA0WDT FSI_R52C1WDT "
+       "TOP_0_WDT_POR"},
+      {C::kSoftware, "TEGRA_SOFTWARE_RESET SW_MAIN SWREST MAINSWRST"},
+      {C::kHeat, "TEGRA_SENSOR AOTAG FSI_THERM SOC_THERM_FAULT POD_PLUS_IO_U4_TSENSE"},
+      {C::kSleep, "TEGRA_LP0 SC7"},
+      {C::kVoltage, "VFSENSOR FSI_VMON VREFRO_POWERBAD VMON_SOC_MIN SCPM_RTC_XTAL"},
+      {C::kDebugger, "CSITE"},
+      {C::kFault, "FUSECRC OSC_FAULT"},
+      {C::kUnknown, "UNKNOWN TEGRA_ WDTX ____"}};
+  for (const auto& [cause, names] : cases) {
+    std::istringstream words(names);
+    for (std::string name; words >> name;) {
+      EXPECT_EQ(reset_cause_name(cause_of_reset(name)), reset_cause_name(cause)) << name;
+    }
+  }
+  EXPECT_EQ(cause_of_reset(""), C::kUnknown);
+}
+
+TEST(ResetReason, WhatIsOrdinary) {
+  EXPECT_TRUE(is_ordinary(cause_of_reset("MAINSWRST")));
+  EXPECT_TRUE(is_ordinary(cause_of_reset("SYS_RESET_N")));
+  EXPECT_FALSE(is_ordinary(cause_of_reset("BCCPLEXWDT")));
+  EXPECT_FALSE(is_ordinary(cause_of_reset("SENSOR")));
 }
 
 }  // namespace
