@@ -29,10 +29,7 @@ TEST_F(FastClockTest, BeginsNowAndRunsSoManyTimesAsFast) {
   real_.advance(seconds(2));
   EXPECT_EQ(clock.boot(), boot + seconds(120));
   EXPECT_EQ(clock.wall(), seconds(1'700'000'120));
-}
-
-TEST_F(FastClockTest, WhatWorkTakesIsReal) {
-  const FastClock clock(real_, 100);
+  // What work takes is real.
   const Nanoseconds begin = clock.mono();
   real_.advance(milliseconds(30));
   EXPECT_EQ(clock.mono() - begin, milliseconds(30));
@@ -68,13 +65,11 @@ TEST_F(FastClockTest, AtSpeedOneItIsTheOtherClock) {
   EXPECT_EQ(clock.boot(), real_.boot());
   EXPECT_EQ(clock.wall(), real_.wall());
   EXPECT_EQ(clock.real_until(Nanoseconds(INT64_MAX)), Nanoseconds(INT64_MAX));
-}
-
-TEST_F(FastClockTest, ItIsNeverSlower) {
-  const FastClock clock(real_, 0.5);
-  const Nanoseconds begin = clock.boot();
+  // It is never slower.
+  const FastClock slow(real_, 0.5);
+  const Nanoseconds begin = slow.boot();
   real_.advance(seconds(1));
-  EXPECT_EQ(clock.boot() - begin, seconds(1));
+  EXPECT_EQ(slow.boot() - begin, seconds(1));
 }
 
 }  // namespace

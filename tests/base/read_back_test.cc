@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written is read back as the same: random names of series, manifests, records, durations
-// and sizes.
+// What is written is read back as the same: random names of series, manifests and records.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/root/manifest.h"
 #include "base/root/recorded.h"
 #include "base/text/text.h"
-#include "base/text/units.h"
 #include "metrics/sample.h"
 #include "metrics/series_key.h"
 #include "tests/random_input.h"
@@ -65,6 +64,22 @@ TEST(ReadBack, KeysOfTheTable) {
   }
 }
 
+// All of it, in any order.
+std::multiset<std::string> shown(const Manifest& of) {
+  std::multiset<std::string> out{std::to_string(of.facts.page_size.value_or(0)),
+                                 of.facts.boot_id.value_or("-")};
+  for (const auto& each : of.errors) {
+    out.insert(each.path + " " + std::to_string(of.error_of(each.path)));
+  }
+  for (const auto& each : of.sources) {
+    out.insert(each.name + "|" + each.state + "|" + each.reason + "|" + each.skipped);
+  }
+  if (!of.capture) return out;
+  out.insert(of.capture->alert + " " + std::to_string(of.capture->log_seconds.value_or(-1)));
+  for (const auto& each : of.capture->omitted) out.insert(each.path + "|" + each.reason);
+  return out;
+}
+
 TEST(ReadBack, Manifests) {
   RandomInput random(42);
   const std::string_view errors[] = {"EACCES", "ENOENT", "EIO", "EPERM", "ETIMEDOUT"};
@@ -96,29 +111,7 @@ TEST(ReadBack, Manifests) {
     }
     const auto again = parse_manifest(manifest_text(manifest));
     ASSERT_TRUE(again) << again.error().message << manifest_text(manifest);
-    EXPECT_EQ(again->facts.page_size, manifest.facts.page_size);
-    EXPECT_EQ(again->facts.boot_id, manifest.facts.boot_id);
-    ASSERT_EQ(again->errors.size(), manifest.errors.size());
-    for (const auto& recorded : manifest.errors) {
-      EXPECT_EQ(again->error_of(recorded.path), recorded.error) << recorded.path;
-    }
-    ASSERT_EQ(again->sources.size(), manifest.sources.size());
-    for (const auto& note : manifest.sources) {
-      const Manifest::SourceRemark* const found = again->source(note.name);
-      ASSERT_NE(found, nullptr);
-      EXPECT_EQ(found->state, note.state);
-      EXPECT_EQ(found->reason, note.reason);
-      EXPECT_EQ(found->skipped, note.skipped);
-    }
-    ASSERT_EQ(again->capture.has_value(), manifest.capture.has_value());
-    if (!manifest.capture) continue;
-    EXPECT_EQ(again->capture->alert, manifest.capture->alert);
-    EXPECT_EQ(again->capture->log_seconds, manifest.capture->log_seconds);
-    ASSERT_EQ(again->capture->omitted.size(), manifest.capture->omitted.size());
-    for (std::size_t i = 0; i < manifest.capture->omitted.size(); ++i) {
-      EXPECT_EQ(again->capture->omitted[i].path, manifest.capture->omitted[i].path);
-      EXPECT_EQ(again->capture->omitted[i].reason, manifest.capture->omitted[i].reason);
-    }
+    EXPECT_EQ(shown(*again), shown(manifest));
   }
 }
 
@@ -149,17 +142,6 @@ TEST(ReadBack, Records) {
       EXPECT_EQ(again[i].text, needed[i].text);
       EXPECT_EQ(again[i].error, needed[i].error);
     }
-  }
-}
-
-TEST(ReadBack, Durations) {
-  RandomInput random(44);
-  for (int cycle = 0; cycle < 2000; ++cycle) {
-    // At most a thousand days.
-    const std::chrono::milliseconds duration(random.number(1000ULL * 86'400'000));
-    const auto again = parse_duration(format_duration(duration));
-    ASSERT_TRUE(again) << format_duration(duration);
-    EXPECT_EQ(*again, duration) << format_duration(duration);
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "metrics/series_key.h"
+
 namespace jetmem {
 namespace {
 
@@ -20,14 +22,26 @@ class SampleTest : public testing::Test {
   SampleTest() { section_ = table_.add_section("test"); }
   const SampleTable::Section& section() const { return table_.sections()[section_]; }
 
+  // One reading of these.
+  void zones(std::initializer_list<std::pair<double, const char*>> values) {
+    SampleWriter out(table_, section_, now_);
+    for (const auto& [value, zone] : values) out.put(kZone, value, zone, 0);
+  }
+  double zone(const std::string& name) const {
+    return table_.value_of("jetmem_zone_bytes{node=\"0\",zone=\"" + name + "\"}");
+  }
+
   SampleTable table_;
   std::size_t section_ = 0;
   Nanoseconds now_ = std::chrono::hours(1);
 };
 
 TEST_F(SampleTest, KeysAreNameAndSortedLabels) {
-  SampleWriter(table_, section_, now_).put(kZone, 7, "DMA", 0);
-  EXPECT_EQ(table_.value_of("jetmem_zone_bytes{node=\"0\",zone=\"DMA\"}"), 7);
+  zones({{7, "DMA"}});
+  EXPECT_EQ(zone("DMA"), 7);
+  // Hostile labels are escaped and printable.
+  zones({{1, "a\"b\\c\nd\x1b"}});
+  EXPECT_EQ(section().slots[0].key, "jetmem_zone_bytes{node=\"0\",zone=\"a\\\"b\\\\c?d?\"}");
 }
 
 TEST_F(SampleTest, AnUnchangedShapeOnlyStoresValues) {
@@ -61,34 +75,29 @@ TEST_F(SampleTest, LabelsAreDistinguishedToTheLastByte) {
 }
 
 TEST_F(SampleTest, AValueIsNeverStoredUnderAnotherLabel) {
-  {
-    SampleWriter out(table_, section_, now_);
-    out.put(kZone, 1, "DMA", 0);
-    out.put(kZone, 2, "Normal", 0);
-  }
-  {
-    SampleWriter out(table_, section_, now_);
-    out.put(kZone, 3, "Normal", 0);
-  }
-  EXPECT_TRUE(std::isnan(table_.value_of("jetmem_zone_bytes{node=\"0\",zone=\"DMA\"}")));
-  EXPECT_EQ(table_.value_of("jetmem_zone_bytes{node=\"0\",zone=\"Normal\"}"), 3);
+  zones({{1, "DMA"}, {2, "Normal"}});
+  zones({{3, "Normal"}});
+  EXPECT_TRUE(std::isnan(zone("DMA")));
+  EXPECT_EQ(zone("Normal"), 3);
+  // Two series of one name are not both shown.
+  zones({{1, "DMA"}, {2, "DMA"}});
+  EXPECT_EQ(section().duplicates, 1U);
+  EXPECT_EQ(zone("DMA"), 1);
 }
 
 TEST_F(SampleTest, FewerSamplesThanBeforeDropTheRest) {
-  {
-    SampleWriter out(table_, section_, now_);
-    out.put(kPlain, 1);
-    out.put(kZone, 2, "DMA", 0);
+  for (int samples = 2; samples >= 0; --samples) {
+    {
+      SampleWriter out(table_, section_, now_);
+      out.put(kPlain, samples > 0 ? 1 : std::nan(""));  // which is no sample
+      if (samples > 1) out.put(kZone, 2, "DMA", 0);
+    }
+    EXPECT_EQ(section().slots.size(), static_cast<std::size_t>(samples));
   }
-  { SampleWriter(table_, section_, now_).put(kPlain, 1); }
-  EXPECT_EQ(section().slots.size(), 1U);
 }
 
 TEST_F(SampleTest, PatternTakesItsFirstLabelIntoTheName) {
-  {
-    SampleWriter out(table_, section_, now_);
-    out.put(kPattern, 1, "Active(anon)", "x");
-  }
+  SampleWriter(table_, section_, now_).put(kPattern, 1, "Active(anon)", "x");
   EXPECT_EQ(table_.value_of("jetmem_field_Active_anon_bytes{kind=\"x\"}"), 1);
 }
 
@@ -101,26 +110,6 @@ TEST_F(SampleTest, AFamilyStopsAtItsBoundAndSaysSo) {
   EXPECT_EQ(section().slots.size(), 5U);
   EXPECT_EQ(section().dropped, 6U);
   EXPECT_EQ(section().shape_changes, 1U) << "a full family must not rebuild every round";
-}
-
-TEST_F(SampleTest, TwoSeriesOfOneNameAreNotBothShown) {
-  {
-    SampleWriter out(table_, section_, now_);
-    out.put(kZone, 1, "DMA", 0);
-    out.put(kZone, 2, "DMA", 0);
-  }
-  EXPECT_EQ(section().duplicates, 1U);
-  EXPECT_EQ(table_.value_of("jetmem_zone_bytes{node=\"0\",zone=\"DMA\"}"), 1);
-}
-
-TEST_F(SampleTest, NotANumberIsNotASample) {
-  { SampleWriter(table_, section_, now_).put(kPlain, std::nan("")); }
-  EXPECT_TRUE(section().slots.empty());
-}
-
-TEST_F(SampleTest, HostileLabelsAreEscapedAndPrintable) {
-  { SampleWriter(table_, section_, now_).put(kZone, 1, "a\"b\\c\nd\x1b", 0); }
-  EXPECT_EQ(section().slots[0].key, "jetmem_zone_bytes{node=\"0\",zone=\"a\\\"b\\\\c?d?\"}");
 }
 
 TEST_F(SampleTest, WorstOfTheLastMinuteIsKeptAndForgotten) {
@@ -156,6 +145,26 @@ TEST(SampleNames, UnitsAndCompanions) {
   EXPECT_EQ(unit_of("jetmem_x"), "");
   EXPECT_EQ(worst_name("jetmem_x_bytes", Worst::kMin), "jetmem_x_min_1m_bytes");
   EXPECT_EQ(worst_name("jetmem_x", Worst::kMax), "jetmem_x_max_1m");
+}
+
+TEST(SeriesKey, IsTakenApartAndPutTogether) {
+  const auto name = parse_series_key(R"(jetmem_x_bytes{area="linux,cma",b="a\"b\\c\nd"})");
+  ASSERT_TRUE(name) << name.error().message;
+  EXPECT_EQ(name->family, "jetmem_x_bytes");
+  EXPECT_EQ(name->label("area"), "linux,cma");
+  EXPECT_EQ(name->label("b"), "a\"b\\c\nd");
+  EXPECT_EQ(name->label("c"), "");
+  EXPECT_EQ(name->key(), R"(jetmem_x_bytes{area="linux,cma",b="a\"b\\c\nd"})");
+  EXPECT_EQ(parse_series_key("jetmem_x")->key(), "jetmem_x");
+}
+
+TEST(SeriesKey, WhatIsNoneSaysWhere) {
+  for (const char* key : {"", "1x", "x{", "x{}y", "x{a}", "x{a=\"b}", "x{a=\"b\" }", "x{a=\"\\q\"}",
+                          "x{a=\"b\"c=\"d\"}", "x{a=\"b\",}"}) {
+    EXPECT_FALSE(parse_series_key(key)) << key;
+  }
+  EXPECT_EQ(parse_series_key("x{a=1}").error().message,
+            "series name 'x{a=1}', character 4: expected =\" and a label's value");
 }
 
 }  // namespace

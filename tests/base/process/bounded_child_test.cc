@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <vector>
 
 #include "base/text/text.h"
@@ -26,6 +27,13 @@ constexpr ChildBounds kShort{.cpu = std::chrono::seconds(1),
   }
 }
 
+// What it fails with.
+Error failure_of(const ChildBounds& bounds, const std::function<std::string()>& work) {
+  const auto answer = run_bounded(bounds, [&]() -> std::string { return work(); });
+  EXPECT_FALSE(answer);
+  return answer ? Error() : answer.error();
+}
+
 TEST(BoundedChild, AnswersFromAnotherProcess) {
   const pid_t self = ::getpid();
   const auto answer = run_bounded({}, [] { return std::to_string(::getpid()); });
@@ -45,20 +53,16 @@ TEST(BoundedChild, ItsErrorKeepsItsCode) {
 }
 
 TEST(BoundedChild, ItsTimeIsBounded) {
-  const auto answer = run_bounded(kShort, []() -> std::string { spin(); });
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Errc::kTooLarge);
-  EXPECT_THAT(answer.error().message, HasSubstr("1 s of CPU time"));
-}
-
-TEST(BoundedChild, NorDoesItSleepForEver) {
+  Error error = failure_of(kShort, []() -> std::string { spin(); });
+  EXPECT_EQ(error.code, Errc::kTooLarge);
+  EXPECT_THAT(error.message, HasSubstr("1 s of CPU time"));
+  // Nor does it sleep for ever.
   ChildBounds bounds = kShort;
   bounds.wall = std::chrono::seconds(1);
-  const auto answer = run_bounded(bounds, []() -> std::string {
+  error = failure_of(bounds, []() -> std::string {
     for (;;) ::pause();
   });
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Errc::kTimeout);
+  EXPECT_EQ(error.code, Errc::kTimeout);
 }
 
 TEST(BoundedChild, SignalsThatAreBlockedHereEndIt) {
@@ -66,38 +70,33 @@ TEST(BoundedChild, SignalsThatAreBlockedHereEndIt) {
   sigset_t before;
   sigfillset(&blocked);
   ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &blocked, &before), 0);
-  const auto answer = run_bounded(kShort, []() -> std::string {
+  const Error error = failure_of(kShort, [] {
     ::raise(SIGTERM);
     return "alive";
   });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Errc::kMalformed);
-  EXPECT_THAT(answer.error().message, HasSubstr("signal 15"));
+  EXPECT_EQ(error.code, Errc::kMalformed);
+  EXPECT_THAT(error.message, HasSubstr("signal 15"));
 }
 
 TEST(BoundedChild, ItsMemoryIsBounded) {
   if (kSanitized) GTEST_SKIP() << "SKIPPED: sanitizers need all of the address space";
-  const auto answer = run_bounded(kShort, [] {
+  const Error error = failure_of(kShort, [] {
     std::vector<std::string> all;
     for (int i = 0; i < 200; ++i) all.emplace_back(1U << 20, 'x');
     return all.back();
   });
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Errc::kTooLarge);
-  EXPECT_THAT(answer.error().message, HasSubstr("out of memory; 64 MiB at most"));
+  EXPECT_EQ(error.code, Errc::kTooLarge);
+  EXPECT_THAT(error.message, HasSubstr("out of memory; 64 MiB at most"));
 }
 
 TEST(BoundedChild, ItsAnswerIsBounded) {
-  const auto answer = run_bounded(kShort, [] { return std::string(2U << 20, 'x'); });
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, Errc::kTooLarge);
+  EXPECT_EQ(failure_of(kShort, [] { return std::string(2U << 20, 'x'); }).code, Errc::kTooLarge);
 }
 
 TEST(BoundedChild, ALibraryThatExitsIsAnError) {
-  const auto answer = run_bounded(kShort, []() -> std::string { ::_exit(3); });
-  ASSERT_FALSE(answer);
-  EXPECT_THAT(answer.error().message, HasSubstr("status 3"));
+  EXPECT_THAT(failure_of(kShort, []() -> std::string { ::_exit(3); }).message,
+              HasSubstr("status 3"));
 }
 
 }  // namespace

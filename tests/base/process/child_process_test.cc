@@ -39,22 +39,23 @@ class OldSpawner final : public Spawner {
 class ChildProcessTest : public testing::Test {
  protected:
   void SetUp() override { make(spawner); }
-  void make(Spawner& by) {
-    child = std::make_unique<ChildProcess>(clock, by,
-                                           ChildProcess::Callbacks{[this](std::string_view bytes) {
-                                                                     ++calls;
-                                                                     total += bytes.size();
-                                                                     if (text.size() < 1000)
-                                                                       text.append(bytes);
-                                                                     if (kill_at_output)
-                                                                       child->kill();
-                                                                   },
-                                                                   [this](ChildEnd end) {
-                                                                     ++ends;
-                                                                     well = end.well;
-                                                                     how = std::move(end.how);
-                                                                   }});
+  void make(Spawner& by, std::function<bool()> packets = {}) {
+    ChildProcess::Callbacks callbacks;
+    callbacks.packets = std::move(packets);
+    if (!callbacks.packets) callbacks.output = [this](std::string_view bytes) { take(bytes); };
+    callbacks.ended = [this](ChildEnd end) {
+      ++ends;
+      well = end.well;
+      how = std::move(end.how);
+    };
+    child = std::make_unique<ChildProcess>(clock, by, std::move(callbacks));
     ASSERT_TRUE(child->attach(loop));
+  }
+  void take(std::string_view bytes) {
+    ++calls;
+    total += bytes.size();
+    if (text.size() < 1000) text.append(bytes);
+    if (kill_at_output) child->kill();
   }
   Result<void> start(const std::string& body, bool own_process_group = true) {
     SpawnRequest request;
@@ -62,10 +63,20 @@ class ChildProcessTest : public testing::Test {
     request.own_process_group = own_process_group;
     return child->start(std::move(request));
   }
-  void run(const std::string& body) {
+  // Its process; 0: it was not started.
+  pid_t started(const std::string& body) {
     ends = 0;
-    ASSERT_TRUE(start(body));
-    ASSERT_TRUE(ended());
+    const bool ok = start(body).has_value();
+    EXPECT_TRUE(ok);
+    return ok ? child->pid() : 0;
+  }
+  pid_t run(const std::string& body) {
+    const pid_t pid = started(body);
+    EXPECT_TRUE(ended());
+    return pid;
+  }
+  bool goes() {
+    return run_until([this] { return !child->is_terminating(); });
   }
   bool ended() {
     return run_until([this] { return ends == 1; });
@@ -90,7 +101,7 @@ class ChildProcessTest : public testing::Test {
     return wakes;
   }
   // Nothing of it is left, not even a zombie.
-  static bool is_reaped(pid_t pid) { return !exists(pid); }
+  static bool is_reaped(pid_t pid) { return pid > 0 && !exists(pid); }
 
   // The other end of a connection that it reads from.
   UniqueFd connected() {
@@ -134,6 +145,9 @@ TEST_F(ChildProcessTest, HowItEnded) {
   EXPECT_EQ(how, "ended with status 7: no  such sensor??[31m");
   run("kill -SEGV $$");
   EXPECT_EQ(how, "was killed by signal 11") << "the words of the one before are not its own";
+  // Although another holds the pipe.
+  run("echo one; sleep 1000 & exit 3");
+  EXPECT_EQ(how, "ended with status 3");
 }
 
 TEST_F(ChildProcessTest, AllThatItPrintedComesBeforeItsEnd) {
@@ -160,7 +174,7 @@ TEST_F(ChildProcessTest, KilledWithAllThatItStarted) {
   const pid_t grandchild = std::stoi(text);
   child->kill();
   EXPECT_FALSE(child->running());
-  EXPECT_TRUE(run_until([this] { return !child->is_terminating(); }));
+  EXPECT_TRUE(goes());
   EXPECT_TRUE(is_reaped(pid));
   EXPECT_TRUE(run_until([&] {
     // Its own parent is whoever adopts orphans: perhaps nobody reaps there.
@@ -184,23 +198,16 @@ TEST_F(ChildProcessTest, AnotherMayStartAsSoonAsItIsGone) {
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(start("echo one; sleep 1000"));
     child->kill();
-    ASSERT_TRUE(run_until([this] { return !child->is_terminating(); })) << i;
+    ASSERT_TRUE(goes()) << i;
   }
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD) << "no child is left, dead or alive";
 }
 
-TEST_F(ChildProcessTest, ItsEndIsSeenAlthoughAnotherHoldsThePipe) {
-  run("echo one; sleep 1000 & exit 3");
-  EXPECT_EQ(how, "ended with status 3");
-}
-
 TEST_F(ChildProcessTest, OneThatClosesItsOutputIsEnded) {
-  ASSERT_TRUE(start("exec >&-; sleep 1000"));
-  const pid_t pid = child->pid();
-  ASSERT_TRUE(ended());
+  const pid_t pid = run("exec >&-; sleep 1000");
   EXPECT_EQ(how, "closed stdout but is still running");
-  EXPECT_TRUE(run_until([this] { return !child->is_terminating(); }));
+  EXPECT_TRUE(goes());
   EXPECT_TRUE(is_reaped(pid));
 }
 
@@ -238,9 +245,8 @@ TEST_F(ChildProcessTest, ManyShortLinesAreNoFlood) {
 }
 
 TEST_F(ChildProcessTest, ItGoesWithItsOwner) {
-  ASSERT_TRUE(start("trap '' TERM; echo one; while :; do sleep 1000; done"));
+  const pid_t pid = started("trap '' TERM; echo one; while :; do sleep 1000; done");
   ASSERT_TRUE(run_until([this] { return calls > 0; }));
-  const pid_t pid = child->pid();
   child.reset();
   EXPECT_TRUE(is_reaped(pid));
 }
@@ -277,7 +283,7 @@ TEST_F(ChildProcessTest, FromASocketAProcessThatStaysIsWaitedFor) {
   EXPECT_TRUE(exists(probe.pid())) << "it is not ours to kill";
   EXPECT_FALSE(start("echo one"));
   probe.kill();
-  EXPECT_TRUE(run_until([this] { return !child->is_terminating(); }));
+  EXPECT_TRUE(goes());
   probe.end();
   EXPECT_TRUE(start("echo one"));
   EXPECT_TRUE(ended());
@@ -293,7 +299,7 @@ TEST_F(ChildProcessTest, FromASocketOneThatClosesItIsWaitedFor) {
   EXPECT_TRUE(child->is_terminating());
   EXPECT_FALSE(child->wedged());
   probe.kill();
-  EXPECT_TRUE(run_until([this] { return !child->is_terminating(); }));
+  EXPECT_TRUE(goes());
   probe.end();
 }
 
@@ -323,42 +329,33 @@ TEST_F(ChildProcessTest, AFloodOnStderrWakesTheLoopSomeTimesASecond) {
 }
 
 TEST_F(ChildProcessTest, QuietOnesWakeNobody) {
-  ASSERT_TRUE(start("echo why >&2; exec sleep 1000"));
+  started("echo why >&2; exec sleep 1000");
   run_for(800);
-  const int events = wakes_within(std::chrono::seconds(1));
-  EXPECT_EQ(events, 0);
+  EXPECT_EQ(wakes_within(std::chrono::seconds(1)), 0);
   ASSERT_FALSE(child->stderr_tail().empty());
-}
-
-TEST_F(ChildProcessTest, ClosedStderrWakesNobody) {
-  ASSERT_TRUE(start("exec 2>&-; exec sleep 1000"));
+  // Nor does one that closed stderr.
+  child->kill();
+  ASSERT_TRUE(goes());
+  started("exec 2>&-; exec sleep 1000");
   run_for(500);
-  const int events = wakes_within(std::chrono::milliseconds(500));
-  EXPECT_EQ(events, 0);
+  EXPECT_EQ(wakes_within(std::chrono::milliseconds(500)), 0);
 }
 
 TEST_F(ChildProcessTest, WithoutPidfdsItIsReapedAllTheSame) {
   OldSpawner old;
   make(old);
-  ASSERT_TRUE(start("echo one; echo why >&2; exit 7"));
-  pid_t pid = child->pid();
-  ASSERT_TRUE(ended());
+  EXPECT_TRUE(is_reaped(run("echo one; echo why >&2; exit 7")));
   EXPECT_EQ(how, "ended with status 7: why");
   EXPECT_EQ(text, "one\n");
-  EXPECT_TRUE(is_reaped(pid));
 
-  ASSERT_TRUE(start("trap '' TERM; echo two; while :; do sleep 1000; done"));
-  pid = child->pid();
+  pid_t pid = started("trap '' TERM; echo two; while :; do sleep 1000; done");
   ASSERT_TRUE(run_until([this] { return text == "one\ntwo\n"; }));
   child->kill();
   // Nobody asks whether it is gone: it is looked at all the same.
   run_for(300);
   EXPECT_TRUE(is_reaped(pid));
 
-  ends = 0;
-  ASSERT_TRUE(start("exec >&-; sleep 1000"));
-  pid = child->pid();
-  ASSERT_TRUE(ended());
+  pid = run("exec >&-; sleep 1000");
   EXPECT_EQ(how, "closed stdout but is still running");
   run_for(300);
   EXPECT_TRUE(is_reaped(pid));
@@ -368,36 +365,27 @@ TEST_F(ChildProcessTest, WithoutPidfdsItIsReapedAllTheSame) {
 // One that talks in packets: each line that it writes to its socket is one.
 TEST_F(ChildProcessTest, PacketsComeWholeAndBeforeItsEnd) {
   std::vector<std::string> packets;
-  ChildProcess::Callbacks callbacks;
-  callbacks.packets = [&] {
+  make(spawner, [&] {
     for (;;) {
       char bytes[64];
       const ssize_t n = ::recv(child->channel(), bytes, sizeof bytes, MSG_DONTWAIT);
       if (n <= 0) return n < 0;
       packets.emplace_back(bytes, static_cast<std::size_t>(n));
     }
-  };
-  callbacks.ended = [this](ChildEnd end) {
-    ++ends;
-    how = std::move(end.how);
-  };
-  child = std::make_unique<ChildProcess>(clock, spawner, std::move(callbacks));
-  ASSERT_TRUE(child->attach(loop));
+  });
   run("echo one >&3; echo two >&3; exit 3");
   EXPECT_EQ(packets, (std::vector<std::string>{"one\n", "two\n"}));
   EXPECT_EQ(how, "ended with status 3");
   run("exec 3>&-; exec sleep 1000");
   EXPECT_EQ(how, "closed its connection but is still running");
-  EXPECT_TRUE(run_until([this] { return !child->is_terminating(); }));
+  EXPECT_TRUE(goes());
 }
 
 TEST(Backoff, DoublesUpToTheLongest) {
   Backoff backoff(std::chrono::seconds(1), std::chrono::seconds(5));
-  EXPECT_EQ(backoff.next(), std::chrono::seconds(1));
-  EXPECT_EQ(backoff.next(), std::chrono::seconds(2));
-  EXPECT_EQ(backoff.next(), std::chrono::seconds(4));
-  EXPECT_EQ(backoff.next(), std::chrono::seconds(5));
-  EXPECT_EQ(backoff.next(), std::chrono::seconds(5));
+  for (const int seconds : {1, 2, 4, 5, 5}) {
+    EXPECT_EQ(backoff.next(), std::chrono::seconds(seconds));
+  }
   backoff.reset();
   EXPECT_EQ(backoff.next(), std::chrono::seconds(1));
 }

@@ -59,12 +59,17 @@ TEST_F(GathererTest, AListThatTakesTooLongIsCut) {
   EXPECT_EQ(names.size(), 1500U);
 }
 
-TEST_F(GathererTest, AFileThatFitsIsWhole) {
+TEST_F(GathererTest, AFileThatFitsIsWholeAndAnEndlessLineIsNone) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "line " + std::to_string(i) + "\n";
   file("/f", text);
   EXPECT_EQ(gatherer().read_ends("/f", 64, text.size() - 64).text, text);
   EXPECT_EQ(snapshot_.size(), 1U);
+  // An endless line leaves nothing.
+  file("/g", std::string(200000, 'x'));
+  EXPECT_EQ(gatherer().read_ends("/g", 20, 30).text, "");
+  EXPECT_EQ(snapshot_.find(Gatherer::end_of("/g")).text, "");
+  EXPECT_EQ(gatherer().read_ends("/none", 20, 30).error, ENOENT);
 }
 
 TEST_F(GathererTest, OfALargeFileTheEndsAreKeptInWholeLines) {
@@ -102,13 +107,6 @@ TEST_F(GathererTest, OfTheLinesBetweenThoseWithAWordAreKept) {
   snapshot_.clear();
   gatherer().read_ends("/f", text.size(), 30, "odd", 1000);
   EXPECT_EQ(snapshot_.size(), 1U) << "nothing lies between";
-}
-
-TEST_F(GathererTest, AnEndlessLineLeavesNothing) {
-  file("/f", std::string(200000, 'x'));
-  EXPECT_EQ(gatherer().read_ends("/f", 20, 30).text, "");
-  EXPECT_EQ(snapshot_.find(Gatherer::end_of("/f")).text, "");
-  EXPECT_EQ(gatherer().read_ends("/none", 20, 30).error, ENOENT);
 }
 
 TEST_F(GathererTest, SaysWhenThereIsNoRoom) {

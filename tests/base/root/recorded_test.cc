@@ -31,6 +31,10 @@ TEST_F(Recorded, WhatIsDamagedIsNeverTakenForLess) {
     ASSERT_TRUE(read(bad));
     EXPECT_TRUE(out.truncated()) << bad;
   }
+  // A truncated one stays one, and a tree without has none.
+  ASSERT_TRUE(read(recorded_head(true)));
+  EXPECT_TRUE(out.truncated());
+  EXPECT_FALSE(read_recorded(*Root::at(tree.path()), "y", out));
 }
 
 TEST_F(Recorded, IsNoMoreThanItsSourceMayTake) {
@@ -45,15 +49,6 @@ TEST_F(Recorded, IsNoMoreThanItsSourceMayTake) {
   ASSERT_TRUE(read(many));
   EXPECT_TRUE(out.truncated());
   EXPECT_LE(out.size(), 2 * ReadLimits{}.files);
-}
-
-TEST_F(Recorded, ATruncatedOneStaysOne) {
-  ASSERT_TRUE(read(recorded_head(true)));
-  EXPECT_TRUE(out.truncated());
-}
-
-TEST_F(Recorded, ATreeWithoutHasNone) {
-  EXPECT_FALSE(read_recorded(*Root::at(tree.path()), "y", out));
 }
 
 }  // namespace

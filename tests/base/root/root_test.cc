@@ -32,14 +32,17 @@ class RootTest : public testing::Test {
     return n < 0 ? "directory" : std::string(buffer, static_cast<std::size_t>(n));
   }
   static std::string error(int number) { return "error " + std::to_string(number); }
+  Root root() const { return Root::at(tree_.path()).value(); }
 
   TempDir tree_;
 };
 
 TEST_F(RootTest, ReadsBelowItsDirectory) {
   tree_.write("proc/meminfo", "x");
-  EXPECT_EQ(read(Root::at(tree_.path()).value(), "/proc/meminfo"), "x");
-  EXPECT_EQ(read(Root::at(tree_.path()).value(), "/proc/none"), error(ENOENT));
+  const Root root = this->root();
+  EXPECT_EQ(read(root, "/proc/meminfo"), "x");
+  EXPECT_EQ(read(root, "/proc/none"), error(ENOENT));
+  EXPECT_EQ(root.facts().page_size, std::nullopt) << "without a manifest";
 }
 
 // openat2 gives up where it climbs while somebody renames, on the whole machine.
@@ -91,7 +94,7 @@ TEST_F(RootTest, TheWalkAgreesWithOpenat2) {
 TEST_F(RootTest, OnlyRegularFilesAreFiles) {
   tree_.write("dir/file", "");
   ASSERT_EQ(::mkfifo(tree_.file("fifo").c_str(), 0600), 0);
-  const Root root = Root::at(tree_.path()).value();
+  const Root root = this->root();
   EXPECT_EQ(read(root, "/dir"), error(Root::kNotRegular));
   EXPECT_EQ(read(root, "/fifo"), error(Root::kNotRegular)) << "and it must not block";
 }
@@ -102,7 +105,7 @@ TEST_F(RootTest, AStreamIsARegularFileInATree) {
   ASSERT_EQ(::symlink("/dev/kmsg", tree_.file("link").c_str()), 0);
   // Not even the kernel's log: a tree stands for another machine. Only root can make one.
   const bool device = ::mknod(tree_.file("device").c_str(), S_IFCHR | 0600, makedev(1, 11)) == 0;
-  const Root root = Root::at(tree_.path()).value();
+  const Root root = this->root();
   const auto open = [&](std::string_view path) {
     int error = 0;
     const UniqueFd fd = root.open_stream(path, error);
@@ -128,7 +131,7 @@ TEST_F(RootTest, TheManifestGivesFactsAndReplaysErrors) {
   tree_.write("jetmem/manifest.json", R"({"format": 1,
       "facts": {"page_size": 16384, "cpus": 4, "boot_id": "b", "captured_at": 1760000000},
       "errors": {"/proc/meminfo": "EAGAIN", "/sys/kernel/debug": "EACCES"}})");
-  const Root root = Root::at(tree_.path()).value();
+  const Root root = this->root();
   EXPECT_FALSE(root.is_live());
   EXPECT_EQ(root.facts().page_size, 16384U);
   EXPECT_EQ(root.facts().clock_ticks_per_second, std::nullopt);
@@ -137,26 +140,20 @@ TEST_F(RootTest, TheManifestGivesFactsAndReplaysErrors) {
   EXPECT_EQ(read(root, "/sys/kernel/debugger"), error(ENOENT));
 }
 
-TEST_F(RootTest, WithoutAManifestFactsAreAbsent) {
-  EXPECT_EQ(Root::at(tree_.path()).value().facts().page_size, std::nullopt);
-}
-
 TEST_F(RootTest, ADamagedManifestIsAnErrorNotAGuess) {
-  const auto message = [&](std::string_view text) {
-    tree_.write("jetmem/manifest.json", text);
-    const auto root = Root::at(tree_.path());
-    return root ? std::string("no error") : root.error().message.substr(tree_.path().size());
-  };
-  const std::string at = "/jetmem/manifest.json: ";
-  EXPECT_EQ(message("{"), at + "not valid JSON");
-  EXPECT_EQ(message("[]"), at + "not a JSON object");
-  EXPECT_EQ(message("{\"format\": 2}"), at + "format: expected 1");
-  EXPECT_EQ(message("{\"format\": 1, \"facts\": {\"page_size\": \"4k\"}}"),
-            at + "facts.page_size: unexpected string");
-  EXPECT_EQ(message("{\"format\": 1, \"facts\": {\"page_size\": 5000}}"),
-            at + "facts.page_size: not a power of two from 1024 to 16 MiB");
-  EXPECT_EQ(message("{\"format\": 1, \"errors\": {\"/x\": \"EWHAT\"}}"),
-            at + "errors: '/x': 'EWHAT' is not an errno name known here");
+  const std::pair<const char*, const char*> cases[] = {
+      {"{", "not valid JSON"},
+      {"[]", "not a JSON object"},
+      {R"({"format": 2})", "format: expected 1"},
+      {R"({"format": 1, "facts": {"page_size": "4k"}})", "facts.page_size: unexpected string"},
+      {R"({"format": 1, "facts": {"page_size": 5000}})",
+       "facts.page_size: not a power of two from 1024 to 16 MiB"},
+      {R"({"format": 1, "errors": {"/x": "EWHAT"}})",
+       "errors: '/x': 'EWHAT' is not an errno name known here"}};
+  for (const auto& [text, problem] : cases) {
+    const std::string file = tree_.write("jetmem/manifest.json", text);
+    EXPECT_EQ(Root::at(tree_.path()).error().message, file + ": " + problem);
+  }
   EXPECT_EQ(Root::at("/nowhere/at/all").error().message,
             "open /nowhere/at/all: No such file or directory");
 }
@@ -176,38 +173,37 @@ TEST(LiveRoot, LinksThatOthersMadeAreNotFollowed) {
   if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: needs root, to make what is another user's";
   constexpr uid_t kOther = 65534;
   const TempDir folder;
-  folder.write("secret", "x");
-  const std::string secret = folder.path() + "/secret";
-  const std::string own = folder.path() + "/own";
+  const std::string secret = folder.write("secret", "x");
+  const std::string own = folder.file("own");
   ASSERT_EQ(::mkdir(own.c_str(), 0755), 0);
   ASSERT_EQ(::symlink(secret.c_str(), (own + "/by-root").c_str()), 0);
   ASSERT_EQ(::symlink(secret.c_str(), (own + "/by-other").c_str()), 0);
   ASSERT_EQ(::lchown((own + "/by-other").c_str(), kOther, kOther), 0);
 
-  const Root root = Root::live();
-  int error = 0;
-  EXPECT_TRUE(root.open_file(own + "/by-root", error).valid());
-  EXPECT_FALSE(root.open_file(own + "/by-other", error).valid());
-  EXPECT_EQ(error, ELOOP);
-
+  const auto open = [&](const char* name) {
+    int error = 0;
+    return Root::live().open_file(own + "/" + name, error).valid() ? 0 : error;
+  };
+  EXPECT_EQ(open("by-root"), 0);
+  EXPECT_EQ(open("by-other"), ELOOP);
   ASSERT_EQ(::link(secret.c_str(), (own + "/hard").c_str()), 0);
-  EXPECT_TRUE(root.open_file(own + "/hard", error).valid()) << "in a folder of root's";
+  EXPECT_EQ(open("hard"), 0) << "in a folder of root's";
   ASSERT_EQ(::chown(own.c_str(), kOther, kOther), 0);
-  EXPECT_FALSE(root.open_file(own + "/hard", error).valid());
-  EXPECT_EQ(error, EPERM);
+  EXPECT_EQ(open("hard"), EPERM);
   folder.write("own/plain", "x");
-  EXPECT_TRUE(root.open_file(own + "/plain", error).valid());
+  EXPECT_EQ(open("plain"), 0);
 }
 
 TEST(LiveRoot, AStreamIsTheKernelsLogAndNoOtherDevice) {
   const Root root = Root::live();
   int error = 0;
-  EXPECT_FALSE(root.open_stream("/dev/null", error).valid());
-  EXPECT_EQ(error, Root::kNotRegular);
-  EXPECT_FALSE(root.open_stream("/proc/self/exe", error).valid()) << "a file in its place";
-  EXPECT_EQ(error, Root::kNotRegular);
-  EXPECT_FALSE(root.open_stream("/dev/none", error).valid());
-  EXPECT_EQ(error, ENOENT);
+  // Nor a file in its place.
+  for (const auto& [path, number] : {std::pair("/dev/null", Root::kNotRegular),
+                                     {"/proc/self/exe", Root::kNotRegular},
+                                     {"/dev/none", ENOENT}}) {
+    EXPECT_FALSE(root.open_stream(path, error).valid()) << path;
+    EXPECT_EQ(error, number) << path;
+  }
   const UniqueFd fd = root.open_stream("/dev/kmsg", error);
   if (!fd.valid()) {
     GTEST_SKIP() << "SKIPPED: /dev/kmsg: " << errno_error("open", "/dev/kmsg", error).message;

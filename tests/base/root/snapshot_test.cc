@@ -29,8 +29,13 @@ std::vector<std::string> summary(const Snapshot& snapshot) {
 
 class SnapshotTest : public testing::Test {
  protected:
-  TempDir tree_;
   Root root() const { return Root::at(tree_.path()).value(); }
+  const Snapshot& read(const Patterns& patterns, ReadLimits limits = {}) {
+    reader_.emplace(patterns, limits);
+    return reader_->read(root());
+  }
+  TempDir tree_;
+  std::optional<SnapshotReader> reader_;
 };
 
 TEST_F(SnapshotTest, StarsMatchWithinOneComponent) {
@@ -38,17 +43,13 @@ TEST_F(SnapshotTest, StarsMatchWithinOneComponent) {
   tree_.write("sys/zone1/temp", "2");
   tree_.write("sys/zone1/deep/temp", "no");
   tree_.write("sys/other/temp", "no");
-  const Patterns patterns{"/sys/zone*/temp", "/sys/zone*/mo*"};
-  SnapshotReader reader(patterns, {});
-  EXPECT_EQ(summary(reader.read(root())),
+  EXPECT_EQ(summary(read({"/sys/zone*/temp", "/sys/zone*/mo*"})),
             (std::vector<std::string>{"/sys/zone0/temp=1", "/sys/zone1/temp=2"}));
 }
 
 TEST_F(SnapshotTest, DeniedAndAbsentDirectoriesStayApart) {
   tree_.write("jetmem/manifest.json", R"({"format": 1, "errors": {"/secret": "EACCES"}})");
-  const Patterns patterns{"/secret/*/x", "/none/*/x", "/plain"};
-  SnapshotReader reader(patterns, {});
-  EXPECT_EQ(summary(reader.read(root())),
+  EXPECT_EQ(summary(read({"/secret/*/x", "/none/*/x", "/plain"})),
             (std::vector<std::string>{"/secret=error " + std::to_string(EACCES),
                                       "/none=error " + std::to_string(ENOENT),
                                       "/plain=error " + std::to_string(ENOENT)}));
@@ -58,14 +59,10 @@ TEST_F(SnapshotTest, BoundsHold) {
   tree_.write("big", std::string(1000, 'x'));
   tree_.write("small", "y");
   for (int i = 0; i < 20; ++i) tree_.write("many/f" + std::to_string(i), "z");
-  const Patterns files{"/big", "/small"};
-  SnapshotReader reader(files, {.file_bytes = 100});
-  const Snapshot& snapshot = reader.read(root());
+  const Snapshot& snapshot = read({"/big", "/small"}, {.file_bytes = 100});
   EXPECT_EQ(snapshot.text_of("/big").error().code, Errc::kTooLarge);
   EXPECT_EQ(snapshot.text_of("/small").value(), "y") << "its neighbour is unharmed";
-  const Patterns many{"/many/*"};
-  SnapshotReader limited(many, {.files = 5});
-  EXPECT_TRUE(limited.read(root()).truncated());
+  EXPECT_TRUE(read({"/many/*"}, {.files = 5}).truncated());
 }
 
 TEST_F(SnapshotTest, AScenarioIsReopenedEachRound) {
@@ -83,9 +80,7 @@ TEST_F(SnapshotTest, AFifoOrDirectoryIsAnErrorOfThatFileAlone) {
   ASSERT_EQ(::mkfifo(tree_.file("fifo").c_str(), 0600), 0);
   tree_.write("dir/x", "");
   tree_.write("good", "text");
-  const Patterns patterns{"/fifo", "/dir", "/good"};
-  SnapshotReader reader(patterns, {});
-  const Snapshot& snapshot = reader.read(root());
+  const Snapshot& snapshot = read({"/fifo", "/dir", "/good"});
   EXPECT_EQ(snapshot.text_of("/fifo").error().message, "read /fifo: not a regular file");
   EXPECT_EQ(snapshot.text_of("/dir").error().code, Errc::kNotRegular);
   EXPECT_EQ(snapshot.text_of("/good").value(), "text");
@@ -124,40 +119,27 @@ class DebugFs {
     if (mounted_) ::umount2(dir_.path().c_str(), MNT_DETACH);
   }
   const std::string& path() const { return dir_.path(); }
-  // Small files that can be read, at most 16.
-  const std::vector<std::string>& files() {
-    std::error_code ignored;
-    const auto options = std::filesystem::directory_options::skip_permission_denied;
-    if (!mounted_ || !files_.empty()) return files_;
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(dir_.path(), options, ignored)) {
-      if (files_.size() == 16) break;
-      if (!entry.is_regular_file(ignored)) continue;
-      const UniqueFd fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-      char byte = 0;
-      if (fd.valid() && ::read(fd.get(), &byte, 1) == 1) files_.push_back(entry.path());
-    }
-    return files_;
-  }
-  // A single value, which can be read once for each opening.
-  std::string not_seekable() const {
-    if (!mounted_) return {};
+  // At most 16 that can be read; `single`: those of a single value, read once for each opening.
+  std::vector<std::string> files(bool single) const {
+    std::vector<std::string> out;
+    if (!mounted_) return out;
     std::error_code ignored;
     const auto options = std::filesystem::directory_options::skip_permission_denied;
     for (const auto& entry :
          std::filesystem::recursive_directory_iterator(dir_.path(), options, ignored)) {
+      if (out.size() == 16) break;
       if (!entry.is_regular_file(ignored)) continue;
       const UniqueFd fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
       char byte = 0;
-      if (!fd.valid() || ::pread(fd.get(), &byte, 1, 0) >= 0 || errno != ESPIPE) continue;
-      if (::read(fd.get(), &byte, 1) == 1) return entry.path();
+      if (!fd.valid()) continue;
+      if (single && (::pread(fd.get(), &byte, 1, 0) >= 0 || errno != ESPIPE)) continue;
+      if (::read(fd.get(), &byte, 1) == 1) out.push_back(entry.path());
     }
-    return {};
+    return out;
   }
 
  private:
   TempDir dir_;
-  std::vector<std::string> files_;
   bool mounted_ = false;
 };
 
@@ -187,9 +169,10 @@ TEST(LiveSnapshot, OnlyFilesOfProcfsAndSysfsStayOpen) {
 // A module that made files there can be unloaded while they are open, and closing them then runs
 // freed code; and debugfs cannot be unmounted.
 TEST(LiveSnapshot, NothingOfDebugfsStaysOpen) {
-  DebugFs debugfs;
-  if (debugfs.files().empty()) GTEST_SKIP() << "SKIPPED: debugfs cannot be mounted here";
-  std::vector<std::string_view> patterns(debugfs.files().begin(), debugfs.files().end());
+  const DebugFs debugfs;
+  const std::vector<std::string> files = debugfs.files(false);
+  if (files.empty()) GTEST_SKIP() << "SKIPPED: debugfs cannot be mounted here";
+  const Patterns patterns(files.begin(), files.end());
   SnapshotReader reader(patterns, {});
   const Root root = Root::live();
   for (int cycle = 0; cycle < 3; ++cycle) {
@@ -203,9 +186,10 @@ TEST(LiveSnapshot, NothingOfDebugfsStaysOpen) {
 
 TEST(LiveSnapshot, ASingleValueOfDebugfsIsReadEachRound) {
   const DebugFs debugfs;
-  const std::string path = debugfs.not_seekable();
-  if (path.empty()) GTEST_SKIP() << "debugfs cannot be mounted here, or has no single value";
-  const std::array<std::string_view, 1> patterns{path};
+  const std::vector<std::string> files = debugfs.files(true);
+  if (files.empty()) GTEST_SKIP() << "debugfs cannot be mounted here, or has no single value";
+  const std::string& path = files.front();
+  const Patterns patterns{path};
   SnapshotReader reader(patterns, {});
   const Root root = Root::live();
   for (int cycle = 0; cycle < 3; ++cycle) {

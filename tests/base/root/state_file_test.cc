@@ -2,6 +2,7 @@
 #include "base/root/state_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -74,6 +75,31 @@ TEST_F(StateFileTest, FailureAndRecoveryAreLoggedOnce) {
   EXPECT_FALSE(state.last_store_failed());
   EXPECT_EQ(log_.entries.size(), 2U);
   EXPECT_EQ(state.load(any), "5");
+}
+
+class SmallFile : public testing::Test {
+ protected:
+  const TempDir directory;
+  const std::string path = directory.file("state");
+};
+
+TEST_F(SmallFile, IsReplacedWhole) {
+  EXPECT_EQ(read_small_file(path).error().code, Errc::kAbsent);
+  ASSERT_TRUE(replace_small_file(path, "one"));
+  ASSERT_TRUE(replace_small_file(path, std::string(100'000, 'x')));
+  EXPECT_EQ(read_small_file(path).value().size(), 100'000U);
+  EXPECT_EQ(read_small_file(path, 1000).error().code, Errc::kTooLarge);
+  // A failure leaves the old one.
+  ASSERT_TRUE(replace_small_file(path, "one"));
+  ASSERT_EQ(::mkdir((path + ".new").c_str(), 0700), 0);
+  EXPECT_FALSE(replace_small_file(path, "two"));
+  EXPECT_EQ(read_small_file(path).value(), "one");
+}
+
+TEST_F(SmallFile, OnlyFilesAreRead) {
+  EXPECT_EQ(read_small_file(directory.path()).error().code, Errc::kNotRegular);
+  EXPECT_EQ(::mkfifo((directory.path() + "/fifo").c_str(), 0600), 0);
+  EXPECT_EQ(read_small_file(directory.path() + "/fifo").error().code, Errc::kNotRegular);
 }
 
 }  // namespace

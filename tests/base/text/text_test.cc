@@ -3,18 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text/plain_text.h"
+
 namespace jetmem {
 namespace {
 
 TEST(Text, NumbersThatOverflowAreRefused) {
   EXPECT_EQ(parse_u64("18446744073709551615\n"), 18446744073709551615ULL);
-  EXPECT_EQ(parse_u64("18446744073709551616"), std::nullopt);
-  EXPECT_EQ(parse_u64("99999999999999999999"), std::nullopt);
   EXPECT_EQ(parse_u64("00000000000000000000000000001"), 1U);
-  EXPECT_EQ(parse_u64(""), std::nullopt);
-  EXPECT_EQ(parse_u64("12x"), std::nullopt);
-  EXPECT_EQ(parse_u64("-1"), std::nullopt);
   EXPECT_EQ(parse_i64("-256000\n"), -256000);
+  for (const char* bad : {"18446744073709551616", "99999999999999999999", "", "12x", "-1"}) {
+    EXPECT_EQ(parse_u64(bad), std::nullopt) << bad;
+  }
 }
 
 TEST(Text, PrintableKeepsUtf8AndDefusesTheRest) {
@@ -49,13 +49,40 @@ TEST(Text, NearestNameFindsTypos) {
 TEST(Text, LinesCountAndNeverReadPastTheEnd) {
   Lines lines("a\n\nb");
   std::string_view line;
-  ASSERT_TRUE(lines.next(line));
-  ASSERT_TRUE(lines.next(line));
-  EXPECT_EQ(line, "");
-  ASSERT_TRUE(lines.next(line));
-  EXPECT_EQ(line, "b");
+  for (const char* expected : {"a", "", "b"}) {
+    ASSERT_TRUE(lines.next(line));
+    EXPECT_EQ(line, expected);
+  }
   EXPECT_EQ(lines.number(), 3U);
   EXPECT_FALSE(lines.next(line));
+}
+
+std::string plain(std::string_view raw) {
+  std::string out;
+  return make_plain(raw, out) ? out : std::string(raw);
+}
+
+TEST(PlainText, Terminals) {
+  EXPECT_EQ(plain("\x1b[32m[ 1.0]\x1b[0m cma\x1b[K: x"), "[ 1.0] cma: x");
+  EXPECT_EQ(plain("\x1b]0;title\x07text\x1b(B"), "text");
+  EXPECT_EQ(plain("^[[32mtext^[[0m"), "text");
+  EXPECT_EQ(plain("[32m[ 1.0] [0m[1;31mtext[0m"), "[ 1.0] text");
+  EXPECT_EQ(plain("ab\bc"), "ac");
+}
+
+TEST(PlainText, MarkdownAndTypesetting) {
+  EXPECT_EQ(plain("\\[ 1.0\\] cma: cma\\_alloc"), "[ 1.0] cma: cma_alloc");
+  EXPECT_EQ(plain("ret: \xe2\x88\x92"
+                  "12\xe2\x80\xa6\xe2\x80\x8b\xc2\xa0\xe2\x80\x9cx\xe2\x80\x9d"),
+            "ret: -12... \"x\"");
+}
+
+TEST(PlainText, WhatIsPlainStays) {
+  for (const std::string_view text :
+       {"<4>[    1.0] text", "[<c0013e1c>] (unwind)", "text \\x22quoted\\x22", "a & b", "&foo;",
+        "addr=3D0000 size=5", "caf\xc3\xa9 \xc2", "[32m no other mark", "<size> of <p 5>", "a\\"}) {
+    EXPECT_EQ(plain(text), text);
+  }
 }
 
 }  // namespace
