@@ -40,6 +40,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -154,21 +155,26 @@ int answer(int error) {
     if (const int e = answer(0)) return e; \
   } while (false)
 
+void* map(std::size_t bytes) {
+  return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
 void open_memory(char* at, Memory& memory, bool for_cpu) {
   memory.for_cpu = for_cpu;
   ::mprotect(at, memory.bytes, for_cpu ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-int take(char*& out, std::size_t bytes, Kind kind, bool for_cpu) {
+// `out`: a pointer or an address.
+template <class Out>
+int take(Out* out, std::size_t bytes, Kind kind, bool for_cpu) {
   NEEDS_CONTEXT();
   if (bytes == 0) return kInvalidValue;
   if (is("oom") && bytes > (1U << 20)) return kOutOfMemory;
-  void* const at =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const at = map(bytes);
   if (at == MAP_FAILED) return kOutOfMemory;
-  out = static_cast<char*>(at);
-  Memory& memory = state.memory[out] = {bytes, kind, for_cpu};
-  open_memory(out, memory, for_cpu);
+  Memory& memory = state.memory[static_cast<char*>(at)] = {bytes, kind, for_cpu};
+  open_memory(static_cast<char*>(at), memory, for_cpu);
+  std::memcpy(out, &at, sizeof at);
+  static_assert(sizeof *out == sizeof at);
   return 0;
 }
 
@@ -219,11 +225,14 @@ class AsGpu {
   bool was_for_cpu_ = true;
 };
 
+bool pool_keeps() { return is("poolkeeps") || is("poolleaks"); }
+// To what is used, in whole granules.
+void trim() { state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule; }
+
 int synchronize() {
   NEEDS_CONTEXT();
   state.busy = false;
-  const bool keeps = is("poolkeeps") || is("poolleaks");
-  if (!keeps) state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule;
+  if (!pool_keeps()) trim();
   return 0;
 }
 
@@ -333,52 +342,40 @@ int cuDeviceGetName(char* name, int size, int device) {
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
   if (!state.initialized) return 3;
   if (device != 0 && !is("twogpus")) return 101;
-  const bool card = is_card(device);
+  const int card = is_card(device) ? 1 : 0;
   const bool nano = is("nano");
-  const auto since = [&](int first) { return version() >= first ? 0 : kInvalidValue; };
-  switch (attribute) {
-    case 18:
-      *value = card ? 0 : 1;
-      return 0;
-    case 19:
-      *value = 1;
-      return 0;
-    case 38:
-      *value = 512 << 10;
-      return 0;
-    case 75:
-      *value = card ? 9 : nano ? 5 : 8;
-      return 0;
-    case 76:
-      *value = card ? 0 : nano ? 3 : 7;
-      return 0;
-    case 83:
-      *value = 1;
-      return is("nomanaged") ? kInvalidValue : 0;
-    case 88:
-    case 100:
-      *value = 0;
-      return 0;
-    case 89:
-      *value = card ? 1 : 0;
-      return 0;
-    case 91:
-    case 99:
-      *value = nano ? 0 : 1;
-      return 0;
-    case 113:
-      *value = 0;
-      return since(11010);
-    case 115:
-      *value = is("nopools") ? 0 : 1;
-      return since(11020);
-    case 124:
-      *value = 1;
-      return since(11070);
-    default:
-      wrong("an attribute that nobody knows");
-      return kInvalidValue;
+  // Each with the version of CUDA that knows it.
+  const struct {
+    int number, value, since;
+  } attributes[] = {{18, 1 - card, 0},
+                    {19, 1, 0},
+                    {38, 512 << 10, 0},
+                    {75,
+                     card == 1 ? 9
+                     : nano    ? 5
+                               : 8,
+                     0},
+                    {76,
+                     card == 1 ? 0
+                     : nano    ? 3
+                               : 7,
+                     0},
+                    {83, 1, is("nomanaged") ? INT_MAX : 0},
+                    {88, 0, 0},
+                    {89, card, 0},
+                    {91, nano ? 0 : 1, 0},
+                    {99, nano ? 0 : 1, 0},
+                    {100, 0, 0},
+                    {113, 0, 11010},
+                    {115, is("nopools") ? 0 : 1, 11020},
+                    {124, 1, 11070}};
+  for (const auto& one : attributes) {
+    if (one.number != attribute) continue;
+    *value = one.value;
+    return version() >= one.since ? 0 : kInvalidValue;
   }
+  wrong("an attribute that nobody knows");
+  return kInvalidValue;
 }
 
 int cuDevicePrimaryCtxSetFlags(int device, unsigned flags) { return set_flags(device, flags); }
@@ -444,10 +441,8 @@ int cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* op
   // What a compiler needs: for a moment, and for good.
   constexpr std::size_t kBriefly = 16U << 20;
   constexpr std::size_t kForGood = 2U << 20;
-  void* const briefly =
-      ::mmap(nullptr, kBriefly, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  static void* const for_good =
-      ::mmap(nullptr, kForGood, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const briefly = map(kBriefly);
+  static void* const for_good = map(kForGood);
   std::memset(briefly, 1, kBriefly);
   std::memset(for_good, 1, kForGood);
   ::usleep(20'000);
@@ -512,26 +507,17 @@ int cuEventElapsedTime(float* milliseconds, void*, void*) {
 }
 
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
-  char* memory = nullptr;
-  const int error = take(memory, bytes, Kind::kDevice, false);
-  if (error == 0) *address = address_of(memory);
-  return error;
+  return take(address, bytes, Kind::kDevice, false);
 }
 int cuMemFree_v2(std::uint64_t address) { return address == 0 ? 0 : give_back(pointer(address)); }
 int cuMemAllocManaged(std::uint64_t* address, std::size_t bytes, unsigned flags) {
   constexpr unsigned kHost = 2;
   if (!is_card(state.device) && flags != kHost) wrong("managed memory that starts as the GPU's");
-  char* memory = nullptr;
-  const int error = take(memory, bytes, Kind::kManaged, true);
-  if (error == 0) *address = address_of(memory);
-  return error;
+  return take(address, bytes, Kind::kManaged, true);
 }
 int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
   if ((flags & 2) == 0) wrong("pinned memory that the GPU does not reach");
-  char* at = nullptr;
-  const int error = take(at, bytes, Kind::kPinned, true);
-  if (error == 0) *memory = at;
-  return error;
+  return take(memory, bytes, Kind::kPinned, true);
 }
 int cuMemFreeHost(void* memory) { return give_back(memory); }
 int cuMemHostGetDevicePointer_v2(std::uint64_t* address, void* host, unsigned) {
@@ -603,15 +589,10 @@ int cuDeviceGetDefaultMemPool(void** pool, int) {
 }
 int cuMemAllocFromPoolAsync(std::uint64_t* address, std::size_t bytes, void* pool, void* stream) {
   if (pool != &state.pool_used || stream == nullptr) return answer(kInvalidValue);
-  char* memory = nullptr;
-  const int error = take(memory, bytes, Kind::kPool, false);
-  if (error != 0) return error;
-  *address = address_of(memory);
+  if (const int error = take(address, bytes, Kind::kPool, false)) return error;
   state.busy = true;
   state.pool_used += bytes;
-  if (state.pool_reserved < state.pool_used) {
-    state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule;
-  }
+  if (state.pool_reserved < state.pool_used) trim();
   return 0;
 }
 int cuMemFreeAsync(std::uint64_t address, void*) {
@@ -624,21 +605,12 @@ int cuMemFreeAsync(std::uint64_t address, void*) {
 }
 int cuMemPoolGetAttribute(void* pool, int attribute, void* value) {
   NEEDS_CONTEXT();
-  std::uint64_t out = 0;
-  switch (attribute) {
-    case 4:
-      out = is("poolkeeps") || is("poolleaks") ? UINT64_MAX : 0;
-      break;
-    case 5:
-      out = state.pool_reserved;
-      break;
-    case 7:
-      out = state.pool_used;
-      break;
-    default:
-      return kInvalidValue;
-  }
+  if (attribute != 4 && attribute != 5 && attribute != 7) return kInvalidValue;
   if (pool != &state.pool_used || (attribute > 4 && version() < 11030)) return kInvalidValue;
+  const std::uint64_t threshold = pool_keeps() ? UINT64_MAX : 0;
+  const std::uint64_t out = attribute == 4   ? threshold
+                            : attribute == 5 ? state.pool_reserved
+                                             : state.pool_used;
   std::memcpy(value, &out, sizeof out);
   return 0;
 }
@@ -646,8 +618,7 @@ int cuMemPoolTrimTo(void* pool, std::size_t keep) {
   NEEDS_CONTEXT();
   if (pool != &state.pool_used || keep != 0) return kInvalidValue;
   if (state.busy) wrong("trimmed while the GPU works");
-  if (!is("poolleaks"))
-    state.pool_reserved = (state.pool_used + kGranule - 1) / kGranule * kGranule;
+  if (!is("poolleaks")) trim();
   return 0;
 }
 

@@ -31,10 +31,9 @@ constexpr unsigned kThreads = 256;
   std::exit(status);
 }
 void need(const char* call, driver::Result answer) {
-  if (answer != driver::kSuccess) {
-    stop(1, std::string(call) + ": " + cuda().described(answer));
-  }
+  if (answer != driver::kSuccess) stop(1, std::string(call) + ": " + cuda().described(answer));
 }
+using Numbers = std::vector<std::uint64_t>;
 
 struct Program {
   driver::Function modify = nullptr;
@@ -61,7 +60,7 @@ struct Program {
 
 class Words {
  public:
-  explicit Words(const std::vector<std::uint64_t>& words) : count_(words.size()) {
+  explicit Words(const Numbers& words) : count_(words.size()) {
     need("cuMemAlloc", cuda().cuMemAlloc_v2(&address_, count_ * 8));
     need("cuMemcpyHtoDAsync",
          cuda().cuMemcpyHtoDAsync_v2(address_, words.data(), count_ * 8, gpu_stream()));
@@ -72,8 +71,8 @@ class Words {
   Words& operator=(const Words&) = delete;
 
   driver::Address address() const { return address_; }
-  std::vector<std::uint64_t> now() const {
-    std::vector<std::uint64_t> words(count_);
+  Numbers now() const {
+    Numbers words(count_);
     need("cuMemcpyDtoHAsync",
          cuda().cuMemcpyDtoHAsync_v2(words.data(), address_, count_ * 8, gpu_stream()));
     need("cuStreamSynchronize", cuda().cuStreamSynchronize(gpu_stream()));
@@ -85,16 +84,15 @@ class Words {
   driver::Address address_ = 0;
 };
 
-std::uint64_t differences(const std::vector<std::uint64_t>& one,
-                          const std::vector<std::uint64_t>& other) {
+std::uint64_t differences(const Numbers& one, const Numbers& other) {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < one.size(); ++i) count += one[i] != other[i];
   return count;
 }
 
 // What one program did wrong, in words.
-std::uint64_t modify_wrong(const Program& program, std::vector<std::uint64_t> words,
-                           std::uint64_t count, unsigned blocks) {
+std::uint64_t modify_wrong(const Program& program, Numbers words, std::uint64_t count,
+                           unsigned blocks) {
   const Words on_gpu(words);
   driver::Address address = on_gpu.address();
   void* arguments[] = {&address, &count};
@@ -103,11 +101,11 @@ std::uint64_t modify_wrong(const Program& program, std::vector<std::uint64_t> wo
   return differences(words, on_gpu.now());
 }
 
-std::uint64_t read_wrong(const Program& program, const std::vector<std::uint64_t>& words,
-                         std::uint64_t count, unsigned blocks, unsigned times) {
+std::uint64_t read_wrong(const Program& program, const Numbers& words, std::uint64_t count,
+                         unsigned blocks, unsigned times) {
   const Words on_gpu(words);
   // The sum is added to what is there.
-  std::vector<std::uint64_t> sum{words[0], words[1]};
+  Numbers sum{words[0], words[1]};
   const Words sum_on_gpu(sum);
   driver::Address address = on_gpu.address();
   driver::Address to = sum_on_gpu.address();
@@ -136,17 +134,17 @@ int run(const char* file) {
   std::uint64_t wrong[3] = {0, 0, 0};
   for (const std::uint64_t count : {0ULL, 1ULL, 7ULL, 255ULL, 256ULL, 257ULL, 1000ULL, 65536ULL,
                                     262147ULL, 1048576ULL, 8388613ULL}) {
-    std::vector<std::uint64_t> words(count + kGuard);
+    Numbers words(count + kGuard);
     for (std::uint64_t& word : words) word = random();
     for (const unsigned blocks : {1U, 3U, 1024U}) {
-      int which = 0;
+      std::uint64_t* of = wrong;
       for (const Program* program : {&carried, &ours, &theirs}) {
-        wrong[which] += modify_wrong(*program, words, count, blocks);
+        *of += modify_wrong(*program, words, count, blocks);
         for (const unsigned times : {0U, 1U, 3U}) {
-          wrong[which] += read_wrong(*program, words, count, blocks, times);
+          *of += read_wrong(*program, words, count, blocks, times);
         }
         launches += 4;
-        ++which;
+        ++of;
       }
     }
   }
