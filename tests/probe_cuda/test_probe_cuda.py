@@ -8,6 +8,7 @@ RUNNER: what starts the program, for one of another architecture: qemu-aarch64-s
 """
 
 import ctypes.util
+import functools
 import json
 import os
 import pathlib
@@ -108,12 +109,13 @@ def driver_without(*functions):
     return DRIVERS[functions]
 
 
-def run(fake, *arguments, driver=(), environment=None, preload=False):
+@functools.cache
+def run(fake, *arguments, driver=(), environment=(), preload=False):
     """The parsed line and stderr; the program must have ended well. `driver`: what it lacks; None: there is none."""
     version = next((word for word in fake.split(",") if word in LACKING), "cuda12.6")
     folder = driver_without(*driver, *LACKING[version]) if driver is not None else None
     variables = {"FAKE_CUDA": fake, "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
-                 "LD_LIBRARY_PATH": str(folder or ""), **(environment or {})}
+                 "LD_LIBRARY_PATH": str(folder or ""), **dict(environment)}
     if preload:
         variables["LD_PRELOAD"] = str(folder / "libcuda.so.1")
     # An emulator, which is linked statically, hands them on.
@@ -147,9 +149,7 @@ def functions(group):
 class ProbeCuda(unittest.TestCase):
     @unittest.skipUnless(jsonschema, "python3-jsonschema is not installed: no line is held to it")
     def test_every_line_is_held_to_the_schema(self):
-        line, _, _ = run("card")
-        line["gpu"]["start"][0]["calls"][0]["call"] = "x" * 65
-        text = json.dumps(line) + "\n"
+        text = json.dumps(run("card")[0]).replace('"call": "', '"call": "' + "x" * 65, 1) + "\n"
         self.assertEqual(len(list(check_probe_schema.problems_of("", text, SCHEMA))), 1)
 
     def assert_not_measured(self, probes, *names, why):
@@ -304,7 +304,7 @@ class ProbeCuda(unittest.TestCase):
                 self.assert_not_measured(probes, "gpu_repeated_read_pinned_to_device", why=f"it needs a kernel: {error}")
 
     def test_the_drivers_variable_is_not_overruled(self):
-        line, _, _ = run("card", environment={"CUDA_DISABLE_PTX_JIT": "1"})
+        line, _, _ = run("card", environment=(("CUDA_DISABLE_PTX_JIT", "1"),))
         self.assertEqual(line["gpu"]["kernels"]["error"], "CUDA_ERROR_JIT_COMPILATION_DISABLED")
 
     def test_what_the_pool_holds(self):
@@ -365,8 +365,7 @@ class ProbeCuda(unittest.TestCase):
         for step in probes["managed"]["rungs"][-1]["steps"]:
             if step["step"] in ("to_gpu", "to_cpu"):
                 self.assertNotIn("bytes_per_second", step)
-
-    def test_a_prefetch_refused_one_way_has_no_bandwidth_that_way(self):
+        # Refused one way it has no bandwidth that way.
         _, probes, _ = run("card,onewayprefetch")
         moved = {step["step"]: "bytes_per_second" in step for step in probes["managed"]["rungs"][-1]["steps"]}
         self.assertEqual((moved["to_gpu"], moved["to_cpu"]), (True, False))
