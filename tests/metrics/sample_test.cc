@@ -55,23 +55,22 @@ TEST_F(SampleTest, AnUnchangedShapeOnlyStoresValues) {
 }
 
 TEST_F(SampleTest, LabelsAreDistinguishedToTheLastByte) {
-  const std::string seventeen(17, 'x');
-  std::string other = seventeen;
-  other.back() = 'y';
-  const auto key_of = [&](const auto& zone, const auto& node) {
+  std::string seventeen(17, 'x');
+  const auto expect_key = [&](const auto& zone, const auto& node, const std::string& key) {
     SampleWriter(table_, section_, now_).put(kZone, 1, zone, node);
-    return section().slots.at(0).key;
+    EXPECT_EQ(section().slots.at(0).key, "jetmem_zone_bytes{" + key + "}");
   };
-  EXPECT_EQ(key_of("ab", "c"), "jetmem_zone_bytes{node=\"c\",zone=\"ab\"}");
-  EXPECT_EQ(key_of("a", "bc"), "jetmem_zone_bytes{node=\"bc\",zone=\"a\"}");
-  EXPECT_EQ(key_of("a", "bd"), "jetmem_zone_bytes{node=\"bd\",zone=\"a\"}");
-  EXPECT_EQ(key_of("", 256), "jetmem_zone_bytes{node=\"256\",zone=\"\"}");
-  EXPECT_EQ(key_of("", 257), "jetmem_zone_bytes{node=\"257\",zone=\"\"}");
+  expect_key("ab", "c", "node=\"c\",zone=\"ab\"");
+  expect_key("a", "bc", "node=\"bc\",zone=\"a\"");
+  expect_key("a", "bd", "node=\"bd\",zone=\"a\"");
+  expect_key("", 256, "node=\"256\",zone=\"\"");
+  expect_key("", 257, "node=\"257\",zone=\"\"");
   const std::uint64_t changes = section().shape_changes;
-  key_of("", "257");  // a number and a text, though they look the same
-  EXPECT_EQ(section().shape_changes, changes + 1);
-  EXPECT_EQ(key_of(seventeen, 0), "jetmem_zone_bytes{node=\"0\",zone=\"" + seventeen + "\"}");
-  EXPECT_EQ(key_of(other, 0), "jetmem_zone_bytes{node=\"0\",zone=\"" + other + "\"}");
+  expect_key("", "257", "node=\"257\",zone=\"\"");
+  EXPECT_EQ(section().shape_changes, changes + 1) << "a number and a text that look the same";
+  expect_key(seventeen, 0, "node=\"0\",zone=\"" + seventeen + "\"");
+  seventeen.back() = 'y';
+  expect_key(seventeen, 0, "node=\"0\",zone=\"" + seventeen + "\"");
 }
 
 TEST_F(SampleTest, AValueIsNeverStoredUnderAnotherLabel) {

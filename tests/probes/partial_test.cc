@@ -151,10 +151,8 @@ TEST(ProbeRequest, IsACommandLine) {
   EXPECT_EQ(probe_request_line(request),
             "--kinds host,dmabuf --frame 8192 --largest-run linux,cma=65536 --deadline 30 "
             "--progress\n");
-}
-
-TEST(ProbeRequest, ForcesAndBisectsOnlyWhenAsked) {
-  ProbeRequest request;
+  // It forces and bisects only when asked.
+  request = {};
   request.kinds = {"pinned"};
   request.any_heap = true;
   request.bisect_limit = 1U << 30;
@@ -175,14 +173,12 @@ TEST(ProbeOutput, IsTakenApart) {
   EXPECT_EQ(output.at->bytes, 12582912U);
   EXPECT_EQ(output.at->words(), "dmabuf linux,cma map 12582912 bytes");
   EXPECT_EQ(output.result, "{\"schema\":1}");
-}
-
-TEST(ProbeOutput, OfARunThatDiedSaysWhere) {
-  const ProbeOutput output =
+  // Of a run that died it says where.
+  const ProbeOutput died =
       split_probe_output("jetmem-probe/1 pid 47\nat conditions - before 0\nat pinned - allo");
-  ASSERT_TRUE(output.at);
-  EXPECT_EQ(output.at->words(), "conditions before");
-  EXPECT_EQ(output.result, "");
+  ASSERT_TRUE(died.at);
+  EXPECT_EQ(died.at->words(), "conditions before");
+  EXPECT_EQ(died.result, "");
 }
 
 TEST(ProbeOutput, AResultThatWasCutIsNone) {

@@ -76,9 +76,7 @@ TEST_F(RunProbe, GivesTheResultOfOneThatEndsWell) {
   EXPECT_EQ(end.line, kLine);
   EXPECT_FALSE(end.stopped);
   EXPECT_EQ(end.left_behind, -1);
-}
-
-TEST_F(RunProbe, HandsItsArgumentsOver) {
+  // Its arguments are handed over.
   command_.request.kinds = {"host"};
   EXPECT_EQ(
       error_of("echo \"$@\""),
@@ -115,9 +113,7 @@ TEST_F(RunProbe, OneThatHangsIsKilledWithAllThatItStarted) {
   EXPECT_LT(elapsed_.count(), 3);
   EXPECT_TRUE(goes_away(dir_.file("child")));
   EXPECT_EQ(end.left_behind, -1);
-}
-
-TEST_F(RunProbe, ItsOwnAlarmIsTheSameAsOurs) {
+  // Its own alarm is the same as ours.
   EXPECT_THAT(error_of("kill -ALRM $$"), HasSubstr("did not end within 20s"));
 }
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <fstream>
 #include <thread>
 #include <vector>
 
 #include "probes/program/run.h"
 #include "probes/program/small_file.h"
+#include "tests/temp_dir.h"
 
 namespace jetmem::probe {
 namespace {
@@ -131,42 +131,39 @@ TEST(ProbeBisect, AnAllocationThatFailsIsTheEndAndNoFailure) {
 }
 
 TEST(ProbeBisect, NothingAtAllIsAFailure) {
-  const Result result = bisected(0);
-  EXPECT_EQ(result.state, State::kFailed);
-  EXPECT_EQ(result.failed_step, "allocate");
-  EXPECT_EQ(result.failed_bytes, page_size());
-  EXPECT_EQ(result.bisection->largest_bytes, 0U);
-  EXPECT_EQ(result.bisection->error, "ENOMEM");
+  const Result none = bisected(0);
+  EXPECT_EQ(none.state, State::kFailed);
+  EXPECT_EQ(none.failed_step, "allocate");
+  EXPECT_EQ(none.failed_bytes, page_size());
+  EXPECT_EQ(none.bisection->largest_bytes, 0U);
+  EXPECT_EQ(none.bisection->error, "ENOMEM");
+  // Memory that is not given back ends it, too.
+  const Result kept = bisected(3 * kMiB, step::kFree);
+  EXPECT_EQ(kept.state, State::kFailed);
+  EXPECT_EQ(kept.failed_step, "free");
+  EXPECT_EQ(kept.failed_bytes, 4 * kMiB);
+  EXPECT_EQ(kept.bisection->largest_bytes, 2 * kMiB);
+  EXPECT_EQ(kept.bisection->tries, 7U);
 }
 
-TEST(ProbeBisect, MemoryThatIsNotGivenBackEndsIt) {
-  const Result result = bisected(3 * kMiB, step::kFree);
-  EXPECT_EQ(result.state, State::kFailed);
-  EXPECT_EQ(result.failed_step, "free");
-  EXPECT_EQ(result.failed_bytes, 4 * kMiB);
-  EXPECT_EQ(result.bisection->largest_bytes, 2 * kMiB);
-  EXPECT_EQ(result.bisection->tries, 7U);
-}
-
-struct Limited {
-  Limited() {
+struct LimitedBisect : testing::Test {
+  LimitedBisect() {
     options.frame_bytes = 64U << 10;
     options.bisect_limit = 8 * kMiB;
     options.deadline_seconds = 4;
-    options.meminfo = testing::TempDir() + "jetmem-probe-meminfo";
+    options.meminfo = directory.file("meminfo");
     available(1024 * kMiB);
   }
-  ~Limited() { std::remove(options.meminfo.c_str()); }
   void available(std::uint64_t bytes) const {
-    std::ofstream(options.meminfo) << "MemAvailable: " << (bytes >> 10) << " kB\n";
+    directory.write("meminfo", "MemAvailable: " + std::to_string(bytes >> 10) + " kB\n");
   }
+  const TempDir directory;
   Options options;
+  probe::Run run{options};
 };
 
 // Half of the deadline is a run's, not each target's.
-TEST(ProbeBisect, WhatIsNotReachedInTimeIsSkipped) {
-  const Limited limited;
-  probe::Run run(limited.options);
+TEST_F(LimitedBisect, WhatIsNotReachedInTimeIsSkipped) {
   const auto slow = [](Recorder&, std::uint64_t) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1200));
   };
@@ -181,12 +178,10 @@ TEST(ProbeBisect, WhatIsNotReachedInTimeIsSkipped) {
   EXPECT_FALSE(second.bisection);
 }
 
-TEST(ProbeBisect, MemoryThatGoesMeanwhileIsALimit) {
-  const Limited limited;
-  probe::Run run(limited.options);
+TEST_F(LimitedBisect, MemoryThatGoesMeanwhileIsALimit) {
   unsigned tries = 0;
   const Result result = run.bisect("device", "", [&](Recorder&, std::uint64_t) {
-    if (++tries == 2) limited.available(513 * kMiB);
+    if (++tries == 2) available(513 * kMiB);
   });
   EXPECT_EQ(result.state, State::kOk);
   EXPECT_EQ(result.bisection->largest_bytes, kMiB);
@@ -196,12 +191,9 @@ TEST(ProbeBisect, MemoryThatGoesMeanwhileIsALimit) {
   EXPECT_THAT(result.bisection->error, IsEmpty());
 }
 
-TEST(ProbeBisect, WithoutKnowingWhatIsAvailableItStops) {
-  const Limited limited;
-  probe::Run run(limited.options);
-  const Result result = run.bisect("device", "", [&](Recorder&, std::uint64_t) {
-    std::ofstream(limited.options.meminfo) << "nothing";
-  });
+TEST_F(LimitedBisect, WithoutKnowingWhatIsAvailableItStops) {
+  const Result result = run.bisect(
+      "device", "", [&](Recorder&, std::uint64_t) { directory.write("meminfo", "nothing"); });
   EXPECT_EQ(result.bisection->largest_bytes, 64U << 10);
   EXPECT_EQ(result.bisection->tries, 1U);
 }
