@@ -103,6 +103,12 @@ class ChildProcessTest : public testing::Test {
   // Nothing of it is left, not even a zombie.
   static bool is_reaped(pid_t pid) { return pid > 0 && !exists(pid); }
 
+  // Of this process, which systemd started, is its connection.
+  UniqueFd connected_to(const NamedProcess& peer, std::chrono::milliseconds may_live) {
+    UniqueFd theirs = connected();
+    child->set_peer_process(peer.pid(), "jetmem-probe", clock.mono() + may_live);
+    return theirs;
+  }
   // The other end of a connection that it reads from.
   UniqueFd connected() {
     int both[2];
@@ -270,9 +276,7 @@ TEST_F(ChildProcessTest, FromASocket) {
 // Systemd's to kill and to reap, and all the same no other is asked for before it is gone.
 TEST_F(ChildProcessTest, FromASocketAProcessThatStaysIsWaitedFor) {
   NamedProcess probe("jetmem-probe");
-  const UniqueFd theirs = connected();
-  child->set_peer_process(probe.pid(), "jetmem-probe",
-                          clock.mono() + std::chrono::milliseconds(400));
+  const UniqueFd theirs = connected_to(probe, std::chrono::milliseconds(400));
   child->kill();
   run_for(300);
   EXPECT_TRUE(child->is_terminating());
@@ -291,9 +295,7 @@ TEST_F(ChildProcessTest, FromASocketAProcessThatStaysIsWaitedFor) {
 
 TEST_F(ChildProcessTest, FromASocketOneThatClosesItIsWaitedFor) {
   NamedProcess probe("jetmem-probe");
-  UniqueFd theirs = connected();
-  child->set_peer_process(probe.pid(), "jetmem-probe", clock.mono() + std::chrono::seconds(60));
-  theirs.reset();
+  connected_to(probe, std::chrono::seconds(60)).reset();
   ASSERT_TRUE(ended());
   EXPECT_TRUE(well);
   EXPECT_TRUE(child->is_terminating());

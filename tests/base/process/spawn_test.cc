@@ -35,8 +35,8 @@ TEST(Spawn, WorksUnderALowLimitOfDescriptors) {
               if (::pipe(ends) != 0) return 1;
               SystemSpawner spawner;
               // Its number 3 is the read end here, and the write end there.
-              auto child = spawner.spawn(
-                  {{"/bin/sh", "-c", "echo 12 >&3; echo 3 >&4"}, {{ends[1], 3}, {ends[1], 4}}});
+              auto child = spawner.spawn({{"/bin/sh", "-c", "echo 12 >&3; echo 3 >&4"},
+                                          {{ends[1], 3}, {ends[1], 4}}});
               if (!child || status_of(*child) != 0) return 2;
               char text[8];
               return ::read(ends[0], text, sizeof text) == 5 ? 0 : 3;
@@ -45,26 +45,23 @@ TEST(Spawn, WorksUnderALowLimitOfDescriptors) {
 }
 
 TEST(Spawn, NoDescriptorLeftIsSaid) {
-  EXPECT_EQ(
-      in_own_process([] {
-        SystemSpawner spawner;
-        // UBSan needs descriptors to check the type of an object for the first time.
-        if (!spawner.spawn({{"/bin/true"}, {}})) return 2;
-        while (::open("/dev/null", O_RDONLY) >= 0) {
-        }
-        const auto child = spawner.spawn({{"/bin/true"}, {}});
-        return !child && child.error().message.find("Too many open files") != std::string::npos ? 0
-                                                                                                : 1;
-      }),
-      0);
+  EXPECT_EQ(in_own_process([] {
+              SystemSpawner spawner;
+              // UBSan needs descriptors to check the type of an object for the first time.
+              if (!spawner.spawn({{"/bin/true"}, {}})) return 2;
+              while (::open("/dev/null", O_RDONLY) >= 0) {
+              }
+              const auto child = spawner.spawn({{"/bin/true"}, {}});
+              return !child && child.error().message.find("Too many open files") != std::string::npos ? 0 : 1;
+            }),
+            0);
 }
 
 // Also of a program of jetmem's own. No process may give itself such a score without a capability:
 // the file that the child writes is a stand-in.
 TEST(Spawn, NoChildKeepsTheDaemonsProtection) {
   const int result = in_own_process([] {
-    if (::unshare(CLONE_NEWNS) != 0 ||
-        ::mount("none", "/", "none", MS_REC | MS_PRIVATE, nullptr) != 0 ||
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", "none", MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("none", "/proc", "tmpfs", 0, nullptr) != 0 || ::mkdir("/proc/self", 0755) != 0) {
       return kCannot;
     }

@@ -119,7 +119,7 @@ class DebugFs {
     if (mounted_) ::umount2(dir_.path().c_str(), MNT_DETACH);
   }
   const std::string& path() const { return dir_.path(); }
-  // At most 16 that can be read; `single`: those of a single value, read once for each opening.
+  // Some that can be read; `single`: one of a single value, which is read once for each opening.
   std::vector<std::string> files(bool single) const {
     std::vector<std::string> out;
     if (!mounted_) return out;
@@ -127,7 +127,7 @@ class DebugFs {
     const auto options = std::filesystem::directory_options::skip_permission_denied;
     for (const auto& entry :
          std::filesystem::recursive_directory_iterator(dir_.path(), options, ignored)) {
-      if (out.size() == 16) break;
+      if (out.size() == (single ? 1 : 16)) break;
       if (!entry.is_regular_file(ignored)) continue;
       const UniqueFd fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
       char byte = 0;

@@ -62,15 +62,12 @@ std::string plain(std::string_view raw) {
   return make_plain(raw, out) ? out : std::string(raw);
 }
 
-TEST(PlainText, Terminals) {
+TEST(PlainText, TerminalsMarkdownAndTypesetting) {
   EXPECT_EQ(plain("\x1b[32m[ 1.0]\x1b[0m cma\x1b[K: x"), "[ 1.0] cma: x");
   EXPECT_EQ(plain("\x1b]0;title\x07text\x1b(B"), "text");
   EXPECT_EQ(plain("^[[32mtext^[[0m"), "text");
   EXPECT_EQ(plain("[32m[ 1.0] [0m[1;31mtext[0m"), "[ 1.0] text");
   EXPECT_EQ(plain("ab\bc"), "ac");
-}
-
-TEST(PlainText, MarkdownAndTypesetting) {
   EXPECT_EQ(plain("\\[ 1.0\\] cma: cma\\_alloc"), "[ 1.0] cma: cma_alloc");
   EXPECT_EQ(plain("ret: \xe2\x88\x92"
                   "12\xe2\x80\xa6\xe2\x80\x8b\xc2\xa0\xe2\x80\x9cx\xe2\x80\x9d"),
