@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <initializer_list>
-#include <limits>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -21,8 +20,6 @@
 #include "tests/temp_dir.h"
 
 namespace jetmem {
-
-constexpr double kNoSeries = std::numeric_limits<double>::quiet_NaN();
 
 inline std::uint64_t count_of(const AbsentValues& absent, std::string_view reason) {
   for (const AbsentValues::Count& entry : absent.counts()) {
@@ -241,19 +238,22 @@ class SourceTest : public testing::Test {
   std::uint64_t absent(std::string_view reason) { return fixture.absent_for(reason); }
   std::string all_absent() { return fixture.all_absent(); }
   const auto& reading() { return fixture.reading(); }
-  // Of each name's series the value: `pattern` with the name in its '*''s place. kNoSeries: it has
-  // none.
-  void expect(std::string_view pattern,
-              std::initializer_list<std::pair<std::string_view, double>> values) {
-    const std::size_t star = pattern.find('*');
-    for (const auto& [name, expected] : values) {
+  // Of each name's series the value: `pattern` with the name in its '*''s place. "used=4096
+  // free=16*4096 swap=none": a number, a product, or there is no such series.
+  void expect(std::string_view pattern, const std::string& values) {
+    std::istringstream words(values);
+    for (std::string word; words >> word;) {
+      const std::size_t equals = word.rfind('=');
       std::string key(pattern);
-      key.replace(star, 1, name);
-      if (std::isnan(expected)) {
+      key.replace(pattern.find('*'), 1, word, 0, equals);
+      const std::string expected = word.substr(equals + 1);
+      if (expected == "none") {
         EXPECT_FALSE(has(key)) << key << " is " << value(key);
-      } else {
-        EXPECT_DOUBLE_EQ(value(key), expected) << key;
+        continue;
       }
+      const std::size_t times = expected.find('*');
+      const double factor = times == expected.npos ? 1 : std::stod(expected.substr(times + 1));
+      EXPECT_DOUBLE_EQ(value(key), std::stod(expected) * factor) << key;
     }
   }
 

@@ -42,24 +42,24 @@ using BuddyinfoTest = SourceTest<BuddyinfoSource>;
 
 TEST_F(BuddyinfoTest, Samples) {
   fixture.file("/proc/buddyinfo", kOrin);
-  expect("jetmem_buddy_*}", {{"free_blocks{node=0,order=3,zone=Normal", 1786},
-                             {"free_bytes{node=0,order=3,zone=Normal", 1786.0 * 8 * 4096},
-                             {"free_bytes{node=0,order=12,zone=DMA", 0},
-                             {"largest_free_order{node=0,zone=DMA", 8}});
+  expect("jetmem_buddy_*}",
+         "free_blocks{node=0,order=3,zone=Normal=1786 "
+         "free_bytes{node=0,order=3,zone=Normal=14288*4096 free_bytes{node=0,order=12,zone=DMA=0 "
+         "largest_free_order{node=0,zone=DMA=8");
   EXPECT_EQ(all_absent(), "");
 }
 
 TEST_F(BuddyinfoTest, AZoneWithoutAFreeBlockHasNoLargestOrder) {
   fixture.file("/proc/buddyinfo", "Node 0, zone Normal 0 0\n");
   expect("jetmem_buddy_*,zone=Normal}",
-         {{"largest_free_order{node=0", kNoSeries}, {"free_blocks{node=0,order=0", 0}});
+         "largest_free_order{node=0=none free_blocks{node=0,order=0=0");
   EXPECT_EQ(all_absent(), "no_free_block 1");
 }
 
 TEST_F(BuddyinfoTest, WithoutPageSizeBlocksStayAndBytesAreAbsent) {
   fixture.facts.page_size.reset();
   fixture.file("/proc/buddyinfo", kOrin);
-  expect("jetmem_buddy_free_*{node=0,order=0,zone=DMA}", {{"blocks", 2981}, {"bytes", kNoSeries}});
+  expect("jetmem_buddy_free_*{node=0,order=0,zone=DMA}", "blocks=2981 bytes=none");
   EXPECT_EQ(all_absent(), "page_size_unknown 26");
 }
 
@@ -89,9 +89,7 @@ TEST(Buddyinfo, AnOddLineCostsThatZone) {
   std::string tall;
   for (int i = 0; i < 300; ++i) tall += "Node " + std::to_string(i) + ", zone A 1\n";
   EXPECT_EQ(absent_of(parse_buddyinfo, tall), "beyond_bound 44");
-}
-
-TEST(Buddyinfo, AShortFirstLineCostsOnlyItself) {
+  // A short first line costs only itself.
   const std::string text = "Node 0, zone A 1\nNode 0, zone B 1 2\nNode 0, zone C 3 4\n";
   const Buddyinfo b = parsed_buddyinfo(text);
   ASSERT_EQ(b.zones.size(), 2U);
@@ -100,16 +98,13 @@ TEST(Buddyinfo, AShortFirstLineCostsOnlyItself) {
   EXPECT_EQ(absent_of(parse_buddyinfo, text), "malformed 1");
 }
 
-TEST(Buddyinfo, ATextThatIsNoneOfThisFileIsRefused) {
-  expect_refused(parse_buddyinfo, {{0, ""}, {0, "\n"}, {0, "garbage\n"}});
-}
-
 TEST(Buddyinfo, ATextThatWasCutIsRefusedUnlessWholeLinesAreMissing) {
   for (std::size_t size = 0; size < kPc.size(); ++size) {
     Buddyinfo out;
     const bool ok = parse_buddyinfo(kPc.substr(0, size), out).has_value();
     EXPECT_EQ(ok, size > 0 && kPc[size - 1] == '\n') << size;
   }
+  expect_refused(parse_buddyinfo, {{0, ""}, {0, "\n"}, {0, "garbage\n"}});
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST(Pagetypeinfo, AReusedReadingHoldsNothingOfTheOneBefore) {
 TEST_F(PagetypeinfoTest, Samples) {
   fixture.file("/proc/pagetypeinfo", kText);
   expect("jetmem_pagetype_free_blocks{migratetype=*}",
-         {{"CMA,node=0,order=1,zone=DMA", 917}, {"Movable,node=0,order=1,zone=Normal", 6643}});
+         "CMA,node=0,order=1,zone=DMA=917 Movable,node=0,order=1,zone=Normal=6643");
   EXPECT_EQ(value("jetmem_pagetype_pageblocks{migratetype=Unmovable,node=0,zone=Normal}"), 1987);
   // A capped count is no sample.
   EXPECT_FALSE(has("jetmem_pagetype_free_blocks{migratetype=Movable,node=0,order=0,zone=Normal}"));

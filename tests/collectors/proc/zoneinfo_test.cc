@@ -149,12 +149,9 @@ TEST(Zoneinfo, ZonesAreFoundByNodeAndName) {
 
 TEST_F(ZoneinfoTest, SamplesAreBytes) {
   fixture.file("/proc/zoneinfo", kLinux515);
-  expect("jetmem_zone_*{node=0,zone=DMA}", {{"free_bytes", 24465.0 * 4096},
-                                            {"managed_bytes", 497632.0 * 4096},
-                                            {"present_bytes", 524288.0 * 4096},
-                                            {"cma_bytes", 65536.0 * 4096},
-                                            {"free_cma_bytes", 14885.0 * 4096},
-                                            {"watermark_boost_bytes", kNoSeries}});
+  expect("jetmem_zone_*{node=0,zone=DMA}",
+         "free_bytes=24465*4096 managed_bytes=497632*4096 present_bytes=524288*4096 "
+         "cma_bytes=65536*4096 free_cma_bytes=14885*4096 watermark_boost_bytes=none");
   EXPECT_EQ(value("jetmem_zone_watermark_bytes{node=0,watermark=low,zone=DMA}"), 1905.0 * 4096);
   // Zones without memory are read but not exported.
   EXPECT_EQ(reading().zones.size(), 2U);
@@ -167,13 +164,13 @@ TEST_F(ZoneinfoTest, DistanceLeavesFreeCmaOutForUnmovableRequests) {
   fixture.file("/proc/zoneinfo", replaced(kLinux515, "nr_free_cma  14885", "nr_free_cma  23000"));
   // 24465 free, 1263 min, 1905 low, 23000 of the free pages in CMA.
   expect("jetmem_zone_watermark_distance_*,zone=DMA}",
-         {{"bytes{node=0,request=movable,watermark=min", 23202.0 * 4096},
-          {"bytes{node=0,request=movable,watermark=low", 22560.0 * 4096},
-          {"bytes{node=0,request=movable,watermark=high", 21918.0 * 4096},
-          {"bytes{node=0,request=unmovable,watermark=min", 202.0 * 4096},
-          {"bytes{node=0,request=unmovable,watermark=low", -440.0 * 4096},
-          {"bytes{node=0,request=unmovable,watermark=high", -1082.0 * 4096},
-          {"min_1m_bytes{node=0,request=unmovable,watermark=low", -440.0 * 4096}});
+         "bytes{node=0,request=movable,watermark=min=23202*4096 "
+         "bytes{node=0,request=movable,watermark=low=22560*4096 "
+         "bytes{node=0,request=movable,watermark=high=21918*4096 "
+         "bytes{node=0,request=unmovable,watermark=min=202*4096 "
+         "bytes{node=0,request=unmovable,watermark=low=-440*4096 "
+         "bytes{node=0,request=unmovable,watermark=high=-1082*4096 "
+         "min_1m_bytes{node=0,request=unmovable,watermark=low=-440*4096");
 }
 
 TEST_F(ZoneinfoTest, WhereFreeCmaIsNotPrintedNothingIsSaidOfUnmovableRequests) {

@@ -27,9 +27,9 @@ TEST_F(EdacTest, CountsOfControllerAndModules) {
      "dimm0/dimm_ue_count=1 dimm0/dimm_label=DIMM_A1 dimm0/dimm_edac_mode=SECDED "
      "dimm1/dimm_ce_count=0 dimm1/dimm_ue_count=0 dimm1/dimm_label=DIMM_B1 "
      "dimm1/dimm_edac_mode=SECDED");
-  expect("jetmem_edac_*corrected}", {{"errors_total{controller=mc0,error=", 7},
-                                     {"errors_total{controller=mc0,error=un", 1},
-                                     {"unlocated_errors_total{controller=mc0,error=", 2}});
+  expect("jetmem_edac_*corrected}",
+         "errors_total{controller=mc0,error==7 errors_total{controller=mc0,error=un=1 "
+         "unlocated_errors_total{controller=mc0,error==2");
   EXPECT_EQ(errors("dimm0", "DIMM_A1", "corrected"), 5);
   EXPECT_EQ(errors("dimm0", "DIMM_A1", "uncorrected"), 1);
   EXPECT_EQ(errors("dimm1", "DIMM_B1", "corrected"), 0);

@@ -36,7 +36,7 @@ TEST_F(PowerTest, FromTextToSamples) {
   hwmon("curr1_max=4968 curr1_crit=32760 shunt1_resistor=5000");
   hwmon("in7_label", "sum of shunt voltages\n");
   expect("jetmem_rail_*{index=0,rail=VDD_IN}",
-         {{"watts", 7.5}, {"volts", 5}, {"amperes", 1.5}, {"warning_limit_amperes", 4.968}});
+         "watts=7.5 volts=5 amperes=1.5 warning_limit_amperes=4.968");
   EXPECT_EQ(reading().rails[0].critical_amperes, std::nullopt);
   EXPECT_EQ(all_absent(), "limit_unset 1, sum_not_a_rail 1");
 }
@@ -47,10 +47,8 @@ TEST_F(PowerTest, NvidiasOldDriverHasItsOwnNamesAndUnits) {
   iio("crit_current_limit_0=5000 rail_name_2=POM_5V_CPU in_power2_input=12 "
       "in_power2_input_scale=1");
   ASSERT_EQ(reading().rails.size(), 2U);
-  expect("jetmem_rail_*{index=0,rail=POM_5V_IN}", {{"watts", 4.415},
-                                                   {"volts", 5.064},
-                                                   {"critical_limit_amperes", 5},
-                                                   {"warning_limit_amperes", 4}});
+  expect("jetmem_rail_*{index=0,rail=POM_5V_IN}",
+         "watts=4.415 volts=5.064 critical_limit_amperes=5 warning_limit_amperes=4");
   EXPECT_DOUBLE_EQ(value("jetmem_rail_watts{index=0,rail=POM_5V_CPU}"), 0.012);
 }
 
@@ -125,7 +123,7 @@ TEST_F(PowerTest, RailsOfOneNameKeepTheirIndex) {
     }
   };
   chips(true);
-  expect("jetmem_rail_volts{index=*,rail=VDD}", {{"0", 1}, {"1", 2}});
+  expect("jetmem_rail_volts{index=*,rail=VDD}", "0=1 1=2");
   chips(false);
   EXPECT_EQ(value("jetmem_rail_volts{index=1,rail=VDD}"), 2) << "not the first one's";
 }

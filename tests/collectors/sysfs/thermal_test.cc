@@ -36,6 +36,20 @@ class ThermalTest : public SourceTest<ThermalSource> {
     // As the pattern finds it.
     fixture.error(zone_path(number, at + "_weight/type"), ENOTDIR);
   }
+  // "passive 99000 critical 104500": its first, its second.
+  void trips(int number, const std::string& list) {
+    std::istringstream words(list);
+    std::string temp;
+    int at = 0;
+    for (std::string kind; words >> kind >> temp;) trip(number, at++, kind, temp + "\n");
+  }
+  // "cpufreq-cpu0 0 pwm-fan 2": likewise, each with its trip.
+  void binds(int number, const std::string& list) {
+    std::istringstream words(list);
+    std::string trip;
+    int binding = 0;
+    for (std::string type; words >> type >> trip;) bind(number, binding++, type, trip + "\n");
+  }
   void cooling(int number, std::string_view type, std::string_view state, std::string_view max) {
     const std::string at = "/sys/class/thermal/cooling_device" + std::to_string(number);
     fixture.file(at + "/type", std::string(type) + "\n");
@@ -46,17 +60,13 @@ class ThermalTest : public SourceTest<ThermalSource> {
 
 TEST_F(ThermalTest, TemperatureLimitsAndDistances) {
   zone(0, "cpu-thermal", "71218\n");
-  trip(0, 0, "passive", "99000\n");
-  trip(0, 1, "critical", "104500\n");
-  trip(0, 2, "passive", "70000\n");
-  bind(0, 0, "cpufreq-cpu0", "0\n");
-  bind(0, 1, "cpufreq-cpu4", "2\n");
-  expect("jetmem_thermal_zone_*{index=0,zone=cpu-thermal}", {{"celsius", 71.218}, {"enabled", 1}});
-  expect("jetmem_thermal_trip_celsius{index=0,kind=*,zone=cpu-thermal}",
-         {{"critical,trip=1", 104.5}});
+  trips(0, "passive 99000 critical 104500 passive 70000");
+  binds(0, "cpufreq-cpu0 0 cpufreq-cpu4 2");
+  expect("jetmem_thermal_zone_*{index=0,zone=cpu-thermal}", "celsius=71.218 enabled=1");
+  expect("jetmem_thermal_trip_celsius{index=0,kind=*,zone=cpu-thermal}", "critical,trip=1=104.5");
   // The passive limit at 70 is exceeded: the next one counts.
   expect("jetmem_thermal_margin_celsius{index=0,kind=*,zone=cpu-thermal}",
-         {{"passive", 99 - 71.218}, {"critical", 104.5 - 71.218}, {"hot", kNoSeries}});
+         "passive=27.782 critical=33.282 hot=none");
 }
 
 TEST_F(ThermalTest, TheMarginIsThatToTheNextLimitOfItsKind) {
@@ -72,12 +82,8 @@ TEST_F(ThermalTest, TheMarginIsThatToTheNextLimitOfItsKind) {
     SCOPED_TRACE(c.temp);
     fixture.clear();
     zone(0, "cpu", c.temp);
-    trip(0, 0, "active", "60000\n");
-    trip(0, 1, "passive", "70000\n");
-    trip(0, 2, "active", "50000\n");
-    bind(0, 0, "pwm-fan", "0\n");
-    bind(0, 1, "pwm-fan", "2\n");
-    bind(0, 2, "cpufreq-cpu0", "1\n");
+    trips(0, "active 60000 passive 70000 active 50000");
+    binds(0, "pwm-fan 0 pwm-fan 2 cpufreq-cpu0 1");
     EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kActive), c.active);
     EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kPassive), c.passive);
     EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kHot), std::nullopt);
@@ -96,16 +102,12 @@ TEST_F(ThermalTest, ALimitThatNothingIsBoundToCountsNoDistance) {
   const auto orin = [&] {
     fixture.clear();
     zone(0, "cpu-thermal", "60000\n");
-    trip(0, 0, "passive", "99000\n");
-    trip(0, 1, "critical", "104500\n");
-    trip(0, 2, "passive", "70000\n");
+    trips(0, "passive 99000 critical 104500 passive 70000");
   };
   orin();
   EXPECT_EQ(passive(), std::nullopt);
   EXPECT_EQ(bound(0), 0);
-  bind(0, 0, "cpufreq-cpu0", "0\n");
-  bind(0, 1, "cpu-throttle-alert", "0\n");
-  bind(0, 2, "hot-surface-alert", "2\n");
+  binds(0, "cpufreq-cpu0 0 cpu-throttle-alert 0 hot-surface-alert 2");
   EXPECT_EQ(passive(), 39);
   EXPECT_EQ(bound(0), 1);
   EXPECT_EQ(bound(2), 0);
@@ -130,8 +132,7 @@ TEST_F(ThermalTest, ABindingThatCannotBeReadIsNotGuessed) {
   const auto begin = [&] {
     fixture.clear();
     zone(0, "cpu", "60000\n");
-    trip(0, 0, "passive", "99000\n");
-    trip(0, 1, "passive", "70000\n");
+    trips(0, "passive 99000 passive 70000");
     bind(0, 0, "cpufreq-cpu0", "0\n");
   };
   const auto passive = [&] { return reading().zones[0].margin(Thermal::Kind::kPassive); };
@@ -184,7 +185,7 @@ TEST_F(ThermalTest, ZonesOfOneTypeAreDistinguishedInTheOrderOfTheirNumbers) {
   zone(2, "acpitz", "20000\n");
   zone(3, "x86_pkg_temp", "46000\n");
   expect("jetmem_thermal_zone_celsius{index=*}",
-         {{"0,zone=acpitz", 20}, {"1,zone=acpitz", 30}, {"0,zone=x86_pkg_temp", 46}});
+         "0,zone=acpitz=20 1,zone=acpitz=30 0,zone=x86_pkg_temp=46");
 }
 
 // A series never goes on with the values of another zone.
@@ -196,20 +197,20 @@ TEST_F(ThermalTest, AZoneKeepsItsIndexWhenOthersComeAndGo) {
     for (const auto& [number, temperature] : temperatures) zone(number, "cpu", temperature);
   };
   zones({{0, "40000\n"}, {1, "91000\n"}, {2, "42000\n"}});
-  expect(kCelsius, {{"1", 91}});
+  expect(kCelsius, "1=91");
   zones({{0, "40000\n"}, {2, "42000\n"}});
-  expect(kCelsius, {{"1", kNoSeries}, {"2", 42}});
-  expect(kWorst, {{"2", 42}});
+  expect(kCelsius, "1=none 2=42");
+  expect(kWorst, "2=42");
 
   // A new number is a new zone, wherever it stands among the others.
   zones({{0, "40000\n"}, {2, "42000\n"}, {7, "47000\n"}});
-  expect(kCelsius, {{"1", kNoSeries}, {"3", 47}});
+  expect(kCelsius, "1=none 3=47");
 
   // One that returns is the same again; under another type it is another.
   zones({{1, "41000\n"}, {2, "42000\n"}, {7, "47000\n"}});
   zone(0, "gpu", "60000\n");
-  expect(kCelsius, {{"0", kNoSeries}, {"1", 41}, {"2", 42}, {"3", 47}});
-  expect(kWorst, {{"1", 41}});
+  expect(kCelsius, "0=none 1=41 2=42 3=47");
+  expect(kWorst, "1=41");
   EXPECT_EQ(value("jetmem_thermal_zone_celsius{index=0,zone=gpu}"), 60);
 }
 
@@ -227,10 +228,10 @@ TEST_F(ThermalTest, ATypeThatCannotBeReadShiftsNoOther) {
   cycle(true);
   ASSERT_TRUE(fixture.run());
   cycle(false);
-  expect(kState, {{"0", kNoSeries}, {"1", 11}, {"2", 12}});
+  expect(kState, "0=none 1=11 2=12");
   EXPECT_EQ(all_absent(), "unreadable 1");
   cycle(true);
-  expect(kState, {{"0", 10}, {"2", 12}});
+  expect(kState, "0=10 2=12");
 }
 
 TEST_F(ThermalTest, PlaceholdersAreNoTemperatures) {
@@ -262,13 +263,9 @@ TEST_F(ThermalTest, WholeDegreesAreNoThousandths) {
 
 TEST_F(ThermalTest, LimitsThatAreNotSetAreLeftOut) {
   zone(0, "x86_pkg_temp", "46000\n");
-  trip(0, 0, "passive", "-2147483648\n");
-  trip(0, 1, "passive", "-274000\n");
-  trip(0, 2, "passive", "0\n");
-  trip(0, 3, "critical", "0\n");
-  trip(0, 4, "hot", "2147483647\n");
-  trip(0, 5, "active", "0\n");
-  trip(0, 6, "active", "-1000\n");
+  trips(0,
+        "passive -2147483648 passive -274000 passive 0 critical 0 hot 2147483647 active 0 active "
+        "-1000");
   EXPECT_EQ(all_absent(), "trip_unset 5");
   ASSERT_EQ(reading().zones[0].trips.size(), 2U);
   EXPECT_EQ(reading().zones[0].trips[0].number, 5U);
@@ -277,7 +274,7 @@ TEST_F(ThermalTest, LimitsThatAreNotSetAreLeftOut) {
 TEST_F(ThermalTest, ADisabledZoneKeepsItsTemperatureButHasNoDistances) {
   zone(0, "cpu", "46000\n", "disabled\n");
   trip(0, 0, "critical", "100000\n");
-  expect("jetmem_thermal_zone_*{index=0,zone=cpu}", {{"celsius", 46}, {"enabled", 0}});
+  expect("jetmem_thermal_zone_*{index=0,zone=cpu}", "celsius=46 enabled=0");
   EXPECT_EQ(reading().zones[0].margin(Thermal::Kind::kCritical), std::nullopt);
   EXPECT_EQ(all_absent(), "disabled 1");
   // One without a mode is neither enabled nor disabled.
@@ -355,8 +352,7 @@ TEST_F(ThermalTest, ATypeThatIsNoNameCostsItsZone) {
 
 TEST_F(ThermalTest, OddKindsModesAndTypes) {
   zone(0, "a", "46000\n", "perhaps\n");
-  trip(0, 0, "active[2]", "50000\n");
-  trip(0, 1, "tepid", "50000\n");
+  trips(0, "active[2] 50000 tepid 50000");
   fixture.file(zone_path(0, "trip_point_2_temp"), "1\n");  // without its type
   fixture.file(zone_path(0, "trip_point_x_temp"), "1\n");
   fixture.file("/sys/class/thermal/thermal_zone/type", "nameless\n");

@@ -29,17 +29,16 @@ TEST_F(ThrottleTest, AnAlertThatIsUpThrottles) {
   cooling(0, "cpu-throttle-alert", "0\n");
   cooling(1, "gpu-throttle-alert", "1\n");
   cooling(8, "hot-surface-alert", "0\n");
-  expect("jetmem_throttle_active{cause=*-alert}",
-         {{"cpu-throttle", 0}, {"gpu-throttle", 1}, {"hot-surface", kNoSeries}});
-  expect("jetmem_*", {{"throttling", 1}, {"thermal_alert_active{alert=hot-surface-alert}", 0}});
+  expect("jetmem_throttle_active{cause=*-alert}", "cpu-throttle=0 gpu-throttle=1 hot-surface=none");
+  expect("jetmem_*", "throttling=1 thermal_alert_active{alert=hot-surface-alert}=0");
   // A hot surface is a warning.
   fixture.clear();
   cooling(0, "cpu-throttle-alert", "0\n");
   cooling(1, "hot-surface-alert", "1\n");
-  expect("jetmem_*", {{"throttling", 0}, {"thermal_alert_active{alert=hot-surface-alert}", 1}});
+  expect("jetmem_*", "throttling=0 thermal_alert_active{alert=hot-surface-alert}=1");
   // A clock that is cut.
   cooling(2, "devfreq-17000000.gpu", "3\n");
-  expect("jetmem_throttl*", {{"ing", 1}, {"e_active{cause=devfreq-17000000.gpu}", 1}});
+  expect("jetmem_throttl*", "ing=1 e_active{cause=devfreq-17000000.gpu}=1");
 }
 
 TEST_F(ThrottleTest, ABriefThrottlingIsSeenForAMinute) {
@@ -48,8 +47,7 @@ TEST_F(ThrottleTest, ABriefThrottlingIsSeenForAMinute) {
   fixture.clear();
   fixture.now += std::chrono::seconds(5);
   cooling(0, "cpu-throttle-alert", "0\n");
-  expect("jetmem_throttl*",
-         {{"ing", 0}, {"ing_max_1m", 1}, {"e_active_max_1m{cause=cpu-throttle-alert}", 1}});
+  expect("jetmem_throttl*", "ing=0 ing_max_1m=1 e_active_max_1m{cause=cpu-throttle-alert}=1");
 }
 
 TEST(ThrottleKinds, OfEveryGeneration) {
@@ -106,9 +104,8 @@ TEST_F(ThrottleTest, WhatCannotBeReadIsNotNothing) {
 
 TEST_F(ThrottleTest, OrinCountsOverCurrentEventsAndXavierUnderAnotherName) {
   oc("oc1_event_cnt=0 oc1_throt_en=1 oc3_event_cnt=27390 oc3_throt_en=0 oc6_irq_cnt=12");
-  expect("jetmem_overcurrent_events_total{event=*}",
-         {{"oc1", 0}, {"oc2", kNoSeries}, {"oc3", 27390}, {"oc6", 12}});
-  expect("jetmem_overcurrent_throttle_enabled{event=*}", {{"oc1", 1}, {"oc3", 0}});
+  expect("jetmem_overcurrent_events_total{event=*}", "oc1=0 oc2=none oc3=27390 oc6=12");
+  expect("jetmem_overcurrent_throttle_enabled{event=*}", "oc1=1 oc3=0");
   EXPECT_FALSE(has("jetmem_throttling")) << "events alone are no verdict";
 }
 

@@ -79,45 +79,47 @@ TEST(BootHistory, AMarkHasTheTimeOfItsBootsLastClock) {
 }
 
 TEST(BootHistory, DownIsOnlyReportedWhereBothClocksWereSet) {
-  History history = two_boots(DeviceEnd::kUnclean);
-  EXPECT_EQ(seconds_down(history), 540);  // this boot began 60 s ago
-  history.boots[0].last.wall = 86400;     // 1970
-  EXPECT_EQ(seconds_down(history), std::nullopt);
-  history = two_boots(DeviceEnd::kUnclean);
-  history.boots[1].last.wall = 100;
-  EXPECT_EQ(seconds_down(history), std::nullopt);
-  history = two_boots(DeviceEnd::kUnclean);
-  history.boots[0].last.wall = kNow + 5;  // the clock went back meanwhile
-  EXPECT_EQ(seconds_down(history), std::nullopt);
-  history.boots.erase(history.boots.begin());
-  EXPECT_EQ(seconds_down(history), std::nullopt);
+  const auto down = [](std::int64_t before, std::int64_t now) {
+    History history = two_boots(DeviceEnd::kUnclean);
+    history.boots[0].last.wall = before;
+    history.boots[1].last.wall = now;
+    return seconds_down(history);
+  };
+  EXPECT_EQ(down(kNow - 600, kNow), 540);  // this boot began 60 s ago
+  EXPECT_EQ(down(86400, kNow), std::nullopt) << "1970";
+  EXPECT_EQ(down(kNow - 600, 100), std::nullopt);
+  EXPECT_EQ(down(kNow + 5, kNow), std::nullopt) << "the clock went back meanwhile";
+  History first = two_boots(DeviceEnd::kUnclean);
+  first.boots.erase(first.boots.begin());
+  EXPECT_EQ(seconds_down(first), std::nullopt);
 }
 
 TEST(BootHistory, AnswersInWords) {
-  RestartSummary scenario =
-      restart_summary(two_boots(DeviceEnd::kUnclean), std::chrono::minutes(15));
+  const auto summary = [](const History& of) {
+    return restart_summary(of, std::chrono::minutes(15));
+  };
+  RestartSummary scenario = summary(two_boots(DeviceEnd::kUnclean));
   EXPECT_TRUE(scenario.worrying);
-  EXPECT_NE(scenario.text.find("boot 12 that jetmem sees"), std::string::npos) << scenario.text;
-  EXPECT_NE(scenario.text.find("not clean"), std::string::npos);
-  EXPECT_NE(scenario.text.find(", 9m before this boot (jetmem writes it every 15m)"),
-            std::string::npos)
-      << scenario.text;
-  EXPECT_NE(scenario.text.find("a watchdog was not fed: the system hung"), std::string::npos);
+  for (const char* part : {"boot 12 that jetmem sees", "not clean",
+                           ", 9m before this boot (jetmem writes it every 15m)",
+                           "a watchdog was not fed: the system hung"}) {
+    EXPECT_NE(scenario.text.find(part), std::string::npos) << part << " in " << scenario.text;
+  }
 
   History clean = two_boots(DeviceEnd::kClean);
   clean.boots[1].reset_reason = "MAINSWRST";
-  EXPECT_FALSE(restart_summary(clean, std::chrono::minutes(15)).worrying);
+  EXPECT_FALSE(summary(clean).worrying);
   clean.boots[1].crash = "Kernel panic - not syncing: x";
-  EXPECT_TRUE(restart_summary(clean, std::chrono::minutes(15)).worrying);
+  EXPECT_TRUE(summary(clean).worrying);
 
   History first = two_boots(DeviceEnd::kUnclean);
   first.boots.erase(first.boots.begin());
   first.boots[0].reset_reason.clear();
-  scenario = restart_summary(first, std::chrono::minutes(15));
+  scenario = summary(first);
   EXPECT_FALSE(scenario.worrying);
   EXPECT_EQ(scenario.text,
             "this is the first boot that jetmem sees here: how the one before ended is not known");
-  EXPECT_FALSE(restart_summary(History(), std::chrono::minutes(15)).worrying);
+  EXPECT_FALSE(summary(History()).worrying);
 }
 
 TEST(BootHistory, RefusesWhatIsNotWholeOrNotOurs) {

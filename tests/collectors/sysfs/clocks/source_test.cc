@@ -48,11 +48,11 @@ TEST_F(ClocksTest, CpuPoliciesInHertz) {
   policy(0, "729600\n", "1497600");
   fixture.files("/sys/devices/system/cpu/", "online=0-3,6 present=0-11");
   expect("jetmem_clock_*hertz{clock=policy0,domain=cpu}",
-         {{"", 729.6e6}, {"min_", 729.6e6}, {"max_", 1497.6e6}, {"hardware_max_", 1728e6}});
+         "=729.6e6 min_=729.6e6 max_=1497.6e6 hardware_max_=1728e6");
   EXPECT_EQ(value("jetmem_clock_governor_info{clock=policy0,domain=cpu,governor=schedutil}"), 1);
   EXPECT_EQ(value("jetmem_clock_hertz{clock=policy10,domain=cpu}"), 1113.6e6);
   EXPECT_EQ(reading().clocks[0].name, "policy0");
-  expect("jetmem_cpus_*", {{"online", 5}, {"present", 12}});
+  expect("jetmem_cpus_*", "online=5 present=12");
   // One that is offline has no clock.
   fixture.error(kCpufreq + "policy4/scaling_cur_freq", EBUSY);
   fixture.error(kCpufreq + "policy4/scaling_governor", EBUSY);
@@ -72,12 +72,11 @@ TEST_F(ClocksTest, AGpuIsKnownByItsNodeOrItsName) {
   device("f.r", "1\n");
   fixture.file(kDevfreq + "f.r/device/of_node/name", "gpu");  // cut: perhaps of "gpu-fan"
   expect("jetmem_clock_*hertz{clock=17000000.gpu,domain=gpu}",
-         {{"", 612e6}, {"min_", 306e6}, {"max_", 612e6}, {"hardware_max_", 1020e6}});
+         "=612e6 min_=306e6 max_=612e6 hardware_max_=1020e6");
   EXPECT_EQ(value("jetmem_gpu_load_ratio{clock=17000000.gpu}"), 0.992);
-  expect("jetmem_clock_hertz{clock=*}", {{"15340000.vic,domain=other", 115.2e6},
-                                         {"d8000000.r,domain=gpu", 1},
-                                         {"e.gp10b,domain=gpu", 1},
-                                         {"f.r,domain=other", 1}});
+  expect("jetmem_clock_hertz{clock=*}",
+         "15340000.vic,domain=other=115.2e6 d8000000.r,domain=gpu=1 e.gp10b,domain=gpu=1 "
+         "f.r,domain=other=1");
 }
 
 // L4T 28 to 32, seen where the class does not show the device.
@@ -113,13 +112,11 @@ TEST_F(ClocksTest, EnginesAreOnOrOffAndSomeAreCounted) {
   fixture.files(kDebug,
                 "tegra-host1x/actmon/nvenc/module0/usage=413 "
                 "tegra-host1x/actmon/nvjpg1/module0/usage=7 clk/dla0_core/clk_rate=1420000000");
-  expect("jetmem_engine_*{engine=NVENC}",
-         {{"on", 1}, {"load_ratio", 0.413}, {"clock_hertz", 998.4e6}});
-  expect("jetmem_engine_*{engine=VIC}",
-         {{"on", 0}, {"load_ratio", kNoSeries}, {"clock_hertz", kNoSeries}});
+  expect("jetmem_engine_*{engine=NVENC}", "on=1 load_ratio=0.413 clock_hertz=998.4e6");
+  expect("jetmem_engine_*{engine=VIC}", "on=0 load_ratio=none clock_hertz=none");
   EXPECT_EQ(value("jetmem_engine_on{engine=NVJPG}"), 0);
   EXPECT_EQ(value("jetmem_engine_load_ratio{engine=NVJPG1}"), 0.007);
-  expect("jetmem_engine_*{engine=NVDLA0}", {{"clock_hertz", 1420e6}, {"load_ratio", kNoSeries}});
+  expect("jetmem_engine_*{engine=NVDLA0}", "clock_hertz=1420e6 load_ratio=none");
   EXPECT_EQ(all_absent(), "no_load_counter 1");
 }
 
@@ -132,9 +129,8 @@ TEST_F(ClocksTest, EnginesLoadsThatCannotBeTaken) {
                 "16000000.pva0/power/runtime_status=unsupported");
   fixture.error(kDebug + "tegra-host1x/actmon/vic/module0/usage", EACCES);
   fixture.file(kDevices + "15a50000.ofa/power/runtime_status", "act");  // cut
-  expect("jetmem_engine_load_ratio{engine=*}",
-         {{"NVENC", 0.25}, {"NVDEC", kNoSeries}, {"VIC", kNoSeries}});
-  expect("jetmem_engine_on{engine=*}", {{"PVA0", kNoSeries}, {"OFA", kNoSeries}});
+  expect("jetmem_engine_load_ratio{engine=*}", "NVENC=0.25 NVDEC=none VIC=none");
+  expect("jetmem_engine_on{engine=*}", "PVA0=none OFA=none");
   EXPECT_EQ(all_absent(), "debugfs_denied 1, inconsistent 1, malformed 1, no_runtime_pm 1");
 }
 
@@ -144,7 +140,7 @@ TEST_F(ClocksTest, EnginesThatChangePowerAreNeitherOnNorOff) {
     SCOPED_TRACE(status);
     fixture.file(kDevices + "154c0000.nvenc/power/runtime_status", status);
     fixture.file(kDevices + "154c0000.nvenc/load", "250\n");
-    expect("jetmem_engine_*{engine=NVENC}", {{"on", kNoSeries}, {"load_ratio", kNoSeries}});
+    expect("jetmem_engine_*{engine=NVENC}", "on=none load_ratio=none");
     EXPECT_EQ(all_absent(), "changing_power 1");
   }
 }
@@ -170,16 +166,13 @@ TEST_F(ClocksTest, TheMemorysClockAndUse) {
   fixture.file("/sys/kernel/nvpmodel_emc_cap/emc_iso_cap", "2133000000\n");
   fixture.file(kDebug + "cactmon/mc_all", "1386450\n");
   expect("jetmem_clock_*hertz{clock=emc,domain=memory}",
-         {{"", 2133e6}, {"min_", 0}, {"hardware_max_", 3199e6}, {"max_", kNoSeries}});
-  expect("jetmem_emc_*", {{"cap_hertz", 2133e6},
-                          {"locked", 0},
-                          {"activity_hertz", 1386.45e6},
-                          {"utilization_ratio", 0.65},
-                          {"utilization_max_1m_ratio", 0.65}});
+         "=2133e6 min_=0 hardware_max_=3199e6 max_=none");
+  expect("jetmem_emc_*",
+         "cap_hertz=2133e6 locked=0 activity_hertz=1386.45e6 utilization_ratio=0.65 "
+         "utilization_max_1m_ratio=0.65");
   EXPECT_EQ(all_absent(), "");
-}
-
-TEST_F(ClocksTest, UseAboveTheClockIsNotClamped) {
+  // Use above the clock is not clamped.
+  fixture.clear();
   tegra();
   bpmp("204000000\n");
   fixture.file(kDebug + "cactmon/mc_all", "204001\n");
@@ -198,7 +191,7 @@ TEST_F(ClocksTest, TheCapAndWhereJetPack6HasIt) {
 }
 
 // tegra210: the unit of the activity is not known, so no share is made of it.
-TEST_F(ClocksTest, TheNanosMemory) {
+TEST_F(ClocksTest, TheMemoryOfNanoAndThor) {
   tegra();
   fixture.files(kDebug,
                 "clk/emc/clk_rate=1600000000 clk/override.emc/clk_rate=1 "
@@ -208,9 +201,8 @@ TEST_F(ClocksTest, TheNanosMemory) {
   EXPECT_EQ(value("jetmem_emc_activity_raw{counter=actmon_avg_activity}"), 143360);
   EXPECT_EQ(reading().emc.utilization, std::nullopt);
   EXPECT_EQ(all_absent(), "");
-}
-
-TEST_F(ClocksTest, ThorsMemoryIsADevfreqDevice) {
+  // Thor's is a devfreq device.
+  fixture.clear();
   tegra();
   device("bwmgr", "3200000000\n");
   fixture.file(kDebug + "bpmp/debug/actmon/mc_all_avg_activity", "613376\n");
@@ -269,14 +261,13 @@ TEST_F(ClocksTest, ThePowerModeAndItsName) {
                "< POWER_MODEL ID=2 NAME=MODE_15W_6CORE >\n"
                "< PM_CONFIG DEFAULT=2 >\n");
   // Without an answer elsewhere, too: the mode alone is worth showing.
-  expect("jetmem_power_mode*", {{"", 2}, {"_info{mode=2,name=MODE_15W_6CORE}", 1}});
+  expect("jetmem_power_mode*", "=2 _info{mode=2,name=MODE_15W_6CORE}=1");
 
   // Somebody changes it.
   fixture.only("/var/lib/nvpmodel/status", "pmode:0000\n");
   fixture.file("/etc/nvpmodel.conf", "< POWER_MODEL ID=0 NAME=MAXN >\n");
-  expect(
-      "jetmem_power_mode*",
-      {{"", 0}, {"_info{mode=0,name=MAXN}", 1}, {"_info{mode=2,name=MODE_15W_6CORE}", kNoSeries}});
+  expect("jetmem_power_mode*",
+         "=0 _info{mode=0,name=MAXN}=1 _info{mode=2,name=MODE_15W_6CORE}=none");
 
   fixture.only("/var/lib/nvpmodel/status", "pmode:0000\n");
   EXPECT_EQ(value("jetmem_power_mode"), 0);
@@ -402,12 +393,20 @@ class ClocksGather : public TreeTest<ClocksSource> {
   Clocks clocks_;
 };
 
-TEST_F(ClocksGather, OnlyAGpuIsAskedForItsLoad) {
+TEST_F(ClocksGather, OnlyAGpuIsAskedForItsLoadAndFirmwareForWhatNoDriverTells) {
   files(kDevfreq, "1.gpu/cur_freq=1 1.gpu/device/load=10 2.vic/cur_freq=1 2.vic/device/load=10");
   ASSERT_TRUE(parse());
   EXPECT_TRUE(has_read(kDevfreq + "1.gpu/device/load"));
   EXPECT_FALSE(has_read(kDevfreq + "2.vic/device/load"));
   EXPECT_EQ(clocks_.clocks[0].load, 0.01);
+  const std::string firmware = kDebug + "bpmp/debug/actmon/mc_all_avg_activity";
+  file(firmware, "9\n");
+  file(kCpufreq + "policy0/scaling_cur_freq", "1\n");
+  ASSERT_TRUE(parse());
+  EXPECT_EQ(clocks_.emc.raw[1], 9U);
+  file(kDebug + "cactmon/mc_all", "1\n");
+  ASSERT_TRUE(parse());
+  EXPECT_FALSE(has_read(firmware));
 }
 
 // Of an engine without power nothing but its state is read: to read more could wake it.
@@ -442,17 +441,6 @@ TEST_F(ClocksGather, OldKernelsPlacesAreLookedAtOnlyWhereTheClassHasNoGpu) {
     EXPECT_EQ(clocks_.clocks[0].load, 0.5);
     file(kDevfreq + "17000000.gv11b/cur_freq", "8\n");
   }
-}
-
-TEST_F(ClocksGather, FirmwareIsAskedForActivityOnlyWhereNoDriverTellsIt) {
-  const std::string firmware = kDebug + "bpmp/debug/actmon/mc_all_avg_activity";
-  file(firmware, "9\n");
-  file(kCpufreq + "policy0/scaling_cur_freq", "1\n");
-  ASSERT_TRUE(parse());
-  EXPECT_EQ(clocks_.emc.raw[1], 9U);
-  file(kDebug + "cactmon/mc_all", "1\n");
-  ASSERT_TRUE(parse());
-  EXPECT_FALSE(has_read(firmware));
 }
 
 TEST_F(ClocksGather, SaysWhatItLeftOut) {
