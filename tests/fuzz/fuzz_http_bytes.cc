@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/server/http_port.h"
-#include "daemon/http/server/pages.h"
-#include "tests/fuzz/target.h"
-#include "tests/recorded_log.h"
+#include "tests/fuzz/served.h"
 #include "tests/temp_dir.h"
 #include "tests/unix_socket.h"
 
@@ -11,16 +9,9 @@ namespace {
 using namespace jetmem;
 
 // A port as the web thread has it, served by whoever calls.
-struct Server {
+struct Server : Served {
   TempDir dir;
-  ManualClock clock;
-  PageBuffer buffer;
-  Published<AlertsNow> alerts;
-  Readiness readiness;
   WebOptions options;
-  RecordedLog log;
-  WebMetrics metrics{clock, log};
-  Pages pages{clock, buffer, alerts, readiness, metrics};
   HttpPort::Shared shared{options, [this](const Request& request) { return pages.answer(request); },
                           metrics};
   std::unique_ptr<HttpPort> port;
