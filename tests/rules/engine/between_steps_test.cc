@@ -11,20 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr const char* kRules = R"(
-rules:
-  - alert: Late
-    severity: warning
-    when: [{metric: jetmem_x_ratio, above: 0.5}]
-    for: 1m
-    summary: late
-  - alert: Kept
-    severity: warning
-    when: [{metric: jetmem_x_ratio, above: 0.5}]
-    keep_firing_for: 1m
-    summary: kept
-)";
-
 class BetweenSteps : public ::testing::Test {
  protected:
   // A step before its time, `after` the one before.
@@ -35,7 +21,9 @@ class BetweenSteps : public ::testing::Test {
   }
   void grid(double value) { j.step({{"jetmem_x_ratio", kNone, value}}); }
 
-  Evaluation j{kRules};
+  Evaluation j{
+      rules_text({{"Late", "{metric: jetmem_x_ratio, above: 0.5}", "for: 1m"},
+                  {"Kept", "{metric: jetmem_x_ratio, above: 0.5}", "keep_firing_for: 1m"}})};
 };
 
 TEST_F(BetweenSteps, AnEarlyStepEndsNothingAndBeginsNoForAnew) {
@@ -72,13 +60,8 @@ TEST_F(BetweenSteps, AnEarlyStepDoesNotBeginToEndWhatIsKept) {
 
 // A window has a value for as long as it reaches, whether anybody still looks or not.
 TEST(BlindWindow, WhatItStillHoldsSaysNothingAboutNow) {
-  Evaluation j(R"(
-rules:
-  - alert: Killed
-    severity: critical
-    when: [{metric: jetmem_x_total, function: increase, window: 2m, above: 0}]
-    summary: killed
-)");
+  Evaluation j(rules_text(
+      {{"Killed", "{metric: jetmem_x_total, function: increase, window: 2m, above: 0}"}}));
   j.step({{"jetmem_x_total", kNone, 0}});
   j.step({{"jetmem_x_total", kNone, 1}});
   EXPECT_THAT(j.reported(), ElementsAre("Killed firing"));
@@ -95,13 +78,7 @@ rules:
 }
 
 TEST(Room, WhatEndsMakesRoomForWhatBeginsInTheSameStep) {
-  Evaluation j(R"(
-rules:
-  - alert: Each
-    severity: info
-    when: [{metric: jetmem_x_ratio, above: 0.5}]
-    summary: each
-)");
+  Evaluation j(rules_text({{"Each", "{metric: jetmem_x_ratio, above: 0.5}"}}));
   const auto of = [](std::size_t i) { return Labels{{"area", std::to_string(i)}}; };
   std::vector<Evaluation::Given> given;
   for (std::size_t i = 0; i < RuleEngine::kMaxInstances; ++i) {

@@ -13,77 +13,81 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr const char* kHeld = R"(
-rules:
-  - alert: Hot
-    severity: warning
-    when: [{metric: jetmem_x_celsius, above: 90}]
-    for: 30s
-    summary: hot
-)";
+const std::string kHeld =
+    rules_text({{"Hot", "{metric: jetmem_x_celsius, above: 90}", "for: 30s"}});
+
+// An evaluation of that rule.
+struct HotEvaluation : Evaluation {
+  HotEvaluation() : Evaluation(kHeld) {}
+  void see(std::optional<double> celsius) { step({{"jetmem_x_celsius", kNone, celsius}}); }
+  void fire() {
+    for (int i = 0; i < 3; ++i) see(95);
+    ASSERT_EQ(state(0), AlertState::kFiring);
+  }
+};
 
 TEST(Engine, PendingFiringResolved) {
-  Evaluation j(kHeld);
-  j.step({{"jetmem_x_celsius", kNone, 95}});
+  HotEvaluation j;
+  j.see(95);
   EXPECT_THAT(j.reported(), ElementsAre("Hot pending"));
-  j.step({{"jetmem_x_celsius", kNone, 96}});
+  j.see(96);
   EXPECT_THAT(j.reported(), IsEmpty());
-  j.step({{"jetmem_x_celsius", kNone, 97}});
+  j.see(97);
   EXPECT_THAT(j.reported(), ElementsAre("Hot firing"));
   EXPECT_EQ(j.engine.transitions()[0].value, 97);
   EXPECT_EQ(j.engine.transitions()[0].active_since, std::chrono::seconds(0));
   EXPECT_EQ(j.engine.transitions()[0].at, std::chrono::seconds(30));
   EXPECT_EQ(j.state(0), AlertState::kFiring);
-  j.step({{"jetmem_x_celsius", kNone, 90}});
+  j.see(90);
   EXPECT_THAT(j.reported(), ElementsAre("Hot resolved"));
   EXPECT_EQ(j.state(0), AlertState::kInactive);
-  j.step({{"jetmem_x_celsius", kNone, 95}});
-  j.step({{"jetmem_x_celsius", kNone, 50}});
+  j.see(95);
+  j.see(50);
   EXPECT_THAT(j.reported(), ElementsAre("Hot cleared"));
 }
 
 class Unknown : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (int i = 0; i < 3; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});
-    ASSERT_EQ(j.state(0), AlertState::kFiring);
+    j.fire();
     j.blindness.reasons["jetmem_x_celsius"] = "source thermal is denied";
-    j.step({{"jetmem_x_celsius", kNone, std::nullopt}});
+    j.see(std::nullopt);
     EXPECT_EQ(j.engine.evaluated(0).blind, "source thermal is denied");
+    j.blindness.reasons.clear();
+    j.see(95);
+    EXPECT_THAT(j.reported(), ElementsAre("Hot pending"));
   }
-  Evaluation j{kHeld};
+  HotEvaluation j;
 };
 
 TEST_F(Unknown, AnAlertAgainIsNotResolved) {
-  j.blindness.reasons.clear();
-  j.step({{"jetmem_x_celsius", kNone, 95}});
-  EXPECT_THAT(j.reported(), ElementsAre("Hot pending"));
   EXPECT_EQ(j.engine.evaluated(0).blind, "");
   EXPECT_FALSE(j.engine.evaluated(0).has_unknown());
-  for (int i = 0; i < 2; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});
+  for (int i = 0; i < 2; ++i) j.see(95);
   EXPECT_THAT(j.reported(), ElementsAre("Hot firing"));
   EXPECT_THAT(j.engine.evaluated(0).unknown, IsEmpty());
-  j.step({{"jetmem_x_celsius", kNone, 50}});
+  j.see(50);
   EXPECT_THAT(j.reported(), ElementsAre("Hot resolved"));
 }
 
 // Who was told that it fired is told its end.
 TEST_F(Unknown, OneThatIsOnlyPendingAgainIsStillResolved) {
-  j.blindness.reasons.clear();
-  j.step({{"jetmem_x_celsius", kNone, 95}});
-  EXPECT_THAT(j.reported(), ElementsAre("Hot pending"));
-  j.step({{"jetmem_x_celsius", kNone, 50}});
+  j.see(50);
   EXPECT_THAT(j.reported(), ElementsAre("Hot cleared", "Hot resolved: its source is seen again"));
   EXPECT_THAT(j.engine.evaluated(0).unknown, IsEmpty());
 }
 
-TEST(Engine, BlindButSeenIsResolved) {
+TEST(Engine, BlindButSeenOrGoneButNotBlindIsResolved) {
+  HotEvaluation seen;
+  seen.fire();
   // A value is there, as when a source went stale only after this round.
-  Evaluation j(kHeld);
-  for (int i = 0; i < 3; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});
-  j.blindness.reasons["jetmem_x_celsius"] = "source thermal is stale";
-  j.step({{"jetmem_x_celsius", kNone, 50}});
-  EXPECT_THAT(j.reported(), ElementsAre("Hot resolved"));
+  seen.blindness.reasons["jetmem_x_celsius"] = "source thermal is stale";
+  seen.see(50);
+  EXPECT_THAT(seen.reported(), ElementsAre("Hot resolved"));
+  HotEvaluation gone;
+  gone.fire();
+  gone.see(std::nullopt);
+  EXPECT_THAT(gone.reported(), ElementsAre("Hot resolved"));
 }
 
 // Of the probe's two groups one has no result, and the alert was about it.
@@ -108,32 +112,19 @@ TEST(Engine, WhatIsMissingOfASourceIsUnknown) {
   EXPECT_THAT(j.reported(), ElementsAre("Hot resolved: its source is seen again"));
 }
 
-TEST(Engine, GoneButNotBlindIsResolved) {
-  Evaluation j(kHeld);
-  for (int i = 0; i < 3; ++i) j.step({{"jetmem_x_celsius", kNone, 95}});
-  j.step({{"jetmem_x_celsius", kNone, std::nullopt}});
-  EXPECT_THAT(j.reported(), ElementsAre("Hot resolved"));
-}
-
 TEST(Engine, ASilencedAlertIsNotResolved) {
-  Evaluation j(R"(
-rules:
-  - alert: Throttling
-    severity: warning
-    when: [{metric: jetmem_level, above: 0}]
-    summary: t
-  - alert: Slow
-    severity: warning
-    when: [{metric: jetmem_slow_ratio, above: 3}]
-    unless: Throttling
-    summary: s
-)");
-  j.step({{"jetmem_level", kNone, 0}, {"jetmem_slow_ratio", kNone, 4}});
+  Evaluation j(
+      rules_text({{"Throttling", "{metric: jetmem_level, above: 0}"},
+                  {"Slow", "{metric: jetmem_slow_ratio, above: 3}", "unless: Throttling"}}));
+  const auto level = [&](double value) {
+    j.step({{"jetmem_level", kNone, value}, {"jetmem_slow_ratio", kNone, 4}});
+  };
+  level(0);
   EXPECT_THAT(j.reported(), ElementsAre("Slow firing"));
-  j.step({{"jetmem_level", kNone, 1}, {"jetmem_slow_ratio", kNone, 4}});
+  level(1);
   EXPECT_THAT(j.reported(), ElementsAre("Throttling firing", "Slow inhibited: Throttling fires"));
   EXPECT_TRUE(j.engine.evaluated(1).inhibited);
-  j.step({{"jetmem_level", kNone, 0}, {"jetmem_slow_ratio", kNone, 4}});
+  level(0);
   EXPECT_THAT(j.reported(), ElementsAre("Throttling resolved", "Slow firing"));
 }
 
@@ -160,10 +151,11 @@ TEST(Engine, TheWorstIsTheOneBeyondItsThreshold) {
   EXPECT_EQ(*seen.worst_labels, (Labels{{"zone", "c"}}));
 }
 
-TEST(Engine, WhatAFileHasTwiceIsThereOnce) {
-  Evaluation before(kHeld);
-  for (int i = 0; i < 3; ++i) before.step({{"jetmem_x_celsius", kNone, 95}});
+TEST(Engine, WhatAFileHasTwiceIsThereOnceAndWhatNoRuleKnowsIsNot) {
+  HotEvaluation before;
+  before.fire();
   RuleEngine::Saved saved = before.engine.save(false);
+  RuleEngine::Saved of_other = saved;
   saved.alerts.push_back(saved.alerts[0]);
   saved.alerts.push_back(saved.alerts[0]);
   saved.alerts.back().is_unknown = true;
@@ -172,41 +164,36 @@ TEST(Engine, WhatAFileHasTwiceIsThereOnce) {
   after.engine.restore(saved, std::chrono::seconds(60));
   EXPECT_EQ(after.engine.evaluated(0).instances.size(), 1U);
   EXPECT_EQ(after.engine.evaluated(0).unknown.size(), 1U);
+  of_other.alerts[0].rule = "Other";
+  Evaluation other(kHeld);
+  other.engine.restore(of_other, std::chrono::seconds(60));
+  EXPECT_THAT(other.engine.evaluated(0).instances, IsEmpty());
 }
 
 TEST(Engine, RestoredSamplesAreLookedBackAt) {
-  constexpr const char* kRule = R"(
-rules:
-  - alert: Failing
-    severity: critical
-    when: [{metric: jetmem_x_total, function: increase, window: 2m, above: 0}]
-    summary: f
-)";
-  Evaluation before(kRule);
+  const std::string rule = rules_text(
+      {{"Failing", "{metric: jetmem_x_total, function: increase, window: 2m, above: 0}"}});
+  Evaluation before(rule);
   before.step({{"jetmem_x_total", kNone, 5}});
   before.step({{"jetmem_x_total", kNone, std::nullopt}});
   before.step({{"jetmem_x_total", kNone, 7}});
-  const auto expected = before.engine.values_of(before.engine.rules().rules[0].when[0]);
-  Evaluation after(kRule);
+  const auto value = [](Evaluation& j) {
+    return j.engine.values_of(j.engine.rules().rules[0].when[0]);
+  };
+  const auto earlier = value(before);
+  Evaluation after(rule);
   after.time = std::chrono::seconds(45);
   after.engine.restore(before.engine.save(true), after.time);
   before.step({{"jetmem_x_total", kNone, 7}});
   after.step({{"jetmem_x_total", kNone, 7}});
-  EXPECT_NE(before.engine.values_of(before.engine.rules().rules[0].when[0]), expected);
-  EXPECT_EQ(after.engine.values_of(after.engine.rules().rules[0].when[0]),
-            before.engine.values_of(before.engine.rules().rules[0].when[0]));
+  EXPECT_NE(value(before), earlier);
+  EXPECT_EQ(value(after), value(before));
   EXPECT_EQ(after.state(0), AlertState::kFiring);
 }
 
 TEST(Engine, AProvisionalStepIsSeenAndThenReplaced) {
-  constexpr const char* kRule = R"(
-rules:
-  - alert: Peak
-    severity: critical
-    when: [{metric: jetmem_x_bytes, function: maximum, window: 2m, above: 5}]
-    summary: p
-)";
-  Evaluation j(kRule);
+  Evaluation j(
+      rules_text({{"Peak", "{metric: jetmem_x_bytes, function: maximum, window: 2m, above: 5}"}}));
   const auto& condition = j.engine.rules().rules[0].when[0];
   j.step({{"jetmem_x_bytes", kNone, 1}});
   j.engine.begin(std::chrono::seconds(5), true);
@@ -216,16 +203,6 @@ rules:
   j.step({{"jetmem_x_bytes", kNone, 2}});
   EXPECT_THAT(j.reported(), ElementsAre("Peak resolved"));
   EXPECT_EQ(j.engine.values_of(condition)[0].second, 2);
-}
-
-TEST(Engine, AlertsOfRulesThatAreNoMoreAreForgotten) {
-  Evaluation before(kHeld);
-  for (int i = 0; i < 3; ++i) before.step({{"jetmem_x_celsius", kNone, 95}});
-  RuleEngine::Saved saved = before.engine.save(true);
-  saved.alerts[0].rule = "Other";
-  Evaluation after(kHeld);
-  after.engine.restore(saved, std::chrono::seconds(60));
-  EXPECT_THAT(after.engine.evaluated(0).instances, IsEmpty());
 }
 
 TEST(EngineMemory, WhatThereIsNoRoomForIsCounted) {
@@ -244,16 +221,10 @@ TEST(EngineMemory, WhatThereIsNoRoomForIsCounted) {
 
 TEST(EngineMemory, LabelsOfSeriesThatAreGoneAreForgotten) {
   constexpr std::size_t kMemory = 256U << 10;
-  Evaluation j(R"(
-rules:
-  - alert: Grows
-    severity: warning
-    when:
-      - {metric: jetmem_process_bytes, above: 100}
-      - {metric: jetmem_group_bytes, above: 100, on: command}
-    keep_firing_for: 1h
-    summary: "{{ labels.command }}"
-)",
+  Evaluation j(rules_text({{"Grows",
+                            "{metric: jetmem_process_bytes, above: 100}, "
+                            "{metric: jetmem_group_bytes, above: 100, on: command}",
+                            "keep_firing_for: 1h"}}),
                kMemory);
   // Stays for all the time, and one that ends but keeps firing without a series.
   const Labels stays{{"command", "stays"}};

@@ -15,6 +15,21 @@ namespace jetmem {
 
 inline const Labels kNone;
 
+// What a test says of a rule; the rest is what every rule needs.
+struct RuleText {
+  std::string name;
+  std::string when;  // its conditions
+  std::string more{};
+};
+inline std::string rules_text(std::initializer_list<RuleText> rules) {
+  std::string text = "rules:\n";
+  for (const RuleText& each : rules) {
+    text += "- {alert: " + each.name + ", severity: warning, summary: s, when: [" + each.when +
+            "]" + (each.more.empty() ? "" : ", " + each.more) + "}\n";
+  }
+  return text;
+}
+
 inline RuleSet rules_of(std::string_view text) {
   const ConfigText file{"rules.yaml", text};
   ParsedRules parsed = parse_rules({&file, 1});

@@ -16,25 +16,17 @@ constexpr Descriptor kBytes{"jetmem_x_bytes", MetricType::kGauge, "x", {"zone", 
 constexpr Descriptor kPattern{"jetmem_meminfo_*_bytes", MetricType::kGauge, "m", {}, 10};
 constexpr Descriptor kOther{"jetmem_other_bytes", MetricType::kGauge, "o", {}, 1};
 
-constexpr const char* kFedRules = R"(
-rules:
-  - alert: X
-    severity: info
-    when: [{metric: jetmem_x_bytes, above: 5}]
-    summary: x
-  - alert: M
-    severity: info
-    when: [{metric: jetmem_meminfo_MemFree_bytes, function: maximum, window: 10m, above: 5}]
-    summary: m
-)";
+RuleEngine fed_engine(std::size_t memory) {
+  return RuleEngine(
+      rules_of(rules_text(
+          {{"X", "{metric: jetmem_x_bytes, above: 5}"},
+           {"M",
+            "{metric: jetmem_meminfo_MemFree_bytes, function: maximum, window: 10m, above: 5}"}})),
+      {std::chrono::seconds(15), memory});
+}
 
 class Feed : public ::testing::Test {
  protected:
-  Feed() : engine_(rules_of(kFedRules), {std::chrono::seconds(15), 1U << 20}) {
-    first_ = table_.add_section("first");
-    second_ = table_.add_section("second");
-  }
-
   struct Given {
     double value;
     std::string zone;
@@ -53,10 +45,10 @@ class Feed : public ::testing::Test {
     return engine_.values_of(engine_.rules().rules[rule].when[0]);
   }
 
-  RuleEngine engine_;
+  RuleEngine engine_ = fed_engine(1U << 20);
   SampleTable table_;
-  std::size_t first_ = 0;
-  std::size_t second_ = 0;
+  std::size_t first_ = table_.add_section("first");
+  std::size_t second_ = table_.add_section("second");
   Nanoseconds now_{0};
 };
 
@@ -137,7 +129,7 @@ TEST_F(Feed, SeriesThatComeAndGoForeverNeedNoMoreRoom) {
 
 // Room for about a hundred: all of them give way to as many others.
 TEST(FeedWithoutRoom, WhatIsGoneGivesWayToWhatIsThere) {
-  RuleEngine engine(rules_of(kFedRules), {std::chrono::seconds(15), 64U << 10});
+  RuleEngine engine = fed_engine(64U << 10);
   SampleTable table;
   const std::size_t section = table.add_section("only");
   Nanoseconds now{0};

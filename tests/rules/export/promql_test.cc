@@ -10,10 +10,8 @@ namespace jetmem {
 namespace {
 
 std::string expression(const std::string& when, const std::string& more = {}) {
-  const RuleSet rules = rules_of(
-      "rules:\n  - {alert: Other, severity: info, summary: s, when: [{metric: y, above: 1}]}\n"
-      "  - {alert: A, severity: info, summary: s, when: [" +
-      when + "]" + more + "}\n");
+  const RuleSet rules =
+      rules_of(rules_text({{"Other", "{metric: y, above: 1}"}, {"A", when, more}}));
   const Rule* rule = rules.find("A");
   return rule == nullptr ? "" : promql_expression(*rule);
 }
@@ -52,7 +50,7 @@ TEST(Promql, SeveralConditions) {
 }
 
 TEST(Promql, ClearAndUnless) {
-  EXPECT_EQ(expression("{metric: x, above: 5, clear: 3}", ", unless: Other"),
+  EXPECT_EQ(expression("{metric: x, above: 5, clear: 3}", "unless: Other"),
             "(x > 5 or x > 3 and ignoring (alertname, alertstate, severity) "
             "ALERTS{alertname=\"A\",alertstate=\"firing\"}) unless on (job, instance) "
             "ALERTS{alertname=\"Other\",alertstate=\"firing\"}");

@@ -33,29 +33,31 @@ constexpr std::array kMetrics{
 };
 constexpr std::array<std::string_view, 1> kSources{"meminfo"};
 
-std::string errors_of(std::string_view when, std::string_view texts = "summary: s",
-                      std::chrono::milliseconds interval = 15s) {
+MetricCatalog catalog_of(std::span<const Descriptor> metrics) {
   MetricCatalog catalog;
-  catalog.add(kMetrics, kSources);
+  catalog.add(metrics, kSources);
+  return catalog;
+}
+
+// A rule with these conditions, of which the first is in line 6.
+ParsedRules load(const MetricCatalog& catalog, std::string_view when,
+                 std::string_view texts = "summary: s", std::chrono::milliseconds interval = 15s) {
   const std::string text = "rules:\n- alert: Full\n  severity: info\n  " + std::string(texts) +
                            "\n  when:\n  - " + std::string(when) + "\n";
   const std::array files{ConfigText{"a.yaml", text}};
-  const ParsedRules parsed = load_rules(files, catalog, interval);
+  return load_rules(files, catalog, interval);
+}
+
+std::string errors_of(std::string_view when, std::string_view texts = "summary: s",
+                      std::chrono::milliseconds interval = 15s) {
+  const ParsedRules parsed = load(catalog_of(kMetrics), when, texts, interval);
   EXPECT_EQ(parsed.rules.rules.empty(), !parsed.errors.empty());
   return places_of(parsed.errors);
 }
 
-// The first error's message of a rule with this condition, or "".
-std::string first_error(std::span<const Descriptor> metrics, const std::string& condition,
-                        const std::string& thresholds = "") {
-  MetricCatalog catalog;
-  catalog.add(metrics, kSources);
-  const std::string text = thresholds +
-                           "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - {" +
-                           condition + "}\n";
-  const std::array files{ConfigText{"a.yaml", text}};
-  const ParsedRules parsed = load_rules(files, catalog, 15s);
-  return parsed.errors.empty() ? std::string() : parsed.errors[0].message;
+// What is said of a rule with one condition, or "".
+std::string messages(const MetricCatalog& catalog, const std::string& condition) {
+  return describe(load(catalog, "{" + condition + "}").errors);
 }
 
 TEST(RulesCheck, WhatMakesSense) {
@@ -98,12 +100,7 @@ TEST(RulesCheck, ALabelThatTheMetricLacks) {
 
 TEST(RulesCheck, AValueThatAClosedSetLacks) {
   const auto error_of = [](const std::string& condition) {
-    const std::string text =
-        "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - {" + condition + "}\n";
-    const std::array files{ConfigText{"a.yaml", text}};
-    const ParsedRules parsed = load_rules(files, MetricCatalog::of_jetmem(), 15s);
-    EXPECT_LE(parsed.errors.size(), 1U);
-    return parsed.errors.empty() ? std::string() : describe(parsed.errors[0]);
+    return messages(MetricCatalog::of_jetmem(), condition);
   };
   const std::string stall = "metric: jetmem_pressure_stall_ratio, above: 1, labels: ";
   EXPECT_EQ(error_of(stall + "{resource: memory, kind: full, window: 60s}"), "");
@@ -142,7 +139,7 @@ TEST(RulesCheck, AMisspellingThatAPatternMatches) {
           .name = "jetmem_meminfo_MemAvailable_bytes", .type = MetricType::kGauge, .help = "h"},
       Descriptor{.name = "jetmem_meminfo_*_bytes", .type = MetricType::kGauge, .help = "h"}};
   const auto errors = [&](const std::string& metric) {
-    return first_error(kExact, "metric: " + metric + ", above: 1");
+    return messages(catalog_of(kExact), "metric: " + metric + ", above: 1");
   };
   for (const char* typed :
        {"jetmem_meminfo_MemAvailabel_bytes", "jetmem_meminfo_memavailable_bytes",
@@ -165,12 +162,9 @@ TEST(RulesCheck, EveryFieldOfAKernelIsTaken) {
       "Unaccepted Unevictable VmallocChunk VmallocTotal VmallocUsed Writeback WritebackTmp "
       "Zswap Zswapped");
   for (std::string field; fields >> field;) {
-    const std::string text =
-        "rules:\n- alert: Full\n  severity: info\n  summary: s\n  when:\n  - {metric: "
-        "jetmem_meminfo_" +
-        field + "_bytes, above: 1MiB}\n";
-    const std::array files{ConfigText{"a.yaml", text}};
-    EXPECT_EQ(describe(load_rules(files, MetricCatalog::of_jetmem(), 15s).errors), "");
+    EXPECT_EQ(messages(MetricCatalog::of_jetmem(),
+                       "metric: jetmem_meminfo_" + field + "_bytes, above: 1MiB"),
+              "");
   }
 }
 
@@ -184,8 +178,8 @@ TEST(RulesCheck, UnitsThatCannotFit) {
       Descriptor{.name = "jetmem_x_bytes_total", .type = MetricType::kCounter, .help = "h"},
       Descriptor{.name = "jetmem_x_seconds_total", .type = MetricType::kCounter, .help = "h"},
       Descriptor{.name = "jetmem_x_total", .type = MetricType::kCounter, .help = "h"}};
-  const auto errors = [&](const std::string& condition, const std::string& thresholds = "") {
-    return first_error(kUnits, "metric: jetmem_x_" + condition, thresholds);
+  const auto errors = [&](const std::string& condition) {
+    return messages(catalog_of(kUnits), "metric: jetmem_x_" + condition);
   };
   for (const char* right :
        {"bytes, above: 5", "bytes, above: 12MiB", "ratio, above: 5%", "ratio, above: 0.5",
@@ -211,11 +205,18 @@ TEST(RulesCheck, UnitsThatCannotFit) {
         "total, function: increase, window: 5m, above: 5%"}) {
     EXPECT_THAT(errors(wrong), HasSubstr(" does not fit ")) << wrong;
   }
-  EXPECT_EQ(errors("bytes, above: 5%"),
-            "Full: 5% does not fit jetmem_x_bytes; write a plain number or a size such as 12MiB");
-  EXPECT_THAT(errors("ratio, above: $t", "thresholds: {t: {value: 12MiB, description: w}}\n"),
-              HasSubstr("$t (12MiB)"));
-  EXPECT_EQ(errors("ratio, above: $t", "thresholds: {t: {value: 12%, description: w}}\n"), "");
+  EXPECT_THAT(errors("bytes, above: 5%"),
+              HasSubstr("Full: 5% does not fit jetmem_x_bytes; write a plain number or a size such "
+                        "as 12MiB"));
+  const auto of_threshold = [&](const std::string& value) {
+    return describe(load(catalog_of(kUnits),
+                         "{metric: jetmem_x_ratio, above: $t}\n"
+                         "thresholds: {t: {value: " +
+                             value + ", description: w}}")
+                        .errors);
+  };
+  EXPECT_THAT(of_threshold("12MiB"), HasSubstr("$t (12MiB)"));
+  EXPECT_EQ(of_threshold("12%"), "");
 }
 
 TEST(RulesCheck, AFunctionOfTheOtherKind) {
@@ -251,15 +252,13 @@ TEST(RulesCheck, TextsWithWhatIsNotThere) {
 }
 
 TEST(RulesCheck, ErrorsAreBounded) {
-  MetricCatalog catalog;
-  catalog.add(kMetrics, kSources);
   std::string text = "rules:\n";
   for (int i = 0; i < 900; ++i) {
     text += "- {alert: R" + std::to_string(i) +
             ", severity: info, summary: s, when: [{metric: jetmem_used, above: 1}]}\n";
   }
   const std::array files{ConfigText{"a.yaml", text}};
-  const ParsedRules parsed = load_rules(files, catalog, 15s);
+  const ParsedRules parsed = load_rules(files, catalog_of(kMetrics), 15s);
   EXPECT_EQ(parsed.errors.size(), 202U);
   EXPECT_EQ(parsed.errors.front().message, "has more than 200 errors; mend these first");
   EXPECT_TRUE(parsed.rules.rules.empty());

@@ -45,7 +45,27 @@ Labels labels_of(std::string_view text) {
 
 }  // namespace
 
-Scenario recent_events(std::string_view rule, const std::string& fires, const std::string& quiet,
+std::vector<Scenario> stories_of(std::string_view text) {
+  std::vector<Scenario> out;
+  std::string* part = nullptr;
+  Lines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    line = line.substr(0, line.find('#'));
+    if (line.starts_with("Jetmem")) {
+      Scenario& story = out.emplace_back();
+      story.rule = take_word(line);
+      story.labels = trim(line);
+      part = &story.fires;
+    } else if (trim(line) == "quiet") {
+      part = &out.back().quiet;
+    } else if (part != nullptr) {
+      part->append(line).append("\n");
+    }
+  }
+  return out;
+}
+
+Scenario recent_events(const std::string& rule, const std::string& fires, const std::string& quiet,
                        const std::string& of_other) {
   const auto recent = [](const std::string& kind) {
     return "kernel_recent_events{kind=" + kind + "} = ";

@@ -2,12 +2,16 @@
 // What a shipped rule says of a device whose series are reported in a story, step by step.
 //
 // A story is lines. Each begins with a time; then, before "->", what is set from then on; behind
-// it, the state that the rule is in after the step at that time:
+// it, the state that the rule is in after the step at that time. In a text of stories a line with
+// the rule and the labels of the alert that fires first stands before one in which it fires, and
+// "quiet" before one of a healthy device. '#' begins a comment:
 //
-//   0s    cma_used_ratio{area="linux,cma"} = 96%      -> pending
-//   45s                                               -> pending
-//   1m                                                -> firing
-//   2m    cma_used_ratio{area="linux,cma"} = gone     -> inactive
+//   JetmemCmaExhausted area=linux,cma
+//     0s    cma_used_ratio{area="linux,cma"} = 96%      -> pending
+//     1m                                                -> firing
+//     2m    cma_used_ratio{area="linux,cma"} = gone     -> inactive
+//   quiet  # A camera that runs.
+//     0s    cma_used_ratio{area="linux,cma"} = 94.9%    -> inactive
 //
 // Names are without "jetmem_"; several settings are parted by ';'. "x += 3/s" makes x grow from its
 // value now, "x = gone" ends the series. Steps are 15 s apart; all shipped rules are evaluated.
@@ -25,19 +29,19 @@
 namespace jetmem {
 
 struct Scenario {
-  std::string_view rule;
+  std::string rule;
   std::string fires;   // begins inactive or pending, fires, ends inactive
   std::string labels;  // of the alert that fires first: "area=linux,cma"
   std::string quiet;   // of a healthy device: no rule fires at any step
 };
 
+std::vector<Scenario> stories_of(std::string_view text);
 // Of an event's kind: none, one, ten minutes later none. Quiet: events of before, what jetmem's own
 // probe causes, a backlog of yesterday that is counted now, a kind that this rule is not about, and
 // a reboot.
-Scenario recent_events(std::string_view rule, const std::string& fires, const std::string& quiet,
+Scenario recent_events(const std::string& rule, const std::string& fires, const std::string& quiet,
                        const std::string& of_other);
 
-// By file of rules.
 std::vector<Scenario> memory_stories();
 std::vector<Scenario> device_stories();
 std::vector<Scenario> jetmem_stories();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rule that ships, and what is reported of it: a story in which it fires and one of a healthy
-// busy device in which it stays quiet (tests/health/shipped_rules/).
+// busy device in which it stays quiet.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string name_of(const testing::TestParamInfo<Scenario>& info) {
-  return std::string(info.param.rule);
-}
+std::string name_of(const testing::TestParamInfo<Scenario>& info) { return info.param.rule; }
 
 class ShippedRule : public testing::TestWithParam<Scenario> {};
 
@@ -96,9 +94,9 @@ TEST(ShippedRules, AreQuietOnABusyDay) {
 INSTANTIATE_TEST_SUITE_P(Each, ShippedRule, testing::ValuesIn(all_stories()), name_of);
 
 TEST(ShippedRules, EachHasItsStories) {
-  std::set<std::string_view> rules;
+  std::set<std::string> rules;
   for (const Rule& rule : shipped_rule_set().rules) rules.insert(rule.name);
-  std::set<std::string_view> reported;
+  std::set<std::string> reported;
   for (const Scenario& scenario : all_stories()) {
     EXPECT_TRUE(reported.insert(scenario.rule).second) << scenario.rule << " is reported twice";
     EXPECT_FALSE(ScenarioDevice::lines_of(scenario.fires).empty()) << scenario.rule;
