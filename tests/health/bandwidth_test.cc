@@ -24,7 +24,10 @@ Clocks::Clock memory(std::optional<std::uint64_t> now, std::optional<std::uint64
 }
 
 struct Board {
-  Board() {
+  // Clocks in MHz: now, and the highest of the hardware.
+  Board(std::uint64_t now, std::optional<std::uint64_t> hardware_max) {
+    if (hardware_max) *hardware_max *= kMHz;
+    clocks.clocks = {memory(now * kMHz, std::nullopt, hardware_max)};
     cycle.set(&clocks);
     cycle.set(&tegrastats);
   }
@@ -33,7 +36,6 @@ struct Board {
     cycle.run(derived_metric);
     return cycle.sample("jetmem_emc_saturation_ratio");
   }
-  void prints(std::string_view line) { parse_tegrastats_line(line, tegrastats.line); }
 
   Clocks clocks;
   Tegrastats tegrastats;
@@ -42,8 +44,7 @@ struct Board {
 
 // 1386 MHz busy of the 2133 that it runs at and of 3199 that it could.
 TEST(Bandwidth, OfTheHighestClockNotOfTheOneNow) {
-  Board board;
-  board.clocks.clocks = {memory(2133 * kMHz, std::nullopt, 3199 * kMHz)};
+  Board board(2133, 3199);
   board.clocks.emc.activity = 1386 * kMHz;
   EXPECT_DOUBLE_EQ(board.saturation(), 1386.0 / 3199);
   board.clocks.emc.activity = 0;
@@ -51,8 +52,7 @@ TEST(Bandwidth, OfTheHighestClockNotOfTheOneNow) {
 }
 
 TEST(Bandwidth, ThePowerModesCapIsAllThatThereIs) {
-  Board board;
-  board.clocks.clocks = {memory(665 * kMHz, std::nullopt, 3199 * kMHz)};
+  Board board(665, 3199);
   board.clocks.emc.activity = 1386 * kMHz;
   board.clocks.emc.cap = 2133 * kMHz;
   EXPECT_DOUBLE_EQ(board.saturation(), 1386.0 / 2133);
@@ -76,9 +76,8 @@ TEST(Bandwidth, TheHighestClockFromWhateverIsKnown) {
 }
 
 TEST(Bandwidth, TegrastatsWhereTheKernelDoesNotTell) {
-  Board board;
-  board.clocks.clocks = {memory(3200 * kMHz, std::nullopt, 4266 * kMHz)};
-  board.prints("RAM 1/2MB EMC_FREQ 19%@3200");
+  Board board(3200, 4266);
+  parse_tegrastats_line("RAM 1/2MB EMC_FREQ 19%@3200", board.tegrastats.line);
   EXPECT_DOUBLE_EQ(board.saturation(), 0.19 * 3200 / 4266);
   board.clocks.emc.activity = 4266 * kMHz;
   EXPECT_EQ(board.saturation(), 1) << "the kernel's own figure first";
@@ -96,8 +95,7 @@ TEST(Bandwidth, APercentageOfNobodyKnowsWhatIsNoActivity) {
 }
 
 TEST(Bandwidth, WhatIsNotKnownIsMissing) {
-  Board board;
-  board.clocks.clocks = {memory(2133 * kMHz, std::nullopt, std::nullopt)};
+  Board board(2133, std::nullopt);
   board.clocks.emc.activity = 1386 * kMHz;
   EXPECT_TRUE(std::isnan(board.saturation()));
   EXPECT_EQ(board.cycle.left_out("highest_clock_unknown"), 1U);
@@ -110,8 +108,7 @@ TEST(Bandwidth, WhatIsNotKnownIsMissing) {
 TEST(Bandwidth, ALittleTooMuchIsTheMeasurements) {
   EXPECT_EQ(memory_saturation(1020, 1000), 1.0);
   EXPECT_EQ(memory_saturation(1051, 1000), std::nullopt);
-  Board board;
-  board.clocks.clocks = {memory(500 * kMHz, std::nullopt, 1000 * kMHz)};
+  Board board(500, 1000);
   board.clocks.emc.activity = 2000 * kMHz;
   EXPECT_TRUE(std::isnan(board.saturation()));
   EXPECT_EQ(board.cycle.left_out("inconsistent"), 1U);

@@ -47,26 +47,26 @@ class RecentEventsTest : public testing::Test {
     begin();
   }
 
-  void fault(std::string_view client, Nanoseconds at, int count = 1, bool before = false) {
+  using Texts = std::vector<std::pair<const char*, std::string_view>>;
+  void count(EventKind kind, const Texts& texts, std::optional<Nanoseconds> at, bool before = false,
+             std::optional<std::int64_t> order = {}) {
     Event event;
-    event.reset(EventKind::kSmmuContextFault);
-    event.set_text("dev", "12000000.iommu");
-    event.set_text("client", client);
-    for (int i = 0; i < count; ++i) tally().count(event, at, before);
+    event.reset(kind);
+    for (const auto& [name, text] : texts) event.set_text(name, text);
+    if (order) event.set_number("order", *order);
+    tally().count(event, at, before);
+  }
+  void fault(std::string_view client, Nanoseconds at, int times = 1, bool before = false) {
+    for (int i = 0; i < times; ++i) {
+      count(EventKind::kSmmuContextFault, {{"dev", "12000000.iommu"}, {"client", client}}, at,
+            before);
+    }
   }
   void failed_allocation(std::int64_t order, Nanoseconds at, std::string_view comm = "camera") {
-    Event event;
-    event.reset(EventKind::kPageAllocFailure);
-    event.set_text("comm", comm);
-    event.set_number("order", order);
-    tally().count(event, at, false);
+    count(EventKind::kPageAllocFailure, {{"comm", comm}}, at, false, order);
   }
   void failed_cma(std::optional<Nanoseconds> at, bool before = false) {
-    Event event;
-    event.reset(EventKind::kCmaAllocFailure);
-    event.set_text("area", "linux,cma");
-    event.set_number("errno", -12);
-    tally().count(event, at, before);
+    count(EventKind::kCmaAllocFailure, {{"area", "linux,cma"}}, at, before);
   }
   std::size_t faults() const {
     std::size_t count = 0;
@@ -79,6 +79,14 @@ class RecentEventsTest : public testing::Test {
   void write() {
     fixture.now = clock.boot();
     fixture.write();
+  }
+  double after(Nanoseconds time, std::string_view key) {
+    wait(time);
+    return fixture.sample(key);
+  }
+  double now(std::string_view key) {
+    write();
+    return fixture.sample(key);
   }
   void wait(Nanoseconds time) {
     // As often as the daemon has it written when nobody asks.
@@ -102,16 +110,12 @@ TEST_F(RecentEventsTest, FaultsCountForAMinute) {
   EXPECT_EQ(fixture.sample(kUnknown), 0) << "there from the start: the log is read";
   EXPECT_EQ(faults(), 1U);
   fault("vi", clock.boot(), 3);
-  write();
-  EXPECT_EQ(fixture.sample(kVi), 3);
+  EXPECT_EQ(now(kVi), 3);
   wait(seconds(30));
   fault("vi", clock.boot(), 100);
-  write();
-  EXPECT_EQ(fixture.sample(kVi), 103);
-  wait(seconds(31));
-  EXPECT_EQ(fixture.sample(kVi), 100);
-  wait(seconds(30));
-  EXPECT_EQ(fixture.sample(kVi), 0) << "seen once it stays";
+  EXPECT_EQ(now(kVi), 103);
+  EXPECT_EQ(after(seconds(31), kVi), 100);
+  EXPECT_EQ(after(seconds(30), kVi), 0) << "seen once it stays";
 }
 
 TEST_F(RecentEventsTest, WhatWasThereBeforeIsRecentOnlyIfItsTimeSaysSo) {
@@ -124,38 +128,28 @@ TEST_F(RecentEventsTest, WhatWasThereBeforeIsRecentOnlyIfItsTimeSaysSo) {
   EXPECT_EQ(fixture.series(), 0U) << "what is in the log still comes";
   EXPECT_EQ(fixture.left_out("log_not_read_yet"), 3U);
   log.caught_up();
-  write();
-  EXPECT_EQ(fixture.sample("jetmem_smmu_recent_faults{client=\"old\",smmu=\"12000000.iommu\"}"), 0);
+  EXPECT_EQ(now("jetmem_smmu_recent_faults{client=\"old\",smmu=\"12000000.iommu\"}"), 0);
   EXPECT_EQ(fixture.sample(kVi), 4);
   EXPECT_EQ(fixture.sample("jetmem_smmu_recent_faults{client=\"both\",smmu=\"12000000.iommu\"}"), 1)
       << "one is known to be recent";
-  wait(seconds(45));
-  EXPECT_EQ(fixture.sample(kVi), 0) << "a minute from when it was, not from when it was read";
+  EXPECT_EQ(after(seconds(45), kVi), 0) << "a minute from when it was, not from when it was read";
 }
 
 TEST_F(RecentEventsTest, RefusedDmaMemoryNamesTheDeviceForTenMinutes) {
   constexpr std::string_view kDevice = "jetmem_dma_recent_refusals{device=\"tegra-capture-vi\"}";
   const auto refuse = [&](std::string_view device, Nanoseconds at) {
-    Event event;
-    event.reset(EventKind::kDmaAllocFailure);
-    event.set_text("dev", device);
-    tally().count(event, at, false);
+    count(EventKind::kDmaAllocFailure, {{"dev", device}}, at);
   };
   refuse("old", clock.boot() - minutes(11));
-  follow_log();
-  log.caught_up();
-  write();
+  begin();
   EXPECT_FALSE(fixture.has(kDevice));
   EXPECT_EQ(fixture.sample("jetmem_dma_recent_refusals{device=\"old\"}"), 0);
   EXPECT_EQ(fixture.sample("jetmem_dma_recent_refusals{device=\"unknown\"}"), 0);
   refuse("tegra-capture-vi", clock.boot());
   refuse("tegra-capture-vi", clock.boot());
-  write();
-  EXPECT_EQ(fixture.sample(kDevice), 2);
-  wait(minutes(9));
-  EXPECT_EQ(fixture.sample(kDevice), 2);
-  wait(minutes(1));
-  EXPECT_EQ(fixture.sample(kDevice), 0);
+  EXPECT_EQ(now(kDevice), 2);
+  EXPECT_EQ(after(minutes(9), kDevice), 2);
+  EXPECT_EQ(after(minutes(1), kDevice), 0);
 }
 
 TEST_F(RecentEventsTest, TheProbesAreNot) {
@@ -173,15 +167,12 @@ TEST_F(RecentEventsTest, WhatTheKernelOnlyCountedIsNobodys) {
   log.caught_up();
   fault("vi", clock.boot() - minutes(9), 10);
   tally().add_suppressed(EventKind::kSmmuContextFault, 500, clock.boot() - minutes(9));
-  write();
-  EXPECT_EQ(fixture.sample(kUnknown), 0);
+  EXPECT_EQ(now(kUnknown), 0);
   fault("vi", clock.boot(), 10);
   tally().add_suppressed(EventKind::kSmmuContextFault, 83, clock.boot());
-  write();
-  EXPECT_EQ(fixture.sample(kVi), 10);
+  EXPECT_EQ(now(kVi), 10);
   EXPECT_EQ(fixture.sample(kUnknown), 83);
-  wait(seconds(61));
-  EXPECT_EQ(fixture.sample(kUnknown), 0);
+  EXPECT_EQ(after(seconds(61), kUnknown), 0);
 }
 
 // The kernel says so only when the next fault comes.
@@ -191,8 +182,7 @@ TEST_F(RecentEventsTest, WhatWasSuppressedLongAgoIsNoStormOfNow) {
   wait(minutes(2));
   tally().add_suppressed(EventKind::kSmmuContextFault, 5000, clock.boot());
   fault("vi", clock.boot());
-  write();
-  EXPECT_EQ(fixture.sample(kUnknown), 0);
+  EXPECT_EQ(now(kUnknown), 0);
   EXPECT_EQ(fixture.sample(kVi), 1);
   EXPECT_EQ(fixture.sample("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 11);
   EXPECT_EQ(tally().suppressed(EventKind::kSmmuContextFault, kernel_log::Origin::kSystem), 5000U)
@@ -200,8 +190,7 @@ TEST_F(RecentEventsTest, WhatWasSuppressedLongAgoIsNoStormOfNow) {
   wait(seconds(6));
   tally().add_suppressed(EventKind::kSmmuContextFault, 90, clock.boot());
   fault("vi", clock.boot());
-  write();
-  EXPECT_EQ(fixture.sample(kUnknown), 90);
+  EXPECT_EQ(now(kUnknown), 90);
   EXPECT_EQ(fixture.sample("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 102);
 }
 
@@ -213,24 +202,19 @@ TEST_F(RecentEventsTest, EventsOfTenMinutesByTheirOwnTimes) {
   write();
   EXPECT_FALSE(fixture.has(kCma));
   log.caught_up();
-  write();
-  EXPECT_EQ(fixture.sample(kCma), 1);
+  EXPECT_EQ(now(kCma), 1);
   EXPECT_EQ(fixture.sample(kNvmap), 0) << "there from the start";
   EXPECT_FALSE(fixture.has("jetmem_kernel_recent_events{kind=\"kmemleak\"}")) << "of no group";
   failed_cma(clock.boot());
-  write();
-  EXPECT_EQ(fixture.sample(kCma), 2);
+  EXPECT_EQ(now(kCma), 2);
   const std::uint64_t shape = fixture.shape_changes();
-  wait(minutes(2) + seconds(15));
-  EXPECT_EQ(fixture.sample(kCma), 1) << "ten minutes from when it was, not from when it was read";
-  wait(minutes(7));
-  EXPECT_EQ(fixture.sample(kCma), 1);
-  wait(seconds(45));
-  EXPECT_EQ(fixture.sample(kCma), 0);
+  EXPECT_EQ(after(minutes(2) + seconds(15), kCma), 1)
+      << "ten minutes from when it was, not from when it was read";
+  EXPECT_EQ(after(minutes(7), kCma), 1);
+  EXPECT_EQ(after(seconds(45), kCma), 0);
   tally().probe_begins(clock.boot());
   failed_cma(clock.boot());
-  write();
-  EXPECT_EQ(fixture.sample(kCma), 0) << "the probe's";
+  EXPECT_EQ(now(kCma), 0) << "the probe's";
   EXPECT_EQ(fixture.shape_changes(), shape);
 }
 
@@ -241,8 +225,7 @@ TEST_F(RecentEventsTest, OfBeforeARestartNoMoreThanIsKnown) {
   after.caught_up();
   log_reading.log = &after;
   follow_log();
-  write();
-  EXPECT_EQ(fixture.sample(kCma), 1);
+  EXPECT_EQ(now(kCma), 1);
 }
 
 TEST_F(RecentEventsTest, ProcessesLinesWaitForTheJournal) {
@@ -256,12 +239,10 @@ TEST_F(RecentEventsTest, ProcessesLinesWaitForTheJournal) {
   EXPECT_FALSE(fixture.has(kSurface));
   EXPECT_EQ(fixture.left_out("journal_not_read"), 4U);
   log_reading.process_lines_awaited = false;
-  write();
-  EXPECT_EQ(fixture.sample(kNvmap), 0) << "what the kernel says of it is read";
+  EXPECT_EQ(now(kNvmap), 0) << "what the kernel says of it is read";
   EXPECT_FALSE(fixture.has(kSurface));
   log_reading.process_lines_read = true;
-  write();
-  EXPECT_EQ(fixture.sample(kSurface), 0);
+  EXPECT_EQ(now(kSurface), 0);
 }
 
 TEST_F(RecentEventsTest, ClientsAreBounded) {
@@ -281,12 +262,10 @@ TEST_F(RecentEventsTest, ACaptureHasNoMomentsOfItsOwn) {
   // A log that grows while we look (a replay): its clock is another.
   clock.advance(seconds(1));
   fault("vi", seconds(90), 7);
-  write();
-  EXPECT_EQ(fixture.sample(kVi), 7);
+  EXPECT_EQ(now(kVi), 7);
   EXPECT_EQ(fixture.sample("jetmem_kernel_recent_events{kind=\"smmu_context_fault\"}"), 7);
   EXPECT_EQ(fixture.sample(kCma), 0);
-  wait(seconds(61));
-  EXPECT_EQ(fixture.sample(kVi), 0);
+  EXPECT_EQ(after(seconds(61), kVi), 0);
 }
 
 TEST_F(RecentEventsTest, AfterALongPauseItBeginsAnew) {
@@ -294,45 +273,35 @@ TEST_F(RecentEventsTest, AfterALongPauseItBeginsAnew) {
   fault("vi", clock.boot(), 100);
   clock.advance(minutes(3));
   fault("vi", clock.boot());
-  write();
-  EXPECT_EQ(fixture.sample(kVi), 1) << "of 101 since the last look only one is known to be recent";
+  EXPECT_EQ(now(kVi), 1) << "of 101 since the last look only one is known to be recent";
 }
 
 TEST_F(RecentEventsTest, EvidenceIsCountedByKind) {
   begin_with_vmstat();
   EXPECT_FALSE(fixture.has(kEvidence)) << "counts since boot are no evidence of now";
   EXPECT_EQ(fixture.left_out("needs_two_readings"), 1U);
-  wait(seconds(1));
-  EXPECT_EQ(fixture.sample(kEvidence), 0);
+  EXPECT_EQ(after(seconds(1), kEvidence), 0);
   *vmstat.fields[2].value += 3;
-  wait(seconds(1));
-  EXPECT_EQ(fixture.sample(kEvidence), 1);
+  EXPECT_EQ(after(seconds(1), kEvidence), 1);
   *vmstat.fields[1].value += 1;
   wait(seconds(1));
-  wait(minutes(5));
-  EXPECT_EQ(fixture.sample(kEvidence), 2);
+  EXPECT_EQ(after(minutes(5), kEvidence), 2);
   failed_allocation(0, clock.boot());
-  wait(seconds(1));
-  EXPECT_EQ(fixture.sample(kEvidence), 2) << "order 0: there was no memory at all";
+  EXPECT_EQ(after(seconds(1), kEvidence), 2) << "order 0: there was no memory at all";
   failed_allocation(4, clock.boot());
-  wait(seconds(1));
-  EXPECT_EQ(fixture.sample(kEvidence), 3);
-  wait(minutes(5));
-  EXPECT_EQ(fixture.sample(kEvidence), 1);
-  wait(minutes(5));
-  EXPECT_EQ(fixture.sample(kEvidence), 0);
+  EXPECT_EQ(after(seconds(1), kEvidence), 3);
+  EXPECT_EQ(after(minutes(5), kEvidence), 1);
+  EXPECT_EQ(after(minutes(5), kEvidence), 0);
 }
 
 TEST_F(RecentEventsTest, CountersThatGoBackBeginAnew) {
   follow_vmstat();
   write();
   vmstat.fields[2].value = 5;
-  wait(seconds(1));
-  EXPECT_EQ(fixture.sample(kEvidence), 0);
+  EXPECT_EQ(after(seconds(1), kEvidence), 0);
   EXPECT_EQ(fixture.left_out("kernel_log_not_read"), 1U);
   vmstat.fields[2].value = 6;
-  wait(seconds(1));
-  EXPECT_EQ(fixture.sample(kEvidence), 1);
+  EXPECT_EQ(after(seconds(1), kEvidence), 1);
 }
 
 TEST_F(RecentEventsTest, WhatHappensWhileAProbeRunsIsNoEvidence) {
@@ -340,49 +309,35 @@ TEST_F(RecentEventsTest, WhatHappensWhileAProbeRunsIsNoEvidence) {
   tally().probe_begins(clock.boot());
   *vmstat.fields[2].value += 3;
   failed_allocation(4, clock.boot(), "jetmem-probe");
-  wait(seconds(2));
-  EXPECT_EQ(fixture.sample(kEvidence), 0);
+  EXPECT_EQ(after(seconds(2), kEvidence), 0);
   tally().probe_ended(clock.boot());
   wait(seconds(5));
   *vmstat.fields[2].value += 3;
-  wait(seconds(10));
-  EXPECT_EQ(fixture.sample(kEvidence), 0) << "vmstat is read now and then";
+  EXPECT_EQ(after(seconds(10), kEvidence), 0) << "vmstat is read now and then";
   wait(seconds(30));
   *vmstat.fields[2].value += 3;
-  wait(seconds(1));
-  EXPECT_EQ(fixture.sample(kEvidence), 1);
+  EXPECT_EQ(after(seconds(1), kEvidence), 1);
 }
 
-TEST(RecentEventsOptions, WhenTheProbeRanIsKnownWithoutTheLog) {
-  ManualClock clock;
-  KernelLog log(clock, {}, nullptr);
+TEST_F(RecentEventsTest, WhenTheProbeRanIsKnownWithoutTheLog) {
   HealthOptions options;
-  options.probes = &log.tally();
+  options.probes = &tally();
   RecentEvents recent(options);
-  Vmstat vmstat;
-  vmstat.fields = {{"compact_fail", 40}};
-  Readings readings;
-  readings.add(Readings::tag<Vmstat>(), &vmstat);
-  readings.set_valid(0, true);
-  SampleTable table;
-  const std::size_t section = table.add_section("recent_events");
-  const Facts facts;
-  AbsentValues absent;
-  const auto after = [&](Nanoseconds time) {
+  follow_vmstat();
+  const auto evidence_after = [&](Nanoseconds time) {
     clock.advance(time);
-    WriteContext context{facts, readings, absent, clock.boot()};
-    SampleWriter writer(table, section, clock.boot());
-    recent.write(writer, context);
-    return table.value_of(kEvidence);
+    fixture.now = clock.boot();
+    fixture.run(recent);
+    return fixture.sample(kEvidence);
   };
-  after(hours(1));
-  log.tally().probe_begins(clock.boot());
-  *vmstat.fields[0].value += 3;
-  EXPECT_EQ(after(seconds(2)), 0);
-  log.tally().probe_ended(clock.boot());
-  EXPECT_EQ(after(minutes(1)), 0);
-  *vmstat.fields[0].value += 3;
-  EXPECT_EQ(after(seconds(2)), 1);
+  evidence_after(hours(1));
+  tally().probe_begins(clock.boot());
+  *vmstat.fields[2].value += 3;
+  EXPECT_EQ(evidence_after(seconds(2)), 0);
+  tally().probe_ended(clock.boot());
+  EXPECT_EQ(evidence_after(minutes(1)), 0);
+  *vmstat.fields[2].value += 3;
+  EXPECT_EQ(evidence_after(seconds(2)), 1);
 }
 
 TEST_F(RecentEventsTest, AFailureShortlyBeforeTheStartCounts) {

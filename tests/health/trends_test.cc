@@ -14,7 +14,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr std::uint64_t kMiB = 1U << 20;
+constexpr std::int64_t kMiB = 1 << 20;
 constexpr std::string_view kAvailable = "jetmem_trend_bytes_per_second{of=\"MemAvailable\"}";
 constexpr std::string_view kAvailableFit = "jetmem_trend_r_squared{of=\"MemAvailable\"}";
 constexpr std::string_view kExhaustion = "jetmem_trend_exhaustion_seconds{of=\"MemAvailable\"}";
@@ -39,12 +39,20 @@ class TrendsTest : public testing::Test {
     fixture.set(&processes);
   }
 
-  void set_groups(const std::vector<std::pair<std::string, std::uint64_t>>& groups) {
+  void set_groups(const std::vector<std::pair<std::string, std::int64_t>>& groups) {
     processes.groups.clear();
     bytes.clear();
     for (const auto& [name, size] : groups) {
       processes.groups.push_back({{name, "a.service", ""}, 1, 0, 0});
-      bytes.push_back(size);
+      bytes.push_back(static_cast<std::uint64_t>(size));
+    }
+  }
+  // So many minutes in each of which this much more is available and orphaned.
+  void minutes_of(int count, std::int64_t available, std::int64_t orphaned) {
+    for (int i = 0; i < count; ++i) {
+      *meminfo.fields[0].value += static_cast<std::uint64_t>(available);
+      *nvmap.heaps[1].orphan_bytes += static_cast<std::uint64_t>(orphaned);
+      minute();
     }
   }
   // As the source does after each of its readings.
@@ -65,18 +73,10 @@ class TrendsTest : public testing::Test {
 };
 
 TEST_F(TrendsTest, ALeakHasSlopeFitAndEnd) {
-  for (int i = 0; i < 29; ++i) {
-    *meminfo.fields[0].value -= 6 * kMiB;
-    *nvmap.heaps[1].orphan_bytes += 2 * kMiB;
-    minute();
-  }
+  minutes_of(29, -6 * kMiB, 2 * kMiB);
   EXPECT_FALSE(fixture.has(kAvailableFit));
   EXPECT_EQ(fixture.left_out("too_few_values"), 3U);
-  for (int i = 0; i < 10; ++i) {
-    *meminfo.fields[0].value -= 6 * kMiB;
-    *nvmap.heaps[1].orphan_bytes += 2 * kMiB;
-    minute();
-  }
+  minutes_of(10, -6 * kMiB, 2 * kMiB);
   EXPECT_NEAR(fixture.sample(kAvailable), -0.1 * kMiB, 1);
   EXPECT_GT(fixture.sample(kAvailableFit), 0.95);
   const double left = static_cast<double>(*meminfo.fields[0].value) / (0.1 * kMiB);
@@ -89,27 +89,17 @@ TEST_F(TrendsTest, ALeakHasSlopeFitAndEnd) {
 }
 
 TEST_F(TrendsTest, NoEndThatIsFarOffOrNeverComes) {
-  for (int i = 0; i < 60; ++i) {
-    *meminfo.fields[0].value -= 64 * 1024;  // 4 GiB last 45 days
-    minute();
-  }
+  minutes_of(60, -64 * 1024, 0);  // 4 GiB last 45 days
   EXPECT_TRUE(fixture.has(kAvailable));
   EXPECT_FALSE(fixture.has(kExhaustion));
   EXPECT_EQ(fixture.left_out("no_exhaustion_within_30_days"), 1U);
-  for (int i = 0; i < 125; ++i) {
-    *meminfo.fields[0].value += kMiB;
-    minute();
-  }
+  minutes_of(125, kMiB, 0);
   EXPECT_GT(fixture.sample(kAvailable), 0);
   EXPECT_FALSE(fixture.has(kExhaustion));
 }
 
 TEST_F(TrendsTest, NothingOfASourceThatIsBlind) {
-  for (int i = 0; i < 40; ++i) {
-    *meminfo.fields[0].value -= kMiB;
-    *nvmap.heaps[1].orphan_bytes += kMiB;
-    minute();
-  }
+  minutes_of(40, -kMiB, kMiB);
   ASSERT_TRUE(fixture.has(kAvailable));
   ASSERT_TRUE(fixture.has(kOrphans));
   fixture.lose(0);
@@ -123,7 +113,7 @@ TEST_F(TrendsTest, NothingOfASourceThatIsBlind) {
 }
 
 TEST_F(TrendsTest, GroupsHaveTheirOwn) {
-  for (std::uint64_t i = 0; i < 40; ++i) {
+  for (int i = 0; i < 40; ++i) {
     set_groups({{"camera", 100 * kMiB + i * 3 * kMiB}, {"model", 900 * kMiB}});
     read_processes();
     minute();
@@ -140,7 +130,7 @@ TEST_F(TrendsTest, GroupsHaveTheirOwn) {
 
 TEST_F(TrendsTest, AReadingIsTakenOnce) {
   // Read each ten minutes: the values between are not seen again and again.
-  for (std::uint64_t i = 0; i < 12; ++i) {
+  for (int i = 0; i < 12; ++i) {
     set_groups({{"camera", 100 * kMiB + i * kMiB}});
     read_processes();
     for (int n = 0; n < 10; ++n) minute();
@@ -150,21 +140,21 @@ TEST_F(TrendsTest, AReadingIsTakenOnce) {
 }
 
 TEST_F(TrendsTest, WhatBytesAreMadeOfChanges) {
-  std::uint64_t size = 100 * kMiB;
-  const auto minutes_of = [&](int count) {
+  std::int64_t size = 100 * kMiB;
+  const auto grow = [&](int count) {
     for (int i = 0; i < count; ++i) {
       set_groups({{"camera", size += kMiB}});
       read_processes();
       minute();
     }
   };
-  minutes_of(40);
+  grow(40);
   ASSERT_TRUE(fixture.has(group_key("camera")));
   shown.forget_growth();  // GPU memory can be read from now on
   size += 1000 * kMiB;
-  minutes_of(20);
+  grow(20);
   EXPECT_FALSE(fixture.has(group_key("camera")));
-  minutes_of(20);
+  grow(20);
   EXPECT_NEAR(fixture.sample(group_key("camera")), 1.0 * kMiB / 60, 1);
   // A walk that was cut saw only some of them.
   processes.left_out = 1;
@@ -174,9 +164,9 @@ TEST_F(TrendsTest, WhatBytesAreMadeOfChanges) {
 }
 
 TEST_F(TrendsTest, GroupsComeAndGoWithoutEnd) {
-  for (std::uint64_t i = 0; i < 300; ++i) {
-    std::vector<std::pair<std::string, std::uint64_t>> groups;
-    for (std::uint64_t n = 0; n < 25; ++n) {
+  for (int i = 0; i < 300; ++i) {
+    std::vector<std::pair<std::string, std::int64_t>> groups;
+    for (int n = 0; n < 25; ++n) {
       groups.emplace_back("job" + std::to_string(n < 5 ? n : i / 7 * 100 + n),
                           (100 + n + i) * kMiB);
     }
@@ -191,19 +181,12 @@ TEST_F(TrendsTest, GroupsComeAndGoWithoutEnd) {
 }
 
 TEST_F(TrendsTest, TheShapeStays) {
-  set_groups({{"camera", 100 * kMiB}, {"model", 900 * kMiB}});
-  for (int i = 0; i < 40; ++i) {
-    *meminfo.fields[0].value -= 6 * kMiB;
-    for (std::uint64_t& size : bytes) size += kMiB;
+  std::uint64_t changes = 0;
+  for (int i = 0; i < 80; ++i) {
+    if (i == 40) changes = fixture.shape_changes();
+    set_groups({{"camera", (100 + i) * kMiB}, {"model", (900 + i) * kMiB}});
     read_processes();
-    minute();
-  }
-  const std::uint64_t changes = fixture.shape_changes();
-  for (int i = 0; i < 40; ++i) {
-    *meminfo.fields[0].value -= 6 * kMiB;
-    for (std::uint64_t& size : bytes) size += kMiB;
-    read_processes();
-    minute();
+    minutes_of(1, -6 * kMiB, 0);
   }
   EXPECT_EQ(fixture.shape_changes(), changes);
 }

@@ -256,10 +256,14 @@ TEST(FragmentationSeries, OnlyValuesChangeWhenMemoryFragments) {
   }
 }
 
-TEST(FragmentationSeries, IsRegisteredAndWritesOnlyWhatItDeclares) {
-  const auto all = make_derived_metrics();
-  ASSERT_FALSE(all.empty());
-  EXPECT_EQ(all[0]->info().name, "fragmentation");
+TEST(Registry, InfosAreThoseOfTheDerivedMetrics) {
+  const auto made = make_derived_metrics();
+  ASSERT_EQ(derived_infos().size(), made.size());
+  for (std::size_t i = 0; i < made.size(); ++i) EXPECT_EQ(derived_infos()[i], &made[i]->info());
+  EXPECT_EQ(made.at(0)->info().name, "fragmentation");
+}
+
+TEST(FragmentationSeries, WritesOnlyWhatItDeclares) {
   const ZonedMachine m(kBuddy, zone("DMA", "1"));
   for (const auto& slot : m.table.sections()[0].slots) {
     bool declared = false;
