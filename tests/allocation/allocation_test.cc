@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop allocates nothing while the machine's shape stands: a program of its own, because it
 // replaces malloc by one that counts.
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "base/root/root.h"
 #include "base/root/snapshot.h"
+#include "collectors/cma/source.h"
 #include "collectors/sampler/registry.h"
 #include "collectors/sampler/sampler.h"
 #include "daemon/parts/daemon_metrics.h"
 #include "health/registry.h"
 #include "report/exposition/exposition.h"
-#include "tests/bench/count_malloc.h"
+#include "tests/allocation/allocations.h"
+#include "tests/collectors/cma/cma_kernel.h"
 
 namespace jetmem {
 namespace {
@@ -96,9 +96,9 @@ unsigned long allocations_in_steady_state(Loop& loop) {
   unsigned long allocations = 0;
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t shape = loop.shape();
-    const unsigned long before = allocations_of_this_thread();
-    for (int cycle = 0; cycle < kCycles; ++cycle) loop.cycle();
-    allocations = allocations_of_this_thread() - before;
+    allocations = allocations_in([&] {
+      for (int cycle = 0; cycle < kCycles; ++cycle) loop.cycle();
+    });
     if (loop.shape() == shape) return allocations;
   }
   ADD_FAILURE() << "the shape of the samples never stands still";
@@ -106,9 +106,8 @@ unsigned long allocations_in_steady_state(Loop& loop) {
 }
 
 TEST(Allocation, IsCounted) {
-  const unsigned long before = allocations_of_this_thread();
-  const std::string long_enough(1000, 'x');
-  EXPECT_EQ(allocations_of_this_thread() - before, 1U);
+  std::string text;
+  EXPECT_EQ(allocations_in([&] { text.assign(1000, 'x'); }), 1U);
 }
 
 TEST(Allocation, NoneInSteadyStateOnThisMachine) {
@@ -155,13 +154,42 @@ TEST(Allocation, NoneToWriteAReadingAgain) {
         source->write(out, context);
       };
       write();
-      const unsigned long before = allocations_of_this_thread();
-      write();
-      EXPECT_EQ(allocations_of_this_thread() - before, 0U) << board << ' ' << info.name;
+      EXPECT_EQ(allocations_in(write), 0U) << board << ' ' << info.name;
       ++written;
     }
   }
   EXPECT_GT(written, 40U);
+}
+
+TEST(Allocation, NoneForATraceWithoutNews) {
+  CmaKernel kernel(CmaFormat::k612, 4, 64);
+  kernel.add_area("linux,cma", 4096, 4096);
+  const CmaKernel::Thread camera{412, "camera-thread", 1};
+  for (unsigned i = 0; i < 20; ++i) {
+    kernel.set(0, i * 100, 60, true);
+    kernel.trace_alloc(camera, 0, i * 100, 60, "vb2_dc_alloc");
+  }
+  Snapshot snapshot;
+  kernel.render(snapshot, true, true);
+  SampleTable table;
+  const std::size_t section = table.add_section("cma_map");
+  CmaMapSource source;
+  Facts facts;
+  facts.page_size = 4096;
+  Readings readings;
+  AbsentValues absent;
+  const auto cycles = [&] {
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE(source.parse(snapshot, Nanoseconds(0)));
+      absent.reset();
+      WriteContext context{facts, readings, absent};
+      SampleWriter writer(table, section, Nanoseconds(0));
+      source.write(writer, context);
+    }
+  };
+  cycles();
+  EXPECT_EQ(source.reading().areas[0].taken_pieces, 20U);
+  EXPECT_EQ(allocations_in(cycles), 0U);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A storm of events allocates nothing: neither what reads and counts them, nor what would tell the
 // journal, nor what shows them.
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,7 +8,7 @@
 
 #include "collectors/kernel_log/source.h"
 #include "daemon/log/event_log.h"
-#include "tests/bench/count_malloc.h"
+#include "tests/allocation/allocations.h"
 
 namespace jetmem {
 namespace {
@@ -68,10 +66,11 @@ TEST(Allocation, NoneInAStormOfKernelEvents) {
     }
   };
   feed(0, 1000);
-  const unsigned long before = allocations_of_this_thread();
-  feed(1000, 3000);
-  log.flush();
-  EXPECT_EQ(allocations_of_this_thread() - before, 0U);
+  EXPECT_EQ(allocations_in([&] {
+              feed(1000, 3000);
+              log.flush();
+            }),
+            0U);
   EXPECT_EQ(log.tally().events(kernel_log::EventKind::kOomKill, kernel_log::Origin::kSystem),
             1000U);
   EXPECT_EQ(out.entries, 3);  // of each source of trouble the first
@@ -104,9 +103,7 @@ TEST(Allocation, NoneInALogWithEveryKindOfEvent) {
   feed(0, texts.size());
   ASSERT_GT(events, 200U);
   const std::uint64_t first = events;
-  const unsigned long before = allocations_of_this_thread();
-  feed(texts.size(), records.size());
-  EXPECT_EQ(allocations_of_this_thread() - before, 0U);
+  EXPECT_EQ(allocations_in([&] { feed(texts.size(), records.size()); }), 0U);
   EXPECT_EQ(events, 2 * first);
 }
 
