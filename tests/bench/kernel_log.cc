@@ -6,9 +6,6 @@
 
 #include "collectors/kernel_log/kernel_log.h"
 
-#include <time.h>
-
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +20,7 @@
 #include "base/text/text.h"
 #include "collectors/kernel_log/text_log.h"
 #include "tests/bench/count_malloc.h"
+#include "tests/bench/measuring.h"
 
 namespace jetmem {
 namespace {
@@ -33,12 +31,6 @@ using kernel_log::Occurrence;
 
 constexpr std::size_t kLines = 200'000;
 constexpr std::size_t kBenignPerEvent = 20;
-
-double cpu_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
 
 std::vector<std::string> lines_of(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -96,15 +88,10 @@ std::uint64_t floor_loop(const std::vector<std::string>& records) {
 }
 
 template <class F>
-double median_of_five(F&& run) {
+double median_of_five(const F& run) {
   std::vector<double> times;
-  for (int i = 0; i < 5; ++i) {
-    const double begin = cpu_ns();
-    run();
-    times.push_back((cpu_ns() - begin) / static_cast<double>(kLines));
-  }
-  std::sort(times.begin(), times.end());
-  return times[2];
+  for (int i = 0; i < 5; ++i) times.push_back(cpu_ns_of(run) / static_cast<double>(kLines));
+  return median(std::move(times));
 }
 
 void mix() {

@@ -10,9 +10,6 @@
 //                                 DIR/series.txt (OpenMetrics) whose last sample is at END
 //                                 (seconds)
 
-#include <time.h>
-
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +21,7 @@
 #include "rules/engine/engine.h"
 #include "rules/export/promql.h"
 #include "tests/bench/count_malloc.h"
+#include "tests/bench/measuring.h"
 
 namespace jetmem {
 namespace {
@@ -76,12 +74,6 @@ RuleSet make_rules(std::optional<Function> only, int count = kRules) {
   return rules;
 }
 
-double cpu_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
-
 struct Cost {
   double nanoseconds = 0;
   std::size_t bytes = 0;
@@ -114,13 +106,10 @@ Cost measure(std::optional<Function> only, int cycles, int count = kRules) {
   times.reserve(static_cast<std::size_t>(cycles));
   const unsigned long reserved = allocations_of_this_thread() - before;
   for (int i = 0; i < cycles; ++i) {
-    const double begin = cpu_ns();
-    one(true);
-    times.push_back(cpu_ns() - begin);
+    times.push_back(cpu_ns_of([&] { one(true); }));
   }
   cost.allocations = allocations_of_this_thread() - before - reserved;
-  std::sort(times.begin(), times.end());
-  cost.nanoseconds = times[times.size() / 2];
+  cost.nanoseconds = median(std::move(times));
   return cost;
 }
 

@@ -3,10 +3,8 @@
 // block by block in turn, in CPU time. Prints one line a figure: name, floor, jetmem, both in
 // nanoseconds a round; "-" where there is no floor to compare with.
 
-#include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -22,6 +20,7 @@
 #include "report/exposition/exposition.h"
 #include "tests/bench/count_malloc.h"
 #include "tests/bench/floor.h"
+#include "tests/bench/measuring.h"
 
 namespace jetmem {
 namespace {
@@ -31,32 +30,16 @@ constexpr int kPacedRounds = 150;
 constexpr int kAllocationRounds = 1000;
 constexpr useconds_t kPauseUs = 10'000;
 
-double cpu_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // A piece of work, and the CPU times of one round of it.
 struct Case {
   std::function<void()> work;
   std::vector<double> times{};
 
-  void run() {
-    const double begin = cpu_ns();
-    for (int i = 0; i < kCycles; ++i) work();
-    times.push_back((cpu_ns() - begin) / kCycles);
-  }
-  void run_once() {
-    const double begin = cpu_ns();
-    work();
-    times.push_back(cpu_ns() - begin);
+  void run(int cycles = kCycles) {
+    const auto all = [&] {
+      for (int i = 0; i < cycles; ++i) work();
+    };
+    times.push_back(cpu_ns_of(all) / cycles);
   }
   double result() const { return median(times); }
 };
@@ -136,9 +119,9 @@ void measure(Bench& bench, int blocks) {
   Case paced_sample{sample.work};
   for (int i = 0; i < kPacedRounds; ++i) {
     ::usleep(kPauseUs);
-    paced_floor.run_once();
+    paced_floor.run(1);
     ::usleep(kPauseUs);
-    paced_sample.run_once();
+    paced_sample.run(1);
   }
   print("sample", floor.result(), sample.result());
   print("sample paced", paced_floor.result(), paced_sample.result());

@@ -8,8 +8,7 @@ import subprocess
 
 def rendering(table, build):
     table.section("Rendering the page (Google Benchmark), against prometheus-cpp's TextSerializer")
-    out = subprocess.run([os.path.join(build, "tests/bench/bench_parsers"), "--benchmark_filter=^page/",
-                          "--benchmark_format=json", "--benchmark_repetitions=5",
+    out = subprocess.run([os.path.join(build, "tests/bench/bench_page"), "--benchmark_format=json", "--benchmark_repetitions=5",
                           "--benchmark_min_time=0.1", "--benchmark_enable_random_interleaving=true",
                           "--benchmark_report_aggregates_only=true"],
                          check=True, text=True, capture_output=True).stdout
