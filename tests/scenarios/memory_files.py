@@ -20,27 +20,31 @@ class MemoryFiles:
         self.committed_kb = self.mem["Committed_AS"]
         self.nvmap_used_kb = self.mem.get("NvMapMemUsed", 0)
         self.vm = {name: int(value) for name, value in (line.split() for line in tree.text("/proc/vmstat").splitlines())}
-        self._zoneinfo = tree.text("/proc/zoneinfo").splitlines()
-        self.zones = self._read_zones()
-        self._zone_lines = self._zone_template()
+        self.zones, self._zone_lines = self._read_zoneinfo()
         self._pagetypeinfo = [_pagetype_part(line) for line in tree.text("/proc/pagetypeinfo").splitlines()]
         self.free, self.blocks, self.pages_per_block = self._read_types()
 
-    def _read_zones(self):
-        zones, zone = {}, {}
-        for line in self._zoneinfo:
+    def _read_zoneinfo(self):
+        """Zones by name, and the lines as (text, counters, name): the number behind the text is counters[name]."""
+        zones, lines, zone, at_node = {}, [], {}, False
+        for line in self._tree.text("/proc/zoneinfo").splitlines():
+            part = (line, None, None)
             if m := re.fullmatch(r"Node 0, zone +(\w+)", line):
-                zone = zones.setdefault(m[1], {})
-                at_node = False
+                zone, at_node = zones.setdefault(m[1], {"nr_free_pages": 0}), False
             elif "per-node stats" in line:
                 at_node = True
-            elif m := re.match(r"  pages free +(\d+)", line):
+            elif m := re.fullmatch(r"(  pages free +)\d+", line):
                 at_node = False
+                part = (m[1], zone, "nr_free_pages")
             elif m := re.match(r"        protection: \((.*)\)", line):
                 zone["protection"] = [int(n) for n in m[1].split(", ")]
-            elif (m := re.fullmatch(r"      (?:  )?(\w+) +(\d+)", line)) and not at_node:
-                zone[m[1]] = int(m[2])
-        return {name: z for name, z in zones.items() if z["present"]}
+            elif m := re.fullmatch(r"      (  )?(\w+) +(\d+)", line):
+                if not at_node:
+                    zone[m[2]] = int(m[3])
+                if not m[1]:
+                    part = (f"      {m[2]:<12} ", self.vm if at_node else zone, m[2])
+            lines.append(part)
+        return {name: z for name, z in zones.items() if z["present"]}, lines
 
     def _read_types(self):
         free, blocks, names = {}, {}, []
@@ -81,23 +85,6 @@ class MemoryFiles:
         if kind:
             return head + "".join(f"{n:6} " for n in self.free[zone][kind])
         return head + "".join(f"{n:12} " for n in self.blocks[zone].values()) if zone else head
-
-    def _zone_template(self):
-        """zoneinfo's lines as (text, counters, name): the number behind the text is counters[name]."""
-        out, zone, at_node = [], None, False
-        for line in self._zoneinfo:
-            part = (line, None, None)
-            if m := re.fullmatch(r"Node 0, zone +(\w+)", line):
-                zone, at_node = self.zones.get(m[1]), False
-            elif "per-node stats" in line:
-                at_node = True
-            elif m := re.fullmatch(r"(  pages free +)\d+", line):
-                at_node = False
-                part = (m[1], zone, "nr_free_pages") if zone else (m[1] + "0", None, None)
-            elif m := re.fullmatch(r"      (\w+) +\d+", line):
-                part = (f"      {m[1]:<12} ", self.vm if at_node else zone, m[1])
-            out.append(part)
-        return out
 
     def _zoneinfo_text(self):
         return "".join(f"{text}{counters[name]}\n" if name else text + "\n" for text, counters, name in self._zone_lines)

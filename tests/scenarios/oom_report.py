@@ -13,19 +13,11 @@ LETTERS = {"Unmovable": "U", "Movable": "M", "Reclaimable": "E", "HighAtomic": "
 def show(machine, asker, tasks, victim):
     """`asker`: (pid, comm) that found no memory; `tasks` and `victim`: dicts of what each has."""
     say = machine.log.print
-    cpu = machine.rng.randrange(machine.cpus)
-    pid, comm = asker
-    release = machine.tree.text("/proc/sys/kernel/osrelease").strip()
-    build = (machine.tree.text("/proc/sys/kernel/version") or "#1").split()[0]
-    say(4, f"{comm} invoked oom-killer: gfp_mask=0x1100cca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=0")
-    say(4, f"CPU: {cpu} PID: {pid} Comm: {comm} Tainted: G           OE     {release} {build}")
-    say(4, "Hardware name: " + hardware(machine.tree))
-    say(4, "Call trace:")
-    for line in ("dump_backtrace+0x0/0x1d0", "show_stack+0x30/0x40", "dump_stack_lvl+0x68/0x84", "dump_stack+0x18/0x34", "dump_header+0x4c/0x214",
-                 "oom_kill_process+0x23c/0x240", "out_of_memory+0xf4/0x354", "__alloc_pages_slowpath.constprop.0+0x8bc/0xb1c", "__alloc_pages+0x2c8/0x340",
-                 "alloc_pages_vma+0xb8/0x2a0", "do_anonymous_page+0x9c/0x3c4", "handle_pte_fault+0x188/0x1e0", "__handle_mm_fault+0x1d8/0x3a4",
-                 "handle_mm_fault+0xd8/0x27c", "do_page_fault+0x138/0x3d0", "do_translation_fault+0xb0/0xc4", "el0t_64_sync+0x1a0/0x1a4"):
-        say(4, " " + line)
+    head(machine, *asker, "invoked oom-killer: gfp_mask=0x1100cca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=0",
+         ("dump_header+0x4c/0x214", "oom_kill_process+0x23c/0x240", "out_of_memory+0xf4/0x354", "__alloc_pages_slowpath.constprop.0+0x8bc/0xb1c",
+          "__alloc_pages+0x2c8/0x340", "alloc_pages_vma+0xb8/0x2a0", "do_anonymous_page+0x9c/0x3c4", "handle_pte_fault+0x188/0x1e0",
+          "__handle_mm_fault+0x1d8/0x3a4", "handle_mm_fault+0xd8/0x27c", "do_page_fault+0x138/0x3d0", "do_translation_fault+0xb0/0xc4",
+          "el0t_64_sync+0x1a0/0x1a4"))
     memory(machine, say)
     table(machine, say, tasks)
     say(6, f"oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg={victim['memcg']},"
@@ -37,17 +29,23 @@ def show(machine, asker, tasks, victim):
 
 def page_failure(machine, pid, comm, order, mode):
     """What it prints when it has no such block (5.15: warn_alloc() of mm/page_alloc.c)."""
+    head(machine, pid, f"{comm}:", f"page allocation failure: order:{order}, mode:{mode}, nodemask=(null),cpuset=/,mems_allowed=0",
+         ("warn_alloc+0x114/0x190", "__alloc_pages_slowpath.constprop.0+0xa94/0xb1c", "__alloc_pages+0x2c8/0x340", "kmalloc_order+0x48/0x100",
+          "kmalloc_order_trace+0x3c/0x110"))
+    memory(machine, machine.log.print)
+
+
+def head(machine, pid, comm, what, calls):
     say = machine.log.print
     release = machine.tree.text("/proc/sys/kernel/osrelease").strip()
     build = (machine.tree.text("/proc/sys/kernel/version") or "#1").split()[0]
-    say(4, f"{comm}: page allocation failure: order:{order}, mode:{mode}, nodemask=(null),cpuset=/,mems_allowed=0")
-    say(4, f"CPU: {machine.rng.randrange(machine.cpus)} PID: {pid} Comm: {comm} Tainted: G           OE     {release} {build}")
+    cpu = machine.rng.randrange(machine.cpus)
+    say(4, f"{comm} {what}")
+    say(4, f"CPU: {cpu} PID: {pid} Comm: {comm.rstrip(':')} Tainted: G           OE     {release} {build}")
     say(4, "Hardware name: " + hardware(machine.tree))
     say(4, "Call trace:")
-    for line in ("dump_backtrace+0x0/0x1d0", "show_stack+0x30/0x40", "dump_stack_lvl+0x68/0x84", "dump_stack+0x18/0x34", "warn_alloc+0x114/0x190",
-                 "__alloc_pages_slowpath.constprop.0+0xa94/0xb1c", "__alloc_pages+0x2c8/0x340", "kmalloc_order+0x48/0x100", "kmalloc_order_trace+0x3c/0x110"):
+    for line in ("dump_backtrace+0x0/0x1d0", "show_stack+0x30/0x40", "dump_stack_lvl+0x68/0x84", "dump_stack+0x18/0x34", *calls):
         say(4, " " + line)
-    memory(machine, say)
 
 
 def hardware(tree):

@@ -4,7 +4,6 @@
 
     player.py --list
     player.py SCENARIO [--speed X] [--out DIR] [--steps N]
-    player.py SCENARIO --step-to T --out DIR
     player.py SCENARIO [...] [--doctor JETMEM] --run PROGRAM [ARGUMENTS]
 
 The tree (tests/fixtures/orin-nano-8gb; orin and thor can be played on too, with --base) is copied, and
@@ -234,7 +233,6 @@ def parse(arguments):
     parser.add_argument("--every", type=int, metavar="N", help="write only every N-th second of the machine (default: at most "
                         f"{WRITES_PER_SECOND} times a second)")
     parser.add_argument("--steps", type=int, help="end after so many seconds of the machine")
-    parser.add_argument("--step-to", type=int, metavar="T", help="write the moment T seconds into the story, and end")
     parser.add_argument("--seed", type=int, default=1, help="another course of the same story")
     parser.add_argument("--check", action="store_true", help="only look whether the arguments are right")
     parser.add_argument("--quiet", action="store_true", help="do not tell the story")
@@ -248,8 +246,6 @@ def parse(arguments):
                      else f"no scenario {options.scenario!r}; there are {', '.join(SCENARIOS)}")
     if options.every is not None and options.every < 1:
         parser.error("--every must be at least 1")
-    if options.step_to is not None and options.out is None:
-        parser.error("--step-to needs --out")
     if unsuited(options.base):
         parser.error(f"--base {options.base}: {unsuited(options.base)}")
     if options.doctor and not options.run:
@@ -280,11 +276,6 @@ def main(arguments):
     try:
         shutil.copytree(options.base, out)
         player = Player(options.scenario, out, options.seed)
-        if options.step_to is not None:
-            for _ in range(options.step_to):
-                player.step()
-            player.write()
-            return 0
         if options.run:
             # What was so before the story: the program reads a part of it only once.
             player.write()

@@ -9,7 +9,11 @@ daemon lives through them: no alert fires or ends before that. test_rules.py der
 files again.
 """
 
+import kernel_trouble
+
 RULES = {
+    **{f"Jetmem{line[3]}": ("kernel-trouble", second)
+       for second, line in enumerate(kernel_trouble.LINES, kernel_trouble.BEGIN) if line[3]},
     "JetmemCmaExhausted": ("cma-full", 87),
     "JetmemCmaFreeLow": ("cma-borrowed", 39),
     "JetmemCmaFragmented": ("cma-exhaustion", 95),
@@ -44,21 +48,6 @@ RULES = {
     "JetmemTegrastatsStale": ("blind", 21),
     "JetmemKernelLogLost": ("blind", 41),
     "JetmemDeviceRebootedUncleanly": ("power-supply", 0),
-    "JetmemMemoryErrorUncorrected": ("kernel-trouble", 21),
-    "JetmemMemoryError": ("kernel-trouble", 31),
-    "JetmemBusError": ("kernel-trouble", 32),
-    "JetmemReservedMemoryFailed": ("kernel-trouble", 34),
-    "JetmemBounceBufferFull": ("kernel-trouble", 35),
-    "JetmemDmaMappingFailing": ("kernel-trouble", 36),
-    "JetmemDriverAllocationFailing": ("kernel-trouble", 37),
-    "JetmemBufferLeak": ("kernel-trouble", 38),
-    "JetmemGpuHang": ("kernel-trouble", 39),
-    "JetmemFirmwareHang": ("kernel-trouble", 40),
-    "JetmemStorageError": ("kernel-trouble", 41),
-    "JetmemCpuStall": ("kernel-trouble", 42),
-    "JetmemKernelOops": ("kernel-trouble", 43),
-    "JetmemCameraTimeout": ("kernel-trouble", 44),
-    "JetmemNvmapCarveoutRefused": ("kernel-trouble", 45),
 }
 
 # The last second of a condition that does not hold to the end. What is counted (rate, recent

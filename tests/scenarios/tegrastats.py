@@ -58,7 +58,7 @@ class Tegrastats:
 
     def _largest_free(self):
         """The free blocks of the largest order of which there are any."""
-        orders = [sum(counts) for counts in zip(*(zip_sum(lists) for lists in self._machine.free.values()))]
+        orders = [sum(counts) for counts in zip(*(counts for lists in self._machine.free.values() for counts in lists.values()))]
         sizes = [self._machine.kb(1 << order) for order in range(len(orders))]
         kb, n = max(((size, n) for size, n in zip(sizes, orders) if n and size <= LARGEST_BLOCK), default=(sizes[0], 0))
         return f"{n}x{kb // 1024}MB" if kb >= 1024 else f"{n}x{kb}kB"
@@ -70,8 +70,3 @@ class Tegrastats:
             return m[0]
         now = int(text) / 1000
         return f"{name}@{now:g}C" + (f"/{max(now, float(m[3])):g}C" if m[3] else "")
-
-
-def zip_sum(lists):
-    """One zone's free blocks by order."""
-    return [sum(counts) for counts in zip(*lists.values())]

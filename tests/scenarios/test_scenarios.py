@@ -5,7 +5,6 @@ shows what the scenario is for."""
 
 import calendar
 import contextlib
-import hashlib
 import importlib.util
 import io
 import pathlib
@@ -27,6 +26,8 @@ FIXTURES = player.DEFAULT_BASE.parent
 BASE = FIXTURES / "orin-nano-8gb"
 PID = 2215
 NVMAP_TOTAL = "sys/kernel/debug/nvmap/stats/total_memory"
+CLIENTS = "sys/kernel/debug/nvmap/iovmm/clients"
+GPU = "sys/class/devfreq/17000000.gpu"
 
 _spec = importlib.util.spec_from_file_location("check_consistency", HERE.parent / "fixtures" / "check_consistency.py")
 consistency = importlib.util.module_from_spec(_spec)
@@ -69,8 +70,10 @@ def allocatable(root):
 TEGRASTATS_BEGAN = calendar.timegm(time.strptime((BASE / "jetmem/tegrastats").read_text().splitlines()[-1][:19], "%m-%d-%Y %H:%M:%S"))
 
 
-def stalled(root, kind="some"):
-    return float(re.search(rf"^{kind} avg10=(\S+)", (root / "proc/pressure/memory").read_text(), re.M)[1])
+def buffers(root):
+    """{process: KiB} of nvmap, and all of them under 0: those of no process any more are only in there."""
+    rows = re.findall(r"^(?:user|total)\s+(?:\S+\s+(\d+)\s+)?(\d+)K$", (root / CLIENTS).read_text(), re.M)
+    return {int(pid or 0): int(size) for pid, size in rows}
 
 
 def log(root):
@@ -82,11 +85,6 @@ def memory_of(root):
     tree = consistency.Tree(root)
     consistency.check_memory(tree, 4)
     return tree.bad
-
-
-def digest(root):
-    files = sorted(p for p in root.rglob("*") if p.is_file())
-    return hashlib.sha256(b"".join(str(p.relative_to(root)).encode() + p.read_bytes() for p in files)).hexdigest()
 
 
 class Machines(Played):
@@ -172,14 +170,25 @@ class EverySecond(Played):
             self.assertRegex(line, r"^(\d+,\d+,\d+,-;[ -~]*| [A-Z]+=[ -~]+)$")
         return root
 
-    def test_the_others(self):
-        """Nothing but every second: which rules they are for is in rules.py."""
-        for name in ("cma-full", "language-model", "power-supply", "probe-failures", "blind", "kernel-trouble"):
+    def test_each_story(self):
+        """What it is for, and when that begins and ends, is in rules.py and held to the files by test_rules.py."""
+        for name in player.SCENARIOS:
+            if name == "cma-borrowed":  # its kernel shows no area
+                continue
             with self.subTest(name):
-                shutil.rmtree(self.play(name))
+                root = self.play(name)
+                if name == "cma-exhaustion":
+                    self.check_area(root)
+                if name == "oom":
+                    self.check_report(log(root), BASE)
+                    self.check_killed(root)
+                if name == "leak":
+                    self.assertEqual(buffers(root).keys(), buffers(BASE).keys())
+                    self.assertGreater(buffers(root)[PID], 1_800_000)
+            shutil.rmtree(self.folder / "tree")
 
     def check_what_is_printed(self, root, machine, where):
-        """tegrastats and nvmap tell the same moment."""
+        """tegrastats, nvmap, swap devices and the GPU's cooling tell the same moment."""
         lines = (root / "jetmem/tegrastats").read_text().splitlines()
         self.assertLessEqual(len(lines), 60, where)
         line = lines[-1]
@@ -195,84 +204,46 @@ class EverySecond(Played):
         for zone, name in (("0", "cpu"), ("1", "gpu"), ("8", "tj")):
             self.assertIn(f" {name}@{figure(root, f'sys/class/thermal/thermal_zone{zone}/temp') / 1000:g}C", line, where)
         self.assertIn(f"%@[{figure(root, 'sys/class/devfreq/17000000.gpu/cur_freq') // 10**6}]", line, where)
+        swapped = [int(row.split()[3]) for row in (root / "proc/swaps").read_text().splitlines()[1:]]
+        self.assertEqual(sum(swapped), meminfo(root, "SwapTotal") - meminfo(root, "SwapFree"), where)
+        self.assertTrue(all(0 <= n <= 650224 for n in swapped), where)
+        clock, limit = figure(root, f"{GPU}/cur_freq"), figure(root, f"{GPU}/max_freq")
+        self.assertEqual(clock, limit, f"{where}: the limit is what cuts it")
+        state = figure(root, "sys/class/thermal/cooling_device12/cur_state")
+        table = [int(n) for n in (root / GPU / "available_frequencies").read_text().split()]
+        self.assertEqual(limit, table[-1 - state] if state else figure(BASE, f"{GPU}/cur_freq"), where)
         if not (root / "sys/kernel/debug/nvmap").exists():
             return
+        self.assertEqual(figure(root, NVMAP_TOTAL), buffers(root)[0] * 1024, where)
+        self.assertEqual({len(row) for row in (root / CLIENTS).read_text().splitlines()[1:]}, {58}, where)
         ratio = allocatable(root) / allocatable(BASE)
         self.assertAlmostEqual(ratio, meminfo(root, "MemAvailable") / meminfo(BASE, "MemAvailable"), places=6, msg=where)
 
-    def test_cma_exhaustion(self):
-        root = self.play("cma-exhaustion")
+    def check_killed(self, root):
+        """The process is gone, and its buffers are free again."""
+        self.assertFalse((root / f"proc/{PID}").exists())
+        before = buffers(BASE)
+        self.assertEqual(buffers(root), {pid: size - (before[PID] if pid == 0 else 0) for pid, size in before.items() if pid != PID})
+
+    def check_area(self, root):
+        """It is fragmentation, not plain exhaustion; counters, log, trace and bitmap tell of the same."""
         area = "sys/kernel/debug/cma/cma-linux,cma"
         frame = 3840 * 2160 * 3 // 2
-        self.assertLess(figure(root, f"{area}/maxchunk") * 4096, frame)
         free = figure(root, f"{area}/count") - figure(root, f"{area}/used")
-        self.assertGreater(free * 4096, 3 * frame, "it is fragmentation, not plain exhaustion")
+        self.assertGreater(free * 4096, 3 * frame)
         failures = vmstat(root)["cma_alloc_fail"] - vmstat(BASE)["cma_alloc_fail"]
-        self.assertGreater(failures, 5)
         lines = log(root)
         self.assertEqual(len(re.findall(r"cma: cma_alloc: linux,cma: alloc failed, req-size: \d+ pages, ret: -12\n", lines)), failures)
-        self.assertGreater(lines.count("req-size: 3038 pages"), 5)
         listed = re.findall(r"number of available pages: (\S+)=> (\d+) free of 65536 total pages", lines)
         self.assertEqual(len(listed), failures)
-        # jetmem's trace, and the kernel's own bitmap beside it.
-        trace = (root / "sys/kernel/tracing/instances/jetmem/trace").read_text()
-        self.assertIn("cma_alloc_finish: name=linux,cma ", trace)
-        words = [int(word) for word in (root / area / "bitmap").read_text().split()]
-        self.assertEqual(sum(bin(word).count("1") for word in words), figure(root, f"{area}/used"))
+        self.assertGreater(failures, 5)
         for runs, total in listed:
             sizes = [int(run.split("@")[0]) for run in runs.split("+")]
             self.assertEqual(sum(sizes), int(total))
-            self.assertLess(max(sizes), 3038)
-
-    def test_leak(self):
-        root = self.play("leak")
-        self.assertLess(meminfo(root, "MemAvailable"), meminfo(BASE, "MemAvailable") // 4)
-        self.assertLess(meminfo(root, "SwapFree"), meminfo(BASE, "SwapFree") // 2)
-        self.assertGreater(stalled(root), 20)
-        self.assertEqual(vmstat(root)["oom_kill"], 0)
-
-    def test_thermal_throttle(self):
-        root = self.copy()
-        played = self.player("thermal-throttle", root)
-        heat, alerts = [], []
-        while not played.over:
-            played.step()
-            played.write()
-            heat.append(figure(root, "sys/class/thermal/thermal_zone1/temp"))
-            alerts.append(figure(root, "sys/class/thermal/cooling_device1/cur_state"))
-        self.assertGreater(max(heat), 99_000)
-        self.assertLess(max(heat), 104_500, "not up to the critical trip")
-        self.assertEqual((alerts[0], max(alerts), alerts[-1]), (0, 1, 0))
-        self.assertLess(heat[-1], 72_000)
-        self.assertIn("gpu-throttle-alert cooling state: 0 -> 1", log(root))
-        shutil.rmtree(root)
-        self.play("thermal-throttle")
-
-    def test_smmu_storm(self):
-        root = self.play("smmu-storm")
-        lines = log(root)
-        shown = lines.count("Unhandled context fault")
-        suppressed = sum(map(int, re.findall(r"arm_smmu_context_fault: (\d+) callbacks suppressed", lines)))
-        self.assertGreater(suppressed, 50_000)
-        self.assertLess(shown, 250)
-        first, second = [int(m) for m in re.findall(r"^3,\d+,(\d+),-;arm-smmu", lines, re.M)][:2]
-        self.assertGreater(second - first, 10_000_000, "the first fault stands alone")
-
-    def test_oom(self):
-        root = self.play("oom")
-        self.assertEqual(vmstat(root)["oom_kill"], 1)
-        self.assertGreater(vmstat(root)["allocstall_movable"], vmstat(BASE)["allocstall_movable"] + 100)
-        self.assertGreater(meminfo(root, "MemAvailable"), meminfo(BASE, "MemAvailable"))
-        self.assertLess(stalled(root), 20)
-        lines = log(root)
-        for text in ("gst-launch-1.0 invoked oom-killer: gfp_mask=", "-;Mem-Info:", "Tasks state (memory values in pages):",
-                     "oom-kill:constraint=CONSTRAINT_NONE", f"Out of memory: Killed process {PID} (python3)", "oom_reaper: reaped process"):
-            self.assertEqual(lines.count(text), 1, text)
-        # The report says of each zone what the lists hold.
-        for zone, listed, total in re.findall(r"Node 0 (\w+): ((?:\d+\*\d+kB (?:\(\w+\) )?)+)= (\d+)kB", lines):
-            self.assertEqual(sum(int(n) * int(kb) for n, kb in re.findall(r"(\d+)\*(\d+)kB", listed)), int(total), zone)
-        self.assertEqual(lines.count("Free swap  ="), 1)
-        self.check_report(lines, BASE)
+            self.assertLess(max(sizes) * 4096, frame)
+        self.assertIn("cma_alloc_finish: name=linux,cma ", (root / "sys/kernel/tracing/instances/jetmem/trace").read_text())
+        words = [int(word) for word in (root / area / "bitmap").read_text().split()]
+        self.assertEqual(sum(bin(word).count("1") for word in words), figure(root, f"{area}/used"))
 
     def check_report(self, lines, base):
         """What the report says of the board and its processes is what the tree says."""
@@ -287,31 +258,9 @@ class EverySecond(Played):
                 self.assertEqual([vm, rss], (base / f"proc/{pid}/statm").read_text().split()[:2], pid)
                 known += 1
         self.assertEqual(known, 6)
-
-    def test_slow_leak(self):
-        root = self.play("slow-leak")
-        rows = re.findall(r"^ {7}0 +(\d+)K", (root / "sys/kernel/debug/nvmap/iovmm/orphan_handles").read_text(), re.M)
-        self.assertEqual(len(rows), 3 + 240)
-        total = re.search(r"^total +(\d+)K$", (root / "sys/kernel/debug/nvmap/iovmm/clients").read_text(), re.M)
-        self.assertEqual(int(total[1]) * 1024, figure(root, NVMAP_TOTAL))
-        self.assertEqual(figure(root, NVMAP_TOTAL) - figure(BASE, NVMAP_TOTAL), 720 << 20)
-        self.assertLess(stalled(root), stalled(BASE) + 1, "nobody waits: no counter but the leak's own tells of it")
-
-    def test_fragmentation(self):
-        root = self.play("fragmentation")
-        self.assertGreater(meminfo(root, "MemFree"), 60_000, "it is no lack of memory")
-        self.assertEqual(log(root).count("page allocation failure: order:7"), 6)
-        self.assertEqual(log(root).count("page allocation failure: order:3"), 3)
-        self.assertGreater(vmstat(root)["compact_fail"] - vmstat(BASE)["compact_fail"], 50)
-
-    def test_thrash(self):
-        root = self.play("thrash")
-        back = vmstat(root)["pswpin"] - vmstat(BASE)["pswpin"]
-        self.assertGreater(back, 400 * 4000)
-        self.assertLess(abs(vmstat(root)["pswpout"] - vmstat(BASE)["pswpout"] - back), 0.5 * back, "as many go")
-        self.assertEqual(vmstat(root)["oom_kill"], 0)
-        self.assertGreater(stalled(root, "full"), 30)
-
+        # Of each zone what the lists hold.
+        for zone, listed, total in re.findall(r"Node 0 (\w+): ((?:\d+\*\d+kB (?:\(\w+\) )?)+)= (\d+)kB", lines):
+            self.assertEqual(sum(int(n) * int(kb) for n, kb in re.findall(r"(\d+)\*(\d+)kB", listed)), int(total), zone)
 
 
 class OnOrin(Played):
@@ -338,95 +287,15 @@ class OnThor(OnOrin):
     board = "thor"
 
 
-CLIENTS, VPR = (f"sys/kernel/debug/nvmap/{heap}/clients" for heap in ("iovmm", "vpr"))
-VPR_KIB = 65536
-GPU = "sys/class/devfreq/17000000.gpu"
-
-
-def buffers(root):
-    """{process: KiB} of nvmap, and all of them under 0: those of no process any more are only in there."""
-    rows = re.findall(r"^(?:user|total)\s+(?:\S+\s+(\d+)\s+)?(\d+)K$", (root / CLIENTS).read_text(), re.M)
-    return {int(pid or 0): int(size) for pid, size in rows}
-
-
-class OtherFiles(Played):
-    """What not every tree has is played where it is."""
-
-    def setUp(self):
-        super().setUp()
-        self.root = self.copy()
-        self.vpr = re.sub(rf"((?:{PID}|total) +) {{4}}0K", rf"\g<1>{VPR_KIB}K", self.text(VPR))
-        (self.root / VPR).write_text(self.vpr)
-        (self.root / NVMAP_TOTAL).write_text(f"{figure(BASE, NVMAP_TOTAL) + VPR_KIB * 1024}\n")
-        self.before = buffers(BASE)
-
-    def text(self, path):
-        return (self.root / path).read_text()
-
-    def check_swaps(self):
-        used = [int(line.split()[3]) for line in self.text("proc/swaps").splitlines()[1:]]
-        self.assertEqual(sum(used), meminfo(self.root, "SwapTotal") - meminfo(self.root, "SwapFree"))
-        self.assertTrue(all(0 <= n <= 650224 for n in used))
-
-    def test_a_leak_is_in_the_tables_of_nvmap_and_of_the_process(self):
-        played = self.player("leak", self.root)
-        while not played.over:
-            played.step()
-            played.write()
-        sizes = buffers(self.root)
-        self.assertGreater(sizes[PID], 1_800_000)
-        self.assertEqual(sizes, {**self.before, PID: sizes[PID], 0: self.before[0] + sizes[PID] - self.before[PID]})
-        self.assertEqual(figure(self.root, NVMAP_TOTAL), (sizes[0] + VPR_KIB) * 1024)
-        self.assertEqual(self.text(VPR), self.vpr, "another heap stays as it was")
-        self.assertEqual({len(line) for line in self.text(CLIENTS).splitlines()[1:]}, {58})
-        mapped = [int((root / "proc/2215/statm").read_text().split()[0]) for root in (BASE, self.root)]
-        self.assertLess(*mapped)
-        self.check_swaps()
-        self.assertGreater(int(self.text("sys/block/zram0/mm_stat").split()[0]), 3 * 148897792)
-
-    def test_a_killed_process_is_gone(self):
-        played, before = self.player("oom", self.root), unaccounted(self.root)
-        while not played.over:
-            played.step()
-            played.write()
-            self.check_swaps()
-        self.assertFalse((self.root / "proc/2215").exists())
-        self.assertEqual(unaccounted(self.root), before, "its buffers are free again")
-        sizes = {**self.before, 0: self.before[0] - self.before[PID]}
-        del sizes[PID]
-        self.assertEqual(buffers(self.root), sizes)
-        self.assertEqual(figure(self.root, NVMAP_TOTAL), (sizes[0] + VPR_KIB) * 1024)
-
-    def test_the_clock_of_the_gpu_falls_and_comes_back(self):
-        played, clocks, limits, states = self.player("thermal-throttle", self.root), [], [], []
-        while not played.over:
-            played.step()
-            played.write()
-            clocks.append(figure(self.root, f"{GPU}/cur_freq"))
-            limits.append(figure(self.root, f"{GPU}/max_freq"))
-            states.append(figure(self.root, "sys/class/thermal/cooling_device12/cur_state"))
-        self.assertEqual((clocks[0], clocks[-1]), (figure(BASE, f"{GPU}/cur_freq"),) * 2)
-        self.assertLess(min(clocks), clocks[0])
-        self.assertEqual(limits, clocks, "the limit is what cuts it")
-        table = [int(n) for n in self.text(f"{GPU}/available_frequencies").split()]
-        self.assertEqual([table[-1 - state] if state else clocks[0] for state in states], limits)
-
-
 class Program(Played):
     def run_player(self, *arguments, **options):
         return subprocess.run([sys.executable, "-B", HERE / "player.py", *map(str, arguments)], text=True, capture_output=True, timeout=60, **options)
 
-    def test_same_bytes_each_time(self):
-        outs = [self.folder / str(i) for i in range(3)]
-        for out, how in zip(outs, (("--step-to", 70), ("--step-to", 70), ("--steps", 70, "--speed", 1000, "--every", 1, "--quiet"))):
-            result = self.run_player("oom", "--out", out, *how)
-            self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertEqual(len({digest(out) for out in outs}), 1)
-
     def test_written_now_and_then_it_is_the_same_story(self):
         outs = [self.folder / str(i) for i in range(2)]
         for out, every in zip(outs, (1, 10)):
-            self.run_player("oom", "--out", out, "--steps", 75, "--speed", 1000, "--every", every, "--quiet")
+            result = self.run_player("oom", "--out", out, "--steps", 70, "--speed", 1000, "--every", every, "--quiet")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
         for path in ("proc/meminfo", "proc/vmstat", "proc/zoneinfo", "proc/pagetypeinfo", "proc/pressure/memory", "dev/kmsg"):
             self.assertEqual(*[(out / path).read_text() for out in outs], path)
 
@@ -447,8 +316,7 @@ class Program(Played):
 
     def test_what_is_wrong_is_said(self):
         for arguments, what in ((["leek"], "no scenario 'leek'"), ([], "which scenario?"), (["leak", "--speed", "0"], "from 0.01 to 1000"), (["leak", "--every", "0"], "at least 1"),
-                                (["leak", "--out", self.folder], "is there already"), (["leak", "--step-to", "3"], "needs --out"),
-                                (["leak", "--base", self.folder], "no jetmem/manifest.json"),
+                                (["leak", "--out", self.folder], "is there already"), (["leak", "--base", self.folder], "no jetmem/manifest.json"),
                                 (["leak", "--base", FIXTURES / "agx-orin"], "read without root"), (["leak", "--base", FIXTURES / "nano-4gb"], "kernel before 5.13")):
             result = self.run_player(*arguments)
             self.assertEqual(result.returncode, 2)
@@ -470,7 +338,7 @@ class Program(Played):
             self.assertIn("MemTotal", process.stdout.readline())
             time.sleep(0.2)
             process.send_signal(number)
-            process.wait(10)
+            process.wait(60)
             self.assertEqual(process.stdout.read(), "", "the program no longer holds the pipe open")
             self.assertEqual(list(temporary.iterdir()), [], "the temporary tree is gone")
         program.write_text("#!/bin/sh\nexit 7\n")
