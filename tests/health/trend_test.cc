@@ -46,6 +46,12 @@ std::optional<TrendLine> line_of(const Series& values) {
   return trend.line();
 }
 
+// Of so many minutes' values under noise.
+std::optional<TrendLine> line_of(std::int64_t count, const std::function<double(double)>& of,
+                                 double sigma = 0, std::int64_t seed = 0) {
+  return line_of(with_noise(series(count, of), sigma, static_cast<unsigned>(seed)));
+}
+
 bool is_good(const std::optional<TrendLine>& line) { return line && Trend::is_good(*line); }
 
 // The plain words of the header, slowly: all pairs sorted, medians by sorting.
@@ -121,32 +127,26 @@ TEST(Trend, AsTheSlowReference) {
 
 TEST(Trend, ALeakUnderNoiseIsFoundAndItsSlopeIsRight) {
   // 2 MiB a minute under noise of 30 MiB, on 2 GiB: an eighth of what it leaks in the window.
-  for (unsigned seed = 0; seed < 50; ++seed) {
+  for (int seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
     const auto line = line_of(
-        with_noise(series(120, [](double t) { return 2048 * kMiBAsDouble - 2 * kMiBAsDouble * t; }),
-                   30 * kMiBAsDouble, seed));
+        120, [](double t) { return (2048 - 2 * t) * kMiBAsDouble; }, 30 * kMiBAsDouble, seed);
     ASSERT_TRUE(is_good(line));
     EXPECT_NEAR(line->slope, -2 * kMiBAsDouble / 60, 0.15 * 2 * kMiBAsDouble / 60);
   }
 }
 
 TEST(Trend, APureLineFitsWholly) {
-  const auto line = line_of(series(120, [](double t) { return 100 - 0.5 * t; }));
+  const auto line = line_of(120, [](double t) { return 100 - 0.5 * t; });
   ASSERT_TRUE(line);
   EXPECT_NEAR(line->fit, 1, 1e-9);
   EXPECT_NEAR(line->slope, -0.5 / 60, 1e-9);
 }
 
 TEST(Trend, NoiseAroundALevelIsNone) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
-    const auto line = line_of(with_noise(series(120, [](double) { return 1000; }), 50, seed));
-    ASSERT_TRUE(line);
-    EXPECT_LT(line->fit, 0.4);
-  }
-  const auto flat = line_of(series(120, [](double) { return 1000; }));
-  ASSERT_TRUE(flat);
-  EXPECT_EQ(flat->fit, 0) << "nothing moves: no trend to fit";
+  const auto level = [](double) { return 1000; };
+  for (int seed = 0; seed < 60; ++seed) EXPECT_LT(line_of(120, level, 50, seed).value().fit, 0.4);
+  EXPECT_EQ(line_of(120, level).value().fit, 0) << "nothing moves: no trend to fit";
 }
 
 // A program that starts takes its memory once.
@@ -154,11 +154,8 @@ TEST(Trend, AStepIsNoLeakWhereverItIs) {
   for (std::int64_t at = 1; at < 120; at += at < 10 || at >= 110 ? 1 : 4) {
     for (const double sigma : {0.0, 5.0, 50.0}) {
       SCOPED_TRACE(std::to_string(at) + " " + std::to_string(sigma));
-      const auto line = line_of(with_noise(
-          series(120, [&](double t) { return t < static_cast<double>(at) ? 3000 : 2000; }), sigma,
-          static_cast<unsigned>(at)));
-      ASSERT_TRUE(line);
-      EXPECT_LT(line->fit, 0.6);
+      const auto step = [&](double t) { return t < static_cast<double>(at) ? 3000 : 2000; };
+      EXPECT_LT(line_of(120, step, sigma, at).value().fit, 0.6);
     }
   }
 }
@@ -169,14 +166,10 @@ TEST(Trend, ASawtoothIsNoLeak) {
     for (std::int64_t phase = 0; phase < period; phase += 3 + period / 8) {
       for (const double sigma : {0.0, 20.0}) {
         SCOPED_TRACE(std::to_string(period) + " " + std::to_string(phase));
-        const auto line = line_of(with_noise(
-            series(120,
-                   [&](double t) {
-                     const double tooth =
-                         std::fmod(t + static_cast<double>(phase), static_cast<double>(period));
-                     return 3000 - 1000 * tooth / static_cast<double>(period);
-                   }),
-            sigma, 3));
+        const auto teeth = [&, length = static_cast<double>(period)](double t) {
+          return 3000 - 1000 * std::fmod(t + static_cast<double>(phase), length) / length;
+        };
+        const auto line = line_of(120, teeth, sigma, 3);
         ASSERT_TRUE(line);
         EXPECT_FALSE(is_good(line)) << line->fit;
       }
@@ -187,7 +180,7 @@ TEST(Trend, ASawtoothIsNoLeak) {
 // What leaked was restarted, and gave all back.
 TEST(Trend, ALeakThatEndedIsOverSoon) {
   const auto ended_for = [](double time) {
-    return line_of(series(120, [&](double t) { return t < 120 - time ? 5000 - 10 * t : 5000; }));
+    return line_of(120, [&](double t) { return t < 120 - time ? 5000 - 10 * t : 5000; });
   };
   EXPECT_TRUE(is_good(ended_for(0)));
   EXPECT_FALSE(is_good(ended_for(12)));
@@ -199,9 +192,8 @@ TEST(Trend, AWarmUpThatLevelsOffIsReportedOnlyWhileItReallyGrows) {
   for (const double sigma : {0.0, 2.0}) {
     for (std::int64_t count = 30; count <= 180; count += count < 60 ? 1 : 8) {
       SCOPED_TRACE(std::to_string(count) + " " + std::to_string(sigma));
-      const auto line = line_of(with_noise(
-          series(count, [&](double t) { return 4096 - 1024 * (1 - std::exp(-t / kTau)); }), sigma,
-          static_cast<unsigned>(count)));
+      const auto line = line_of(
+          count, [&](double t) { return 4096 - 1024 * (1 - std::exp(-t / kTau)); }, sigma, count);
       ASSERT_TRUE(line);
       if (!is_good(line)) continue;
       // In the middle of the newest two fifths.
@@ -216,11 +208,10 @@ TEST(Trend, ARampThatEndedIsOverSoon) {
   for (const double sigma : {0.0, 10.0, 30.0}) {
     for (std::int64_t flat = 0; flat <= 60; flat += flat < 8 ? 1 : 2) {
       SCOPED_TRACE(std::to_string(flat) + " " + std::to_string(sigma));
-      const auto line = line_of(with_noise(
-          series(
-              120,
-              [&](double t) { return 5000 - 10 * std::min(t, static_cast<double>(119 - flat)); }),
-          sigma, static_cast<unsigned>(flat)));
+      const auto ramp = [&](double t) {
+        return 5000 - 10 * std::min(t, static_cast<double>(119 - flat));
+      };
+      const auto line = line_of(120, ramp, sigma, flat);
       if (flat <= 5) {
         EXPECT_TRUE(is_good(line));
       } else if (flat >= 30) {
@@ -246,33 +237,30 @@ TEST(Trend, ShortDipsDoNotBendTheLine) {
 
 TEST(Trend, NothingIsReportedBeforeHalfAnHour) {
   const auto falling = [](double t) { return 1000 - t; };
-  EXPECT_FALSE(line_of(series(29, falling)));
-  EXPECT_TRUE(line_of(series(30, falling)));
+  EXPECT_FALSE(line_of(29, falling));
+  EXPECT_TRUE(line_of(30, falling));
   // Of a source that is read each three minutes: 15 values at least.
-  const auto seldom = [](std::int64_t count) {
-    return series(count, [](double t) { return std::fmod(t, 3) == 0 ? 1000 - t : NAN; });
-  };
-  EXPECT_FALSE(line_of(seldom(42)));
-  EXPECT_TRUE(line_of(seldom(43)));
+  const auto seldom = [](double t) { return std::fmod(t, 3) == 0 ? 1000 - t : NAN; };
+  EXPECT_FALSE(line_of(42, seldom));
+  EXPECT_TRUE(line_of(43, seldom));
 }
 
 TEST(Trend, AfterALongGapItBeginsAnew) {
   const auto with_gap = [](std::int64_t gap) {
-    return series(60 + gap + 20, [&](double t) {
+    return line_of(60 + gap + 20, [&](double t) {
       const bool away = t >= 60 && t < 60 + static_cast<double>(gap);
       return away ? NAN : 1000 - t;
     });
   };
-  EXPECT_TRUE(line_of(with_gap(Trend::kLongestGap - 1)));
-  EXPECT_FALSE(line_of(with_gap(Trend::kLongestGap))) << "20 minutes since, not more";
+  EXPECT_TRUE(with_gap(Trend::kLongestGap - 1));
+  EXPECT_FALSE(with_gap(Trend::kLongestGap)) << "20 minutes since, not more";
 }
 
 TEST(Trend, OldValuesGo) {
   // Two hours of leak, then two of rest: what was is over.
-  const auto line = line_of(series(241, [](double t) { return t < 120 ? 5000 - t : 4880; }));
-  ASSERT_TRUE(line);
-  EXPECT_EQ(line->slope, 0);
-  EXPECT_EQ(line->fit, 0);
+  const auto line = line_of(241, [](double t) { return t < 120 ? 5000 - t : 4880; }).value();
+  EXPECT_EQ(line.slope, 0);
+  EXPECT_EQ(line.fit, 0);
 }
 
 }  // namespace

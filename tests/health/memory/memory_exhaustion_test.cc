@@ -32,46 +32,44 @@ struct TimedMachine {
   Cycle cycle;
 };
 
-TEST(MemoryExhaustion, TheTimeLeftAtTheRateOfTheLastHalfMinute) {
-  TimedMachine m;
+struct MemoryExhaustionTest : testing::Test, TimedMachine {};
+
+TEST_F(MemoryExhaustionTest, TheTimeLeftAtTheRateOfTheLastHalfMinute) {
   long left = 1000;
-  for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isnan(m.after(1, left -= 10))) << i;
-  EXPECT_EQ(m.cycle.left_out("too_few_readings"), 1U);
-  EXPECT_NEAR(m.after(1, left -= 10), 93, 0.1);
-  for (int i = 0; i < 60; ++i) m.after(1, left -= 10);
-  EXPECT_NEAR(m.after(1, left -= 10), 32, 0.1) << "the start is out of the window by now";
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isnan(after(1, left -= 10))) << i;
+  EXPECT_EQ(cycle.left_out("too_few_readings"), 1U);
+  EXPECT_NEAR(after(1, left -= 10), 93, 0.1);
+  for (int i = 0; i < 60; ++i) after(1, left -= 10);
+  EXPECT_NEAR(after(1, left -= 10), 32, 0.1) << "the start is out of the window by now";
 }
 
-TEST(MemoryExhaustion, SwapThatFillsIsMemoryThatShrinks) {
-  TimedMachine m;
+TEST_F(MemoryExhaustionTest, SwapThatFillsIsMemoryThatShrinks) {
   long swap = 2000;
-  for (int i = 0; i < 40; ++i) m.after(1, 175, swap -= 40);
-  EXPECT_NEAR(m.after(1, 175, swap -= 40), 535 / 40.0, 0.1);
-  for (int i = 0; i < 2; ++i) m.after(1, 175, swap += 40);
-  EXPECT_TRUE(std::isnan(m.after(1, 175, swap += 40))) << "it no longer does";
+  for (int i = 0; i < 40; ++i) after(1, 175, swap -= 40);
+  EXPECT_NEAR(after(1, 175, swap -= 40), 535 / 40.0, 0.1);
+  for (int i = 0; i < 2; ++i) after(1, 175, swap += 40);
+  EXPECT_TRUE(std::isnan(after(1, 175, swap += 40))) << "it no longer does";
   // What goes from memory to swap is still there.
-  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 175 + i, swap - i)));
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(after(1, 175 + i, swap - i)));
 }
 
-TEST(MemoryExhaustion, WhatDoesNotShrinkIsNotGoneSoon) {
-  TimedMachine m;
-  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 1000)));
-  EXPECT_EQ(m.cycle.left_out("not_shrinking"), 1U);
+TEST_F(MemoryExhaustionTest, WhatDoesNotShrinkIsNotGoneSoon) {
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(after(1, 1000)));
+  EXPECT_EQ(cycle.left_out("not_shrinking"), 1U);
   // A program takes 500 MiB at once, and no more.
-  for (int i = 0; i < 30; ++i) EXPECT_TRUE(std::isnan(m.after(1, 500))) << i;
-  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 500 + i)));
-  EXPECT_TRUE(std::isnan(m.after(60, 100))) << "a pause starts anew";
+  for (int i = 0; i < 30; ++i) EXPECT_TRUE(std::isnan(after(1, 500))) << i;
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(after(1, 500 + i)));
+  EXPECT_TRUE(std::isnan(after(60, 100))) << "a pause starts anew";
 }
 
-TEST(MemoryExhaustion, LateReadingsOfAStalledMachineAreEnough) {
-  TimedMachine m;
+TEST_F(MemoryExhaustionTest, LateReadingsOfAStalledMachineAreEnough) {
   long left = 1000;
   double seconds = 0;
-  for (int i = 0; i < 10; ++i) seconds = m.after(5, left -= 50);
+  for (int i = 0; i < 10; ++i) seconds = after(5, left -= 50);
   EXPECT_NEAR(seconds, 50, 0.1);
 }
 
-TEST(MemoryExhaustion, FiguresThatWereNotReadAnewAreNoReading) {
+TEST_F(MemoryExhaustionTest, FiguresThatWereNotReadAnewAreNoReading) {
   for (const int interval : {2, 5, 10}) {
     TimedMachine m;
     long left = 4000;
@@ -91,24 +89,21 @@ TEST(MemoryExhaustion, FiguresThatWereNotReadAnewAreNoReading) {
   }
 }
 
-TEST(MemoryExhaustion, SlowLossIsLeftToTheTrend) {
-  TimedMachine m;
-  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(m.after(1, 7000 - i)));
+TEST_F(MemoryExhaustionTest, SlowLossIsLeftToTheTrend) {
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(std::isnan(after(1, 7000 - i)));
 }
 
-TEST(MemoryExhaustion, MoreReadingsThanOneASecondAreOneASecond) {
-  TimedMachine m;
+TEST_F(MemoryExhaustionTest, MoreReadingsThanOneASecondAreOneASecond) {
   double left = 1000;
   double seconds = 0;
-  for (int i = 0; i < 600; ++i) seconds = m.after(0.1, static_cast<long>(left -= 1));
+  for (int i = 0; i < 600; ++i) seconds = after(0.1, static_cast<long>(left -= 1));
   EXPECT_NEAR(seconds, left / 10, 1);
 }
 
-TEST(MemoryExhaustion, WithoutMemAvailableThereIsNone) {
-  TimedMachine m;
-  EXPECT_TRUE(parse_meminfo("MemTotal: 8000 kB\nMemFree: 400 kB\n", m.meminfo));
-  m.cycle.run(m.exhaustion);
-  EXPECT_EQ(m.cycle.left_out("line_unknown"), 1U);
+TEST_F(MemoryExhaustionTest, WithoutMemAvailableThereIsNone) {
+  EXPECT_TRUE(parse_meminfo("MemTotal: 8000 kB\nMemFree: 400 kB\n", meminfo));
+  cycle.run(exhaustion);
+  EXPECT_EQ(cycle.left_out("line_unknown"), 1U);
 }
 
 }  // namespace
