@@ -3,18 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <tuple>
 
 namespace jetmem {
 namespace {
-
-std::uint64_t bits(double value) {
-  std::uint64_t out = 0;
-  std::memcpy(&out, &value, sizeof out);
-  return out;
-}
 
 SavedAlerts some() {
   SavedAlerts kept;
@@ -61,18 +56,13 @@ TEST(Saved, ComesBackBitByBit) {
   ASSERT_TRUE(back.has_value()) << back.error().message;
   EXPECT_EQ(back->saved.last_step, kept.saved.last_step);
   ASSERT_EQ(back->saved.alerts.size(), 3U);
+  const auto fields = [](const RuleEngine::SavedAlert& it) {
+    return std::tuple(it.rule, *it.instance.labels, it.severity, it.is_unknown, it.instance.state,
+                      it.instance.active_since, it.instance.firing_since, it.instance.ended,
+                      std::bit_cast<std::uint64_t>(it.instance.value));
+  };
   for (std::size_t i = 0; i < 3; ++i) {
-    const RuleEngine::SavedAlert& a = kept.saved.alerts[i];
-    const RuleEngine::SavedAlert& b = back->saved.alerts[i];
-    EXPECT_EQ(a.rule, b.rule);
-    EXPECT_EQ(*a.instance.labels, *b.instance.labels);
-    EXPECT_EQ(a.severity, b.severity);
-    EXPECT_EQ(a.is_unknown, b.is_unknown);
-    EXPECT_EQ(a.instance.state, b.instance.state);
-    EXPECT_EQ(a.instance.active_since, b.instance.active_since);
-    EXPECT_EQ(a.instance.firing_since, b.instance.firing_since);
-    EXPECT_EQ(a.instance.ended, b.instance.ended);
-    EXPECT_EQ(bits(a.instance.value), bits(b.instance.value));
+    EXPECT_EQ(fields(kept.saved.alerts[i]), fields(back->saved.alerts[i])) << i;
   }
   ASSERT_EQ(back->saved.series.size(), 2U);
   EXPECT_EQ(back->sources, kept.sources);
@@ -81,7 +71,7 @@ TEST(Saved, ComesBackBitByBit) {
   const auto& after = back->saved.series[0].values;
   ASSERT_EQ(before.size(), after.size());
   for (std::size_t i = 0; i + 1 < before.size(); ++i) {
-    EXPECT_EQ(bits(before[i]), bits(after[i])) << before[i];
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(before[i]), std::bit_cast<std::uint64_t>(after[i]));
   }
   EXPECT_TRUE(std::isnan(after.back()) && !SeriesStore::is_gap(after.back()));
   EXPECT_EQ(to_text(*back).value(), text);

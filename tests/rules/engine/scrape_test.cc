@@ -25,6 +25,8 @@ RuleEngine fed_engine(std::size_t memory) {
       {std::chrono::seconds(15), memory});
 }
 
+auto of_zone(const char* zone, double value) { return Pair(Labels{{"zone", zone}}, value); }
+
 class Feed : public ::testing::Test {
  protected:
   struct Given {
@@ -63,7 +65,7 @@ TEST_F(Feed, ValuesWithTheirLabelsSortedAndNoneEmpty) {
   scrape();
   EXPECT_THAT(values(),
               ElementsAre(Pair(Labels{}, 3), Pair(Labels{{"area", "a"}, {"zone", "z"}}, 1),
-                          Pair(Labels{{"zone", "z"}}, 2)));
+                          of_zone("z", 2)));
   EXPECT_THAT(values(1), ElementsAre(Pair(Labels{}, 9)));
   EXPECT_EQ(engine_.series_count(), 4U) << "no others";
 }
@@ -73,13 +75,13 @@ TEST_F(Feed, ASeriesThatVanishesIsStaleAtOnce) {
   scrape();
   write(first_, {{3, "b", ""}});
   scrape();
-  EXPECT_THAT(values(), ElementsAre(Pair(Labels{{"zone", "b"}}, 3)));
+  EXPECT_THAT(values(), ElementsAre(of_zone("b", 3)));
   table_.clear(first_);
   scrape();
   EXPECT_THAT(values(), IsEmpty());
   write(first_, {{4, "a", ""}});
   scrape();
-  EXPECT_THAT(values(), ElementsAre(Pair(Labels{{"zone", "a"}}, 4)));
+  EXPECT_THAT(values(), ElementsAre(of_zone("a", 4)));
 }
 
 TEST_F(Feed, ASeriesMayMoveToAnotherPlace) {
@@ -89,8 +91,7 @@ TEST_F(Feed, ASeriesMayMoveToAnotherPlace) {
   write(first_, {{5, "new", ""}, {1, "a", ""}});
   write(second_, {{2, "b", ""}});
   scrape();
-  EXPECT_THAT(values(), ElementsAre(Pair(Labels{{"zone", "a"}}, 1), Pair(Labels{{"zone", "b"}}, 2),
-                                    Pair(Labels{{"zone", "new"}}, 5)));
+  EXPECT_THAT(values(), ElementsAre(of_zone("a", 1), of_zone("b", 2), of_zone("new", 5)));
   EXPECT_EQ(engine_.series_count(), before + 1);
 }
 
@@ -98,7 +99,7 @@ TEST_F(Feed, TheSecondOfTwoAlikeIsLeftOut) {
   write(first_, {{1, "a", ""}, {2, "a", ""}});
   write(second_, {{3, "a", ""}});
   scrape();
-  EXPECT_THAT(values(), ElementsAre(Pair(Labels{{"zone", "a"}}, 1)));
+  EXPECT_THAT(values(), ElementsAre(of_zone("a", 1)));
 }
 
 TEST_F(Feed, WhatIsGoneForLongerThanAnyWindowIsForgotten) {
@@ -112,8 +113,7 @@ TEST_F(Feed, WhatIsGoneForLongerThanAnyWindowIsForgotten) {
   EXPECT_EQ(engine_.series_count(), 1U);
   write(first_, {{7, "a", ""}, {2, "b", ""}});
   scrape();
-  EXPECT_THAT(values(),
-              ElementsAre(Pair(Labels{{"zone", "a"}}, 7), Pair(Labels{{"zone", "b"}}, 2)));
+  EXPECT_THAT(values(), ElementsAre(of_zone("a", 7), of_zone("b", 2)));
 }
 
 TEST_F(Feed, SeriesThatComeAndGoForeverNeedNoMoreRoom) {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 
@@ -34,26 +34,17 @@ std::string catalog_of(Rule rule) {
   return message_catalog(rules);
 }
 
-// What comes of it: nothing where the tool is missing or refuses.
-std::optional<std::string> run(const std::string& command) {
-  FILE* pipe = ::popen(("SYSTEMD_LOG_LEVEL=warning " + command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return std::nullopt;
-  std::string out;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    out.append(buffer.data(), n);
-  }
-  if (::pclose(pipe) != 0) return std::nullopt;
-  return out;
-}
-
-// The catalog as systemd's own tool understands it.
+// The catalog as systemd's own tool understands it: nothing where the tool is missing or refuses.
 std::optional<std::string> understood(const std::string& catalog) {
   const TempDir root;
   root.write("usr/lib/systemd/catalog/jetmem.catalog", catalog);
   std::filesystem::create_directories(root.file("var/lib/systemd/catalog"));
-  if (!run("journalctl --update-catalog --root=" + root.path())) return std::nullopt;
-  return run("journalctl --dump-catalog --root=" + root.path());
+  const std::string tool = "SYSTEMD_LOG_LEVEL=warning journalctl --root=" + root.path();
+  const std::string command = tool + " --update-catalog >/dev/null 2>&1 && " + tool +
+                              " --dump-catalog >" + root.file("shown") + " 2>&1";
+  if (std::system(command.c_str()) != 0) return std::nullopt;
+  std::ifstream shown(root.file("shown"));
+  return std::string(std::istreambuf_iterator<char>(shown), {});
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

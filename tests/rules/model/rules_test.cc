@@ -37,6 +37,12 @@ std::string rule(std::string_view condition, std::string_view more = "") {
          std::string(condition) + "\n" + std::string(more);
 }
 
+std::string times(int count, const std::string& text) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += text;
+  return out;
+}
+
 constexpr std::string_view kWhole = R"(
 thresholds:
   high: {value: 95%, description: Share from which on it is full.}
@@ -121,32 +127,26 @@ TEST(Rules, NothingIsNoError) {
   }
 }
 
-TEST(RuleNumbers, InBaseUnits) {
-  const auto value = [](std::string_view text) {
-    return parse_rule_number(text).value_or(RuleNumber{NAN}).value;
+TEST(RuleNumbers, InBaseUnitsWithTheUnit) {
+  struct Case {
+    const char* text;
+    double value;
+    NumberUnit unit;
   };
-  EXPECT_EQ(value("3"), 3);
-  EXPECT_EQ(value("-3.5"), -3.5);
-  EXPECT_EQ(value("1e9"), 1e9);
-  EXPECT_EQ(value("95%"), 0.95);
-  EXPECT_EQ(value("-5%"), -0.05);
-  EXPECT_EQ(value("12MiB"), 12 << 20);
-  EXPECT_EQ(value("-4MiB"), -(4 << 20));
-  EXPECT_EQ(value("1h30m"), 5400);
-  EXPECT_EQ(value("500ms"), 0.5);
+  for (const Case& each :
+       {Case{"3", 3, NumberUnit::kPlain}, Case{"-3.5", -3.5, NumberUnit::kPlain},
+        Case{"1e9", 1e9, NumberUnit::kPlain}, Case{"95%", 0.95, NumberUnit::kPercent},
+        Case{"-5%", -0.05, NumberUnit::kPercent}, Case{"12MiB", 12 << 20, NumberUnit::kSize},
+        Case{"-4MiB", -(4 << 20), NumberUnit::kSize}, Case{"1h30m", 5400, NumberUnit::kTime},
+        Case{"500ms", 0.5, NumberUnit::kTime}}) {
+    const RuleNumber number = parse_rule_number(each.text).value();
+    EXPECT_EQ(number.value, each.value) << each.text;
+    EXPECT_EQ(number.unit, each.unit) << each.text;
+  }
   for (const char* text : {"", "-", "%", "nan", "inf", "-inf", "1e999", "0x10", "+3", "3 %", "1,5",
                            "5%%", "--5MiB", "MiB", "10min", "3x", "$"}) {
     EXPECT_FALSE(parse_rule_number(text).has_value()) << text;
   }
-}
-
-TEST(RuleNumbers, RememberTheirUnit) {
-  const auto unit = [](std::string_view text) { return parse_rule_number(text).value().unit; };
-  EXPECT_EQ(unit("3"), NumberUnit::kPlain);
-  EXPECT_EQ(unit("1e9"), NumberUnit::kPlain);
-  EXPECT_EQ(unit("-5%"), NumberUnit::kPercent);
-  EXPECT_EQ(unit("-4MiB"), NumberUnit::kSize);
-  EXPECT_EQ(unit("10m"), NumberUnit::kTime);
 }
 
 struct Bad {
@@ -203,15 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "  unless: [Hot]\n- {alert: Hott, severity: info, summary: s, when: "
                  "[{metric: m, above: 1}]}\n"),
             "a.yaml:8:12 unless 'Hott'"},
-        Bad{"a list too long",
-            rule(
-                kGood, "  unless: [" +
-                           []() {
-                             std::string list;
-                             for (int i = 0; i < 33; ++i) list += "Hot, ";
-                             return list;
-                           }() +
-                           "]\n"),
+        Bad{"a list too long", rule(kGood, "  unless: [" + times(33, "Hot, ") + "]\n"),
             "a.yaml:8:11 unless"}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -271,11 +263,8 @@ INSTANTIATE_TEST_SUITE_P(
             rule("metric: m\n    above: 1\n    labels: {a: \"x\\ny\"}"), "a.yaml:8:17 labels.a"},
         Bad{"no conditions", "rules: [{alert: Full, severity: info, summary: s, when: []}]\n",
             "a.yaml:1:57 when"},
-        Bad{"too many conditions", rule([]() {
-              std::string list = "{metric: m, above: 1}";
-              for (int i = 0; i < 8; ++i) list += "\n  - {metric: m, above: 1}";
-              return list;
-            }()),
+        Bad{"too many conditions",
+            rule("{metric: m, above: 1}" + times(8, "\n  - {metric: m, above: 1}")),
             "a.yaml:6:3 when"}));
 
 TEST(RuleThresholdErrors, NameThePlace) {
@@ -365,11 +354,9 @@ TEST(RuleFiles, GoodRulesStandBesideBadOnes) {
 }
 
 TEST(RuleFiles, GarbageIsRefused) {
-  std::string deep = "rules: ";
-  for (int i = 0; i < 10'000; ++i) deep += "[";
   for (const std::string& text :
-       {deep, std::string("rules:\n- alert: \"Full\n"), std::string("rules:\0\0", 8),
-        std::string("rules: \xff\n"), std::string("\trules: []\n"),
+       {"rules: " + times(10'000, "["), std::string("rules:\n- alert: \"Full\n"),
+        std::string("rules:\0\0", 8), std::string("rules: \xff\n"), std::string("\trules: []\n"),
         std::string("rules: []\n---\nrules: []\n"), std::string("? [a]\n: 1\n"),
         std::string("rules: !!map []\n")}) {
     EXPECT_NE(errors_of(text), "") << text.substr(0, 40);
@@ -377,8 +364,7 @@ TEST(RuleFiles, GarbageIsRefused) {
 }
 
 TEST(RuleFiles, ErrorsAreBounded) {
-  std::string text = "rules:\n";
-  for (int i = 0; i < 5000; ++i) text += "- alert: x\n";
+  const std::string text = "rules:\n" + times(5000, "- alert: x\n");
   const ParsedRules parsed = parse({text});
   EXPECT_LE(parsed.errors.size(), ConfigErrors::kMost + 1);
   EXPECT_THAT(errors_of(parsed), StartsWith("a.yaml:0:0 "));

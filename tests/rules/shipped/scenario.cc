@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text/text.h"
 #include "base/text/units.h"
@@ -230,11 +229,6 @@ std::optional<std::string> ScenarioDevice::unseen() const {
     if (!seen_[c]) return rule.when[c].metric;
   }
   return std::nullopt;
-}
-
-double ScenarioDevice::value(const std::string& key) const {
-  const auto found = series_.find(key);
-  return found == series_.end() || found->second.gone ? std::nan("") : found->second.value;
 }
 
 std::string ScenarioDevice::firing() const {

@@ -62,7 +62,6 @@ JetmemSmmuFault client=vi smmu=12000000.iommu
   quiet  # Clients that had some once stay with 0; the log is no longer followed.
     0s      smmu_recent_faults{smmu=12000000.iommu,client=vi} = 0; smmu_recent_faults{smmu=unknown,client=unknown} = 0  -> inactive
     30m     smmu_recent_faults{smmu=12000000.iommu,client=vi} = gone; smmu_recent_faults{smmu=unknown,client=unknown} = gone  -> inactive
-    40m                                                            -> inactive
 
 JetmemSmmuStorm client=vi smmu=12000000.iommu
     0s      smmu_recent_faults{smmu=12000000.iommu,client=vi} = 60  -> inactive
@@ -75,7 +74,6 @@ JetmemSmmuStorm client=vi smmu=12000000.iommu
   quiet  # Of no storm, that is: a healthy device has no fault at all.
     0s      smmu_recent_faults{smmu=12000000.iommu,client=vi} = 0  -> inactive
     10m     smmu_recent_faults{smmu=12000000.iommu,client=vi} = gone  -> inactive
-    20m                                                            -> inactive
 
 JetmemSmmuSuppressed client=unknown smmu=unknown
     0s      smmu_recent_faults{smmu=unknown,client=unknown} = 60   -> inactive
@@ -88,7 +86,6 @@ JetmemSmmuSuppressed client=unknown smmu=unknown
     0s      smmu_recent_faults{smmu=unknown,client=unknown} = 0    -> inactive
     5m      smmu_recent_faults{smmu=unknown,client=unknown} = 60   -> inactive
     6m      smmu_recent_faults{smmu=unknown,client=unknown} = gone -> inactive
-    20m                                                            -> inactive
 
 JetmemThrottling
     0s      throttling_level = 0  -> inactive
@@ -104,7 +101,6 @@ JetmemThrottling
     5m45s                            -> pending
     6m      throttling_level = 0     -> inactive
     10m     throttling_level = gone  -> inactive
-    20m                              -> inactive
 
 JetmemThermalNearTrip index=0 kind=critical zone=gpu-thermal
     0s      thermal_margin_celsius{zone=gpu-thermal,index=0,kind=critical} = 4.5  -> pending

@@ -16,7 +16,6 @@ JetmemProbeFailing kind=dmabuf target=system
     5m      probe_success{kind=host,target=} = 0          -> pending
     10m     probe_success{kind=host,target=} = 1          -> inactive
     20m     probe_success{kind=pinned,target=} = gone     -> inactive
-    40m                                                   -> inactive
 
 JetmemProbeMismatch kind=managed
     0s      probe_last_mismatched_words{kind=managed,target=} = 0  -> inactive
@@ -27,7 +26,6 @@ JetmemProbeMismatch kind=managed
   quiet
     0s      probe_last_mismatched_words{kind=managed,target=} = 0; probe_last_mismatched_words{kind=host,target=} = 0  -> inactive
     60m     probe_last_mismatched_words{kind=managed,target=} = gone  -> inactive
-    70m                                                               -> inactive
 
 JetmemProbeSlow kind=host
     0s      probe_slowness_ratio{kind=host,target=} = 4; throttling_level = 0  -> pending
@@ -43,7 +41,6 @@ JetmemProbeSlow kind=host
     10m     probe_slowness_ratio{kind=host,target=} = 9    -> pending
     15m     probe_slowness_ratio{kind=host,target=} = 1    -> inactive
     20m     probe_slowness_ratio{kind=host,target=} = gone -> inactive
-    40m                                                    -> inactive
 
 JetmemSourceFailing source=thermal
     0s      source_failing{source=thermal} = 1   -> pending
@@ -80,7 +77,6 @@ JetmemTegrastatsStale source=tegrastats
     1m45s                                           -> pending
     2m      source_failing{source=tegrastats} = 0     -> inactive
     10m     source_failing{source=tegrastats} = gone  -> inactive
-    20m                                             -> inactive
 
 JetmemKernelLogLost reason=overrun
     0s      kernel_log_lost_records_total{reason=overrun} = 0    -> inactive

@@ -17,7 +17,6 @@ JetmemMemoryErrorUncorrected error=uncorrected kind=memory_error
     0s      kernel_recent_memory_errors{kind=memory_error,error=uncorrected} = 0; kernel_recent_memory_errors{kind=memory_error,error=corrected} = 3  -> inactive
     5m      kernel_recent_events{kind=memory_error} = 3  -> inactive
     20m     kernel_recent_memory_errors{kind=memory_error,error=uncorrected} = gone  -> inactive
-    30m                                          -> inactive
 
 # A single corrected one is none.
 JetmemMemoryError error=corrected kind=memory_error
@@ -29,7 +28,6 @@ JetmemMemoryError error=corrected kind=memory_error
     0s      kernel_recent_memory_errors{kind=memory_error,error=corrected} = 0; kernel_events_total{kind=memory_error,origin=system} = 30  -> inactive
     5m      kernel_recent_memory_errors{kind=memory_error,error=corrected} = 9  -> inactive
     20m     kernel_recent_memory_errors{kind=memory_error,error=corrected} = gone  -> inactive
-    30m                                          -> inactive
 
 # By the controllers' own counts. What was counted before jetmem started is none.
 JetmemMemoryErrorsCountedUncorrected controller=mc0 error=uncorrected
@@ -41,7 +39,6 @@ JetmemMemoryErrorsCountedUncorrected controller=mc0 error=uncorrected
     0s      edac_errors_total{controller=mc0,error=uncorrected} = 4; edac_errors_total{controller=mc0,error=corrected} = 3  -> inactive
     20m     edac_errors_total{controller=mc0,error=corrected} = 5  -> inactive
     30m     edac_errors_total{controller=mc0,error=uncorrected} = gone  -> inactive
-    40m                                          -> inactive
 
 JetmemMemoryErrorsCounted controller=mc0 error=corrected
     0s      edac_errors_total{controller=mc0,error=corrected} = 100  -> inactive
@@ -53,7 +50,6 @@ JetmemMemoryErrorsCounted controller=mc0 error=corrected
     1h      edac_errors_total{controller=mc0,error=corrected} = 504  -> inactive
     3h      edac_errors_total{controller=mc0,error=corrected} = 508  -> inactive
     4h      edac_errors_total{controller=mc0,error=corrected} = gone  -> inactive
-    5h                                           -> inactive
 
 JetmemReservedMemoryFailed kind=reserved_memory_failure origin=system
     0s      kernel_events_total{kind=reserved_memory_failure,origin=system} = 0  -> inactive
@@ -64,7 +60,6 @@ JetmemReservedMemoryFailed kind=reserved_memory_failure origin=system
     0s      kernel_events_total{kind=reserved_memory_failure,origin=system} = 0; kernel_events_total{kind=cma_busy,origin=system} = 3  -> inactive
     10m     kernel_recent_events{kind=memory_clock} = 4  -> inactive
     20m     kernel_events_total{kind=reserved_memory_failure,origin=system} = gone  -> inactive
-    30m                                          -> inactive
 
 JetmemTaskStuck command=nvargus-daemon wait_channel=nvmap_handle_pin
     0s      stuck_tasks = 0  -> inactive

@@ -34,7 +34,6 @@ JetmemCmaFreeLow
     3h10m   memory_pressure_level = 0                          -> inactive
     4h      cma_used_ratio{area="linux,cma"} = 60%; memory_pressure_level = 2   -> inactive
     5h      cma_used_ratio{area="linux,cma"} = gone; cma_free_ratio = gone      -> inactive
-    6h                                                         -> inactive
 
 JetmemCmaFragmented area=linux,cma
     0s      cma_frame_fit_ratio{area="linux,cma"} = 0.35; cma_frame_fit_ratio{area=other} = 4  -> pending
@@ -56,7 +55,6 @@ JetmemDmaAllocationFailing device=tegra-capture-vi
     0s      dma_recent_refusals{device=vi} = 0; kernel_events_total{kind=dma_alloc_failure,origin=system} = 0  -> inactive
     5m      kernel_events_total{kind=dma_alloc_failure,origin=system} = 3; kernel_events_total{kind=dma_alloc_failure,origin=probe} = 1  -> inactive
     20m     dma_recent_refusals{device=vi} = gone                -> inactive
-    40m                                                          -> inactive
 
 JetmemBuddyFragmented
     0s      buddy_best_outside_cma_bytes = 128KiB; fragmentation_evidence = 0; memory_available_ratio = 30%    -> inactive
@@ -180,7 +178,6 @@ JetmemCgroupNearLimit unit=a.service
     0s      cgroup_limit_used_ratio{unit=a.service} = 100%; cgroup_stall_ratio{unit=a.service,kind=some} = 0%  -> inactive
     10m     cgroup_limit_used_ratio{unit=b.service} = 60%; cgroup_stall_ratio{unit=b.service,kind=some} = 40%  -> inactive
     20m     cgroup_limit_used_ratio{unit=a.service} = gone  -> inactive
-    30m                                          -> inactive
 
 JetmemCgroupOomKillCounted container=4be1c07d9a3f event=oom_kill
     0s      cgroup_memory_events_total{container=4be1c07d9a3f,event=oom_kill} = 3  -> inactive
@@ -191,7 +188,6 @@ JetmemCgroupOomKillCounted container=4be1c07d9a3f event=oom_kill
     0s      cgroup_memory_events_total{unit=a.service,event=oom_kill} = 3  -> inactive
     10m     cgroup_memory_events_total{unit=a.service,event=max} = 9000; cgroup_memory_events_total{unit=a.service,event=oom} = 2  -> inactive
     20m     cgroup_memory_events_total{unit=a.service,event=oom_kill} = gone  -> inactive
-    30m                                          -> inactive
 )";
 
 std::vector<Scenario> memory_stories() { return stories_of(kMemoryStories); }
