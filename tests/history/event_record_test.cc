@@ -42,6 +42,8 @@ TEST(EventRecord, WhatWasNotCorrectedIsNoRepetitionOfWhatWas) {
 TEST(EventRecord, EachKillIsOne) {
   EXPECT_FALSE(are_alike(record("oom_kill", "python3 (PID 12) was killed"),
                          record("oom_kill", "python3 (PID 13) was killed")));
+  EXPECT_FALSE(are_alike(record("oom_kill", "python3 was killed, 12 MiB are free"),
+                         record("oom_kill", "python3 was killed, 13 MiB are free")));
 }
 
 TEST(EventRecord, SuppressedMessagesAreAddedUp) {

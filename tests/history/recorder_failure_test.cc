@@ -23,14 +23,6 @@ struct RecorderFailureTest : RecorderTest {
     fs::create_directory(directory.file("history.db"));
   }
   void mend_disk() { fs::remove(directory.file("history.db")); }
-  void alert(const std::string& summary) {
-    EventRecord record;
-    record.what = EventWhat::kAlert;
-    record.kind = "firing";
-    record.summary = summary;
-    record.at = clock.boot();
-    recorder->event(record);
-  }
 };
 
 TEST_F(RecorderFailureTest, AHangingDiskIsReportedWhileItHangs) {
@@ -45,10 +37,9 @@ TEST_F(RecorderFailureTest, AHangingDiskIsReportedWhileItHangs) {
   EXPECT_EQ(errors("hangs"), 1);
   EXPECT_EQ(log.count("does not answer"), 1U);
   // What waits is shown, and that it is not all.
-  const auto past = recorder->history().past({kKey, seconds(0), kYear2026 + hours(9), {}});
-  ASSERT_TRUE(past);
-  EXPECT_GT(past->points.size(), 100U);
-  EXPECT_NE(past->problem.find("does not answer"), std::string::npos);
+  const auto past = recorded().value();
+  EXPECT_GT(past.points.size(), 100U);
+  EXPECT_NE(past.problem.find("does not answer"), std::string::npos);
   EXPECT_NE(recorder->history().events({})->problem, "");
   EXPECT_FALSE(recorder->history().at(clock.wall(), minutes(1)));
   EXPECT_FALSE(recorder->history().series(""));
@@ -97,7 +88,9 @@ TEST_F(RecorderFailureTest, LostEventsAreReported) {
   recorder->urgent("alert");
   step(2);
   ASSERT_TRUE(until([&] { return log.count("cannot write") == 1; }));
-  for (int i = 0; i < 700; ++i) alert("event " + std::to_string(i));
+  for (int i = 0; i < 700; ++i) {
+    note("event " + std::to_string(i), true, EventWhat::kAlert);
+  }
   EXPECT_EQ(log.count("memory is full of unwritten events"), 1U);
   mend_disk();
   clock.advance(minutes(2));
@@ -170,13 +163,10 @@ TEST_F(RecorderFailureTest, NothingIsRolledUpWhileBlocksWait) {
   ASSERT_TRUE(until([&] { return metric("jetmem_history_pending_snapshots") < 180; }));
   run(400);
   EXPECT_EQ(metric("jetmem_history_lost_snapshots_total{reason=\"not_written\"}"), 0);
-  SeriesQuery requested{kKey, seconds(0), kYear2026 + hours(9999), Resolution::kMinute};
-  requested.most = 100'000;
-  const auto past = recorder->history().past(requested);
-  ASSERT_TRUE(past) << past.error().message;
-  ASSERT_GT(past->points.size(), 700U);
-  for (std::size_t i = 1; past->points[i].boot_time < moved; ++i) {
-    EXPECT_EQ(past->points[i].boot_time - past->points[i - 1].boot_time, minutes(1)) << i;
+  const auto past = recorded(Resolution::kMinute, 100'000).value();
+  ASSERT_GT(past.points.size(), 700U);
+  for (std::size_t i = 1; past.points[i].boot_time < moved; ++i) {
+    EXPECT_EQ(past.points[i].boot_time - past.points[i - 1].boot_time, minutes(1)) << i;
   }
 }
 

@@ -88,10 +88,37 @@ struct RecorderTest : testing::Test {
   double writes(const char* why) const {
     return metric(std::string("jetmem_history_writes_total{reason=\"") + why + "\"}");
   }
+  Result<SeriesPast> recorded(std::optional<Resolution> resolution = {},
+                              std::size_t most = 10'000) {
+    return recorder->history().past({kKey, seconds(0), kYear2026 + hours(9999), resolution, most});
+  }
   std::vector<HistoryPoint> points() {
-    const auto past = recorder->history().past({kKey, seconds(0), kYear2026 + hours(9999), {}});
+    const auto found = recorded();
+    EXPECT_TRUE(found) << found.error().message;
+    return found ? found->points : std::vector<HistoryPoint>{};
+  }
+  std::vector<EventRecord> events(const EventsQuery& requested = {}) {
+    const auto past = recorder->history().events(requested);
     EXPECT_TRUE(past) << past.error().message;
-    return past ? past->points : std::vector<HistoryPoint>{};
+    return past ? past->events : std::vector<EventRecord>{};
+  }
+  std::vector<EventRecord> events_of(EventWhat what) {
+    EventsQuery requested;
+    requested.what = what;
+    return events(requested);
+  }
+  // What waits is written; the next recorder finds it.
+  void end() {
+    EXPECT_TRUE(recorder->finish(seconds(5)));
+    recorder.reset();
+  }
+  void note(const std::string& summary, bool has_time = true, EventWhat what = EventWhat::kMark) {
+    EventRecord record;
+    record.what = what;
+    record.kind = "mark";
+    record.summary = summary;
+    if (has_time) record.at = clock.boot();
+    recorder->event(record);
   }
   EventRecord kernel(std::string subject, Nanoseconds at) {
     EventRecord record;

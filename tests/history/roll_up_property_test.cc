@@ -79,9 +79,7 @@ TEST_F(RollUpProperty, MinutesAndQuartersAreThoseOfAllSteps) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(seed);
     RandomInput random(seed);
-    HistoryStore::Options with = options();
-    with.file = dir_.file("history-" + std::to_string(seed) + ".db");
-    open(with);
+    open(options(("history-" + std::to_string(seed) + ".db").c_str()));
     const auto boot = begin("a", checked({}, kEpoch2026));
     const auto steps = random_steps(random);
     write(boot, steps, random);

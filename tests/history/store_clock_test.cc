@@ -7,10 +7,19 @@ namespace {
 
 constexpr Nanoseconds kUnset1970 = seconds(3);
 
-TEST_F(StoreTest, ClockThatLeapsCorrectsTheWholeBoot) {
-  open();
-  const auto boot = begin("a", checked(seconds(5), kUnset1970, WallTrust::kUnset));
-  ASSERT_TRUE(write_x(*store_, boot, seconds(10), 10));
+struct StoreClockTest : StoreTest {
+  void SetUp() override { open(); }
+  // With this clock 5 s after its start, and so many steps of "x".
+  std::int64_t boot_with(std::string_view id, Nanoseconds offset, WallTrust trust,
+                         Nanoseconds first, std::size_t steps, double value = 0) {
+    const auto boot = begin(id, checked(seconds(5), offset, trust));
+    EXPECT_TRUE(write_x(*store_, boot, first, steps, value));
+    return boot;
+  }
+};
+
+TEST_F(StoreClockTest, ClockThatLeapsCorrectsTheWholeBoot) {
+  const auto boot = boot_with("a", kUnset1970, WallTrust::kUnset, seconds(10), 10);
   EXPECT_FALSE(points(all_of("x"))[0].wall_trusted);
   ASSERT_TRUE(store_->record_wall_clock(boot, checked(seconds(200), kEpoch2026)));
   ASSERT_TRUE(write_x(*store_, boot, seconds(200), 10));
@@ -32,18 +41,12 @@ TEST_F(StoreTest, ClockThatLeapsCorrectsTheWholeBoot) {
   EXPECT_EQ(points(all_of("x"))[0].wall, kEpoch2026 + seconds(12));
 }
 
-TEST_F(StoreTest, BootsWithoutAClockLieBehindTheOneBefore) {
-  open();
-  const auto first = begin("a", checked(seconds(5), kEpoch2026));
-  ASSERT_TRUE(write_x(*store_, first, seconds(10), 10));
-  const auto never = begin("b", checked(seconds(5), kUnset1970, WallTrust::kUnset));
-  ASSERT_TRUE(write_x(*store_, never, seconds(20), 10, 100));
+TEST_F(StoreClockTest, BootsWithoutAClockLieBehindTheOneBefore) {
+  boot_with("a", kEpoch2026, WallTrust::kSynced, seconds(10), 10);
+  boot_with("b", kUnset1970, WallTrust::kUnset, seconds(20), 10, 100);
   // Its clock was set, but to before the boot that came before.
-  const auto behind =
-      begin("c", checked(seconds(5), kEpoch2026 - hours(50), WallTrust::kPlausible));
-  ASSERT_TRUE(write_x(*store_, behind, seconds(30), 10, 200));
-  const auto last = begin("d", checked(seconds(5), kEpoch2026 + hours(2)));
-  ASSERT_TRUE(write_x(*store_, last, seconds(40), 10, 300));
+  boot_with("c", kEpoch2026 - hours(50), WallTrust::kPlausible, seconds(30), 10, 200);
+  boot_with("d", kEpoch2026 + hours(2), WallTrust::kSynced, seconds(40), 10, 300);
   const auto all = points(all_of("x"));
   ASSERT_EQ(all.size(), 40U);
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_LT(all[i - 1].wall, all[i].wall) << i;
@@ -63,26 +66,21 @@ TEST_F(StoreTest, BootsWithoutAClockLieBehindTheOneBefore) {
   EXPECT_FALSE(facts->boots[1].wall_trusted);
 }
 
-TEST_F(StoreTest, FirstBootWithoutAClockEndsBeforeTheNext) {
-  open();
-  const auto first = begin("a", checked(seconds(5), kUnset1970, WallTrust::kUnset));
-  ASSERT_TRUE(write_x(*store_, first, seconds(10), 10));
-  const auto second = begin("b", checked(seconds(5), kEpoch2026));
-  ASSERT_TRUE(write_x(*store_, second, seconds(10), 10));
+TEST_F(StoreClockTest, FirstBootWithoutAClockEndsBeforeTheNext) {
+  boot_with("a", kUnset1970, WallTrust::kUnset, seconds(10), 10);
+  boot_with("b", kEpoch2026, WallTrust::kSynced, seconds(10), 10);
   const auto all = points(all_of("x"));
   ASSERT_EQ(all.size(), 20U);
   EXPECT_LT(all[9].wall, all[10].wall);
   EXPECT_GT(all[0].wall, kEpoch2026 - hours(1));
 }
 
-TEST_F(StoreTest, LeapIntoTheFutureThrowsNothingAway) {
-  open();
+TEST_F(StoreClockTest, LeapIntoTheFutureThrowsNothingAway) {
   const auto first = begin("a", checked(seconds(5), kEpoch2026));
   for (int half = 0; half < 8; ++half)
     ASSERT_TRUE(write_x(*store_, first, minutes(30 * half), 180));
   const auto second =
-      begin("b", checked(seconds(5), kEpoch2026 + hours(24 * 400), WallTrust::kPlausible));
-  ASSERT_TRUE(write_x(*store_, second, seconds(10), 10));
+      boot_with("b", kEpoch2026 + hours(24 * 400), WallTrust::kPlausible, seconds(10), 10);
   tidy_all(second, seconds(300));
   EXPECT_EQ(points(all_of("x", Resolution::kRaw)).size(), 8U * 180 + 10);
   // The boot that is over was rolled up to its end.
@@ -91,14 +89,10 @@ TEST_F(StoreTest, LeapIntoTheFutureThrowsNothingAway) {
 
 // A boot that was never synchronised has an age of running only: its raw values outlived those of a
 // later one, and hid that one's minutes.
-TEST_F(StoreTest, NoRawValuesBeforeAHole) {
-  open();
-  const auto never = begin("a", checked(seconds(5), kUnset1970, WallTrust::kUnset));
-  ASSERT_TRUE(write_x(*store_, never, seconds(10), 120));
-  const auto synced = begin("b", checked(seconds(5), kEpoch2026));
-  ASSERT_TRUE(write_x(*store_, synced, seconds(10), 180));
-  const auto present = begin("c", checked(seconds(5), kEpoch2026 + hours(24)));
-  ASSERT_TRUE(write_x(*store_, present, seconds(10), 60));
+TEST_F(StoreClockTest, NoRawValuesBeforeAHole) {
+  boot_with("a", kUnset1970, WallTrust::kUnset, seconds(10), 120);
+  boot_with("b", kEpoch2026, WallTrust::kSynced, seconds(10), 180);
+  const auto present = boot_with("c", kEpoch2026 + hours(24), WallTrust::kSynced, seconds(10), 60);
   tidy_all(present, minutes(10));
   SeriesQuery requested = all_of("x");
   requested.from = kEpoch2026 - hours(1);

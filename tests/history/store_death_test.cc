@@ -127,10 +127,9 @@ TEST(StoreDeath, KilledAtAnyMomentNothingCommittedIsLost) {
          ::read(from.get(), &messages, sizeof messages) == sizeof messages;)
       last = messages;
     if (last >= next) ++with_writes;
-    auto opened = HistoryStore::open(never_forgets(file));
-    ASSERT_TRUE(opened) << opened.error().message;
-    ASSERT_FALSE(opened->quarantine) << opened->messages[0];
-    const std::int64_t count = expect_all(*opened->store, last);
+    const auto opened = HistoryStore::open(never_forgets(file)).value();
+    ASSERT_FALSE(opened.quarantine) << opened.messages[0];
+    const std::int64_t count = expect_all(*opened.store, last);
     ASSERT_FALSE(testing::Test::HasFailure()) << "round " << cycles;
     written += count - next;
     next = count;
@@ -163,16 +162,14 @@ std::string mixed(const std::string& before, const std::string& after, std::mt19
 TEST(StoreDeath, PowerLostDuringAWriteLosesNothingCommitted) {
   const TempDir dir;
   const std::string file = dir.file("history.db");
-  auto opened = HistoryStore::open(never_forgets(file));
-  ASSERT_TRUE(opened);
-  const auto boot = opened->store->begin_boot("a", checked({}, kEpoch2026));
-  ASSERT_TRUE(boot);
+  const auto opened = HistoryStore::open(never_forgets(file)).value();
+  const auto boot = opened.store->begin_boot("a", checked({}, kEpoch2026)).value();
   std::mt19937 random(23);
   int checkpoints = 0;
   for (std::int64_t n = 0; n < 150; ++n) {
     const std::string db = bytes_of(file);
     const std::string wal = bytes_of(file + "-wal");
-    ASSERT_TRUE(write_number(*opened->store, *boot, n));
+    ASSERT_TRUE(write_number(*opened.store, boot, n));
     const std::string db_after = bytes_of(file);
     const std::string wal_after = bytes_of(file + "-wal");
     // A checkpoint begins once the WAL is on the disk.
@@ -183,10 +180,9 @@ TEST(StoreDeath, PowerLostDuringAWriteLosesNothingCommitted) {
     const std::string lost = after.file("history.db");
     after.write("history.db", checkpointed ? mixed(db, db_after, random) : db);
     after.write("history.db-wal", checkpointed ? wal_after : mixed(wal, wal_after, random));
-    auto found = HistoryStore::open(never_forgets(lost));
-    ASSERT_TRUE(found) << found.error().message;
-    ASSERT_FALSE(found->quarantine) << found->messages[0];
-    expect_all(*found->store, checkpointed ? n : n - 1);
+    const auto found = HistoryStore::open(never_forgets(lost)).value();
+    ASSERT_FALSE(found.quarantine) << found.messages[0];
+    expect_all(*found.store, checkpointed ? n : n - 1);
     ASSERT_FALSE(testing::Test::HasFailure()) << n;
   }
   EXPECT_GT(checkpoints, 0);

@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 class RecorderFailure : public StoreTest {
  protected:
   void fill() {
-    open();
-    boot_ = begin("a", checked({}, kEpoch2026));
+    boot_ = open_boot();
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(write_noise(boot_, i));
   }
   // Half an hour that hardly compresses.
@@ -180,22 +179,20 @@ TEST_F(RecorderFailure, DeletedUnderTheOpenFile) {
   ASSERT_EQ(messages.size(), 1U);
   EXPECT_NE(messages[0].find("deleted"), std::string::npos);
   store_.reset();
-  auto reader = HistoryStore::open_to_read(file());
-  ASSERT_TRUE(reader) << reader.error().message;
-  EXPECT_EQ((*reader)->past(all_of("x"))->points.size(), 5U);
-  EXPECT_EQ((*reader)->facts()->boots[0].boot_id, "a");
-  EXPECT_TRUE((*reader)->past(all_of("x"))->points[0].wall_trusted);
+  const auto reader = HistoryStore::open_to_read(file()).value();
+  EXPECT_EQ(reader->past(all_of("x"))->points.size(), 5U);
+  EXPECT_EQ(reader->facts()->boots[0].boot_id, "a");
+  EXPECT_TRUE(reader->past(all_of("x"))->points[0].wall_trusted);
 }
 
 // Somebody cuts the file that SQLite maps: SIGBUS, were it not for cut_mapping.h. A question or a
 // transaction may fail over it, once; nothing is lost, and nothing is answered wrongly.
 TEST_F(RecorderFailure, TheIndexOfTheWalIsCutShort) {
   fill();
-  auto reader = HistoryStore::open_to_read(file());
-  ASSERT_TRUE(reader) << reader.error().message;
+  const auto reader = HistoryStore::open_to_read(file()).value();
   const auto count = [&] {
-    auto past = (*reader)->past(all_of("x"));
-    if (!past) past = (*reader)->past(all_of("x"));
+    auto past = reader->past(all_of("x"));
+    if (!past) past = reader->past(all_of("x"));
     EXPECT_TRUE(past) << past.error().message;
     return past ? past->points.size() : 0;
   };
@@ -244,9 +241,7 @@ TEST_F(RecorderFailure, WalWithoutItsDatabase) {
 TEST_F(RecorderFailure, WalWithoutItsDatabaseThatCannotBeRemoved) {
   for (const char* end : {"-wal", "-shm"}) {
     fs::create_directory(file() + end);
-    HistoryStore::Options options;
-    options.file = file();
-    const auto opened = HistoryStore::open(options);
+    const auto opened = HistoryStore::open(options());
     ASSERT_FALSE(opened) << end;
     EXPECT_NE(opened.error().message.find("remove " + file() + end), std::string::npos)
         << opened.error().message;
@@ -262,8 +257,7 @@ TEST_F(RecorderFailure, WhatIsNoFileIsLeftAlone) {
   dir_.write("target", "precious");
   fs::create_symlink(dir_.file("target"), dir_.file("link"));
   for (const char* name : {"directory", "fifo", "link"}) {
-    HistoryStore::Options with;
-    with.file = dir_.file(name);
+    const auto with = options(name);
     const auto opened = HistoryStore::open(with);
     ASSERT_FALSE(opened) << name;
     EXPECT_EQ(opened.error().code, Errc::kNotRegular) << name;
@@ -287,15 +281,17 @@ class Mounted : public RecorderFailure {
     store_.reset();
     if (mounted_) ::umount2(location_.c_str(), MNT_DETACH);
   }
+  HistoryStore::Options on_it() const { return options("disk/history.db"); }
+  std::int64_t open_on_it() {
+    open(on_it());
+    return begin("a", checked({}, kEpoch2026));
+  }
   std::string location_;
   bool mounted_ = false;
 };
 
 TEST_F(Mounted, FullDiskIsSaidAndGotOver) {
-  HistoryStore::Options with;
-  with.file = location_ + "/history.db";
-  open(with);
-  const auto boot = begin("a", checked({}, kEpoch2026));
+  const auto boot = open_on_it();
   ASSERT_TRUE(write_x(*store_, boot, seconds(0), 180));
   const std::string ballast = location_ + "/ballast";
   std::ofstream(ballast) << std::string(4 << 20, 'b');
@@ -316,21 +312,15 @@ TEST_F(Mounted, FullDiskIsSaidAndGotOver) {
 }
 
 TEST_F(Mounted, ReadOnlyDiskIsSaidAndCanBeAsked) {
-  HistoryStore::Options with;
-  with.file = location_ + "/history.db";
-  open(with);
-  const auto boot = begin("a", checked({}, kEpoch2026));
-  ASSERT_TRUE(write_x(*store_, boot, seconds(0), 180));
+  ASSERT_TRUE(write_x(*store_, open_on_it(), seconds(0), 180));
   store_.reset();
   ASSERT_EQ(::mount("none", location_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
-  const auto opened = HistoryStore::open(with);
+  const auto opened = HistoryStore::open(on_it());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::kDenied) << opened.error().message;
-  auto reader = HistoryStore::open_to_read(with.file);
-  ASSERT_TRUE(reader) << reader.error().message;
-  const auto past = (*reader)->past(all_of("x"));
-  ASSERT_TRUE(past) << past.error().message;
-  EXPECT_EQ(past->points.size(), 180U);
+  const auto reader = HistoryStore::open_to_read(on_it().file).value();
+  const auto past = reader->past(all_of("x")).value();
+  EXPECT_EQ(past.points.size(), 180U);
   const auto none = HistoryStore::open_to_read(location_ + "/other.db");
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Errc::kAbsent);
@@ -351,11 +341,8 @@ TEST_F(RecorderFailure, DamagedFilesGiveErrorsToWhoAsks) {
   fill();
   tidy_all(boot_, hours(10));
   store_.reset();
-  std::string good;
-  {
-    std::ifstream in(file(), std::ios::binary);
-    good.assign(std::istreambuf_iterator<char>(in), {});
-  }
+  std::ifstream in(file(), std::ios::binary);
+  const std::string good{std::istreambuf_iterator<char>(in), {}};
   ASSERT_EQ(fs::file_size(file() + "-wal"), 0U);
   std::mt19937_64 random(5);
   int refused = 0;
@@ -381,17 +368,15 @@ TEST_F(RecorderFailure, TextsThatJetmemNeverWroteAreHarmless) {
   const std::array events{event_of("oom_kill", "killed", hours(1))};
   ASSERT_TRUE(store_->write(boot_, nullptr, events));
   change("UPDATE events SET summary=char(27)||'[2J'||char(10)||'x', kind='k'||char(7)");
-  auto reader = HistoryStore::open_to_read(file());
-  ASSERT_TRUE(reader);
-  const auto messages = (*reader)->events({});
-  ASSERT_TRUE(messages);
-  EXPECT_EQ(messages->events.at(0).summary, "?[2J?x");
-  EXPECT_EQ(messages->events.at(0).kind, "k?");
+  const auto reader = HistoryStore::open_to_read(file()).value();
+  const auto messages = reader->events({}).value();
+  EXPECT_EQ(messages.events.at(0).summary, "?[2J?x");
+  EXPECT_EQ(messages.events.at(0).kind, "k?");
   change("UPDATE series SET key='a'||char(27) WHERE key='x'");
-  const auto series = (*reader)->series("");
+  const auto series = reader->series("");
   ASSERT_FALSE(series);
   EXPECT_EQ(series.error().code, Errc::kMalformed);
-  EXPECT_FALSE((*reader)->at(kEpoch2026 + hours(5), hours(1)));
+  EXPECT_FALSE(reader->at(kEpoch2026 + hours(5), hours(1)));
 }
 
 }  // namespace

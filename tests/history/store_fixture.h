@@ -61,12 +61,10 @@ inline EventRecord event_of(std::string kind, std::string summary, Nanoseconds a
 
 // `count` steps of one series "x", from `first` on, counting up from `value`.
 inline Result<void> write_x(HistoryStore& store, std::int64_t boot, Nanoseconds first,
-                            std::size_t count, double value = 0, Nanoseconds step = seconds(10)) {
+                            std::size_t count, double value = 0) {
   std::vector<double> values;
   for (std::size_t i = 0; i < count; ++i) values.push_back(value + static_cast<double>(i));
-  Steps steps;
-  steps.series("x", values);
-  return store.write(boot, steps.at(first, count, step), {});
+  return store.write(boot, Steps().series("x", values).at(first, count), {});
 }
 
 inline SeriesQuery all_of(std::string key, std::optional<Resolution> resolution = std::nullopt) {
@@ -81,9 +79,9 @@ inline SeriesQuery all_of(std::string key, std::optional<Resolution> resolution 
 
 class StoreTest : public testing::Test {
  protected:
-  HistoryStore::Options options() const {
+  HistoryStore::Options options(const char* name = "history.db") const {
     HistoryStore::Options options;
-    options.file = file();
+    options.file = dir_.file(name);
     return options;
   }
   std::string file() const { return dir_.file("history.db"); }
@@ -100,6 +98,11 @@ class StoreTest : public testing::Test {
     const auto boot = store_->begin_boot(id, seen);
     EXPECT_TRUE(boot) << boot.error().message;
     return boot.value_or(-1);
+  }
+  // With one boot, whose clock is right from its start.
+  std::int64_t open_boot() {
+    open();
+    return begin("a", checked({}, kEpoch2026));
   }
   void tidy_all(std::int64_t boot, Nanoseconds now) {
     for (int i = 0; i < 10'000; ++i) {

@@ -12,8 +12,7 @@ namespace {
 struct StoreLimitsTest : StoreTest {};
 
 TEST_F(StoreLimitsTest, MoreSeriesInAWindowThanFitAreNoDamage) {
-  open();
-  const auto boot = begin("a", checked(seconds(0), kEpoch2026));
+  const auto boot = open_boot();
   // Twelve hours in blocks of half an hour, each with 200 series that no other has.
   for (int block = 0; block < 26; ++block) {
     Steps steps;
@@ -21,8 +20,7 @@ TEST_F(StoreLimitsTest, MoreSeriesInAWindowThanFitAreNoDamage) {
     for (int i = 0; i < 200; ++i) {
       steps.series("s" + std::to_string(block * 200 + i), std::vector<double>(2, 1));
     }
-    const auto done = store_->write(boot, steps.at(minutes(30) * block, 2), {});
-    ASSERT_TRUE(done) << done.error().message;
+    ASSERT_TRUE(store_->write(boot, steps.at(minutes(30) * block, 2), {}));
   }
   tidy_all(boot, hours(20));
   EXPECT_EQ(store_->windows_cut(), 1U);
@@ -52,15 +50,13 @@ TEST_F(StoreLimitsTest, MoreBootsThanAreKnownAreNoDamage) {
   ASSERT_TRUE(write_x(*store_, boot, hours(1), 3));
   tidy_all(boot, hours(1) + minutes(1));
   EXPECT_EQ(store_->quarantine(), 0U);
-  const auto facts = store_->facts();
-  ASSERT_TRUE(facts) << facts.error().message;
-  EXPECT_LE(facts->boots.size(), 10'000U);
+  const auto facts = store_->facts().value();
+  EXPECT_LE(facts.boots.size(), 10'000U);
   EXPECT_EQ(points(all_of("x")).back().boot, boot);
 }
 
 TEST_F(StoreLimitsTest, BytesAreAllThatItTakes) {
-  open();
-  const auto boot = begin("a", checked(seconds(0), kEpoch2026));
+  const auto boot = open_boot();
   ASSERT_TRUE(write_x(*store_, boot, seconds(0), 3));
   const auto before = store_->bytes();
   dir_.write("history.db.damaged-1", std::string(50'000, 'x'));

@@ -34,15 +34,13 @@ class Size : public StoreTest {
 
 // The page caches of a writer and a reader: 137 KiB each, and what statements and schema take.
 TEST_F(Size, MemoryDoesNotGrowWithTheFile) {
-  open();
-  const auto boot = begin("a", checked({}, kEpoch2026));
+  const auto boot = open_boot();
   for (int i = 0; i < 12; ++i) ASSERT_TRUE(write_noise(boot, minutes(30 * i), 200));
   ASSERT_GT(store_->bytes(), 3U << 20);
-  const auto reader = HistoryStore::open_to_read(file());
-  ASSERT_TRUE(reader) << reader.error().message;
+  const auto reader = HistoryStore::open_to_read(file()).value();
   for (int i = 0; i < 200; ++i) {
     const std::string key = "noise{of=\"" + std::to_string(i) + "\"}";
-    ASSERT_FALSE((*reader)->past(all_of(key))->points.empty()) << key;
+    ASSERT_FALSE(reader->past(all_of(key))->points.empty()) << key;
   }
   EXPECT_LT(sqlite3_memory_used(), 600 << 10);
 }
@@ -137,8 +135,7 @@ class Day {
 };
 
 TEST_F(Size, ADayIsAtMost20Megabytes) {
-  open();
-  const auto boot = begin("a", checked({}, kEpoch2026));
+  const auto boot = open_boot();
   Day day;
   const std::uint64_t handed = io("wchar:");
   const std::uint64_t disk = io("write_bytes:");

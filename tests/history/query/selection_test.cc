@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "history/query/selection.h"
-
 #include <gtest/gtest.h>
+
+#include "history/query/selection.h"
 
 namespace jetmem {
 namespace {
@@ -13,38 +13,37 @@ SampleTable::Slot slot(std::string family, std::string labels = {}) {
   return out;
 }
 
+const Selection kDefault;
+
 TEST(Selection, KeepsWhatIsWorthKeepingAndNotTheRest) {
-  const Selection selection;
-  EXPECT_TRUE(selection.wants("jetmem_meminfo_MemAvailable_bytes"));
-  EXPECT_TRUE(selection.wants("jetmem_buddy_free_blocks"));
-  EXPECT_TRUE(selection.wants("jetmem_cma_alloc_pages_fail_total"));
-  EXPECT_FALSE(selection.wants("jetmem_meminfo_HugePages_Total"));
-  EXPECT_FALSE(selection.wants("jetmem_buddy_free_bytes"));
-  EXPECT_FALSE(selection.wants("jetmem_meminfo_MemAvailable_bytes_and_more"));
+  EXPECT_TRUE(kDefault.wants("jetmem_meminfo_MemAvailable_bytes"));
+  EXPECT_TRUE(kDefault.wants("jetmem_buddy_free_blocks"));
+  EXPECT_TRUE(kDefault.wants("jetmem_cma_alloc_pages_fail_total"));
+  EXPECT_FALSE(kDefault.wants("jetmem_meminfo_HugePages_Total"));
+  EXPECT_FALSE(kDefault.wants("jetmem_buddy_free_bytes"));
+  EXPECT_FALSE(kDefault.wants("jetmem_meminfo_MemAvailable_bytes_and_more"));
 }
 
 TEST(Selection, GoesByLabelsWhereAPatternHasThem) {
-  const Selection selection;
   const auto ratio = [](const char* window) {
     return slot("jetmem_pressure_stall_ratio",
                 std::string("{kind=\"full\",resource=\"memory\",window=\"") + window + "\"}");
   };
-  EXPECT_TRUE(selection.wants(ratio("10s")));
-  EXPECT_FALSE(selection.wants(ratio("300s")));
-  EXPECT_EQ(selection.verdict("jetmem_pressure_stall_ratio"), Selection::Verdict::kByLabels);
-  EXPECT_EQ(selection.verdict("jetmem_buddy_free_blocks"), Selection::Verdict::kAll);
-  EXPECT_EQ(selection.verdict("jetmem_nothing"), Selection::Verdict::kNone);
+  EXPECT_TRUE(kDefault.wants(ratio("10s")));
+  EXPECT_FALSE(kDefault.wants(ratio("300s")));
+  EXPECT_EQ(kDefault.verdict("jetmem_pressure_stall_ratio"), Selection::Verdict::kByLabels);
+  EXPECT_EQ(kDefault.verdict("jetmem_buddy_free_blocks"), Selection::Verdict::kAll);
+  EXPECT_EQ(kDefault.verdict("jetmem_nothing"), Selection::Verdict::kNone);
 }
 
 TEST(Selection, LeavesOutCompanionsAndDuplicates) {
-  const Selection selection;
   SampleTable::Slot companion = slot("jetmem_memory_pressure_level");
-  EXPECT_TRUE(selection.wants(companion));
+  EXPECT_TRUE(kDefault.wants(companion));
   companion.is_companion = true;
-  EXPECT_FALSE(selection.wants(companion));
+  EXPECT_FALSE(kDefault.wants(companion));
   SampleTable::Slot duplicate = slot("jetmem_memory_pressure_level");
   duplicate.is_duplicate = true;
-  EXPECT_FALSE(selection.wants(duplicate));
+  EXPECT_FALSE(kDefault.wants(duplicate));
 }
 
 TEST(Selection, TheSettingsAddAndTakeAway) {

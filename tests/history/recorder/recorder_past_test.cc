@@ -8,14 +8,7 @@ namespace jetmem {
 namespace {
 
 struct RecorderPastTest : RecorderTest {
-  void note(const std::string& summary, bool has_time = true) {
-    EventRecord record;
-    record.what = EventWhat::kMark;
-    record.kind = "mark";
-    record.summary = summary;
-    if (has_time) record.at = clock.boot();
-    recorder->event(record);
-  }
+  void SetUp() override { begin_up(); }
   void write_all() {
     const double before = writes("oom");
     recorder->urgent("oom");
@@ -32,8 +25,7 @@ struct RecorderPastTest : RecorderTest {
     }
   }
   void restart(std::string id, WallTrust how, Nanoseconds wall) {
-    ASSERT_TRUE(recorder->finish(seconds(5)));
-    recorder.reset();
+    end();
     boot_id = std::move(id);
     trust = how;
     clock.set_wall(wall);
@@ -44,7 +36,6 @@ struct RecorderPastTest : RecorderTest {
 };
 
 TEST_F(RecorderPastTest, AClockThatIsNotSetKeepsTheOrder) {
-  begin_up();
   for (int i = 0; i < 10; ++i) step(i);
   restart("boot-b", WallTrust::kUnset, seconds(400));
   for (int i = 0; i < 5; ++i) step(100 + i);
@@ -59,7 +50,6 @@ TEST_F(RecorderPastTest, AClockThatIsNotSetKeepsTheOrder) {
 }
 
 TEST_F(RecorderPastTest, APlausibleClockBehindTheLastBootKeepsTheOrder) {
-  begin_up();
   for (int i = 0; i < 170; ++i) step(i);
   restart("boot-b", WallTrust::kPlausible, kYear2026 + seconds(600));
   for (int i = 0; i < 5; ++i) step(1000 + i);
@@ -70,7 +60,6 @@ TEST_F(RecorderPastTest, APlausibleClockBehindTheLastBootKeepsTheOrder) {
 
 // A device that is never synchronised: what is recorded is found by "before now" all the same.
 TEST_F(RecorderPastTest, NowIsThatOfItsOwnClock) {
-  begin_up();
   for (int i = 0; i < 170; ++i) step(i);
   const auto now = [&] { return recorder->history().now(clock.wall(), clock.boot()); };
   EXPECT_EQ(now(), clock.wall());
@@ -83,7 +72,6 @@ TEST_F(RecorderPastTest, NowIsThatOfItsOwnClock) {
 }
 
 TEST_F(RecorderPastTest, MinutesHaveEachStepOnceBetweenCommitAndOutcome) {
-  begin_up();
   for (int i = 0; i < 60; ++i) step(i);
   for (int i = 0; i < 4; ++i) {
     std::this_thread::sleep_for(milliseconds(50));
@@ -97,16 +85,13 @@ TEST_F(RecorderPastTest, MinutesHaveEachStepOnceBetweenCommitAndOutcome) {
   for (const Resolution resolution :
        {Resolution::kRaw, Resolution::kMinute, Resolution::kQuarter}) {
     std::uint64_t count = 0;
-    const auto past =
-        recorder->history().past({kKey, seconds(0), kYear2026 + hours(9), resolution});
-    ASSERT_TRUE(past);
-    for (const HistoryPoint& point : past->points) count += point.count;
+    const auto past = recorded(resolution).value();
+    for (const HistoryPoint& point : past.points) count += point.count;
     EXPECT_EQ(count, before + 1);
   }
 }
 
 TEST_F(RecorderPastTest, PagesGoOnThroughWhatWaits) {
-  begin_up();
   for (int i = 0; i < 20; ++i) note("old " + std::to_string(i));
   write_all();
   for (int i = 0; i < 20; ++i) note("waiting " + std::to_string(i));
@@ -115,29 +100,25 @@ TEST_F(RecorderPastTest, PagesGoOnThroughWhatWaits) {
   requested.most = 7;
   std::vector<std::int64_t> ids;
   for (int page = 0; page < 10; ++page) {
-    const auto events = recorder->history().events(requested);
-    ASSERT_TRUE(events);
-    for (const EventRecord& event : events->events) ids.push_back(event.id);
-    if (!events->more) break;
-    ASSERT_FALSE(events->events.empty());
-    requested.before = events->events.back().id;
+    const auto events = recorder->history().events(requested).value();
+    for (const EventRecord& event : events.events) ids.push_back(event.id);
+    if (!events.more) break;
+    ASSERT_FALSE(events.events.empty());
+    requested.before = events.events.back().id;
   }
   ASSERT_EQ(ids.size(), 40U);
   for (std::size_t i = 1; i < ids.size(); ++i) EXPECT_LT(ids[i], ids[i - 1]);
   // Ids stay when it is written.
   write_all();
-  EventsQuery all;
-  all.what = EventWhat::kMark;
-  const auto written = recorder->history().events(all);
-  ASSERT_EQ(written->events.size(), 40U);
-  EXPECT_NE(written->boot, 0);
-  EXPECT_EQ(written->boot, written->events.front().boot);
-  EXPECT_EQ(written->events.front().id, ids.front());
-  EXPECT_EQ(written->events.back().id, ids.back());
+  const auto written = events_of(EventWhat::kMark);
+  ASSERT_EQ(written.size(), 40U);
+  EXPECT_NE(written.front().boot, 0);
+  EXPECT_EQ(recorder->history().events({})->boot, written.front().boot);
+  EXPECT_EQ(written.front().id, ids.front());
+  EXPECT_EQ(written.back().id, ids.back());
 }
 
 TEST_F(RecorderPastTest, EventsWithoutATimeAreKeptAsTheFileKeepsThem) {
-  begin_up();
   step(1);
   note("no time", false);
   EventsQuery requested;
@@ -152,27 +133,22 @@ TEST_F(RecorderPastTest, EventsWithoutATimeAreKeptAsTheFileKeepsThem) {
 }
 
 TEST_F(RecorderPastTest, TooManyPointsOfFileAndMemoryAreTakenCoarser) {
-  begin_up();
   for (int i = 0; i < 60; ++i) step(i);
   write_all();
   for (int i = 0; i < 60; ++i) step(i);
-  SeriesQuery requested{kKey, seconds(0), kYear2026 + hours(9), {}};
-  requested.most = 100;
-  const auto past = recorder->history().past(requested);
-  ASSERT_TRUE(past);
-  EXPECT_FALSE(past->cut);
-  EXPECT_EQ(past->points.front().resolution, Resolution::kMinute);
-  EXPECT_LT(past->points.front().boot_time, minutes(6));
+  const auto past = recorded({}, 100).value();
+  EXPECT_FALSE(past.cut);
+  EXPECT_EQ(past.points.front().resolution, Resolution::kMinute);
+  EXPECT_LT(past.points.front().boot_time, minutes(6));
 }
 
-TEST_F(RecorderPastTest, AFileThatCannotBeReadIsNotNothing) {
+TEST_F(RecorderTest, AFileThatCannotBeReadIsNotNothing) {
   directory.write("history.db", std::string(100'000, 'x'));
   disk->hangs = true;  // the recorder has not come to it yet
   begin();
   step(1);
-  const auto past = recorder->history().past({kKey, seconds(0), kYear2026 + hours(9), {}});
-  ASSERT_TRUE(past);
-  EXPECT_NE(past->problem, "");
+  const auto past = recorded().value();
+  EXPECT_NE(past.problem, "");
   EXPECT_NE(recorder->history().events({})->problem, "");
   EXPECT_FALSE(recorder->history().at(clock.wall(), minutes(1)));
   // Whoever asked knows; so does who looks at the page and at the log, once for all of them.
@@ -189,7 +165,7 @@ TEST_F(RecorderPastTest, AFileThatCannotBeReadIsNotNothing) {
   EXPECT_EQ(log.count("history: 1 queries could not read"), 1U);
 }
 
-TEST_F(RecorderPastTest, AFileThatIsNotThereYetIsNotOneThatCannotBeRead) {
+TEST_F(RecorderTest, AFileThatIsNotThereYetIsNotOneThatCannotBeRead) {
   disk->hangs = true;
   begin();
   step(1);
@@ -209,12 +185,10 @@ TEST_F(RecorderPastTest, AFileThatIsNotThereYetIsNotOneThatCannotBeRead) {
 }
 
 TEST_F(RecorderPastTest, NewFaultsAfterARestartAreRecorded) {
-  begin_up();
   const Nanoseconds fault = clock.boot();
   recorder->event(kernel("camera", fault));
   step(1);
-  ASSERT_TRUE(recorder->finish(seconds(5)));
-  recorder.reset();
+  end();
   clock.advance(seconds(20));
   begin();
   const auto number = recorder->event(kernel("camera", fault), true);
@@ -225,14 +199,11 @@ TEST_F(RecorderPastTest, NewFaultsAfterARestartAreRecorded) {
   recorder->event(kernel("camera", clock.boot()), false);
   ASSERT_TRUE(until_up());
   write_all();
-  EventsQuery requested;
-  requested.what = EventWhat::kKernel;
   std::uint64_t count = 0;
-  const auto events = recorder->history().events(requested);
-  ASSERT_TRUE(events);
-  for (const EventRecord& event : events->events) count += event.count;
+  const auto found = events_of(EventWhat::kKernel);
+  for (const EventRecord& event : found) count += event.count;
   EXPECT_EQ(count, 4U);
-  EXPECT_EQ(events->events.size(), 3U);
+  EXPECT_EQ(found.size(), 3U);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct WaitingTest : testing::Test {
     for (int i = 0; i < 3; ++i) out.put(kOther, 1, i);
     for (int i = from; i < to; ++i) out.put(kArea, value + i, i);
   }
-  std::size_t step(Waiting& waiting, int from, int to, double value) {
+  std::size_t step(int from, int to, double value) {
     at += seconds(10);
     put(from, to, value);
     return waiting.take(table, at);
@@ -33,15 +33,15 @@ struct WaitingTest : testing::Test {
     return nullptr;
   }
 
+  Waiting waiting{Selection(), 0};
   SampleTable table;
   std::size_t section = table.add_section("test");
   Nanoseconds at{0};
 };
 
 TEST_F(WaitingTest, KeepsWhatIsSelectedStepByStep) {
-  Waiting waiting{Selection(), 0};
-  step(waiting, 0, 3, 100);
-  step(waiting, 0, 3, 200);
+  step(0, 3, 100);
+  step(0, 3, 200);
   ASSERT_EQ(waiting.series(), 3U);
   const auto blocks = waiting.snapshot();
   ASSERT_EQ(blocks.size(), 1U);
@@ -52,10 +52,9 @@ TEST_F(WaitingTest, KeepsWhatIsSelectedStepByStep) {
 }
 
 TEST_F(WaitingTest, WhatComesAndGoesHasNoValueMeanwhile) {
-  Waiting waiting{Selection(), 0};
-  step(waiting, 0, 2, 100);
-  step(waiting, 1, 4, 200);
-  step(waiting, 0, 4, 300);
+  step(0, 2, 100);
+  step(1, 4, 200);
+  step(0, 4, 300);
   const auto block = waiting.snapshot()[0];
   EXPECT_EQ(block->series(), 4U);
   EXPECT_EQ(column(block, 0)->values[0], 100);
@@ -66,8 +65,7 @@ TEST_F(WaitingTest, WhatComesAndGoesHasNoValueMeanwhile) {
 }
 
 TEST_F(WaitingTest, ABlockIsFreedOnceItIsWritten) {
-  Waiting waiting{Selection(), 0};
-  step(waiting, 0, 4, 100);
+  step(0, 4, 100);
   waiting.seal();
   Waiting::Block written = waiting.oldest_sealed();
   ASSERT_TRUE(written);
@@ -75,7 +73,7 @@ TEST_F(WaitingTest, ABlockIsFreedOnceItIsWritten) {
   waiting.release_steps(written, true);
   written.reset();
   EXPECT_TRUE(memory.expired());
-  step(waiting, 2, 3, 500);
+  step(2, 3, 500);
   const auto blocks = waiting.snapshot();
   ASSERT_EQ(blocks.size(), 1U);
   EXPECT_EQ(blocks[0]->series(), 1U);
@@ -84,52 +82,47 @@ TEST_F(WaitingTest, ABlockIsFreedOnceItIsWritten) {
 }
 
 TEST_F(WaitingTest, WhatSomebodyLooksAtStays) {
-  Waiting waiting{Selection(), 0};
-  step(waiting, 0, 1, 100);
+  step(0, 1, 100);
   const auto checked = waiting.snapshot();
   waiting.seal();
   waiting.release_steps(waiting.oldest_sealed(), true);
-  step(waiting, 0, 1, 200);
+  step(0, 1, 200);
   waiting.seal();
-  step(waiting, 0, 1, 300);
+  step(0, 1, 300);
   EXPECT_EQ(checked[0]->steps(), 1U);
   EXPECT_EQ(column(checked[0], 0)->values[0], 100);
 }
 
 TEST_F(WaitingTest, TheOldestGoesWhenMemoryIsFull) {
-  Waiting waiting{Selection(), 0};
   std::size_t lost = 0;
   const auto most = Waiting::kMaxSteps;
-  for (std::size_t i = 0; i < most; ++i) lost += step(waiting, 0, 1, 1);
+  for (std::size_t i = 0; i < most; ++i) lost += step(0, 1, 1);
   EXPECT_EQ(lost, 0U);
   EXPECT_EQ(waiting.steps(), most);
-  lost += step(waiting, 0, 1, 1);
+  lost += step(0, 1, 1);
   EXPECT_EQ(lost, WaitingBlock::kMaxSteps);
   EXPECT_EQ(waiting.steps(), most - WaitingBlock::kMaxSteps + 1);
   EXPECT_EQ(waiting.snapshot().front()->at(0), seconds(10) * (WaitingBlock::kMaxSteps + 1));
 }
 
 TEST_F(WaitingTest, WhatTheWriterHoldsIsNotTheOneThatGoes) {
-  Waiting waiting{Selection(), 0};
-  for (std::size_t i = 0; i <= WaitingBlock::kMaxSteps; ++i) step(waiting, 0, 1, 1);
+  for (std::size_t i = 0; i <= WaitingBlock::kMaxSteps; ++i) step(0, 1, 1);
   const Waiting::Block held = waiting.oldest_sealed();
   std::size_t lost = 0;
-  for (std::size_t i = 0; i < WaitingBlock::kMaxSteps * 2; ++i) lost += step(waiting, 0, 1, 1);
+  for (std::size_t i = 0; i < WaitingBlock::kMaxSteps * 2; ++i) lost += step(0, 1, 1);
   EXPECT_EQ(lost, WaitingBlock::kMaxSteps);
   EXPECT_EQ(waiting.snapshot().front().get(), held.get());
 }
 
 TEST_F(WaitingTest, SeriesBeyondTheBoundAreCounted) {
-  Waiting waiting{Selection(), 0};
-  step(waiting, 0, 600, 0);
+  step(0, 600, 0);
   EXPECT_EQ(waiting.series(), WaitingBlock::kMaxSeries);
   EXPECT_EQ(waiting.without_room(), 88U);
 }
 
 TEST_F(WaitingTest, SeriesThatAreGoneMakeRoomInTheEnd) {
-  Waiting waiting{Selection(), 0};
-  step(waiting, 0, 500, 0);
-  for (int i = 0; i < 40; ++i) step(waiting, 500, 600, 0);
+  step(0, 500, 0);
+  for (int i = 0; i < 40; ++i) step(500, 600, 0);
   EXPECT_EQ(waiting.without_room(), 0U);
   EXPECT_EQ(waiting.series(), 100U);
   EXPECT_TRUE(waiting.has_sealed());
@@ -137,7 +130,6 @@ TEST_F(WaitingTest, SeriesThatAreGoneMakeRoomInTheEnd) {
 
 // Under the thread sanitizer, too.
 TEST_F(WaitingTest, OthersLookWhileStepsAreTaken) {
-  Waiting waiting{Selection(), 0};
   std::atomic<bool> done{false};
   std::atomic<int> wrong{0};
   std::atomic<int> snapshots{0};
