@@ -3,29 +3,17 @@
 // of three days, quarter-hour values beyond; nothing of what comes later.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "history/history.h"
+#include "tests/fake_history.h"
 
 namespace jetmem {
 
-class AgingHistory final : public History {
+class AgingHistory final : public FakeHistory {
  public:
   static constexpr double kStep = 10;
 
   // A value every ten seconds from `from` on, forever; NaN: none.
   void series(const std::string& key, double from, std::function<double(double)> value) {
-    series_[key] = {from, std::move(value)};
-  }
-  void event(EventRecord record) {
-    record.id = static_cast<std::int64_t>(events_.size()) + 1;
-    events_.push_back(std::move(record));
+    values_[key] = {from, std::move(value)};
   }
   // From now on it is then.
   void set_now(double now) {
@@ -33,24 +21,22 @@ class AgingHistory final : public History {
     known.newest = at_seconds(std::floor(now / kStep) * kStep);
     known.raw_step = std::chrono::seconds(10);
   }
-  HistoryFacts known;
 
   Result<std::vector<SeriesKnown>> series(std::string_view family) override {
     std::vector<SeriesKnown> out;
-    for (const auto& [key, each] : series_) {
+    for (const auto& [key, each] : values_) {
       if (!family.empty() && key.substr(0, key.find('{')) != family) continue;
       out.push_back({key, false, at_seconds(each.from), at_seconds(now_)});
     }
     return out;
   }
-
   Result<SeriesPast> past(const SeriesQuery& needed) override {
     SeriesPast out;
     out.key = needed.key;
-    const auto found = series_.find(needed.key);
-    if (found == series_.end()) return out;
-    const double from = std::max(seconds(needed.from), found->second.from);
-    const double to = std::min(seconds(needed.to), now_);
+    const auto found = values_.find(needed.key);
+    if (found == values_.end()) return out;
+    const double from = std::max(to_seconds(needed.from), found->second.from);
+    const double to = std::min(to_seconds(needed.to), now_);
     int resolution = from >= now_ - 6 * 3600 ? 0 : from >= now_ - 3 * 86400 ? 1 : 2;
     if (needed.resolution) resolution = static_cast<int>(*needed.resolution);
     for (;; ++resolution) {
@@ -58,37 +44,20 @@ class AgingHistory final : public History {
       if (out.points.size() <= needed.most || resolution == 2) return out;
     }
   }
-
   Result<std::vector<std::pair<std::string, double>>> at(Nanoseconds wall,
                                                          Nanoseconds timeout) override {
     std::vector<std::pair<std::string, double>> out;
-    for (const auto& [key, each] : series_) {
-      SeriesQuery needed;
-      needed.key = key;
-      needed.from = wall - timeout;
-      needed.to = wall;
-      const auto values = past(needed);
+    for (const auto& [key, each] : values_) {
+      const auto values = past({key, wall - timeout, wall, {}});
       if (!values->points.empty()) out.emplace_back(key, values->points.back().average);
     }
     return out;
   }
-
   Result<EventsPast> events(const EventsQuery& needed) override {
-    EventsPast out;
-    for (auto it = events_.rbegin(); it != events_.rend(); ++it) {
-      const Nanoseconds wall = *it->wall;
-      if (wall > at_seconds(now_) || (needed.from && wall < *needed.from) ||
-          (needed.to && wall > *needed.to)) {
-        continue;
-      }
-      const bool is_asked =
-          needed.kinds.empty() ||
-          std::find(needed.kinds.begin(), needed.kinds.end(), it->kind) != needed.kinds.end();
-      if (is_asked && out.events.size() < needed.most) out.events.push_back(*it);
-    }
-    return out;
+    EventsQuery until_now = needed;
+    until_now.to = std::min(needed.to.value_or(Nanoseconds::max()), at_seconds(now_));
+    return FakeHistory::events(until_now);
   }
-  Result<HistoryFacts> facts() override { return known; }
 
  private:
   struct Recorded {
@@ -97,12 +66,11 @@ class AgingHistory final : public History {
   };
 
   static Nanoseconds at_seconds(double value) { return Nanoseconds(std::llround(value * 1e9)); }
-  static double seconds(Nanoseconds at) { return std::chrono::duration<double>(at).count(); }
 
   // Steps are multiples of their length, and one is whole wherever the question ends.
   std::vector<HistoryPoint> points(const Recorded& all, Resolution resolution, double from,
                                    double to) const {
-    const double step = seconds(resolution_step(resolution, at_seconds(kStep)));
+    const double step = to_seconds(resolution_step(resolution, at_seconds(kStep)));
     std::vector<HistoryPoint> out;
     for (double begin = std::ceil(from / step) * step; begin <= to; begin += step) {
       HistoryPoint point;
@@ -126,8 +94,7 @@ class AgingHistory final : public History {
   }
 
   double now_ = 0;
-  std::map<std::string, Recorded> series_;
-  std::vector<EventRecord> events_;  // oldest first
+  std::map<std::string, Recorded> values_;
 };
 
 }  // namespace jetmem

@@ -14,7 +14,7 @@
 
 namespace jetmem {
 
-class FakeHistory final : public History {
+class FakeHistory : public History {
  public:
   // Steps of ten seconds from `begin` on, on a boot clock that began an hour before.
   void add(const std::string& key, Nanoseconds begin, const std::vector<double>& values,
