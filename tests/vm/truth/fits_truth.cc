@@ -358,33 +358,20 @@ MemoryKind kind_of(const std::string& kind) {
   return static_cast<MemoryKind>(found - jetmem::kMemoryKinds.begin());
 }
 
-// What the answer was computed from, in kB.
+// What the answer was computed from, in kB; orders as they are.
 void print_figures(const DeviceNow& now) {
-  for (const char* name : {"MemFree", "MemAvailable", "CmaTotal", "CmaFree", "Active_file",
-                           "Inactive_file", "Unevictable", "Dirty", "Writeback", "SReclaimable"}) {
-    std::printf(" %s=%.0f", name, now.samples.meminfo(name).value_or(-1024) / 1024);
-  }
-  for (const char* name : {"used", "largest_free_run"}) {
-    const auto bytes = now.samples.sum("jetmem_cma_" + std::string(name) + "_bytes");
-    std::printf(" cma_%s=%.0f", name, bytes.value_or(-1024) / 1024);
-  }
-  const auto zones = [&](const char* family, const char* label, const char* wanted) {
-    for (const jetmem::Sample& each : now.samples.family(family)) {
-      if (each.label("request") == "movable" || each.label(label) != wanted) continue;
-      const std::string zone(each.label("zone"));
-      std::printf(" %s_%s[%s]=%.0f", family + sizeof("jetmem"), wanted, zone.c_str(),
-                  each.value / 1024);
+  for (const char* name :
+       {"meminfo_MemFree_bytes", "meminfo_MemAvailable_bytes", "meminfo_CmaTotal_bytes",
+        "meminfo_CmaFree_bytes", "meminfo_Active_file_bytes", "meminfo_Inactive_file_bytes",
+        "meminfo_Unevictable_bytes", "meminfo_Dirty_bytes", "meminfo_Writeback_bytes",
+        "meminfo_SReclaimable_bytes", "cma_used_bytes", "cma_largest_free_run_bytes",
+        "zone_watermark_bytes", "zone_watermark_distance_bytes", "zone_free_bytes",
+        "zone_free_cma_bytes", "zone_watermark_boost_bytes", "buddy_largest_order_outside_cma"}) {
+    const bool is_order = std::string_view(name).find("order") != std::string_view::npos;
+    for (const jetmem::Sample& each : now.samples.family("jetmem_" + std::string(name))) {
+      std::printf(" %s=%.0f", each.name.key().c_str() + sizeof("jetmem"),
+                  is_order ? each.value : each.value / 1024);
     }
-  };
-  for (const char* mark : {"min", "low", "high"}) {
-    zones("jetmem_zone_watermark_bytes", "watermark", mark);
-  }
-  zones("jetmem_zone_watermark_distance_bytes", "watermark", "min");
-  zones("jetmem_zone_free_bytes", "", "");
-  zones("jetmem_zone_free_cma_bytes", "", "");
-  zones("jetmem_zone_watermark_boost_bytes", "", "");
-  for (const jetmem::Sample& each : now.samples.family("jetmem_buddy_largest_order_outside_cma")) {
-    std::printf(" order[%s]=%.0f", std::string(each.label("zone")).c_str(), each.value);
   }
   std::printf("\n");
 }
@@ -448,14 +435,11 @@ int main(int argc, char** argv) {
   double target = 100e3;  // kB of MemAvailable, about which the fragmenters stay
   const auto began = Clock::now();
   double read_seconds = 0;
-  double step_seconds = 0;
-  std::map<std::string, double> ask_seconds;
   Reader reader;
   std::uint64_t others_killed = 0;
   for (int round = 0; round < rounds; ++round) {
     keep_spare();
     if (round % 50 == 0) target = 30e3 + 1e3 * static_cast<double>(below(random, 120));
-    const auto steps_began = Clock::now();
     double available = 0;
     for (int n = 2; n > 0 || available > 1.3 * target; --n) {
       available = numbers_of("/proc/meminfo")["MemAvailable"];
@@ -463,7 +447,6 @@ int main(int argc, char** argv) {
       const bool may_take = available > 15e3;
       steps(may_take && below(random, 4) < (available > target ? 3U : 1U) ? count : -count);
     }
-    step_seconds += since(steps_began);
     std::size_t which = below(random, kinds.size());
     // Its pages are touched one by one: it is asked for rarely, as that takes long.
     if (kinds[which] == "mlock" && below(random, 4) != 0) which = below(random, kinds.size());
@@ -481,19 +464,14 @@ int main(int argc, char** argv) {
     bytes = std::max(std::floor(bytes / kPage), 1.0) * kPage;
     const FitsAnswer answer = jetmem::fits_answer(now, kind_of(kind), bytes);
     const double killed_before = numbers_of("/proc/vmstat")["oom_kill"];
-    const auto ask_began = Clock::now();
     bool happened = is_granted(kind, static_cast<std::size_t>(bytes));
-    ask_seconds[kind] += since(ask_began);
     const double killed = numbers_of("/proc/vmstat")["oom_kill"] - killed_before;
     if (happened && killed > 0) {
       happened = false;
       ++others_killed;
     }
     if (round % 100 == 99) {
-      std::printf("%d: %.0f s, of it steps %.0f, reading %.0f", round + 1, since(began),
-                  step_seconds, read_seconds);
-      for (const auto& [each, spent] : ask_seconds) std::printf(", %s %.0f", each.c_str(), spent);
-      std::printf("\n");
+      std::printf("%d: %.0f s\n", round + 1, since(began));
       std::fflush(stdout);
     }
     Tally& tally = tallies[kind];
@@ -525,14 +503,11 @@ int main(int argc, char** argv) {
   }
   utsname system{};
   ::uname(&system);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   std::printf(
       "%s seed %u: %d rounds in %.0f s, %.1f ms to read, %lu requests met by killing another\n",
-      system.release, seed, rounds, seconds, 1000 * read_seconds / rounds, others_killed);
+      system.release, seed, rounds, since(began), 1000 * read_seconds / rounds, others_killed);
   std::printf(
-      "| kernel | kind | rounds | yes | right | wrong yes | failed at 90 %% | wrong no | guesses "
-      "| "
+      "| kernel | kind | rounds | yes | right | wrong yes | failed at 90 %% | wrong no | guesses | "
       "came true | unknown |\n");
   for (const auto& [kind, t] : tallies) {
     std::printf("| %s | %s | %lu | %lu | %lu | %lu | %lu | %lu | %lu | %lu | %lu |\n",
