@@ -123,27 +123,25 @@ TEST(Fragmentation, AgreesWithTheKernelsArithmetic) {
 }
 
 TEST(WithoutCma, TakesTheLargestBlocksFirst) {
-  Counts counts{1, 1, 1, 1};  // 1 + 2 + 4 + 8
-  without_cma(counts, 8);
-  EXPECT_EQ(counts, (Counts{1, 1, 1, 0}));
-}
-
-TEST(WithoutCma, SplitsABlockThatDoesNotGoWhole) {
-  Counts counts{0, 0, 0, 2};
-  without_cma(counts, 11);  // one whole block and three pages of the other: 4 + 1 stay
-  EXPECT_EQ(counts, (Counts{1, 0, 1, 0}));
-}
-
-TEST(WithoutCma, NothingAndEverything) {
-  Counts counts{5, 4, 3};
-  without_cma(counts, 0);
-  EXPECT_EQ(counts, (Counts{5, 4, 3}));
-  without_cma(counts, 25);
-  EXPECT_EQ(counts, (Counts{0, 0, 0}));
-  // The kernel's counters are not read at one moment: more CMA than free pages is possible.
-  counts = {5, 4, 3};
-  without_cma(counts, 1000);
-  EXPECT_EQ(counts, (Counts{0, 0, 0}));
+  struct Case {
+    Counts before;
+    std::uint64_t cma;
+    Counts after;
+  };
+  for (const Case& each : {
+           Case{{1, 1, 1, 1}, 8, {1, 1, 1, 0}},
+           // One whole block and three pages of the other: 4 + 1 stay.
+           Case{{0, 0, 0, 2}, 11, {1, 0, 1, 0}},
+           Case{{5, 4, 3}, 0, {5, 4, 3}},
+           Case{{5, 4, 3}, 25, {0, 0, 0}},
+           // The kernel's counters are not read at one moment: more CMA than free pages is
+           // possible.
+           Case{{5, 4, 3}, 1000, {0, 0, 0}},
+       }) {
+    Counts counts = each.before;
+    without_cma(counts, each.cma);
+    EXPECT_EQ(counts, each.after) << each.cma;
+  }
 }
 
 TEST(WithoutCma, TakesExactlySoManyPagesAndIsTheWorstCaseForEveryOrder) {

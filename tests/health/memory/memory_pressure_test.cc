@@ -46,6 +46,10 @@ Zoneinfo zones(const std::vector<ZoneText>& all) {
   return out;
 }
 
+std::optional<Level> level_of(const std::vector<ZoneText>& all) {
+  return pressure_level(zones(all));
+}
+
 TEST(MemoryPressure, ByWhatProgramsLost) {
   struct Case {
     double some;
@@ -89,10 +93,8 @@ TEST(MemoryPressure, OnlyWhenNoZoneIsLeftAboveItsWatermark) {
 }
 
 TEST(MemoryPressure, FreeCmaPagesAreNoDrivers) {
-  EXPECT_EQ(pressure_level(zones({{.name = "Normal", .free = 5000, .free_cma = 4850}})),
-            Level::kReclaim);
-  EXPECT_EQ(pressure_level(zones({{.name = "Normal", .free = 5000, .free_cma = 6000}})),
-            Level::kStalls)
+  EXPECT_EQ(level_of({{.name = "Normal", .free = 5000, .free_cma = 4850}}), Level::kReclaim);
+  EXPECT_EQ(level_of({{.name = "Normal", .free = 5000, .free_cma = 6000}}), Level::kStalls)
       << "counters of two moments";
 }
 
@@ -100,17 +102,16 @@ TEST(MemoryPressure, FreeCmaPagesAreNoDrivers) {
 TEST(MemoryPressure, ATinyZoneNeitherRaisesNorHidesTheLevel) {
   const ZoneText dma{
       .name = "DMA", .free = 3840, .protection = 15860, .min = 15, .low = 18, .managed = 3840};
-  EXPECT_EQ(pressure_level(zones({dma, {.name = "Normal", .free = 5000}})), Level::kNone);
-  EXPECT_EQ(pressure_level(zones({dma, {.name = "Normal", .free = 150}})), Level::kReclaim);
-  EXPECT_EQ(pressure_level(zones({dma, {.name = "Normal", .free = 50}})), Level::kStalls);
+  EXPECT_EQ(level_of({dma, {.name = "Normal", .free = 5000}}), Level::kNone);
+  EXPECT_EQ(level_of({dma, {.name = "Normal", .free = 150}}), Level::kReclaim);
+  EXPECT_EQ(level_of({dma, {.name = "Normal", .free = 50}}), Level::kStalls);
 }
 
 TEST(MemoryPressure, WithAZoneMovableItIsOfMovableRequests) {
   const ZoneText normal{.name = "Normal", .free = 900, .free_cma = 300, .protection = 500};
-  EXPECT_EQ(pressure_level(zones({normal, {.name = "Movable", .free = 50}})), Level::kNone)
+  EXPECT_EQ(level_of({normal, {.name = "Movable", .free = 50}}), Level::kNone)
       << "400 pages, CMA's included";
-  EXPECT_EQ(pressure_level(zones({normal, {.name = "Movable", .free = 50, .managed = 0}})),
-            Level::kStalls)
+  EXPECT_EQ(level_of({normal, {.name = "Movable", .free = 50, .managed = 0}}), Level::kStalls)
       << "an empty one is none";
 }
 
@@ -118,7 +119,7 @@ TEST(MemoryPressure, ZonesThatDoNotSayWhatTheyKeepAreNotJudged) {
   Zoneinfo one = zones({{.name = "Normal", .free = 50}});
   one.zones[0].protection.reset();
   EXPECT_EQ(pressure_level(one), std::nullopt);
-  EXPECT_EQ(pressure_level(zones({{.name = "Normal", .managed = 0}})), std::nullopt);
+  EXPECT_EQ(level_of({{.name = "Normal", .managed = 0}}), std::nullopt);
   EXPECT_EQ(pressure_level(Zoneinfo()), std::nullopt);
 }
 

@@ -43,6 +43,10 @@ class Feed : public ::testing::Test {
     engine_.evaluate();
     now_ += std::chrono::seconds(15);
   }
+  void feed(const std::vector<Given>& given) {
+    write(first_, given);
+    scrape();
+  }
   auto values(std::size_t rule = 0) {
     return engine_.values_of(engine_.rules().rules[rule].when[0]);
   }
@@ -71,22 +75,18 @@ TEST_F(Feed, ValuesWithTheirLabelsSortedAndNoneEmpty) {
 }
 
 TEST_F(Feed, ASeriesThatVanishesIsStaleAtOnce) {
-  write(first_, {{1, "a", ""}, {2, "b", ""}});
-  scrape();
-  write(first_, {{3, "b", ""}});
-  scrape();
+  feed({{1, "a", ""}, {2, "b", ""}});
+  feed({{3, "b", ""}});
   EXPECT_THAT(values(), ElementsAre(of_zone("b", 3)));
   table_.clear(first_);
   scrape();
   EXPECT_THAT(values(), IsEmpty());
-  write(first_, {{4, "a", ""}});
-  scrape();
+  feed({{4, "a", ""}});
   EXPECT_THAT(values(), ElementsAre(of_zone("a", 4)));
 }
 
 TEST_F(Feed, ASeriesMayMoveToAnotherPlace) {
-  write(first_, {{1, "a", ""}, {2, "b", ""}});
-  scrape();
+  feed({{1, "a", ""}, {2, "b", ""}});
   const std::size_t before = engine_.series_count();
   write(first_, {{5, "new", ""}, {1, "a", ""}});
   write(second_, {{2, "b", ""}});
@@ -103,16 +103,14 @@ TEST_F(Feed, TheSecondOfTwoAlikeIsLeftOut) {
 }
 
 TEST_F(Feed, WhatIsGoneForLongerThanAnyWindowIsForgotten) {
-  write(first_, {{1, "a", ""}, {2, "b", ""}});
-  scrape();
+  feed({{1, "a", ""}, {2, "b", ""}});
   write(first_, {{2, "b", ""}});
   // The longest window is 10 minutes: 40 steps.
   for (int i = 0; i < 40; ++i) scrape();
   EXPECT_EQ(engine_.series_count(), 2U);
   scrape();
   EXPECT_EQ(engine_.series_count(), 1U);
-  write(first_, {{7, "a", ""}, {2, "b", ""}});
-  scrape();
+  feed({{7, "a", ""}, {2, "b", ""}});
   EXPECT_THAT(values(), ElementsAre(of_zone("a", 7), of_zone("b", 2)));
 }
 

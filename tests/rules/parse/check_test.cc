@@ -16,20 +16,10 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 constexpr std::array kMetrics{
-    Descriptor{.name = "jetmem_used_ratio",
-               .type = MetricType::kGauge,
-               .help = "h",
-               .labels = {"area", "origin"},
-               .worst = Worst::kMax},
-    Descriptor{.name = "jetmem_events_total",
-               .type = MetricType::kCounter,
-               .help = "h",
-               .labels = {"kind"}},
-    Descriptor{.name = "jetmem_meminfo_*_bytes", .type = MetricType::kGauge, .help = "h"},
-    Descriptor{.name = "jetmem_alert_state",
-               .type = MetricType::kGauge,
-               .help = "h",
-               .labels = {"severity"}},
+    gauge("jetmem_used_ratio", "h", {"area", "origin"}, 1, Worst::kMax),
+    counter("jetmem_events_total", "h", {"kind"}),
+    gauge("jetmem_meminfo_*_bytes", "h"),
+    gauge("jetmem_alert_state", "h", {"severity"}),
 };
 constexpr std::array<std::string_view, 1> kSources{"meminfo"};
 
@@ -134,10 +124,8 @@ TEST(RulesCheck, AbsentInFrontStandsAlone) {
 
 // The kernel decides which fields there are: any name would do, if only it were not nearly another.
 TEST(RulesCheck, AMisspellingThatAPatternMatches) {
-  constexpr std::array kExact{
-      Descriptor{
-          .name = "jetmem_meminfo_MemAvailable_bytes", .type = MetricType::kGauge, .help = "h"},
-      Descriptor{.name = "jetmem_meminfo_*_bytes", .type = MetricType::kGauge, .help = "h"}};
+  constexpr std::array kExact{gauge("jetmem_meminfo_MemAvailable_bytes", "h"),
+                              gauge("jetmem_meminfo_*_bytes", "h")};
   const auto errors = [&](const std::string& metric) {
     return messages(catalog_of(kExact), "metric: " + metric + ", above: 1");
   };
@@ -170,14 +158,10 @@ TEST(RulesCheck, EveryFieldOfAKernelIsTaken) {
 
 TEST(RulesCheck, UnitsThatCannotFit) {
   constexpr std::array kUnits{
-      Descriptor{.name = "jetmem_x_bytes", .type = MetricType::kGauge, .help = "h"},
-      Descriptor{.name = "jetmem_x_ratio", .type = MetricType::kGauge, .help = "h"},
-      Descriptor{.name = "jetmem_x_seconds", .type = MetricType::kGauge, .help = "h"},
-      Descriptor{.name = "jetmem_x_bytes_per_second", .type = MetricType::kGauge, .help = "h"},
-      Descriptor{.name = "jetmem_x_things", .type = MetricType::kGauge, .help = "h"},
-      Descriptor{.name = "jetmem_x_bytes_total", .type = MetricType::kCounter, .help = "h"},
-      Descriptor{.name = "jetmem_x_seconds_total", .type = MetricType::kCounter, .help = "h"},
-      Descriptor{.name = "jetmem_x_total", .type = MetricType::kCounter, .help = "h"}};
+      gauge("jetmem_x_bytes", "h"),           gauge("jetmem_x_ratio", "h"),
+      gauge("jetmem_x_seconds", "h"),         gauge("jetmem_x_bytes_per_second", "h"),
+      gauge("jetmem_x_things", "h"),          counter("jetmem_x_bytes_total", "h"),
+      counter("jetmem_x_seconds_total", "h"), counter("jetmem_x_total", "h")};
   const auto errors = [&](const std::string& condition) {
     return messages(catalog_of(kUnits), "metric: jetmem_x_" + condition);
   };
