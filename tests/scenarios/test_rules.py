@@ -130,6 +130,9 @@ def refused(now):
 # In kernel-trouble the line of that second is all there is.
 CONDITIONS = {
     **{rule: None for rule, (scenario, _) in RULES.items() if scenario == "kernel-trouble"},
+    # Those of tests of their own below, and of jetmemd's alone.
+    **dict.fromkeys(("JetmemMemoryLeak", "JetmemNvmapOrphansGrowing", "JetmemSmmuFault",
+                     "JetmemSmmuStorm", "JetmemSmmuSuppressed", "JetmemOverCurrent", "JetmemKernelLogLost")),
     "JetmemCmaExhausted": lambda now: now.cma("used") >= 0.95 * now.cma("count"),
     "JetmemCmaFreeLow": lambda now: now.mem["CmaFree"] < 0.05 * now.mem["CmaTotal"] and now.some() > 0.01
     and not now.tree.glob("/sys/kernel/debug/cma/*") and not now.tree.glob("/sys/kernel/mm/cma/*"),
@@ -140,32 +143,25 @@ CONDITIONS = {
     "JetmemBelowWatermark": lambda now: now.below_min,
     "JetmemMemoryLow": lambda now: now.available < 0.05,
     "JetmemMemoryExhausting": lambda now: now.before is not None and now.available < 0.05 and now.left < 120 * (now.before.left - now.left),
-    "JetmemMemoryLeak": None,
     "JetmemGpuFreeHidden": lambda now: now.mem["MemFree"] < 0.05 * now.mem["MemTotal"] and now.available > 0.2
     and now.mem["MemAvailable"] - now.mem["MemFree"] > 0.8 * now.mem["MemAvailable"] and refused(now),
     "JetmemSwapThrash": lambda now: now.before is not None and now.vm["pswpin"] > now.before.vm["pswpin"] + 2000,
     "JetmemMemoryStall": lambda now: now.stall() > 0.1,
     "JetmemOomKill": since("Out of memory: Killed process"),
     "JetmemPageAllocationFailure": since(": page allocation failure: order:"),
-    "JetmemNvmapOrphansGrowing": None,
     "JetmemNvmapCap": lambda now: now.available > 0.2 and refused(now),
     "JetmemNvmapCarveoutFull": lambda now: now.carve_out_free("vpr") < 0.05,
     "JetmemEmcSaturated": lambda now: int(now.tree.text("/sys/kernel/debug/cactmon/mc_all")) * 1000
     > 0.9 * int(now.tree.text("/sys/kernel/debug/bpmp/debug/clk/emc/max_rate")),
-    "JetmemSmmuFault": None,
-    "JetmemSmmuStorm": None,
-    "JetmemSmmuSuppressed": None,
     "JetmemMemoryControllerError": since("EMEM address decode error"),
     "JetmemThrottling": lambda now: now.tree.text("/sys/class/thermal/cooling_device1/cur_state") != "0\n",
     "JetmemThermalNearTrip": lambda now: now.celsius() > 104.5 - 5,
-    "JetmemOverCurrent": None,
     "JetmemProbeFailing": lambda now: any(p["state"] == "failed" for p in now.probes()),
     "JetmemProbeMismatch": lambda now: any(rung.get("mismatches") for p in now.probes() for rung in p["rungs"]),
     "JetmemProbeSlow": lambda now: now.before is not None and host_seconds(now) > 3 * now.first_host,
     "JetmemSourceFailing": lambda now: now.errors().get("/sys/class/hwmon") == "EIO",
     "JetmemSourceDenied": lambda now: now.errors().get("/sys/kernel/debug/nvmap") == "EACCES",
     "JetmemTegrastatsStale": lambda now: not now.tree.text("/jetmem/tegrastats").endswith("\n"),
-    "JetmemKernelLogLost": None,
     "JetmemDeviceRebootedUncleanly": lambda now: [b["end"] for b in json.loads(now.tree.text("/var/lib/jetmem/boots.json"))["boots"]][-2] == "unclean"
     and float(now.tree.text("/proc/uptime").split()[0]) == 60 + now.second,
 }
