@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What disks, people and other versions do to the file.
-#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include <random>
 
 #include "history/store/schema.h"
-#include "history/store/sqlite.h"
 #include "tests/history/store_fixture.h"
 
 namespace jetmem {
@@ -38,13 +36,9 @@ class RecorderFailure : public StoreTest {
     out.seekp(static_cast<std::streamoff>(at));
     out << std::string(size, '\x5a');
   }
-  // As somebody with the sqlite3 command may do while nobody has the file open.
   void change(const std::string& sql) {
     store_.reset();
-    sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
-    EXPECT_TRUE(run_sql(db, sql));
-    sqlite3_close(db);
+    change_file(file(), sql);
   }
   // A new boot can be written and read.
   void expect_usable() {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "history/store/sqlite.h"
 #include "history/store/store.h"
 #include "tests/temp_dir.h"
 
@@ -44,6 +46,14 @@ struct Steps {
     return &chunk;
   }
 };
+
+// As somebody with the sqlite3 command may do while nobody has the file open.
+inline void change_file(const std::string& file, const std::string& sql) {
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &raw), SQLITE_OK);
+  const SqliteHandle db(raw);
+  ASSERT_TRUE(run_sql(raw, sql)) << sql << sqlite3_errmsg(raw);
+}
 
 inline WallSeen checked(Nanoseconds at, Nanoseconds offset, WallTrust trust = WallTrust::kSynced) {
   return {at, offset, trust};

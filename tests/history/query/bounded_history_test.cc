@@ -4,7 +4,6 @@
 
 #include <functional>
 
-#include "history/store/sqlite.h"
 #include "tests/history/store_fixture.h"
 
 namespace jetmem {
@@ -27,12 +26,6 @@ class ForeignHistory : public testing::Test {
     steps.series("jetmem_x", {1, -0.5});
     const std::vector<EventRecord> events{event_of("oom_kill", "killed", seconds(5))};
     ASSERT_TRUE(opened->store->write(*boot, steps.at(seconds(10), 2), events));
-  }
-  void change(const std::string& sql) {
-    sqlite3* raw = nullptr;
-    ASSERT_EQ(sqlite3_open(file().c_str(), &raw), SQLITE_OK);
-    const SqliteHandle db(raw);
-    ASSERT_TRUE(run_sql(raw, "PRAGMA writable_schema=ON;" + sql)) << sql << sqlite3_errmsg(raw);
   }
   TempDir dir_;
 };
@@ -102,7 +95,7 @@ TEST_F(ForeignHistory, AnyOtherSchemaIsRefusedBeforeItIsAsked) {
            std::string("UPDATE sqlite_master SET rootpage=0 WHERE name='raw'"),
        }) {
     make();
-    change(sql);
+    change_file(file(), "PRAGMA writable_schema=ON;" + sql);
     const auto store = HistoryStore::open_to_read(file());
     ASSERT_FALSE(store) << sql;
     EXPECT_EQ(store.error().code, Errc::kMalformed) << sql << store.error().message;
