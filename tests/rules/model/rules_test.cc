@@ -37,6 +37,9 @@ std::string rule(std::string_view condition, std::string_view more = "") {
          std::string(condition) + "\n" + std::string(more);
 }
 
+// With a condition on m that has these keys.
+std::string of_m(const std::string& keys) { return rule("metric: m\n    " + keys); }
+
 std::string times(int count, const std::string& text) {
   std::string out;
   for (int i = 0; i < count; ++i) out += text;
@@ -211,56 +214,43 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Bad{"not a map", rule("jetmem_x"), "a.yaml:6:5 when"},
         Bad{"no metric", rule("above: 1"), "a.yaml:6:5 when.metric"},
-        Bad{"an unknown key", rule("metric: m\n    at_lest: 1"),
-            "a.yaml:7:5 when.at_lest 'at_least'"},
-        Bad{"an unknown function",
-            rule("metric: m\n    function: rat\n    window: 5m\n    above: 1"),
+        Bad{"an unknown key", of_m("at_lest: 1"), "a.yaml:7:5 when.at_lest 'at_least'"},
+        Bad{"an unknown function", of_m("function: rat\n    window: 5m\n    above: 1"),
             "a.yaml:7:15 function 'rate'"},
         Bad{"no comparison", rule("metric: m"), "a.yaml:6:5 when"},
-        Bad{"two comparisons", rule("metric: m\n    above: 1\n    below: 5"), "a.yaml:8:12 below"},
-        Bad{"a bad number", rule("metric: m\n    above: lots"), "a.yaml:7:12 above"},
-        Bad{"a threshold without a name", rule("metric: m\n    above: $"), "a.yaml:7:12 above"},
+        Bad{"two comparisons", of_m("above: 1\n    below: 5"), "a.yaml:8:12 below"},
+        Bad{"a bad number", of_m("above: lots"), "a.yaml:7:12 above"},
+        Bad{"a threshold without a name", of_m("above: $"), "a.yaml:7:12 above"},
         Bad{"an unknown threshold",
-            "thresholds: {high: {value: 1, description: W.}}\n" +
-                rule("metric: m\n    above: $hihg"),
+            "thresholds: {high: {value: 1, description: W.}}\n" + of_m("above: $hihg"),
             "a.yaml:8:12 when '$high'"},
-        Bad{"a threshold where there is none", rule("metric: m\n    above: $high"),
-            "a.yaml:7:12 when"},
-        Bad{"clear on the wrong side, above", rule("metric: m\n    above: 5\n    clear: 6"),
+        Bad{"a threshold where there is none", of_m("above: $high"), "a.yaml:7:12 when"},
+        Bad{"clear on the wrong side, above", of_m("above: 5\n    clear: 6"), "a.yaml:8:12 clear"},
+        Bad{"clear on the wrong side, below", of_m("at_most: 5\n    clear: 4"),
             "a.yaml:8:12 clear"},
-        Bad{"clear on the wrong side, below", rule("metric: m\n    at_most: 5\n    clear: 4"),
-            "a.yaml:8:12 clear"},
-        Bad{"clear of an equality", rule("metric: m\n    equal_to: 5\n    clear: 4"),
-            "a.yaml:8:12 clear"},
-        Bad{"no window", rule("metric: m\n    function: rate\n    above: 1"), "a.yaml:6:5 window"},
-        Bad{"a window of nothing", rule("metric: m\n    window: 5m\n    above: 1"),
-            "a.yaml:7:13 window"},
-        Bad{"a window too short",
-            rule("metric: m\n    function: rate\n    window: 1s\n    above: 1"),
+        Bad{"clear of an equality", of_m("equal_to: 5\n    clear: 4"), "a.yaml:8:12 clear"},
+        Bad{"no window", of_m("function: rate\n    above: 1"), "a.yaml:6:5 window"},
+        Bad{"a window of nothing", of_m("window: 5m\n    above: 1"), "a.yaml:7:13 window"},
+        Bad{"a window too short", of_m("function: rate\n    window: 1s\n    above: 1"),
             "a.yaml:8:13 window"},
-        Bad{"a window too long",
-            rule("metric: m\n    function: rate\n    window: 25h\n    above: 1"),
+        Bad{"a window too long", of_m("function: rate\n    window: 25h\n    above: 1"),
             "a.yaml:8:13 window"},
-        Bad{"predict without ahead",
-            rule("metric: m\n    function: predict\n    window: 1h\n    above: 1"),
+        Bad{"predict without ahead", of_m("function: predict\n    window: 1h\n    above: 1"),
             "a.yaml:6:5 ahead"},
         Bad{"ahead without predict",
-            rule("metric: m\n    function: slope\n    window: 1h\n    ahead: 1h\n    above: 1"),
+            of_m("function: slope\n    window: 1h\n    ahead: 1h\n    above: 1"),
             "a.yaml:9:12 ahead"},
-        Bad{"absent that compares", rule("metric: m\n    function: absent\n    above: 1"),
-            "a.yaml:8:12 above"},
-        Bad{"on in the first", rule("metric: m\n    above: 1\n    on: [area]"), "a.yaml:8:9 on"},
-        Bad{"labels that are none", rule("metric: m\n    above: 1\n    labels: area"),
-            "a.yaml:8:13 labels"},
-        Bad{"a label twice",
-            rule("metric: m\n    above: 1\n    labels: {a: x}\n    not_labels: {a: y}"),
+        Bad{"absent that compares", of_m("function: absent\n    above: 1"), "a.yaml:8:12 above"},
+        Bad{"on in the first", of_m("above: 1\n    on: [area]"), "a.yaml:8:9 on"},
+        Bad{"labels that are none", of_m("above: 1\n    labels: area"), "a.yaml:8:13 labels"},
+        Bad{"a label twice", of_m("above: 1\n    labels: {a: x}\n    not_labels: {a: y}"),
             "a.yaml:9:18 not_labels.a"},
-        Bad{"a label without a value", rule("metric: m\n    above: 1\n    labels: {a: []}"),
+        Bad{"a label without a value", of_m("above: 1\n    labels: {a: []}"),
             "a.yaml:8:14 labels.a"},
-        Bad{"a label that is no name", rule("metric: m\n    above: 1\n    labels: {a-b: x}"),
+        Bad{"a label that is no name", of_m("above: 1\n    labels: {a-b: x}"),
             "a.yaml:8:14 labels"},
-        Bad{"a label's value of two lines",
-            rule("metric: m\n    above: 1\n    labels: {a: \"x\\ny\"}"), "a.yaml:8:17 labels.a"},
+        Bad{"a label's value of two lines", of_m("above: 1\n    labels: {a: \"x\\ny\"}"),
+            "a.yaml:8:17 labels.a"},
         Bad{"no conditions", "rules: [{alert: Full, severity: info, summary: s, when: []}]\n",
             "a.yaml:1:57 when"},
         Bad{"too many conditions",
@@ -282,8 +272,8 @@ TEST(RuleThresholdErrors, NameThePlace) {
 
 // A threshold with an error in its value is there: who uses it is omitted, but not called wrong.
 TEST(RuleThresholdErrors, AreReportedOnce) {
-  const ParsedRules parsed = parse(
-      {"thresholds: {a: {value: many, description: W.}}\n" + rule("metric: m\n    above: $a")});
+  const ParsedRules parsed =
+      parse({"thresholds: {a: {value: many, description: W.}}\n" + of_m("above: $a")});
   EXPECT_EQ(parsed.errors.size(), 1U) << errors_of(parsed);
   EXPECT_TRUE(parsed.rules.rules.empty());
 }
@@ -348,7 +338,7 @@ TEST(RuleFiles, ErrorsComeInTheOrderOfFilesAndLines) {
 }
 
 TEST(RuleFiles, GoodRulesStandBesideBadOnes) {
-  const ParsedRules parsed = parse({kFirst, rule("metric: m\n    abov: 1")});
+  const ParsedRules parsed = parse({kFirst, of_m("abov: 1")});
   EXPECT_EQ(parsed.errors.size(), 2U) << errors_of(parsed);
   EXPECT_EQ(parsed.rules.rules.size(), 2U);
 }
