@@ -9,7 +9,6 @@
 namespace jetmem {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -73,13 +72,6 @@ TEST_F(ClockStepsTest, TheFirstSettingIsNone) {
   EXPECT_EQ(fixture.sample(kClockStep), 0);
   see(kOffset);
   EXPECT_EQ(fixture.sample(kClockStep), to_seconds(kOffset)) << "no first setting any more";
-}
-
-TEST_F(ClockStepsTest, SetTwiceLeaps) {
-  see(Nanoseconds(0));
-  see(kOffset);
-  see(kOffset + hours(1));
-  EXPECT_EQ(fixture.sample(kClockStep), 3600);
 }
 
 TEST_F(ClockStepsTest, NothingWhereNobodyFollowsTheClock) {

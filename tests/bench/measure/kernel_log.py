@@ -33,30 +33,24 @@ class FedDaemon:
         with open(reader, "w") as f:
             f.write(f"#!/bin/sh\nexec {sys.executable} {STAND_IN} {feed}\n")
         os.chmod(reader, 0o755)
-        self.feed, self.jetmemd = feed, None
+        self.feed, self.jetmemd, self.ring = feed, None, None
         try:
-            self.connect(build, directory, reader, settings, given)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+                listener.bind(feed)
+                listener.listen()
+                self.jetmemd = Jetmemd(build, directory, f'reader: {{program: "{reader}", socket: ""}}\n' + settings, **given)
+                listener.settimeout(10)
+                self.ring, _ = listener.accept()
+                try:
+                    self.ring.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 64 << 20)
+                except PermissionError:  # not root: it waits more often
+                    self.ring.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 20)
+                filled, _ = listener.accept()
+            filled.send(b"!")
+            filled.close()
         except BaseException:
             self.stop()
             raise
-
-    def connect(self, build, directory, reader, settings, given):
-        feed = self.feed
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-            listener.bind(feed)
-            listener.listen()
-            self.jetmemd = Jetmemd(build, directory, f'reader: {{program: "{reader}", socket: ""}}\n' + settings, **given)
-            listener.settimeout(10)
-            self.ring, _ = listener.accept()
-            try:
-                self.ring.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 64 << 20)
-            except PermissionError:  # not root: it waits more often
-                self.ring.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 20)
-            filled, _ = listener.accept()
-        filled.send(b"!")
-        filled.close()
-
-    ring = None
 
     def wait_until_counted(self, faults):
         client = Client(self.jetmemd.address)
