@@ -95,7 +95,7 @@ TEST_F(NvmlTest, IntegratedOrACardOrNotKnown) {
       "gpu 0 memory error NOT_SUPPORTED Not Supported\ngpu 0 bar1 error NOT_SUPPORTED Not "
       "Supported\n",
       "gpu 0 memory ok 25757220864 N/A 24683479040\ngpu 0 bar1 ok 268435456\n");
-  expect("memory_bytes=25757220864 memory_free_bytes=24683479040 memory_used_bytes=-");
+  expect("memory_bytes=25757220864 memory_free_bytes=24683479040 memory_used_bytes=none");
   EXPECT_EQ(absent("memory_not_available"), 1U);
   EXPECT_EQ(fixture.reading().integrated, false);
   // Whether it is integrated is not guessed.
@@ -114,17 +114,17 @@ TEST_F(NvmlTest, IntegratedOrACardOrNotKnown) {
 
 TEST_F(NvmlTest, WhatIsNotReportedOfAProcessIsNoSumAndAListThatIsNotWholeNoCount) {
   with("gpu 0 process compute 2460 42949672960", "gpu 0 process compute 2460 N/A");
-  expect("processes=3 process_memory_bytes=-");
+  expect("processes=3 process_memory_bytes=none");
   EXPECT_EQ(absent("process_memory_not_available"), 1U);
   EXPECT_EQ(fixture.reading().processes.size(), 2U);
   // The other list of a process may tell it.
   with("gpu 0 process graphics 1840 734003200", "gpu 0 process graphics 1840 18446744073709551615");
   EXPECT_EQ(fixture.reading().processes.size(), 3U);
   with("gpu 0 compute ok 2 v3", "gpu 0 compute error NO_PERMISSION Insufficient Permissions");
-  expect("processes=-");
+  expect("processes=none");
   EXPECT_EQ(absent("processes_denied"), 1U);
   with("gpu 0 compute ok 2 v3", "gpu 0 compute ok 5000 v3");
-  expect("processes=-");
+  expect("processes=none");
   EXPECT_EQ(absent("too_many_processes"), 4998U);
 }
 
@@ -197,7 +197,7 @@ TEST_F(NvmlTest, BoundsHold) {
   EXPECT_EQ(fixture.reading().processes.size(), 4096U);
   EXPECT_EQ(absent("too_many_gpus"), 24U);
   EXPECT_EQ(absent("too_many_processes"), 16U * 500 - 4096);
-  expect("process_memory_bytes=-");  // a sum that does not fit is none
+  expect("process_memory_bytes=none");  // a sum that does not fit is none
 }
 
 }  // namespace

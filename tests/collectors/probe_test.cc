@@ -73,7 +73,7 @@ class ProbeTest : public SourceTest<ProbeSource> {
     return outcome(changed(kMemory, from, to));
   }
   void expect(const std::string& series) { fixture.expect("jetmem_probe_", series); }
-  // "name=7 name{step=x}=-" of one kind of memory.
+  // "name=7 name{step=x}=none" of one kind of memory.
   void expect_of(const std::string& labels, const std::string& series) {
     fixture.expect("jetmem_probe_", series, "{" + labels + "}");
   }
@@ -129,12 +129,12 @@ TEST_F(ProbeTest, EveryStateAsItIs) {
       "state{kind=pinned,state=mismatch,target=}=1 state{kind=managed,state=unsupported,target=}=1 "
       "state{kind=device,state=denied,target=}=1 state{kind=registered,state=skipped,target=}=1");
   for (const std::string kind : {"managed", "device", "registered"}) {
-    expect_of("kind=" + kind + ",target=", "success=- last_mismatched_words=-");
+    expect_of("kind=" + kind + ",target=", "success=none last_mismatched_words=none");
   }
   expect_of("kind=pinned,ratio=a,target=", "ratio=4.5 worse_than_expected=0");
   expect_of("kind=pinned,ratio=b,target=", "worse_than_expected=1");
-  expect_of("kind=pinned,ratio=c,target=", "ratio=2 worse_than_expected=-");
-  expect_of("kind=pinned,ratio=d,target=", "ratio=-");
+  expect_of("kind=pinned,ratio=c,target=", "ratio=2 worse_than_expected=none");
+  expect_of("kind=pinned,ratio=d,target=", "ratio=none");
   EXPECT_EQ(absent("ratio_not_judged"), 1U);
   EXPECT_EQ(absent("ratio_without_value"), 1U);
   expect(
@@ -148,12 +148,12 @@ TEST_F(ProbeTest, KernelsApartFromMemory) {
        R"("kernels":{"state":"ok","seconds":0.25,"resident_bytes":4096,"gpu_bytes":0},"start":[)");
   expect(
       "kernels_loaded=1 kernels_seconds=0.25 kernels_memory_bytes{memory=resident}=4096 "
-      "kernels_memory_bytes{memory=gpu}=0 kernels_memory_bytes{memory=peak}=- "
+      "kernels_memory_bytes{memory=gpu}=0 kernels_memory_bytes{memory=peak}=none "
       "gpu_start_seconds{step=kernels}=0.01");
   EXPECT_EQ(absent("kernel_memory_unknown"), 1U);
   with(kCuda, kStart,
        R"("kernels":{"state":"unsupported","reason":"none","error":"E","seconds":9},"start":[)");
-  expect("kernels_loaded=0 kernels_seconds=- gpu_start_seconds{step=kernels}=-");
+  expect("kernels_loaded=0 kernels_seconds=none gpu_start_seconds{step=kernels}=none");
   EXPECT_EQ(absent("kernels_not_loaded"), 1U);
 }
 
@@ -178,7 +178,7 @@ TEST_F(ProbeTest, WhatThePoolHolds) {
        R"("trimmed":{"reserved_bytes":2,"used_bytes":0}},)");
   expect(
       "pool_reserved_bytes{moment=allocated}=8 pool_used_bytes{moment=allocated}=4 "
-      "pool_reserved_bytes{moment=trimmed}=2 pool_reserved_bytes{moment=freed}=-");
+      "pool_reserved_bytes{moment=trimmed}=2 pool_reserved_bytes{moment=freed}=none");
   EXPECT_EQ(absent("pool_use_unknown"), 1U);
 }
 
@@ -210,7 +210,7 @@ TEST_F(ProbeTest, ASmallerBufferIsNoFrame) {
   text(line(changed(changed(kMemory, "\"frame_bytes\":262144", "\"frame_bytes\":12582912"),
                     "\"failed_bytes\":262144", "\"failed_bytes\":1048576")));
   expect(
-      "step_seconds{kind=host,step=allocate,target=}=- "
+      "step_seconds{kind=host,step=allocate,target=}=none "
       "allocate_seconds{bytes=262144,kind=host,target=}=0.002");
   EXPECT_EQ(absent("frame_not_reached"), 2U);
 }
@@ -219,7 +219,7 @@ TEST_F(ProbeTest, WhatWasRefusedTookNoTime) {
   with(kMemory, R"("target":"linux,cma","state":"failed")",
        R"("target":"linux,cma","state":"unsupported")");
   for (const std::string step : {"allocate", "cpu_write", "free"}) {
-    expect(R"(step_seconds{kind="dmabuf",step=")" + step + R"(",target="linux,cma"}=-)");
+    expect(R"(step_seconds{kind="dmabuf",step=")" + step + R"(",target="linux,cma"}=none)");
   }
   expect(R"(allocate_seconds{bytes="65536",kind="dmabuf",target="linux,cma"}=0.003)");
   // A failure before any size has none.
@@ -238,10 +238,10 @@ TEST_F(ProbeTest, WhatWasRefusedTookNoTime) {
   const std::size_t at = failed.find("\"rungs\":[{");
   failed.replace(at, failed.find("],\"ratios\"", at) - at, "\"rungs\":[");
   text(line(failed));
-  expect("warm_up_seconds{kind=pinned,target=}=-");
+  expect("warm_up_seconds{kind=pinned,target=}=none");
   // Of a GPU that did not start the last step is the one that failed.
   with(kCuda, R"("gpu":{"state":"ok",)", R"("gpu":{"state":"failed","reason":"x",)");
-  expect("gpu_start_seconds{step=context}=0.3 gpu_start_seconds{step=kernels}=-");
+  expect("gpu_start_seconds{step=context}=0.3 gpu_start_seconds{step=kernels}=none");
 }
 
 // A later jetmem-probe beside an older jetmemd.
@@ -253,7 +253,7 @@ TEST_F(ProbeTest, WhatLaterVersionsSayIsPassedOver) {
   EXPECT_EQ(fixture.reading(), reading);
   with(kMemory, R"("state":"ok",)", R"("state":"recovered",)");
   EXPECT_EQ(absent("state_not_known"), 1U);
-  expect(R"(success{kind="host",target=""}=- success{kind="dmabuf",target="linux,cma"}=0)");
+  expect(R"(success{kind="host",target=""}=none success{kind="dmabuf",target="linux,cma"}=0)");
   with(kCuda, R"("gpu":{"state":"ok",)", R"("gpu":{"state":"asleep",)");
   EXPECT_EQ(absent("state_not_known"), 1U);
   expect("run_seconds{group=cuda}=1.5");  // it is the run with CUDA

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -54,6 +56,7 @@ template <class S>
 class SourceFixture {
  public:
   template <class... Of>
+  requires std::constructible_from<S, Of&...>
   explicit SourceFixture(Of&... of) : source(of...) {
     facts.page_size = 4096;
     section_ = table.add_section(std::string(S::kInfo.name));
@@ -105,19 +108,25 @@ class SourceFixture {
     return table.value_of(quoted(key));
   }
   bool has(std::string_view key) { return !std::isnan(value(key)); }
-  // Holds series to "name{label=x}=7 name=4K name=-": K is 1024, and "-" that there is no such
-  // series. Each key begins with `prefix`, and labels that all of them have are in `labels`.
-  void expect(std::string_view prefix, const std::string& series, const std::string& labels = {}) {
-    std::istringstream words(series);
+  // Of each name's series the value: `pattern` with the name in its '*''s place, or at its end, and
+  // `labels` behind that. "used=4096 free=16*4096 swap=none": a number, a product, or there is no
+  // such series.
+  void expect(std::string_view pattern, const std::string& values, const std::string& labels = {}) {
+    std::istringstream words(values);
     for (std::string word; words >> word;) {
       const std::size_t equals = word.rfind('=');
-      const std::string needed = word.substr(equals + 1);
-      const double is = value(std::string(prefix) + word.substr(0, equals) + labels);
-      if (needed == "-") {
-        EXPECT_TRUE(std::isnan(is)) << word << labels << ": " << is;
-      } else {
-        EXPECT_EQ(is, std::stod(needed) * (needed.back() == 'K' ? 1024 : 1)) << word << labels;
+      std::string key(pattern);
+      const std::size_t star = std::min(key.find('*'), key.size());
+      key.replace(star, star < key.size() ? 1 : 0, word, 0, equals);
+      key += labels;
+      const std::string expected = word.substr(equals + 1);
+      if (expected == "none") {
+        EXPECT_FALSE(has(key)) << key << " is " << value(key);
+        continue;
       }
+      const std::size_t times = expected.find('*');
+      const double factor = times == expected.npos ? 1 : std::stod(expected.substr(times + 1));
+      EXPECT_DOUBLE_EQ(value(key), std::stod(expected) * factor) << key;
     }
   }
   const auto& reading() {
@@ -238,23 +247,8 @@ class SourceTest : public testing::Test {
   std::uint64_t absent(std::string_view reason) { return fixture.absent_for(reason); }
   std::string all_absent() { return fixture.all_absent(); }
   const auto& reading() { return fixture.reading(); }
-  // Of each name's series the value: `pattern` with the name in its '*''s place. "used=4096
-  // free=16*4096 swap=none": a number, a product, or there is no such series.
   void expect(std::string_view pattern, const std::string& values) {
-    std::istringstream words(values);
-    for (std::string word; words >> word;) {
-      const std::size_t equals = word.rfind('=');
-      std::string key(pattern);
-      key.replace(pattern.find('*'), 1, word, 0, equals);
-      const std::string expected = word.substr(equals + 1);
-      if (expected == "none") {
-        EXPECT_FALSE(has(key)) << key << " is " << value(key);
-        continue;
-      }
-      const std::size_t times = expected.find('*');
-      const double factor = times == expected.npos ? 1 : std::stod(expected.substr(times + 1));
-      EXPECT_DOUBLE_EQ(value(key), std::stod(expected) * factor) << key;
-    }
+    fixture.expect(pattern, values);
   }
 
   SourceFixture<S> fixture;

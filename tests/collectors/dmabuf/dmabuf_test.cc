@@ -139,7 +139,7 @@ TEST_F(DmabufTest, ABufferCountsOnceForEachWhoHoldsIt) {
       "holder_bytes{command=nvargus-daemon}=1000 held_bytes=1050 held_buffers=2 shared_buffers=1 "
       "shared_bytes=1000");
   EXPECT_TRUE(reading().holders_whole);
-  expect("bytes{origin=bufinfo}=-");  // drivers hold buffers too
+  expect("bytes{origin=bufinfo}=none");  // drivers hold buffers too
   EXPECT_EQ(absent("debugfs_absent"), 1U);
 }
 
@@ -180,7 +180,7 @@ TEST_F(DmabufTest, BuffersOfNvmapWithoutAClientAreTheirHolders) {
   EXPECT_EQ(mapped_bytes(), "llama 12288 mapper 8192 ");
   // A mapping that was not looked at may be the reference.
   note(kNoteMappingsMissed, 1);
-  expect("clientless_bytes=-");
+  expect("clientless_bytes=none");
   expect("holder_clientless_bytes{command=fdholder}=6000");  // certain
   EXPECT_EQ(absent("mappings_unknown"), 1U);
   // Without the references nothing is known of clients.
@@ -188,7 +188,7 @@ TEST_F(DmabufTest, BuffersOfNvmapWithoutAClientAreTheirHolders) {
   fixture.error(kBufinfoPath, EACCES);
   holder(11, "fdholder", 3, 6000);
   scanned(6);
-  expect("holder_bytes{command=fdholder}=6000 holder_clientless_bytes{command=fdholder}=-");
+  expect("holder_bytes{command=fdholder}=6000 holder_clientless_bytes{command=fdholder}=none");
   EXPECT_EQ(absent("mappings_unknown"), 0U);
 }
 
@@ -205,9 +205,9 @@ TEST_F(DmabufTest, ABufinfoThatIsCutSaysNothingOfTheRest) {
   note(kNoteMappingsMissed, 0);
   // Certain: what is listed, and what a buffer's own file has. Not known: the mapper's buffer.
   expect(
-      "clientless_bytes=- holder_clientless_bytes{command=listed}=6000 "
-      "holder_clientless_bytes{command=open}=- holder_bytes{command=open}=8192 "
-      "holder_bytes{command=mapper}=- held_bytes=- unlisted_buffers=11999");
+      "clientless_bytes=none holder_clientless_bytes{command=listed}=6000 "
+      "holder_clientless_bytes{command=open}=none holder_bytes{command=open}=8192 "
+      "holder_bytes{command=mapper}=none held_bytes=none unlisted_buffers=11999");
   EXPECT_EQ(absent("clientless_unknown"), 1U);
   EXPECT_EQ(mapped_bytes(), "both 8192 ");
   for (const DmabufHolder& one : reading().held.holders) {
@@ -253,7 +253,7 @@ TEST_F(DmabufTest, WithoutSizesThereAreNoBytes) {
   comm(9, "nvargus-daemon");
   fixture.file("/proc/9/fd/12", "anon_inode:dmabuf\n");
   fixture.file("/proc/9/fd/13", "anon_inode:dmabuf\n");
-  expect("unsized_descriptors=2 held_bytes=- holder_bytes{command=nvargus-daemon}=-");
+  expect("unsized_descriptors=2 held_bytes=none holder_bytes{command=nvargus-daemon}=none");
   ASSERT_EQ(reading().held.holders.size(), 1U);
   EXPECT_EQ(reading().held.holders[0].unsized, 2U);
   EXPECT_EQ(absent("size_unknown"), 2U);
@@ -272,7 +272,7 @@ TEST_F(DmabufTest, DeniedProcessesMakeAPart) {
   fixture.error(kBufinfoPath, EIO);
   holder(1377, "gnome-shell", 1, 8294400);
   scanned(3);
-  expect("held_bytes=8294400 bytes{origin=bufinfo}=-");
+  expect("held_bytes=8294400 bytes{origin=bufinfo}=none");
   EXPECT_EQ(absent("unreadable"), 1U);
 }
 
@@ -320,15 +320,15 @@ TEST_F(DmabufTest, SysfsStandsInForBufinfo) {
   scanned(1, 1);
   expect(
       "buffers{origin=sysfs}=3 bytes{origin=sysfs}=12388 exporter_bytes{exporter=nvmap}=12288 "
-      "exporter_buffers{exporter=system}=1 held_bytes=-");
+      "exporter_buffers{exporter=system}=1 held_bytes=none");
   EXPECT_EQ(absent("debugfs_denied"), 1U);
   // One that cannot be understood takes the sum with it.
   sysfs(15, "nvmap\n", "12");
-  expect("bytes{origin=sysfs}=- unlisted_buffers=1");
+  expect("bytes{origin=sysfs}=none unlisted_buffers=1");
   // Nor is their number known where it was cut.
   scanned(2);
   fixture.file(kNoteBuffersCut, "");
-  expect("buffers{origin=sysfs}=-");
+  expect("buffers{origin=sysfs}=none");
   EXPECT_EQ(absent("beyond_bound"), 1U);
 }
 
@@ -378,7 +378,7 @@ TEST_F(DmabufTest, ANewNameWaitsForItsSeries) {
   holder(1, "steady", 1, 10);
   ASSERT_TRUE(fixture.run());
   holder(2, "job", 2, 1000);
-  expect("holder_bytes{command=job}=- holder_bytes{command=other}=1000");
+  expect("holder_bytes{command=job}=none holder_bytes{command=other}=1000");
   ASSERT_TRUE(fixture.run());
   ASSERT_TRUE(fixture.run());
   expect("holder_bytes{command=job}=1000 holder_bytes{command=other}=0 holders_suppressed=0");
@@ -389,8 +389,8 @@ TEST_F(DmabufTest, OfAWalkThatWasCutThereAreNoTotals) {
   note(kNoteProcessesLeftOut, 5);
   // An omitted process may be an "a".
   expect(
-      "holder_descriptors{command=a}=1 holder_bytes{command=a}=- "
-      "holder_descriptors{command=other}=- held_bytes=- shared_bytes=-");
+      "holder_descriptors{command=a}=1 holder_bytes{command=a}=none "
+      "holder_descriptors{command=other}=none held_bytes=none shared_bytes=none");
   EXPECT_EQ(absent("walk_cut"), 1U);
 }
 
@@ -400,8 +400,9 @@ TEST_F(DmabufTest, ALeakGrowsBeyondTheBound) {
   holder(2, "a", 2, 70);
   note(kNoteDescriptorsLeftOut, 4904);
   expect(
-      "holder_descriptors{command=leak}=4905 holder_bytes{command=leak}=- "
-      "holder_buffers{command=leak}=- holder_bytes{command=a}=70 held_bytes=- shared_buffers=-");
+      "holder_descriptors{command=leak}=4905 holder_bytes{command=leak}=none "
+      "holder_buffers{command=leak}=none holder_bytes{command=a}=70 held_bytes=none "
+      "shared_buffers=none");
   EXPECT_EQ(absent("holder_cut"), 1U);
   EXPECT_EQ(absent("walk_cut"), 0U);
   EXPECT_FALSE(reading().holders_whole);

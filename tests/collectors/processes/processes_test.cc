@@ -52,7 +52,7 @@ class ProcessesTest : public SourceTest<ProcessesSource> {
     for (const std::size_t reading : readings) fixture.set_valid(reading, true);
   }
   void expect(const std::string& series) { fixture.expect("jetmem_", series); }
-  // "metric=7 metric=-" of one group.
+  // "metric=7 metric=none" of one group.
   void expect(const std::string& command, const std::string& series, const std::string& unit = "",
               const std::string& container = "") {
     fixture.expect("jetmem_process_group_", series,
@@ -76,9 +76,9 @@ TEST_F(ProcessesTest, GroupsByNameUnitAndContainer) {
   process(21, "python3", "/system.slice/a.service", 200, 40);
   process(22, "python3", "/system.slice/b.service", 1);
   process(23, "python3", "/system.slice/docker-" + kId + ".scope", 7);
-  expect("processes=5 process_groups=4 processes_resident_bytes=1272K");
-  expect("python3", "resident_bytes=1200K shared_bytes=280K processes=2", "a.service");
-  expect("python3", "resident_bytes=28K", "docker-*.scope", "aaaaaaaaaaaa");
+  expect("processes=5 process_groups=4 processes_resident_bytes=1272*1024");
+  expect("python3", "resident_bytes=1200*1024 shared_bytes=280*1024 processes=2", "a.service");
+  expect("python3", "resident_bytes=28*1024", "docker-*.scope", "aaaaaaaaaaaa");
   expect("other", "resident_bytes=0");
   EXPECT_TRUE(reading().whole());
 }
@@ -90,7 +90,7 @@ TEST_F(ProcessesTest, NamesTheLargestProcessOfAGroup) {
   process(23, "python3", "/system.slice/b.service", 5);
   expect("python3", "pid=20", "a.service");
   expect("python3", "pid=22", "b.service");
-  expect("other", "pid=-");
+  expect("other", "pid=none");
   // What it holds beside its resident memory counts.
   nvmap.clients = {{"iovmm", "python3", 21, 200 * 4096}};
   hold(23, "python3", 4096, 0);
@@ -105,12 +105,12 @@ TEST_F(ProcessesTest, PagesOfOtherSizes) {
   fixture.file("/proc/9/statm", "1 2 3 4 5 6 7\n");
   fixture.file("/proc/9/comm", "a\n");
   fixture.error("/proc/9/cgroup", ENOENT);
-  expect("systemd", "resident_bytes=160K", "init.scope");
-  expect("a", "resident_bytes=32K");  // without cgroups there is no unit
+  expect("systemd", "resident_bytes=160*1024", "init.scope");
+  expect("a", "resident_bytes=32*1024");  // without cgroups there is no unit
 
   fixture.facts.page_size.reset();
   ASSERT_TRUE(fixture.run());
-  expect("systemd", "resident_bytes=-", "init.scope");
+  expect("systemd", "resident_bytes=none", "init.scope");
   expect("processes=2");
   EXPECT_EQ(absent("page_size_unknown"), 1U);
 }
@@ -163,8 +163,8 @@ TEST_F(ProcessesTest, OtherDriversReportGpuMemoryByClient) {
                         {2107, "another", 9000, false}};
   valid({2});
   expect("labwc", "gpu_bytes=4500");
-  expect("chromium", "gpu_bytes=0");  // its pid was another program's
-  expect("logind", "gpu_bytes=-");    // not 0: its driver does not report it
+  expect("chromium", "gpu_bytes=0");   // its pid was another program's
+  expect("logind", "gpu_bytes=none");  // not 0: its driver does not report it
   EXPECT_EQ(absent("gpu_process_unknown"), 1U);
   // The larger: they may mean the same.
   nvmap.clients = {{"iovmm", "labwc", 871, 3000}};
@@ -174,7 +174,7 @@ TEST_F(ProcessesTest, OtherDriversReportGpuMemoryByClient) {
   fixture.set_valid(0, false);
   dmabuf.holders_whole = false;
   ASSERT_TRUE(fixture.run());
-  expect("labwc", "gpu_bytes=-");
+  expect("labwc", "gpu_bytes=none");
   EXPECT_EQ(absent("gpu_unknown"), 1U);
 }
 
@@ -182,11 +182,11 @@ TEST_F(ProcessesTest, NvmlCountsOnlyWhereItIsTheMachinesMemory) {
   process(2215, "python3", "/", 20);
   nvml.processes = {{0, 2215, 9000}};
   valid({1});
-  expect("python3", "gpu_bytes=-");  // unknown whether it is
+  expect("python3", "gpu_bytes=none");  // unknown whether it is
   EXPECT_EQ(absent("gpu_unknown"), 1U);
   nvml.integrated = false;
   ASSERT_TRUE(fixture.run());
-  expect("python3", "gpu_bytes=-");
+  expect("python3", "gpu_bytes=none");
   nvml.integrated = true;
   ASSERT_TRUE(fixture.run());
   expect("python3", "gpu_bytes=9000");
@@ -213,7 +213,7 @@ TEST_F(ProcessesTest, TheLargestAreSoWithAllTheyHave) {
   process(500, "small", "/", 1);
   nvmap.clients = {{"iovmm", "small", 500, 1U << 30}};
   valid({0});
-  expect("small", "gpu_bytes=1048576K");
+  expect("small", "gpu_bytes=1048576*1024");
 }
 
 TEST_F(ProcessesTest, HostileNamesAreSafeAndMerge) {
@@ -223,9 +223,9 @@ TEST_F(ProcessesTest, HostileNamesAreSafeAndMerge) {
   process(4, "other", "/", 8);
   process(5, "job-8231", "/", 16);
   process(6, "job-8232", "/", 16);
-  expect("a?b", "resident_bytes=12K");
-  expect("", "resident_bytes=16K");
-  expect("other", "resident_bytes=32K");
+  expect("a?b", "resident_bytes=12*1024");
+  expect("", "resident_bytes=16*1024");
+  expect("other", "resident_bytes=32*1024");
   expect("job-*", "processes=2");
   EXPECT_EQ(fixture.table.sections()[0].duplicates, 0U);
 }
@@ -236,7 +236,7 @@ TEST_F(ProcessesTest, SharedMemoryThatWrappedCostsItsGroupsSum) {
   process(8, "vim", "/", 20);
   fixture.file("/proc/9/statm", "56000 1642 18446744073709551614 2 0 5 0\n");
   fixture.file("/proc/9/comm", "vim\n");
-  expect("vim", "processes=2 resident_bytes=6648K shared_bytes=-");
+  expect("vim", "processes=2 resident_bytes=6648*1024 shared_bytes=none");
   expect("systemd", "shared_bytes=0");
   expect("processes_omitted{reason=malformed}=0");
   EXPECT_EQ(absent("impossible"), 1U);
@@ -266,7 +266,7 @@ TEST_F(ProcessesTest, WhatCannotBeUnderstoodIsCounted) {
   fixture.file("jetmem:processes hidden", "2\n");
   EXPECT_EQ(absent("processes_hidden"), 1U);
   EXPECT_EQ(absent("other_pid_namespace"), 1U);
-  expect("processes_omitted{reason=hidden}=-");  // how many, nobody knows
+  expect("processes_omitted{reason=hidden}=none");  // how many, nobody knows
   fixture.file("jetmem:processes unseen", "80\n");
   expect("processes_omitted{reason=hidden}=80");
   fixture.file("jetmem:processes hidden", "0\n");
@@ -279,7 +279,7 @@ TEST_F(ProcessesTest, GpuMemoryKnownInPartIsNoZero) {
   hold(1012, "nvargus-daemon", 1500, 1000);
   nvmap.clients_whole = false;
   valid({0});
-  expect("nvargus-daemon", "gpu_bytes=- dmabuf_bytes=1500");  // in no other figure
+  expect("nvargus-daemon", "gpu_bytes=none dmabuf_bytes=1500");  // in no other figure
   EXPECT_EQ(absent("gpu_known_in_part"), 1U);
   EXPECT_EQ(absent("gpu_unknown"), 0U);
 
@@ -287,7 +287,7 @@ TEST_F(ProcessesTest, GpuMemoryKnownInPartIsNoZero) {
   nvml.integrated = true;
   nvml.processes_whole = false;
   valid({1});
-  expect("nvargus-daemon", "gpu_bytes=- dmabuf_bytes=1500");
+  expect("nvargus-daemon", "gpu_bytes=none dmabuf_bytes=1500");
   // Where NVML has no lists nvmap is all there is, and charges it with nothing.
   nvml.has_lists = false;
   ASSERT_TRUE(fixture.run());
@@ -295,7 +295,7 @@ TEST_F(ProcessesTest, GpuMemoryKnownInPartIsNoZero) {
   // What is known of some processes is no zero for the others.
   process(1013, "root", "/", 10);
   dmabuf.holders_whole = false;
-  expect("root", "dmabuf_bytes=-");
+  expect("root", "dmabuf_bytes=none");
   EXPECT_EQ(absent("dmabuf_known_in_part"), 1U);
 }
 
@@ -330,12 +330,12 @@ TEST_F(ProcessesTest, MappingsOfOneThatAreTooManyCostNobodyElses) {
   dmabuf.held.mappings = 2;
   dmabuf.held.mappings_missed = dmabuf.held.holders_missed = 1;
   ASSERT_TRUE(fixture.run());
-  expect("llama", "mapped_bytes=320K dmabuf_bytes=320K");
-  expect("manymaps", "mapped_bytes=- dmabuf_bytes=-");
+  expect("llama", "mapped_bytes=320*1024 dmabuf_bytes=320*1024");
+  expect("manymaps", "mapped_bytes=none dmabuf_bytes=none");
   // Which of its buffers llama is charged with is not known; it may be all of them or none.
   nvmap.clients = {{"iovmm", "llama", 1012, 80 * 4096}};
   valid({0});
-  expect("llama", "dmabuf_bytes=- mapped_bytes=-");
+  expect("llama", "dmabuf_bytes=none mapped_bytes=none");
   expect("system", "dmabuf_bytes=700 mapped_bytes=0");
   EXPECT_EQ(absent("dmabuf_known_in_part"), 2U);
 }
@@ -346,15 +346,15 @@ TEST_F(ProcessesTest, MappedBuffersAreInResidentMemoryAsFarAsTheyCanBe) {
   hold(1012, "llama", 80 * 4096, 80 * 4096);
   hold(1013, "lazy", 80 * 4096, 80 * 4096);
   for (DmabufHolder& holder : dmabuf.held.holders) holder.mapped_bytes = 80 * 4096;
-  expect("llama", "mapped_bytes=-");  // mappings are not known
+  expect("llama", "mapped_bytes=none");  // mappings are not known
   dmabuf.held.processes = dmabuf.held.mappings = 2;
   ASSERT_TRUE(fixture.run());
-  expect("llama", "mapped_bytes=320K");
-  expect("lazy", "mapped_bytes=8K");  // it touched no more
+  expect("llama", "mapped_bytes=320*1024");
+  expect("lazy", "mapped_bytes=8*1024");  // it touched no more
   expect("other", "mapped_bytes=0");
   dmabuf.held.mappings_missed = 1;
   ASSERT_TRUE(fixture.run());
-  expect("llama", "mapped_bytes=-");
+  expect("llama", "mapped_bytes=none");
 }
 
 TEST_F(ProcessesTest, AClientThatEndedIsItsHeirs) {
@@ -396,7 +396,7 @@ TEST_F(ProcessesTest, AClientThatEndedIsItsHeirs) {
   // Whom the processes' reading does not show may be alive.
   fixture.file("jetmem:processes denied", "1\n");
   ASSERT_TRUE(fixture.run());
-  expect_left("daemonized", "certain", "", "-");
+  expect_left("daemonized", "certain", "", "none");
 }
 
 TEST_F(ProcessesTest, WhoEndedSinceTheTableWasReadKeepsNothing) {
@@ -415,7 +415,7 @@ TEST_F(ProcessesTest, WhoEndedSinceTheTableWasReadKeepsNothing) {
   dmabuf.held.nvmap_openers = {{3841, "worker", 2}, {3900, "camera", 3}};
   ASSERT_TRUE(fixture.run());
   expect_left("gone", "certain", "worker", "20");
-  expect_left("camera", "certain", "worker", "-");
+  expect_left("camera", "certain", "worker", "none");
   expect("worker", "gpu_bytes=20");
   expect("camera", "gpu_bytes=0");  // nobody knows what it has now
   EXPECT_EQ(absent("gpu_process_unknown"), 1U);
@@ -432,7 +432,7 @@ TEST_F(ProcessesTest, WhatIsLargeNowIsKnownBeforeItHasASeries) {
   EXPECT_TRUE(reading().newcomers->empty());
   process(900, "huge", "/x.service", 50000, 7);
   ASSERT_TRUE(fixture.run());
-  expect("huge", "resident_bytes=-", "x.service");
+  expect("huge", "resident_bytes=none", "x.service");
   ASSERT_EQ(reading().newcomers->size(), 1U);
   const Processes::Newcomer& huge = reading().newcomers->front();
   EXPECT_EQ(huge.key.command, "huge");
@@ -443,7 +443,7 @@ TEST_F(ProcessesTest, WhatIsLargeNowIsKnownBeforeItHasASeries) {
   EXPECT_EQ(huge.gpu, std::nullopt) << "not known of any";
   ASSERT_TRUE(fixture.run());
   ASSERT_TRUE(fixture.run());
-  expect("huge", "resident_bytes=200000K", "x.service");
+  expect("huge", "resident_bytes=200000*1024", "x.service");
   EXPECT_TRUE(reading().newcomers->empty());
 }
 
@@ -456,7 +456,7 @@ TEST_F(ProcessesTest, ATableUnreadableForOneReadingIsNoGrowth) {
   nvmap.clients_whole = false;
   ASSERT_TRUE(fixture.run());
   nvmap.clients_whole = true;
-  expect("nvargus-daemon", "growth_bytes_per_second=-");
+  expect("nvargus-daemon", "growth_bytes_per_second=none");
   EXPECT_GT(absent("growth_needs_readings"), 0U);
 }
 
@@ -480,9 +480,9 @@ TEST_F(ProcessesTest, OfAWalkThatWasCutThereAreNoTotals) {
   process(1, "systemd", "/", 10);
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(fixture.run());
   fixture.file("jetmem:processes omitted", "5\n");
-  expect("systemd", "resident_bytes=40K growth_bytes_per_second=-");
-  expect("other", "resident_bytes=-");
-  expect("processes_resident_bytes=- processes_omitted{reason=bound}=5");
+  expect("systemd", "resident_bytes=40*1024 growth_bytes_per_second=none");
+  expect("other", "resident_bytes=none");
+  expect("processes_resident_bytes=none processes_omitted{reason=bound}=5");
   EXPECT_EQ(absent("walk_cut"), 1U);
 }
 
@@ -504,7 +504,7 @@ TEST_F(ProcessesTest, AReusedReadingHoldsNothingOfTheOneBefore) {
   ASSERT_TRUE(fixture.run());
   fixture.clear();
   process(5, "b", "/", 2);
-  expect("processes_resident_bytes=8K processes_omitted{reason=denied}=0");
+  expect("processes_resident_bytes=8*1024 processes_omitted{reason=denied}=0");
   EXPECT_EQ(fixture.reading().groups.size(), 1U);
   EXPECT_EQ(fixture.reading().processes.size(), 1U);
 }

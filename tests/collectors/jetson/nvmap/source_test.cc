@@ -54,11 +54,11 @@ TEST_F(NvmapTest, FromTablesToSamples) {
   fixture.file(kRoot + "pagepool/page_pool_pages_to_zero", "12\n");
   fixture.file(kRoot + "iovmm/free_size", "Max allocatable IOVMM memory: 1587323216 bytes\n");
   expect(
-      "heap_bytes{heap=iovmm}=269312K heap_unattributed_bytes{heap=iovmm}=4096K "
-      "orphan_bytes{heap=iovmm}=4096K orphan_handles{heap=iovmm}=2 "
-      "process_bytes{heap=iovmm,process=gst-launch-1.0}=3072K "
-      "process_bytes{heap=iovmm,process=nvargus-daemon}=262144K total_bytes=269312K "
-      "allocatable_bytes=1587323216 page_pool_bytes=1408K");
+      "heap_bytes{heap=iovmm}=269312*1024 heap_unattributed_bytes{heap=iovmm}=4096*1024 "
+      "orphan_bytes{heap=iovmm}=4096*1024 orphan_handles{heap=iovmm}=2 "
+      "process_bytes{heap=iovmm,process=gst-launch-1.0}=3072*1024 "
+      "process_bytes{heap=iovmm,process=nvargus-daemon}=262144*1024 total_bytes=269312*1024 "
+      "allocatable_bytes=1587323216 page_pool_bytes=1408*1024");
   expect("heap_clients{heap=iovmm}=3");  // one of four has nothing
   ASSERT_EQ(reading().clients.size(), 3U);
   EXPECT_EQ(reading().clients[1], (Nvmap::Client{"iovmm", "gst-launch-1.0", 1840, 1024 * kKib}));
@@ -71,22 +71,22 @@ TEST_F(NvmapTest, CarveOutsHaveASizeInHex) {
   fixture.file(kRoot + "vpr/free_size", "0x0000000003fff000\n");
   // What is in use is measured to be 0.
   expect(
-      "carveout_bytes{heap=vpr}=65536K carveout_free_bytes{heap=vpr}=65532K "
+      "carveout_bytes{heap=vpr}=65536*1024 carveout_free_bytes{heap=vpr}=65532*1024 "
       "heap_bytes{heap=vpr}=0 carveout_free_ratio{heap=vpr}=0.99993896484375");
   heap("iovmm", header() + total(8));
-  expect("carveout_free_ratio{heap=iovmm}=-");
+  expect("carveout_free_ratio{heap=iovmm}=none");
   // Before L4T 36 what is free is what is not allocated.
   fixture.clear();
   heap("vpr", header() + row("a", 1, 48) + total(48));
   fixture.file(kRoot + "vpr/size", "0x0000000000010000\n");
-  expect("carveout_free_ratio{heap=vpr}=0.25 carveout_free_bytes{heap=vpr}=-");
+  expect("carveout_free_ratio{heap=vpr}=0.25 carveout_free_bytes{heap=vpr}=none");
 }
 
 TEST_F(NvmapTest, TablesOfOtherReleases) {
   // Before L4T 32 there is none of orphans.
   fixture.file(kRoot + "iovmm/clients", header() + row("Xorg", 2599, 17854) + total(17854));
   fixture.error(kRoot + "iovmm/orphan_handles", ENOENT);
-  expect("heap_bytes{heap=iovmm}=17854K");
+  expect("heap_bytes{heap=iovmm}=17854*1024");
   EXPECT_EQ(reading().heaps[0].orphan_bytes, std::nullopt);
   EXPECT_EQ(absent("no_orphan_table"), 1U);
   // Old carve-outs print rows without a unit.
@@ -95,7 +95,7 @@ TEST_F(NvmapTest, TablesOfOtherReleases) {
   expect("heap_unattributed_bytes{heap=generic-0}=0");
   // Where shared buffers count in full the rest is below zero.
   heap("vpr", header() + row("Xorg", 1, 100) + row("gst", 2, 100) + total(100));
-  expect("heap_unattributed_bytes{heap=vpr}=-100K");
+  expect("heap_unattributed_bytes{heap=vpr}=-100*1024");
 }
 
 // The protected heap prints a row for each page of a handle, each with the size of all of it.
@@ -130,15 +130,16 @@ TEST_F(NvmapTest, OfManyNamesTheLargestAndTheRest) {
   }
   EXPECT_EQ(reported, (sum + 5000) * 1024.0) << "nothing is lost";
   expect(
-      "process_bytes{heap=iovmm,process=other}=14036K process_bytes{heap=iovmm,process=worker-8}=- "
-      "process_bytes{heap=iovmm,process=worker-9}=1009K");
+      "process_bytes{heap=iovmm,process=other}=14036*1024 "
+      "process_bytes{heap=iovmm,process=worker-8}=none "
+      "process_bytes{heap=iovmm,process=worker-9}=1009*1024");
 }
 
 // Processes choose their names, and the kernel prints them as they are.
 TEST_F(NvmapTest, ANameCannotForgeLines) {
   heap("iovmm", header() + row("x\ntotal 9G\ny", 7979, 100) + row("\nu e 1 9G", 7980, 100) +
                     row("\n\n", 7982, 7) + row("honest", 7981, 50) + total(257));
-  expect("heap_bytes{heap=iovmm}=257K");
+  expect("heap_bytes{heap=iovmm}=257*1024");
   using Client = Nvmap::Client;
   EXPECT_EQ(reading().clients, (std::vector<Client>{{"iovmm", "x\ntotal 9G\ny", 7979, 100 * kKib},
                                                     {"iovmm", "\nu e 1 9G", 7980, 100 * kKib},
@@ -151,7 +152,7 @@ TEST_F(NvmapTest, ANameCannotForgeLines) {
 
 TEST_F(NvmapTest, ATornRowCostsNoOther) {
   heap("iovmm", header() + "user      a\n" + row("honest", 7981, 50) + total(250));
-  expect("heap_bytes{heap=iovmm}=250K");
+  expect("heap_bytes{heap=iovmm}=250*1024");
   ASSERT_EQ(reading().clients.size(), 1U);
   EXPECT_EQ(reading().clients[0].name, "honest");
   EXPECT_EQ(reading().heaps[0].charged_bytes, std::nullopt) << "not every row is known";
@@ -162,7 +163,7 @@ TEST_F(NvmapTest, WhatTheDriverCouldNotFindOutIsNotMalformed) {
   heap("iovmm", header() + total(8));
   heap("vpr1", header() + row("a", 1, 4) + total(4));
   fixture.file(kRoot + "iovmm/free_size", "Error while fetching free size of IOVMM memory\n");
-  expect("allocatable_bytes=- heap_bytes{heap=vpr1}=4K");
+  expect("allocatable_bytes=none heap_bytes{heap=vpr1}=4*1024");
   EXPECT_EQ(absent("malformed"), 0U);
   EXPECT_EQ(absent("unreadable"), 1U);
 }
@@ -172,10 +173,10 @@ TEST_F(NvmapTest, TheTotalIsThatOfAllHeapsOrNone) {
   fixture.file(kRoot + "stats/total_memory", "18446744073583722496\n");
   heap("iovmm", header() + row("a", 1, 100) + total(108));
   heap("vpr", header() + total(8));
-  expect("total_bytes=116K");
+  expect("total_bytes=116*1024");
   EXPECT_EQ(absent("malformed"), 0U);
   heap("fsi", header() + row("a", 1, 100));
-  expect("total_bytes=-");
+  expect("total_bytes=none");
   EXPECT_EQ(absent("heap_total_unknown"), 1U);
 }
 
@@ -252,7 +253,7 @@ TEST_F(NvmapTest, WithoutAllRowsOrphansAreWhatNoClientIsChargedWith) {
   fixture.clear();
   fixture.file(kRoot + "iovmm/clients", clients);
   fixture.error(kRoot + "iovmm/orphan_handles", FileText::kTooLarge);
-  expect("orphan_bytes{heap=iovmm}=20K orphan_handles{heap=iovmm}=-");
+  expect("orphan_bytes{heap=iovmm}=20*1024 orphan_handles{heap=iovmm}=none");
   EXPECT_EQ(absent("beyond_bound"), 1U);
   EXPECT_EQ(absent("unreadable"), 0U);
   EXPECT_TRUE(reading().clients_whole);
@@ -268,7 +269,7 @@ TEST_F(NvmapTest, PagesThatAreNoAmount) {
   fixture.facts.page_size.reset();
   heap("iovmm", header() + total(8));
   fixture.file(kRoot + "pagepool/page_pool_available_pages", "3\n");
-  expect("page_pool_bytes=-");
+  expect("page_pool_bytes=none");
   EXPECT_EQ(absent("page_size_unknown"), 1U);
 }
 

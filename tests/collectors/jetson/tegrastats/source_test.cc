@@ -37,16 +37,16 @@ class TegrastatsTest : public SourceTest<TegrastatsSource> {
 TEST_F(TegrastatsTest, FromTextToSamples) {
   line(kOrin);
   expect(
-      "ram_used_bytes=7149568K ram_total_bytes=7802880K largest_free_block_bytes=1024K "
+      "ram_used_bytes=7149568*1024 ram_total_bytes=7802880*1024 largest_free_block_bytes=1024*1024 "
       "largest_free_blocks=5 emc_utilization_ratio=0.18 emc_clock_hertz=3199e6 "
       "gpu_utilization_ratio=0.84 gpu_clock_hertz{gpc=0}=713e6 gpu_clock_hertz{gpc=1}=714e6 "
       "engine_on{engine=NVENC}=1 engine_clock_hertz{engine=NVENC}=115e6 "
       "engine_utilization_ratio{engine=NVENC}=0.01 engine_on{engine=NVDEC}=0 "
-      "engine_clock_hertz{engine=NVDEC}=- engine_on{engine=PVA0}=0 "
-      "engine_utilization_ratio{engine=APE}=- rail_watts{rail=VDD_IN}=17.946 "
+      "engine_clock_hertz{engine=NVDEC}=none engine_on{engine=PVA0}=0 "
+      "engine_utilization_ratio{engine=APE}=none rail_watts{rail=VDD_IN}=17.946 "
       "rail_average_watts{rail=VDD_IN}=15.71 rail_max_watts{rail=VDD_IN}=20 "
-      "rail_watts{rail=NC}=- cores_off=2 unknown_tokens=0 iram_total_bytes=-");
-  expect("rail_max_watts{rail=VDD_SOC}=-");  // not printed is not 0
+      "rail_watts{rail=NC}=none cores_off=2 unknown_tokens=0 iram_total_bytes=none");
+  expect("rail_max_watts{rail=VDD_SOC}=none");  // not printed is not 0
   for (const AbsentValues::Count& one : fixture.absent.counts()) EXPECT_EQ(one.count, 0U);
   for (const std::string& key : fixture.keys()) {
     EXPECT_THAT(key, Not(HasSubstr("celsius"))) << "temperatures are the thermal source's";
@@ -55,20 +55,20 @@ TEST_F(TegrastatsTest, FromTextToSamples) {
 
 TEST_F(TegrastatsTest, WhatOnlySomeBoardsPrint) {
   line("RAM 1/2MB (lfb 1x4MB) IRAM 4/252kB(lfb 248kB)\n");
-  expect("iram_used_bytes=4K iram_total_bytes=252K");
+  expect("iram_used_bytes=4*1024 iram_total_bytes=252*1024");
   // The second GPC of early releases of Orin.
   line("GR3D_FREQ 5%@306 GR3D2_FREQ 5%@408\n");
   expect("gpu_clock_hertz{gpc=0}=306e6 gpu_clock_hertz{gpc=1}=408e6");
   // Clocks without a load give no load; without a clock an engine does not run.
   line("GR3D_FREQ @[0,0,0] NVENC0_FREQ @0\n");
-  expect("gpu_utilization_ratio=- gpu_clock_hertz{gpc=2}=0 engine_on{engine=NVENC0}=0");
+  expect("gpu_utilization_ratio=none gpu_clock_hertz{gpc=2}=0 engine_on{engine=NVENC0}=0");
 }
 
 TEST_F(TegrastatsTest, WithoutRootWhatReadsZeroWasNotRead) {
   line("RAM 1/2MB EMC_FREQ 0% GR3D_FREQ 0% VIC_FREQ 0%\n");
   expect(
-      "emc_utilization_ratio=- emc_clock_hertz=- engine_utilization_ratio{engine=VIC}=- "
-      "engine_on{engine=VIC}=- gpu_utilization_ratio=-");
+      "emc_utilization_ratio=none emc_clock_hertz=none engine_utilization_ratio{engine=VIC}=none "
+      "engine_on{engine=VIC}=none gpu_utilization_ratio=none");
   EXPECT_EQ(absent("unknown_quality"), 3U);
   line("RAM 1/2MB EMC_FREQ 3% GR3D_FREQ 39%\n");
   expect("emc_utilization_ratio=0.03 gpu_utilization_ratio=0.39");
@@ -93,12 +93,12 @@ TEST_F(TegrastatsTree, ALongRecordingCountsByItsEnd) {
 TEST_F(TegrastatsTest, WhatCannotBeIsLeftOutAndCounted) {
   line("VDD_GPU -392mW/100mW VDD_CPU 5mW/-1mW VDD_CPU 7mW/7mW\n");
   expect(
-      "rail_watts{rail=VDD_GPU}=- rail_average_watts{rail=VDD_GPU}=0.1 "
+      "rail_watts{rail=VDD_GPU}=none rail_average_watts{rail=VDD_GPU}=0.1 "
       "rail_watts{rail=VDD_CPU}=0.005");
   EXPECT_EQ(absent("negative_power"), 2U);
   EXPECT_EQ(absent("duplicate"), 1U);
   line("EMC_FREQ 101%@408 GR3D_FREQ 100%@408\n");
-  expect("emc_utilization_ratio=- gpu_utilization_ratio=1");
+  expect("emc_utilization_ratio=none gpu_utilization_ratio=1");
   EXPECT_EQ(absent("out_of_range"), 1U);
   std::string text;
   for (int i = 0; i < 70; ++i) text += "R" + std::to_string(i) + "A 1mW/2mW what ";
@@ -109,7 +109,7 @@ TEST_F(TegrastatsTest, WhatCannotBeIsLeftOutAndCounted) {
 
 TEST_F(TegrastatsTest, TheLastCompleteLineCounts) {
   line("RAM 1/9MB\nRAM 2/9MB\nRAM 33/9MB");
-  expect("ram_used_bytes=2048K");  // the last has no end
+  expect("ram_used_bytes=2048*1024");  // the last has no end
 }
 
 TEST_F(TegrastatsTest, RefusesAndIsAbsent) {
