@@ -19,10 +19,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 AlertNotification notification(std::string alert = "JetmemCmaExhausted",
-                               Change change = Change::kFiring) {
+                               Change change = Change::kFiring, std::string severity = "critical") {
   AlertNotification made;
   made.alert = std::move(alert);
-  made.severity = "critical";
+  made.severity = std::move(severity);
   made.change = change;
   made.value = 0.9625;
   made.labels = {{"area", "linux,cma"}, {"client", "vi\n$(reboot) \"x\""}};
@@ -94,15 +94,19 @@ TEST(AlertNotificationTest, OfATransition) {
 class NotifierTest : public ProgramRunning {
  protected:
   void SetUp() override { settings.deadline = std::chrono::milliseconds(3000); }
-  void make() { make(options); }
-  void make(const NotifierOptions& how) {
-    hook = std::make_unique<Notifier>(clock, spawner, log, how);
+  void make() {
+    hook = std::make_unique<Notifier>(clock, spawner, log, options);
     ASSERT_TRUE(hook->start(loop));
     hook->apply(settings);
   }
   void use_script(const std::string& body) {
     settings.program = script(body);
     make();
+  }
+  // One notification, for which this script runs.
+  void notify_with(const std::string& body) {
+    use_script(body);
+    hook->notify(notification());
   }
   double value(const std::string& key) { return value_of(*hook, key); }
   double calls(const std::string& result) {
@@ -111,18 +115,13 @@ class NotifierTest : public ProgramRunning {
   bool comes_to(const std::string& result, double count = 1) {
     return run_until([&] { return calls(result) == count; });
   }
-  std::string read(const std::string& name) {
-    std::ifstream in(directory + "/" + name);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
   // An engine in which these alerts fire.
   static std::unique_ptr<RuleEngine> firing(const std::vector<std::string>& alerts) {
     RuleSet rules;
     for (const std::string& alert : alerts) {
       Rule rule;
       rule.name = alert;
-      rule.when.resize(1);
-      rule.when[0].metric = "x";
+      rule.when.emplace_back().metric = "x";
       rule.when[0].comparison = Comparison::kAbove;
       rules.rules.push_back(rule);
     }
@@ -133,10 +132,9 @@ class NotifierTest : public ProgramRunning {
     engine->evaluate();
     return engine;
   }
-  AlertNotification of(std::string alert, std::string severity, Change change = Change::kFiring) {
-    AlertNotification made = notification(std::move(alert), change);
-    made.severity = std::move(severity);
-    return made;
+  // One that fires, of this severity.
+  static AlertNotification of(std::string alert, std::string severity) {
+    return notification(std::move(alert), Change::kFiring, std::move(severity));
   }
   double drops(const std::string& reason) {
     return value("jetmem_notifications_dropped_total{reason=\"" + reason + "\"}");
@@ -147,21 +145,9 @@ class NotifierTest : public ProgramRunning {
   std::unique_ptr<Notifier> hook;
 };
 
-TEST_F(NotifierTest, OffByDefault) {
-  make();
-  EXPECT_FALSE(hook->on());
-  hook->notify(notification());
-  run_for(50);
-  EXPECT_TRUE(std::isnan(value("jetmem_notification_queue_length"))) << "no samples while disabled";
-  EXPECT_TRUE(log.entries.empty());
-}
-
 TEST_F(NotifierTest, TheProgramGetsItAll) {
   ::setenv("JETMEM_SECRET", "of the daemon", 1);
-  use_script("cat > in; env > out; pwd > where\n");
-  settings.program = script("cd " + directory + "; cat > in; env > out; echo $# > args\n");
-  hook->apply(settings);
-  hook->notify(notification());
+  notify_with("cd " + directory + "; cat > in; env > out; echo $# > args\n");
   EXPECT_EQ(calls("ok"), 0) << "nothing within notify()";
   ASSERT_TRUE(comes_to("ok"));
   EXPECT_EQ(read("in"), alert_json(notification()));
@@ -192,8 +178,7 @@ TEST_F(NotifierTest, OnlyFiringAndItsEndAreSent) {
 }
 
 TEST_F(NotifierTest, OneThatFailsIsLoggedWithItsWords) {
-  use_script("echo 'connecting to pager'; echo 'second line'; echo 'no route' >&2; exit 3");
-  hook->notify(notification());
+  notify_with("echo 'connecting to pager'; echo 'second line'; echo 'no route' >&2; exit 3");
   ASSERT_TRUE(comes_to("failed"));
   ASSERT_EQ(log.entries.size(), 1U);
   EXPECT_THAT(log.entries[0].message, HasSubstr("JetmemCmaExhausted (firing)"));
@@ -216,10 +201,14 @@ TEST_F(NotifierTest, MissingProgram) {
 
 TEST_F(NotifierTest, OneThatHangsOrFloodsIsKilled) {
   settings.deadline = std::chrono::milliseconds(300);
-  use_script("echo waiting >&2; while :; do sleep 1000; done");
-  hook->notify(notification());
+  notify_with("echo waiting >&2; while :; do sleep 1000; done");
+  ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
+  const std::string program = settings.program;
+  settings.program = directory + "/nowhere";
+  hook->apply(settings);
   ASSERT_TRUE(comes_to("timeout"));
-  EXPECT_TRUE(log.has("did not end within 300ms and was killed: waiting"));
+  EXPECT_TRUE(log.has(program + " did not end within 300ms and was killed: waiting"));
+  EXPECT_FALSE(log.has("nowhere did not end")) << "the one that ran is named";
   EXPECT_EQ(value("jetmem_notifier_wedged"), 0);
   settings.deadline = std::chrono::seconds(5);
   settings.program = script("yes something");
@@ -234,8 +223,7 @@ TEST_F(NotifierTest, OneThatHangsOrFloodsIsKilled) {
 }
 
 TEST_F(NotifierTest, OneMaySendItsOutputElsewhereAndGoOn) {
-  use_script("exec > " + directory + "/out 2>&1; sleep 0.6; echo done");
-  hook->notify(notification());
+  notify_with("exec > " + directory + "/out 2>&1; sleep 0.6; echo done");
   ASSERT_TRUE(comes_to("ok"));
   EXPECT_EQ(read("out"), "done\n");
 }
@@ -246,7 +234,7 @@ TEST_F(NotifierTest, OneAtATimeAndOfEqualsTheOldestGoesWhenTooManyWait) {
              "/alone");
   for (int i = 0; i < 20; ++i) hook->notify(notification("Alert" + std::to_string(i)));
   EXPECT_EQ(value("jetmem_notification_queue_length"), AlertQueue::kMost);
-  EXPECT_EQ(value("jetmem_notifications_dropped_total{reason=\"queue_full\"}"), 4);
+  EXPECT_EQ(drops("queue_full"), 4);
   EXPECT_TRUE(log.has("Alert3 dropped"));
   ASSERT_TRUE(comes_to("ok", Notifier::kPerWindow));
   std::string expected;
@@ -257,12 +245,12 @@ TEST_F(NotifierTest, OneAtATimeAndOfEqualsTheOldestGoesWhenTooManyWait) {
   EXPECT_EQ(value("jetmem_notification_queue_length"), 6);
   hook->stop();
   EXPECT_EQ(value("jetmem_notification_queue_length"), 0);
-  EXPECT_EQ(value("jetmem_notifications_dropped_total{reason=\"disabled\"}"), 6);
+  EXPECT_EQ(drops("disabled"), 6);
 }
 
 TEST_F(NotifierTest, TenEachMinute) {
-  settings.program = script("exit 0");
-  make({.window = std::chrono::milliseconds(1500)});
+  options.window = std::chrono::milliseconds(1500);
+  use_script("exit 0");
   const Nanoseconds begin = clock.mono();
   for (int i = 0; i < 12; ++i) hook->notify(notification(std::to_string(i)));
   ASSERT_TRUE(comes_to("ok", 12));
@@ -277,24 +265,23 @@ TEST_F(NotifierTest, AStormIsNotAStormInTheLog) {
   EXPECT_EQ(hook->suppressed() + log.entries.size(), 184 + Notifier::kPerWindow);
 }
 
-// A tracer, itself a process, holds each back on its way out, SIGKILL or not: as one that hangs in
-// the kernel.
+// A tracer, itself a process, holds the first back on its way out, SIGKILL or not: as one that
+// hangs in the kernel.
 class HoldingSpawner final : public Spawner {
  public:
   ~HoldingSpawner() override { let_go(); }
   Result<Child> spawn(const SpawnRequest& request) override {
     auto child = spawner_.spawn(request);
-    if (child && hold) hold_back(child->pid);
+    if (child && tracer_ == 0) hold_back(child->pid);
     return child;
   }
   void let_go() {
-    hold = false;
-    if (tracer_ <= 0) return;
-    ::kill(tracer_, SIGKILL);
-    ::waitpid(tracer_, nullptr, 0);
+    if (tracer_ > 0) {
+      ::kill(tracer_, SIGKILL);
+      ::waitpid(tracer_, nullptr, 0);
+    }
     tracer_ = -1;
   }
-  bool hold = true;
   pid_t held = -1;
 
  private:
@@ -312,9 +299,8 @@ class HoldingSpawner final : public Spawner {
     ::close(ends[0]);
     ::close(ends[1]);
     if (answer == 'y') held = pid;
-    hold = false;
   }
-  pid_t tracer_ = -1;
+  pid_t tracer_ = 0;  // -1: it has let go
   SystemSpawner spawner_;
 };
 
@@ -341,9 +327,14 @@ TEST_F(NotifierTest, OneThatCannotBeKilledIsLeftBehind) {
   EXPECT_EQ(value("jetmem_notifier_wedged"), 0);
 }
 
-TEST_F(NotifierTest, DisabledWhileOneRuns) {
-  use_script("sleep 1000");
+TEST_F(NotifierTest, OffByDefaultAndDisabledWhileOneRuns) {
+  make();
+  EXPECT_FALSE(hook->on());
   hook->notify(notification());
+  run_for(50);
+  EXPECT_TRUE(std::isnan(value("jetmem_notification_queue_length"))) << "no samples while disabled";
+  EXPECT_TRUE(log.entries.empty());
+  notify_with("sleep 1000");
   hook->notify(notification("JetmemOther"));
   ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
   const pid_t pid = hook->pid();
@@ -351,19 +342,19 @@ TEST_F(NotifierTest, DisabledWhileOneRuns) {
   EXPECT_FALSE(hook->on());
   EXPECT_TRUE(run_until([&] { return !exists(pid); })) << "killed and reaped";
   hook->apply(settings);
-  EXPECT_EQ(value("jetmem_notifications_dropped_total{reason=\"disabled\"}"), 2);
+  EXPECT_EQ(drops("disabled"), 2);
 }
 
 TEST_F(NotifierTest, TheMostSevereFirstAndTheLeastSevereGoes) {
   use_script("echo $JETMEM_ALERT >> " + directory + "/sent");
-  hook->notify(of("Ended", "info", Change::kResolved));
+  hook->notify(notification("Ended", Change::kResolved, "info"));
   hook->notify(of("Info", "info"));
   hook->notify(of("Critical", "critical"));
   for (int i = 0; i < 13; ++i) hook->notify(of("Warning" + std::to_string(i), "warning"));
   EXPECT_EQ(drops("queue_full"), 0);
   hook->notify(of("Late", "critical"));
   EXPECT_TRUE(log.has("Ended dropped"));
-  hook->notify(of("Later", "critical", Change::kResolved));
+  hook->notify(notification("Later", Change::kResolved));
   EXPECT_TRUE(log.has("Info dropped"));
   hook->notify(of("Pointless", "info"));
   EXPECT_TRUE(log.has("Pointless dropped")) << "the new one may be the least";
@@ -478,19 +469,6 @@ TEST_F(NotifierTest, WhatIsLeftRunningKeepsTheNextFromStarting) {
   ::kill(left, SIGKILL);
   EXPECT_TRUE(run_until([&] { return calls("ok") == 2; }, 10'000));
   EXPECT_TRUE(run_until([&] { return value("jetmem_notifier_orphan_processes") == 0; }));
-}
-
-TEST_F(NotifierTest, TheProgramThatRanIsNamed) {
-  settings.deadline = std::chrono::milliseconds(300);
-  use_script("sleep 1000");
-  const std::string program = settings.program;
-  hook->notify(notification());
-  ASSERT_TRUE(run_until([&] { return hook->pid() > 0; }));
-  settings.program = directory + "/nowhere";
-  hook->apply(settings);
-  ASSERT_TRUE(comes_to("timeout"));
-  EXPECT_TRUE(log.has(program + " did not end"));
-  EXPECT_FALSE(log.has("nowhere did not end"));
 }
 
 }  // namespace

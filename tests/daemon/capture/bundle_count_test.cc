@@ -2,10 +2,8 @@
 #include "daemon/capture/bundle_count.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <chrono>
-#include <fstream>
 
 #include "base/root/temporary_folder.h"
 #include "tests/named_process.h"
@@ -14,16 +12,21 @@
 namespace jetmem {
 namespace {
 
-void write(const std::string& path, std::size_t bytes) {
-  std::ofstream(path) << std::string(bytes, 'x');
-}
+const std::string kBundle = "jetmem-capture-20260101T000000Z-A.tar.zst";
 
-TEST(BundleCount, CountsBundlesAndWhatKilledOnesLeft) {
-  const TempDir dir;
-  write(dir.path() + "/jetmem-capture-20260101T000000Z-A.tar.zst", 100);
-  write(dir.path() + "/jetmem-capture-20260102T000000Z-B-n7.tar.gz", 20);
-  write(dir.path() + "/jetmem-capture-20260103T000000Z-C.tar.zst.part", 7);
-  write(dir.path() + "/somebody-elses.tar.zst", 1000);
+struct BundleCount : testing::Test {
+  void write(const std::string& name, std::size_t bytes) const {
+    dir.write(name, std::string(bytes, 'x'));
+  }
+  TempDir dir;
+  std::string bundle = dir.file(kBundle);
+};
+
+TEST_F(BundleCount, CountsBundlesAndWhatKilledOnesLeft) {
+  write("jetmem-capture-20260101T000000Z-A.tar.zst", 100);
+  write("jetmem-capture-20260102T000000Z-B-n7.tar.gz", 20);
+  write("jetmem-capture-20260103T000000Z-C.tar.zst.part", 7);
+  write("somebody-elses.tar.zst", 1000);
   const auto seen = look_at_bundles(dir.path());
   ASSERT_TRUE(seen.has_value());
   EXPECT_EQ(seen->bundles, 2U);
@@ -33,13 +36,11 @@ TEST(BundleCount, CountsBundlesAndWhatKilledOnesLeft) {
   EXPECT_GT(seen->written[0], std::chrono::hours(24 * 365 * 50));
 }
 
-TEST(BundleCount, RemovesWhatAKilledOneLeft) {
-  const TempDir dir;
-  const std::string bundle = dir.path() + "/jetmem-capture-20260101T000000Z-A.tar.zst";
+TEST_F(BundleCount, RemovesWhatAKilledOneLeft) {
   {
     auto folder = TemporaryFolder::make(bundle + ".part", TemporaryFolder::Helper::kNone);
     ASSERT_TRUE(folder) << folder.error().message;
-    write(bundle + ".part/bundle", 5000);
+    write(kBundle + ".part/bundle", 5000);
     // Its capture still writes.
     const auto seen = look_at_bundles(dir.path(), bundle);
     ASSERT_TRUE(seen);
@@ -50,7 +51,7 @@ TEST(BundleCount, RemovesWhatAKilledOneLeft) {
   // It is killed: the folder stays, and nobody has it locked.
   EXPECT_EQ(in_own_process([&] {
               auto folder = TemporaryFolder::make(bundle + ".part", TemporaryFolder::Helper::kNone);
-              if (folder) write(bundle + ".part/bundle", 5000);
+              if (folder) write(kBundle + ".part/bundle", 5000);
               return folder && folder->release() != nullptr ? 0 : 1;
             }),
             0);
@@ -61,12 +62,9 @@ TEST(BundleCount, RemovesWhatAKilledOneLeft) {
   EXPECT_FALSE(std::filesystem::exists(bundle + ".part"));
 }
 
-TEST(BundleCount, WhatIsNotOfACaptureIsNotRemoved) {
-  const TempDir dir;
-  const std::string bundle = dir.path() + "/jetmem-capture-20260101T000000Z-A.tar.zst";
-  std::filesystem::create_directory(bundle + ".part");
-  write(bundle + ".part/bundle", 5);
-  write(bundle + ".db-copy", 5);
+TEST_F(BundleCount, WhatIsNotOfACaptureIsNotRemoved) {
+  write(kBundle + ".part/bundle", 5);
+  write(kBundle + ".db-copy", 5);
   const auto seen = look_at_bundles(dir.path(), bundle);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->bytes, 10U);
@@ -74,16 +72,11 @@ TEST(BundleCount, WhatIsNotOfACaptureIsNotRemoved) {
   EXPECT_TRUE(std::filesystem::exists(bundle + ".db-copy"));
 }
 
-TEST(BundleCount, AFolderThatIsNotThereHasNone) {
+TEST_F(BundleCount, AFolderThatIsNotThereHasNoneAndOneThatCannotBeReadIsNotKnown) {
   const auto seen = look_at_bundles("/nonexistent/captures");
   ASSERT_TRUE(seen.has_value());
   EXPECT_EQ(seen->bundles, 0U);
-}
-
-TEST(BundleCount, WhatCannotBeReadIsNotKnown) {
-  const TempDir dir;
-  write(dir.path() + "/file", 1);
-  EXPECT_FALSE(look_at_bundles(dir.path() + "/file").has_value());
+  EXPECT_FALSE(look_at_bundles(dir.write("file", "x")).has_value());
 }
 
 }  // namespace

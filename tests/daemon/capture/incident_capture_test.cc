@@ -17,11 +17,6 @@ using std::chrono::minutes;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string text_of(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 class IncidentCaptureTest : public ProgramRunning {
  protected:
   IncidentCaptureTest() {
@@ -55,7 +50,6 @@ class IncidentCaptureTest : public ProgramRunning {
   double count(const std::string& outcome) {
     return value("jetmem_captures_total{outcome=\"" + outcome + "\"}");
   }
-  std::string calls() const { return text_of(directory + "/calls"); }
 
   IncidentCaptureOptions options;
   Settings settings;
@@ -64,22 +58,34 @@ class IncidentCaptureTest : public ProgramRunning {
 };
 
 TEST_F(IncidentCaptureTest, IsWrittenWhenACriticalAlertFires) {
+  options.config = {"/etc/a.yaml", "/etc/b.yaml"};
+  options.own_address = [] { return std::string("unix:/run/x/api.socket"); };
   make_and_fire();
   EXPECT_EQ(value("jetmem_capture_running"), 1);
   ASSERT_TRUE(comes_to("ok"));
   EXPECT_EQ(value("jetmem_capture_running"), 0);
-  EXPECT_THAT(calls(), HasSubstr("capture --automatic --alert JetmemOomKill --output " + directory +
-                                 "/captures/jetmem-capture-"));
-  EXPECT_THAT(calls(), HasSubstr("-JetmemOomKill-n1.tar.zst --keep 5 --max-total-size 67108864B "
-                                 "--history 21600s --deadline 120s --history-file " +
-                                 directory + "/history.db"));
+  EXPECT_THAT(read("calls"), HasSubstr("capture --automatic --alert JetmemOomKill --output " +
+                                       directory + "/captures/jetmem-capture-"));
+  EXPECT_THAT(read("calls"),
+              HasSubstr("-JetmemOomKill-n1.tar.zst --keep 5 --max-total-size 67108864B "
+                        "--history 21600s --deadline 120s --history-file " +
+                        directory + "/history.db"));
+  EXPECT_THAT(read("calls"), HasSubstr("--config /etc/a.yaml --config /etc/b.yaml --daemon "
+                                       "unix:/run/x/api.socket"))
+      << "whose child it is";
   EXPECT_GT(value("jetmem_capture_last_timestamp_seconds"), 1e9);
   ASSERT_FALSE(log.entries.empty());
   EXPECT_EQ(log.entries.back().level, LogLevel::kInfo);
   EXPECT_TRUE(log.has("/captures/jetmem-capture-"));
+  settings.history.directory = directory + "/else";
+  capture->apply(settings);
+  clock.ahead += hours(1);
+  fire();
+  ASSERT_TRUE(comes_to("ok", 2));
+  EXPECT_THAT(read("calls"), HasSubstr("--history-file " + directory + "/else/history.db"));
 }
 
-TEST_F(IncidentCaptureTest, OnlyThen) {
+TEST_F(IncidentCaptureTest, OnlyThenAndOnlyWithADirectory) {
   make();
   fire(Change::kPending);
   fire(Change::kResolved);
@@ -89,8 +95,14 @@ TEST_F(IncidentCaptureTest, OnlyThen) {
   rule.severity = Severity::kCritical;
   capture->apply(settings);
   fire();
-  run_for(100);
-  EXPECT_EQ(calls(), "");
+  run_for(60);
+  EXPECT_EQ(read("calls"), "");
+  settings.capture.enabled = true;
+  options.state_directory.clear();
+  make_and_fire();
+  run_for(60);
+  EXPECT_EQ(read("calls"), "");
+  EXPECT_TRUE(std::isnan(value("jetmem_capture_running")));
 }
 
 TEST_F(IncidentCaptureTest, NoMoreOftenThanTheSettingsSayAlsoOverARestart) {
@@ -106,7 +118,10 @@ TEST_F(IncidentCaptureTest, NoMoreOftenThanTheSettingsSayAlsoOverARestart) {
   EXPECT_EQ(count("skipped_interval"), 1);
   clock.ahead += hours(1);
   fire();
-  EXPECT_TRUE(comes_to("ok"));
+  ASSERT_TRUE(comes_to("ok"));
+  options.boot_id = "next-boot";
+  make_and_fire();
+  EXPECT_TRUE(comes_to("ok")) << "that of another boot says nothing";
 }
 
 TEST_F(IncidentCaptureTest, OneThatFailedEarlyInABootDelaysNoLongerAfterARestart) {
@@ -117,14 +132,6 @@ TEST_F(IncidentCaptureTest, OneThatFailedEarlyInABootDelaysNoLongerAfterARestart
   EXPECT_TRUE(log.has("no-such-program"));
   clock.ahead += minutes(12);
   options.program = script("true\n");
-  make_and_fire();
-  EXPECT_TRUE(comes_to("ok"));
-}
-
-TEST_F(IncidentCaptureTest, OfAnotherBootSaysNothing) {
-  make_and_fire();
-  ASSERT_TRUE(comes_to("ok"));
-  options.boot_id = "next-boot";
   make_and_fire();
   EXPECT_TRUE(comes_to("ok"));
 }
@@ -171,28 +178,6 @@ TEST_F(IncidentCaptureTest, StoppingEndsItAndTheNextStartMayBegin) {
   EXPECT_TRUE(comes_to("ok"));
 }
 
-TEST_F(IncidentCaptureTest, WhatIsKeptIsCounted) {
-  temporary.write("captures/jetmem-capture-20260101T000000Z-X.tar.zst", "12345");
-  temporary.write("captures/jetmem-capture-20260102T000000Z-X.tar.zst.part", "half");
-  temporary.write("captures/notes", "mine");
-  make();
-  ASSERT_TRUE(run_until([&] { return value("jetmem_capture_bundles") == 1; }));
-  EXPECT_EQ(value("jetmem_capture_bundle_bytes"), 9);  // what is left of one, too
-}
-
-TEST_F(IncidentCaptureTest, TheProgramIsReportedWhoseChildItIs) {
-  options.config = {"/etc/a.yaml", "/etc/b.yaml"};
-  options.own_address = [] { return std::string("unix:/run/x/api.socket"); };
-  make();
-  settings.history.directory = directory + "/else";
-  capture->apply(settings);
-  fire();
-  ASSERT_TRUE(comes_to("ok"));
-  EXPECT_THAT(calls(), HasSubstr("--history-file " + directory + "/else/history.db"));
-  EXPECT_THAT(calls(), HasSubstr("--config /etc/a.yaml --config /etc/b.yaml --daemon "
-                                 "unix:/run/x/api.socket"));
-}
-
 TEST_F(IncidentCaptureTest, AFailedOneIsTriedAgainAndIsInNobodysWay) {
   options.retry = milliseconds(10);
   options.program =
@@ -209,7 +194,7 @@ TEST_F(IncidentCaptureTest, AFailedOneIsTriedAgainAndIsInNobodysWay) {
     return count("failed") == 3;
   }));
   run_for(100);
-  EXPECT_EQ(text_of(directory + "/tries"), "x\nx\nx\n");
+  EXPECT_EQ(read("tries"), "x\nx\nx\n");
   EXPECT_EQ(value("jetmem_capture_bundle_bytes"), 0);
   fire();
   EXPECT_EQ(count("skipped_interval"), 1);
@@ -218,11 +203,13 @@ TEST_F(IncidentCaptureTest, AFailedOneIsTriedAgainAndIsInNobodysWay) {
   EXPECT_EQ(value("jetmem_capture_running"), 1);
 }
 
-TEST_F(IncidentCaptureTest, TheNumberGrowsWhateverTheClockSays) {
-  temporary.write("captures/jetmem-capture-20991231T000000Z-X-n41.tar.zst", "1");
+TEST_F(IncidentCaptureTest, TheNumberGrowsWhateverTheClockSaysAndWhatIsKeptIsCounted) {
+  temporary.write("captures/jetmem-capture-20991231T000000Z-X-n41.tar.zst", "12345");
   make_and_fire();
   ASSERT_TRUE(comes_to("ok"));
-  EXPECT_THAT(calls(), HasSubstr("-JetmemOomKill-n42.tar.zst"));
+  EXPECT_THAT(read("calls"), HasSubstr("-JetmemOomKill-n42.tar.zst"));
+  EXPECT_TRUE(run_until([&] { return value("jetmem_capture_bundles") == 1; }));
+  EXPECT_EQ(value("jetmem_capture_bundle_bytes"), 5);
 }
 
 TEST_F(IncidentCaptureTest, RestartsWithoutEndWriteNoBundlesWithoutEnd) {
@@ -231,16 +218,8 @@ TEST_F(IncidentCaptureTest, RestartsWithoutEndWriteNoBundlesWithoutEnd) {
   }
   make_and_fire();
   EXPECT_TRUE(comes_to("skipped_interval"));
-  EXPECT_EQ(calls(), "");
+  EXPECT_EQ(read("calls"), "");
   EXPECT_TRUE(log.has("earlier boots included"));
-}
-
-TEST_F(IncidentCaptureTest, WithoutADirectoryThereIsNothing) {
-  options.state_directory.clear();
-  make_and_fire();
-  run_for(60);
-  EXPECT_EQ(calls(), "");
-  EXPECT_TRUE(std::isnan(value("jetmem_capture_running")));
 }
 
 }  // namespace

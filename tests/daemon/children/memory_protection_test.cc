@@ -2,8 +2,6 @@
 #include "daemon/children/memory_protection.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -68,16 +66,13 @@ TEST_F(MemoryProtectionTest, VersionOneHasNoSuchFile) {
   // Several controllers in one hierarchy.
   own("3:cpuset,memory,pids:/a");
   expect_absent("cgroup_v1");
-}
-
-// cgroup_disable=memory, as Raspberry Pi's firmware sets.
-TEST_F(MemoryProtectionTest, WithoutTheController) {
+  // cgroup_disable=memory, as Raspberry Pi's firmware sets: of version 1, which may then be the
+  // only one, and of version 2.
+  own("4:pids:/user.slice");
+  expect_absent("no_memory_controller");
   own("0::/system.slice/jetmemd.service");
   controllers("cpuset cpu io pids memory_like");
   put(std::string("sys/fs/cgroup") + kService + "/cgroup.procs", "1");
-  expect_absent("no_memory_controller");
-  // Of version 1, which may then be the only one.
-  own("4:pids:/user.slice");
   expect_absent("no_memory_controller");
 }
 
@@ -93,12 +88,6 @@ TEST_F(MemoryProtectionTest, TheSecondVersionBesideTheFirst) {
   expect_low(4096);
 }
 
-TEST_F(MemoryProtectionTest, TheRootCgroupIsNotProtected) {
-  own("0::/");
-  controllers("cpu memory");
-  expect_low(0);
-}
-
 // Charged to the next one above that counts memory.
 TEST_F(MemoryProtectionTest, ACgroupWithoutTheController) {
   own("0::/user.slice/user-1000.slice/session-1.scope");
@@ -112,10 +101,11 @@ TEST_F(MemoryProtectionTest, ACgroupWithoutTheController) {
   expect_low(4096);
 }
 
-TEST_F(MemoryProtectionTest, InAContainer) {
-  // Its own cgroup is mounted as the root, and has the file.
+TEST_F(MemoryProtectionTest, TheRootCgroupAndInAContainer) {
   own("0::/");
   controllers("memory pids");
+  expect_low(0);
+  // Its own cgroup is mounted as the root, and has the file.
   low("", "0");
   expect_low(0);
   low("", "1048576");
@@ -130,25 +120,21 @@ TEST_F(MemoryProtectionTest, InAContainer) {
   expect_absent("hidden");
 }
 
-TEST_F(MemoryProtectionTest, CgroupsNotMountedOrNotThere) {
+TEST_F(MemoryProtectionTest, WhatCannotBeReadIsUnknown) {
   expect_absent("unreadable");
   own("0::/system.slice/jetmemd.service");
   expect_absent("hidden");
-}
-
-TEST_F(MemoryProtectionTest, WhatCannotBeReadIsUnknown) {
   controllers("memory");
-  own("0::/system.slice/jetmemd.service");
-  low(kService, "24M");
   low("/system.slice", "25165824");
+  for (const char* text : {"24M", ""}) {
+    low(kService, text);
+    expect_absent("unreadable");
+  }
+  const std::string file = root.file(std::string("sys/fs/cgroup") + kService + "/memory.low");
+  std::filesystem::remove(file);
+  std::filesystem::create_directories(file);
   expect_absent("unreadable");
-  low(kService, "");
-  expect_absent("unreadable");
-  std::filesystem::remove(root.file(std::string("sys/fs/cgroup") + kService + "/memory.low"));
-  std::filesystem::create_directories(
-      root.file(std::string("sys/fs/cgroup") + kService + "/memory.low"));
-  expect_absent("unreadable");
-  std::filesystem::remove(root.file(std::string("sys/fs/cgroup") + kService + "/memory.low"));
+  std::filesystem::remove(file);
   low(kService, "4096");
   std::filesystem::remove(root.file("sys/fs/cgroup/system.slice/memory.low"));
   expect_absent("unreadable");

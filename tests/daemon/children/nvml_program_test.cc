@@ -3,7 +3,7 @@
 
 #include <sys/wait.h>
 
-#include "tests/daemon/source_program_fixture.h"
+#include "tests/daemon/running_program.h"
 
 namespace jetmem {
 namespace {
@@ -24,16 +24,18 @@ class NvmlProgramTest : public SourceProgramTest {
   }
   static NvmlProgramOptions with(const std::string& behaviour,
                                  milliseconds deadline = NvmlProgramOptions{}.deadline) {
-    NvmlProgramOptions options;
-    options.program = JETMEM_NVML;
-    options.arguments = {"--library", FAKE_NVML + behaviour + ".so"};
-    options.deadline = deadline;
-    return options;
+    return {.program = JETMEM_NVML,
+            .arguments = {"--library", FAKE_NVML + behaviour + ".so"},
+            .deadline = deadline};
   }
   NvmlProgramOptions with_script(const std::string& body) {
-    NvmlProgramOptions options;
-    options.program = script(body);
-    return options;
+    return {.program = script(body), .arguments = {}};
+  }
+  // And asks for its first reading.
+  void make_and_ask(NvmlProgramOptions options) {
+    answers = 0;
+    make(std::move(options));
+    ASSERT_TRUE(due_and_answered(1));
   }
   // It is due, and nothing comes of it.
   void due_in_vain() {
@@ -45,46 +47,34 @@ class NvmlProgramTest : public SourceProgramTest {
 };
 
 TEST_F(NvmlProgramTest, StartedForEachReading) {
-  make(with("thor"));
-  program->due();
-  ASSERT_TRUE(answered(1));
+  make_and_ask(with("thor"));
   EXPECT_EQ(error.message, "");
   EXPECT_EQ(text.substr(0, 14), "jetmem-nvml 1\n");
   EXPECT_EQ(text.substr(text.size() - 4), "end\n");
   EXPECT_EQ(program->pid(), -1);
-  program->due();
-  ASSERT_TRUE(answered(2));
-  EXPECT_EQ(starts(), 2);
+  ASSERT_TRUE(due_and_answered(2));
   EXPECT_EQ(log.entries.size(), 1U) << "the daemon's own rights, once";
-}
-
-TEST_F(NvmlProgramTest, WithoutTheDriverNothingIsStarted) {
-  make(with("thor"));
+  // Without the driver nothing is started.
   std::filesystem::remove(directory + "/version");
   program->due();
   EXPECT_EQ(error.code, Errc::kAbsent);
   // One that cannot be looked for is not absent: denied, or out of memory.
   std::filesystem::create_symlink("version", directory + "/version");
   program->due();
-  EXPECT_EQ(answers, 2);
+  EXPECT_EQ(answers, 4);
   EXPECT_EQ(error.code, Errc::kIo);
-  EXPECT_EQ(starts(), 0);
+  EXPECT_EQ(starts(), 2);
 }
 
 TEST_F(NvmlProgramTest, WhereThereIsNothingItIsNotAskedAgainForLong) {
-  make(with("orin"));
-  program->due();
-  ASSERT_TRUE(answered(1));
+  make_and_ask(with("orin"));
   due_in_vain();
   program->apply({});
-  program->due();
-  EXPECT_TRUE(answered(2)) << "a reload asks at once";
+  EXPECT_TRUE(due_and_answered(2)) << "a reload asks at once";
 }
 
 TEST_F(NvmlProgramTest, OneThatHangsIsKilled) {
-  make(with("hang", milliseconds(300)));
-  program->due();
-  ASSERT_TRUE(answered(1));
+  make_and_ask(with("hang", milliseconds(300)));
   EXPECT_EQ(error.code, Errc::kTimeout);
   EXPECT_EQ(failures("timeout"), 1);
   EXPECT_EQ(failures("wedged"), 0);
@@ -93,32 +83,22 @@ TEST_F(NvmlProgramTest, OneThatHangsIsKilled) {
 }
 
 TEST_F(NvmlProgramTest, HowOneMayEnd) {
-  struct Case {
-    const char* body;
-    Errc code;
-    const char* reason;
-  };
-  for (const Case& c :
-       {Case{"echo 'jetmem-nvml 1'; echo 'no symbol' >&2; exit 127", Errc::kUnavailable, "exited"},
-        Case{"echo 'jetmem-nvml 1'; echo 'library ok x'", Errc::kUnavailable, "exited"},
-        Case{"while :; do echo gpu gpu gpu gpu gpu gpu gpu gpu gpu; done", Errc::kTooLarge,
-             "flood"}}) {
-    SCOPED_TRACE(c.body);
-    answers = 0;
-    make(with_script(c.body));
-    program->due();
-    ASSERT_TRUE(answered(1));
-    EXPECT_EQ(error.code, c.code);
-    EXPECT_EQ(failures(c.reason), 1);
+  for (const auto& [body, code, reason] :
+       {std::tuple{"echo 'jetmem-nvml 1'; echo 'no symbol' >&2; exit 127", Errc::kUnavailable,
+                   "exited"},
+        {"echo 'jetmem-nvml 1'; echo 'library ok x'", Errc::kUnavailable, "exited"},
+        {"while :; do echo gpu gpu gpu gpu gpu gpu gpu gpu gpu; done", Errc::kTooLarge, "flood"}}) {
+    SCOPED_TRACE(body);
+    make_and_ask(with_script(body));
+    EXPECT_EQ(error.code, code);
+    EXPECT_EQ(failures(reason), 1);
   }
 }
 
 // At boot the driver is there before its device nodes: no reason to look away for an hour.
 TEST_F(NvmlProgramTest, WhereTheDeviceNodesAreNotYet) {
-  make(with_script(
+  make_and_ask(with_script(
       "printf 'jetmem-nvml 1\\nlibrary ok x\\ninit error DRIVER_NOT_LOADED x\\nend\\n'"));
-  program->due();
-  ASSERT_TRUE(answered(1));
   EXPECT_EQ(error.message, "") << "the source tells it from the text";
   Nvml nvml;
   const auto ok = parse_nvml(text, nvml);
@@ -127,8 +107,7 @@ TEST_F(NvmlProgramTest, WhereTheDeviceNodesAreNotYet) {
   EXPECT_EQ(failures("exited"), 0) << "it did what it should";
   due_in_vain();
   clock.ahead = seconds(61);
-  program->due();
-  ASSERT_TRUE(answered(2)) << "but in a minute";
+  ASSERT_TRUE(due_and_answered(2)) << "but in a minute";
   clock.ahead = seconds(122);
   due_in_vain();  // ever more slowly
 }

@@ -23,10 +23,9 @@ ProbeRun run_of(const std::string& prefix, int steps) {
 
 TEST(ProbeNames, TheSameNamesAreTakenForEver) {
   ProbeNames names;
+  const ProbeRun run = run_of("step", 600);
   Nanoseconds now = hours(1);
-  for (int i = 0; i < 1'000; ++i, now += minutes(5)) {
-    ASSERT_TRUE(names.take(run_of("step", 600), now)) << i;
-  }
+  for (int i = 0; i < 1'000; ++i, now += minutes(5)) ASSERT_TRUE(names.take(run, now)) << i;
 }
 
 TEST(ProbeNames, NewOnesOnlySoManyADay) {
@@ -80,6 +79,7 @@ TEST(ProbeNames, EachLabelCounts) {
     ProbeNames names;
     const Nanoseconds now = hours(1);
     ProbeRun run = run_of("step", 1);
+    run.gpu = ProbeRun::Gpu{};
     for (std::size_t i = 0; i <= ProbeNames::kNewPerDay; ++i) {
       change(run, i);
       if (!names.take(run, now)) return false;
@@ -95,14 +95,8 @@ TEST(ProbeNames, EachLabelCounts) {
   EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) {
     run.probes[0].ratios = {{word(i), 1.0, "", ""}};
   }));
-  EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) {
-    run.gpu = ProbeRun::Gpu{};
-    run.gpu->driver = word(i);
-  }));
-  EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) {
-    run.gpu = ProbeRun::Gpu{};
-    run.gpu->start = {{word(i), 0.1, {}}};
-  }));
+  EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) { run.gpu->driver = word(i); }));
+  EXPECT_FALSE(takes([&](ProbeRun& run, std::size_t i) { run.gpu->start = {{word(i), 0.1, {}}}; }));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "collectors/proc/meminfo.h"
 #include "daemon/probe/probe_program.h"
-#include "tests/daemon/source_program_fixture.h"
+#include "tests/daemon/running_program.h"
 
 namespace jetmem {
 
@@ -58,7 +58,9 @@ inline constexpr const char* kSound = "begin; result\n";
 
 class ProbeProgramTest : public SourceProgramTest {
  protected:
-  ProbeProgramTest() : SourceProgramTest("probe") {}
+  explicit ProbeProgramTest(bool cuda = false) : SourceProgramTest("probe") {
+    settings.probe.cuda = cuda;
+  }
 
   void SetUp() override {
     options.schedule.first_memory = options.schedule.first_memory_spread = Nanoseconds(0);
@@ -68,7 +70,6 @@ class ProbeProgramTest : public SourceProgramTest {
     options.settle = milliseconds(20);
     settings.probe.socket = socket_path;
     settings.probe.deadline = seconds(5);
-    settings.probe.cuda = false;
     options.root = directory;
     settings.sources.push_back({"probe", true, minutes(5)});
     readings.add(meminfo.reading_tag(), meminfo.reading_address());
@@ -94,10 +95,17 @@ class ProbeProgramTest : public SourceProgramTest {
     write_program(body);
     make_with_program(settings.probe.program);
   }
-  void make_and_run(const std::string& body = kSound) {
+  void make_and_run(const std::string& body = kSound, int runs_of_groups = 1) {
     make(body);
-    program->due();
-    ASSERT_TRUE(answered(1));
+    ASSERT_TRUE(due_and_answered(runs_of_groups));
+  }
+  // One of CUDA a day later, while the kernel's log grows by so many events.
+  void run_cuda(std::uint64_t new_events) {
+    later(hours(25));
+    ASSERT_TRUE(comes_to_run("cuda"));
+    *events += new_events;
+    ASSERT_TRUE(comes_to_run("cuda", false));
+    run_for(100);
   }
   void make_with_program(const std::string& path) {
     settings.probe.program = path;
@@ -115,6 +123,10 @@ class ProbeProgramTest : public SourceProgramTest {
   void later(Nanoseconds by = minutes(5)) {
     clock.ahead += by;
     program->due();
+  }
+  bool later_answered(int count, Nanoseconds by = minutes(5)) {
+    later(by);
+    return answered(count);
   }
   double skips(const std::string& group, const std::string& reason) {
     return figure("jetmem_probe_skips_total{group=\"" + group + "\",reason=\"" + reason + "\"}");
@@ -190,6 +202,11 @@ class ProbeProgramTest : public SourceProgramTest {
   std::string windows;
   std::optional<std::uint64_t> events = 0;
   SourceState others = SourceState::kAbsent;  // throttle, pressure
+};
+
+class ProbeProgramCudaTest : public ProbeProgramTest {
+ protected:
+  ProbeProgramCudaTest() : ProbeProgramTest(true) {}
 };
 
 }  // namespace jetmem

@@ -15,33 +15,26 @@ TEST_F(ProbeProgramTest, ItsLineIsTheSourcesText) {
             std::vector<std::string>{"--kinds host,dmabuf --frame 12582912 --deadline 4 "
                                      "--progress"});
   EXPECT_EQ(starts(), 1);
-  EXPECT_EQ(figure("jetmem_probe_runs_total{kind=\"host\",state=\"ok\",target=\"\"}"), 1);
-  EXPECT_EQ(figure("jetmem_probe_running{group=\"memory\"}"), 0);
+  EXPECT_EQ(runs("host", "ok"), 1);
+  EXPECT_FALSE(is_running("memory"));
   EXPECT_TRUE(std::isnan(interval("cuda"))) << "switched off";
   EXPECT_EQ(windows, "()");
-  ASSERT_EQ(log.entries.size(), 2U);
-  EXPECT_EQ(
-      log.entries[0].message.rfind("jetmem-probe runs with the daemon's own rights: connect to", 0),
-      0U);
-  EXPECT_EQ(log.entries[1].message, "probe, first results of memory: host ok, dmabuf ok");
-  later();
-  ASSERT_TRUE(answered(2));
+  EXPECT_EQ(log.entries.size(), 2U);
+  EXPECT_TRUE(log.has("jetmem-probe runs with the daemon's own rights: connect to"));
+  EXPECT_TRUE(log.has("probe, first results of memory: host ok, dmabuf ok"));
+  ASSERT_TRUE(later_answered(2));
   EXPECT_EQ(log.entries.size(), 2U) << "no news";
 }
 
-TEST_F(ProbeProgramTest, CudaComesAfterInAProcessOfItsOwn) {
-  settings.probe.cuda = true;
-  make();
-  program->due();
-  ASSERT_TRUE(answered(2));
+TEST_F(ProbeProgramCudaTest, CudaComesAfterInAProcessOfItsOwn) {
+  make_and_run(kSound, 2);
   ASSERT_EQ(requested().size(), 2U);
   EXPECT_EQ(requested()[1].rfind("--kinds pinned,managed,device,registered,pool,dmabuf_export,", 0),
             0U);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << "both hold";
   EXPECT_TRUE(tells_of("pinned"));
   EXPECT_EQ(windows, "()()") << "never both";
-  later();
-  ASSERT_TRUE(answered(3));
+  ASSERT_TRUE(later_answered(3));
   run_for(100);
   EXPECT_EQ(requested().size(), 3U) << "with CUDA only each hour";
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
@@ -50,15 +43,13 @@ TEST_F(ProbeProgramTest, CudaComesAfterInAProcessOfItsOwn) {
 }
 
 // What an alert was about is unknown meanwhile.
-TEST_F(ProbeProgramTest, AGroupWithoutResultIsMissing) {
-  settings.probe.cuda = true;
+TEST_F(ProbeProgramCudaTest, AGroupWithoutResultIsMissing) {
   make();
   const Labels device{{"kind", "device"}, {"target", ""}};
   const Labels host{{"kind", "host"}};
   EXPECT_EQ(program->missing({}), "source probe has no result of memory");
   EXPECT_EQ(program->missing(device), "source probe has no result of cuda");
-  program->due();
-  ASSERT_TRUE(answered(1));
+  ASSERT_TRUE(due_and_answered(1));
   EXPECT_EQ(program->missing({}), "source probe has no result of cuda");
   EXPECT_EQ(program->missing(device), "source probe has no result of cuda");
   EXPECT_EQ(program->missing(host), "");
@@ -66,8 +57,7 @@ TEST_F(ProbeProgramTest, AGroupWithoutResultIsMissing) {
   EXPECT_EQ(program->missing(device), "");
 }
 
-TEST_F(ProbeProgramTest, CudaSwitchedOffWhileItRunsItIsKilled) {
-  settings.probe.cuda = true;
+TEST_F(ProbeProgramCudaTest, CudaSwitchedOffWhileItRunsItIsKilled) {
   make("begin; is_cuda && sleep 100; result\n");
   program->due();
   ASSERT_TRUE(comes_to_run("cuda"));
@@ -81,16 +71,12 @@ TEST_F(ProbeProgramTest, CudaSwitchedOffWhileItRunsItIsKilled) {
   EXPECT_TRUE(log.has("the running probe of cuda was ended: it is disabled now"));
 }
 
-TEST_F(ProbeProgramTest, WhatIsTooOldIsDropped) {
-  settings.probe.cuda = true;
+TEST_F(ProbeProgramCudaTest, WhatIsTooOldIsDropped) {
   settings.probe.cuda_interval = minutes(10);
-  make();
-  program->due();
-  ASSERT_TRUE(answered(2));
+  make_and_run(kSound, 2);
   memory(300U << 10);  // too little for CUDA only
   for (int i = 1; i <= 5; ++i) {
-    later();
-    ASSERT_TRUE(answered(2 + i));
+    ASSERT_TRUE(later_answered(2 + i));
     EXPECT_TRUE(tells_of("pinned")) << i;
   }
   later();
@@ -123,8 +109,7 @@ TEST_F(ProbeProgramTest, AClosedGateIsASkipAndSaidOnce) {
   EXPECT_TRUE(log.has("probes of memory resume after 5 skipped"));
 }
 
-TEST_F(ProbeProgramTest, TooLittleForCudaIsEnoughForTheRest) {
-  settings.probe.cuda = true;
+TEST_F(ProbeProgramCudaTest, TooLittleForCudaIsEnoughForTheRest) {
   memory(300U << 10);
   make();
   program->due();
@@ -134,50 +119,29 @@ TEST_F(ProbeProgramTest, TooLittleForCudaIsEnoughForTheRest) {
   EXPECT_EQ(starts(), 1);
   // Not an hour later but as soon as it can be.
   memory(4U << 20);
-  later();
-  ASSERT_TRUE(answered(3));
+  ASSERT_TRUE(later_answered(3));
   EXPECT_EQ(starts(), 3);
-}
-
-TEST_F(ProbeProgramTest, WhatShouldBeKnownAndIsNotHoldsCuda) {
-  settings.probe.cuda = true;
+  // What should be known and is not holds it too.
   others = SourceState::kFailed;
-  make();
-  program->due();
-  ASSERT_TRUE(run_until([this] { return skips("cuda", "throttling_unknown") == 1; }));
-  EXPECT_EQ(starts(), 1);
+  later(hours(1));
+  EXPECT_TRUE(run_until([this] { return skips("cuda", "throttling_unknown") == 1; }));
 }
 
 // Without the socket it is charged to the daemon.
 TEST_F(ProbeProgramTest, WithinItsOwnLimitItIsNotStarted) {
-  std::filesystem::create_directories(directory + "/proc/self");
-  std::filesystem::create_directories(directory + "/sys/fs/cgroup");
-  std::ofstream(directory + "/proc/self/cgroup") << "0::/\n";
-  std::ofstream(directory + "/sys/fs/cgroup/memory.max") << (64U << 20) << "\n";
-  std::ofstream(directory + "/sys/fs/cgroup/memory.current") << (4U << 20) << "\n";
+  temporary.write("proc/self/cgroup", "0::/\n");
+  temporary.write("sys/fs/cgroup/memory.max", "67108864\n");
+  temporary.write("sys/fs/cgroup/memory.current", "4194304\n");
   make();
   program->due();
   EXPECT_EQ(answers, 1);
   EXPECT_EQ(error.code, Errc::kSkipped);
-  EXPECT_EQ(error.message,
-            "jetmemd's own unit leaves only 60MiB, and 88 are wanted: enable jetmem-probe.socket, "
-            "which has limits of its own");
   EXPECT_EQ(skips("memory", "cgroup_headroom"), 1);
   EXPECT_EQ(starts(), 0);
   EXPECT_EQ(windows, "");
   const UniqueFd listener = listen();
   later();
   EXPECT_EQ(starts(), 1) << "systemd's is not";
-}
-
-TEST_F(ProbeProgramTest, NeverTwoAtATime) {
-  make("begin; sleep 0.5; result\n");
-  program->due();
-  ASSERT_EQ(starts(), 1);
-  later();
-  EXPECT_EQ(skips("memory", "previous_run_unfinished"), 1);
-  EXPECT_EQ(starts(), 1);
-  ASSERT_TRUE(run_until([this] { return !text.empty(); }));
 }
 
 TEST_F(ProbeProgramTest, SwitchedOffItIsKilled) {
@@ -203,21 +167,23 @@ TEST_F(ProbeProgramTest, SwitchedOffItIsKilled) {
   EXPECT_EQ(error.message, "");
 }
 
-TEST_F(ProbeProgramTest, WhatTakesLongIsWorthShowing) {
+TEST_F(ProbeProgramTest, WhatTakesLongIsWorthShowingAndNoOtherIsStarted) {
   make("begin; sleep 2.5; result\n");
   program->due();
   run_for(300);
   EXPECT_EQ(program->pid(), -1);
+  later();
+  EXPECT_EQ(skips("memory", "previous_run_unfinished"), 1);
+  EXPECT_EQ(starts(), 1) << "never two at a time";
   run_for(1900);
   EXPECT_GT(program->pid(), 0);
-  ASSERT_TRUE(answered(1));
+  ASSERT_TRUE(run_until([this] { return !text.empty(); }));
   EXPECT_EQ(program->pid(), -1);
 }
 
 // ---- what is shown, and for how long
 
-TEST_F(ProbeProgramTest, ItsAgeIsShown) {
-  settings.probe.cuda = true;
+TEST_F(ProbeProgramCudaTest, ItsAgeIsShown) {
   make("begin; [ -e $here/bad ] && exit 1; result\n");
   const auto age = [this](const std::string& group) {
     return figure("jetmem_probe_age_seconds{group=\"" + group + "\"}");
@@ -226,8 +192,7 @@ TEST_F(ProbeProgramTest, ItsAgeIsShown) {
     return figure("jetmem_probe_since_success_seconds{kind=\"pinned\",target=\"\"}");
   };
   EXPECT_TRUE(std::isnan(age("memory")));
-  program->due();
-  ASSERT_TRUE(answered(2));
+  ASSERT_TRUE(due_and_answered(2));
   clock.ahead += minutes(2);
   EXPECT_NEAR(age("memory"), 120, 2);
   EXPECT_NEAR(age("cuda"), 120, 2);
@@ -241,48 +206,37 @@ TEST_F(ProbeProgramTest, ItsAgeIsShown) {
   ASSERT_TRUE(answered(4));  // without CUDA's, and anew
   EXPECT_LT(age("memory"), 60);
   std::ofstream(directory + "/bad") << "x";
-  later();
-  ASSERT_TRUE(answered(5));
+  ASSERT_TRUE(later_answered(5));
   EXPECT_TRUE(std::isnan(age("memory"))) << "nothing is shown";
 }
 
 // Doubled for what it makes the driver print, its results are still as old as they are.
-TEST_F(ProbeProgramTest, AResultIsWorthThreeOfTheIntervalsThatWereSet) {
-  settings.probe.cuda = true;
+TEST_F(ProbeProgramCudaTest, AResultIsWorthThreeOfTheIntervalsThatWereSet) {
   make("begin; is_cuda && sleep 0.2; result\n");
-  for (int i = 0; i < 4; ++i) {
-    later(hours(25));
-    ASSERT_TRUE(comes_to_run("cuda"));
-    events = *events + 1;
-    ASSERT_TRUE(comes_to_run("cuda", false));
-    run_for(100);
-  }
+  for (int i = 0; i < 4; ++i) run_cuda(1);
   EXPECT_EQ(interval("cuda"), 16 * 3600);
-  const auto has = [this](const char* kind) { return text.find(kind) != std::string::npos; };
-  text.clear();
-  later(hours(2));
-  ASSERT_TRUE(run_until([&] { return has("\"host\""); }));
-  EXPECT_TRUE(has("\"pinned\""));
-  text.clear();
-  later(hours(1) + minutes(1));
-  EXPECT_TRUE(run_until([&] { return has("\"host\""); }));
-  EXPECT_FALSE(has("\"pinned\""));
+  for (const auto& [after, has_cuda] : {std::pair(minutes(120), true), {minutes(61), false}}) {
+    text.clear();
+    later(after);
+    ASSERT_TRUE(run_until([&] { return tells_of("host"); }));
+    EXPECT_EQ(tells_of("pinned"), has_cuda) << after.count();
+  }
 }
 
-// Each time another heap: hostile, or out of its mind.
+// Each time other heaps: hostile, or out of its mind.
 TEST_F(ProbeProgramTest, NamesWithoutEndAreGarbage) {
   // The first day begins at boot: this machine's must not end during the test.
   clock.ahead += hours(24);
-  make("begin; result | sed \"s/\\\"dmabuf\\\",\\\"target\\\":\\\"/&$$/\"\n");
-  int taken = 0;
-  for (int i = 0; i < 40; ++i) {
-    const int before = answers;
-    later();
-    ASSERT_TRUE(answered(before + 1));
-    if (!error.message.empty()) break;
-    ++taken;
-  }
-  EXPECT_EQ(taken, 32);
+  make_and_run(R"(begin
+kinds=host$(printf ',dmabuf%.0s' $(seq 20))
+result | awk -v run=$$ -F'"dmabuf","target":"' '{
+  printf "%s", $1
+  for (i = 2; i <= NF; ++i) printf "\"dmabuf\",\"target\":\"%d-%d%s", run, i, $i
+  print ""
+}'
+)");
+  EXPECT_EQ(error.message, "");
+  ASSERT_TRUE(later_answered(2));
   EXPECT_EQ(
       error.message,
       "jetmem-probe printed invalid output: it names more new targets than are taken in a day");
@@ -301,19 +255,14 @@ TEST_F(ProbeProgramTest, ABootIsLeftAlone) {
   EXPECT_EQ(starts(), 1);
 }
 
-TEST_F(ProbeProgramTest, ARestartProbesNoEarlier) {
-  settings.probe.cuda = true;
-  make();
-  program->due();
-  ASSERT_TRUE(answered(2));
+TEST_F(ProbeProgramCudaTest, ARestartProbesNoEarlier) {
+  make_and_run(kSound, 2);
   clock.ahead += minutes(1);
   make();
   program->due();
   run_for(100);
   EXPECT_EQ(starts(), 0);
-  clock.ahead += minutes(4);
-  program->due();
-  ASSERT_TRUE(answered(3));
+  ASSERT_TRUE(later_answered(3, minutes(4)));
   run_for(100);
   EXPECT_EQ(starts(), 1) << "without CUDA";
   make();
@@ -326,43 +275,27 @@ TEST_F(ProbeProgramTest, WithoutADirectoryNothingIsKept) {
   runtime_directory.clear();
   make_and_run();
   EXPECT_FALSE(std::filesystem::exists("/probe.json"));
-  make();
-  program->due();
-  ASSERT_TRUE(answered(2));
+  make_and_run(kSound, 2);
 }
 
 // ---- what it does to the kernel's log
 
-TEST_F(ProbeProgramTest, ComplaintsOfTheDriverSlowCudaDown) {
-  settings.probe.cuda = true;
+TEST_F(ProbeProgramCudaTest, ComplaintsOfTheDriverSlowCudaDown) {
   make("begin; is_cuda && sleep 0.2; result\n");
-  const auto run = [&](std::uint64_t new_events) {
-    later(hours(25));
-    ASSERT_TRUE(comes_to_run("cuda"));
-    *events += new_events;
-    ASSERT_TRUE(comes_to_run("cuda", false));
-    run_for(100);
-  };
   events = 7;  // of before
-  run(0);
-  EXPECT_EQ(interval("cuda"), 3600);
-  run(3);
-  EXPECT_EQ(interval("cuda"), 7200);
+  for (const auto& [new_events, hours_between] :
+       {std::pair(0U, 1), {3U, 2}, {1U, 4}, {0U, 2}, {0U, 1}}) {
+    run_cuda(new_events);
+    EXPECT_EQ(interval("cuda"), hours_between * 3600);
+  }
   EXPECT_TRUE(
       log.has("the probe with CUDA made the kernel log 3 events: the next ones come only "
               "every 2h"));
-  run(1);
-  EXPECT_EQ(interval("cuda"), 4 * 3600);
-  run(0);
-  EXPECT_EQ(interval("cuda"), 7200);
   EXPECT_TRUE(log.has("left no trace in the kernel's log: the next ones come every 2h"));
-  run(0);
-  EXPECT_EQ(interval("cuda"), 3600);
   EXPECT_EQ(figure("jetmem_probe_side_effects_total"), 11);
 }
 
-TEST_F(ProbeProgramTest, ALogThatNobodyFollowsSaysNothing) {
-  settings.probe.cuda = true;
+TEST_F(ProbeProgramCudaTest, ALogThatNobodyFollowsSaysNothing) {
   events.reset();
   make("begin; is_cuda && sleep 0.2; result\n");
   program->due();
@@ -375,8 +308,7 @@ TEST_F(ProbeProgramTest, ALogThatNobodyFollowsSaysNothing) {
   EXPECT_EQ(figure("jetmem_probe_side_effects_total"), 5);
 }
 
-TEST_F(ProbeProgramTest, ComplaintsDuringTheRunWithoutCudaAreNotCudas) {
-  settings.probe.cuda = true;
+TEST_F(ProbeProgramCudaTest, ComplaintsDuringTheRunWithoutCudaAreNotCudas) {
   make("begin; is_cuda || sleep 0.2; result\n");
   program->due();
   run_for(50);

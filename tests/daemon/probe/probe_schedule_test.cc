@@ -18,17 +18,19 @@ class ProbeScheduleTest : public testing::Test {
   ProbeSchedule make(double chance) {
     ProbeScheduleOptions options;
     options.random = [chance] { return chance; };
-    ProbeSchedule schedule(std::move(options));
-    schedule.set(minutes(5), true, hours(1));
-    schedule.begin(start);
-    return schedule;
+    ProbeSchedule made(std::move(options));
+    made.set(minutes(5), true, hours(1));
+    made.begin(start);
+    return made;
   }
   Nanoseconds start = seconds(1000);
+  Nanoseconds now = start + hours(1);
+  ProbeSchedule schedule = make(0.0);
 };
 
 TEST_F(ProbeScheduleTest, ABootIsLeftAlone) {
   for (const double chance : {0.0, 0.999}) {
-    ProbeSchedule schedule = make(chance);
+    schedule = make(chance);
     schedule.due(start);
     ASSERT_TRUE(schedule.next());
     EXPECT_GE(*schedule.next(), start + seconds(20));
@@ -43,7 +45,7 @@ TEST_F(ProbeScheduleTest, ABootIsLeftAlone) {
 }
 
 TEST_F(ProbeScheduleTest, JitterIsATenthAndHalfAMinuteAtMost) {
-  ProbeSchedule schedule = make(1.0);
+  schedule = make(1.0);
   const Nanoseconds later = start + hours(1);
   schedule.due(later);
   EXPECT_EQ(*schedule.next(), later + seconds(30));
@@ -61,8 +63,7 @@ TEST_F(ProbeScheduleTest, JitterIsATenthAndHalfAMinuteAtMost) {
 
 // The grid has jitter, so a run with CUDA comes an hour after the last, a little early or late.
 TEST_F(ProbeScheduleTest, CudaHasAnIntervalOfItsOwn) {
-  ProbeSchedule schedule = make(0.0);
-  Nanoseconds now = start + minutes(10);
+  now = start + minutes(10);
   int runs = 0;
   for (int i = 0; i <= 36; ++i, now += minutes(5)) {
     const Nanoseconds jitter = seconds(i % 5 * 7);
@@ -78,8 +79,6 @@ TEST_F(ProbeScheduleTest, CudaHasAnIntervalOfItsOwn) {
 }
 
 TEST_F(ProbeScheduleTest, AfterFailuresEverMoreSlowly) {
-  ProbeSchedule schedule = make(0.0);
-  Nanoseconds now = start + hours(1);
   std::vector<Nanoseconds> pauses;
   for (int i = 0; i < 9; ++i) pauses.push_back(schedule.failed(kMemory, now));
   EXPECT_EQ(pauses[0], minutes(5));
@@ -96,8 +95,6 @@ TEST_F(ProbeScheduleTest, AfterFailuresEverMoreSlowly) {
 }
 
 TEST_F(ProbeScheduleTest, AReloadAsksSoonButNotAtOnceAgain) {
-  ProbeSchedule schedule = make(0.0);
-  const Nanoseconds now = start + hours(1);
   schedule.failed(kMemory, now);
   EXPECT_FALSE(schedule.wants(kMemory, now + seconds(5)));
   schedule.soon(now);
@@ -106,13 +103,15 @@ TEST_F(ProbeScheduleTest, AReloadAsksSoonButNotAtOnceAgain) {
   EXPECT_TRUE(schedule.begin_cycle(now + seconds(5)));
   schedule.soon(now + minutes(1));
   EXPECT_EQ(*schedule.next(), now + minutes(1) + seconds(1));
-}
-
-TEST_F(ProbeScheduleTest, ReloadsWithoutEndPutNothingOff) {
-  ProbeSchedule schedule = make(0.0);
-  const Nanoseconds now = start + hours(1);
+  // Reloads without end put nothing off, and bring no run of CUDA forward.
+  schedule = make(0.0);
   for (int i = 0; i < 20; ++i) schedule.soon(now + std::chrono::milliseconds(500) * i);
   EXPECT_EQ(*schedule.next(), now + seconds(1));
+  schedule.soon(start);
+  EXPECT_FALSE(schedule.wants(kCuda, start + seconds(5)));
+  schedule.started(kCuda, start + minutes(5));
+  schedule.soon(start + minutes(6));
+  EXPECT_FALSE(schedule.wants(kCuda, start + minutes(7)));
 }
 
 // Each daemon lives for a minute, and probes as soon as it may.
@@ -120,10 +119,10 @@ TEST_F(ProbeScheduleTest, ADaemonThatDiesAgainAndAgainProbesNoMoreOften) {
   std::optional<ProbeSchedule::Saved> saved;
   std::array<std::vector<Nanoseconds>, 2> runs;
   for (int life = 0; life < 240; ++life, start += minutes(1)) {
-    ProbeSchedule schedule = make(0.0);
+    schedule = make(0.0);
     if (saved) schedule.restore(*saved, start);
     schedule.due(start);
-    for (Nanoseconds now = start; now < start + minutes(1); now += seconds(1)) {
+    for (now = start; now < start + minutes(1); now += seconds(1)) {
       if (!schedule.begin_cycle(now)) continue;
       for (const ProbeGroup group : {kMemory, kCuda}) {
         if (!schedule.wants(group, now)) continue;
@@ -142,17 +141,15 @@ TEST_F(ProbeScheduleTest, ADaemonThatDiesAgainAndAgainProbesNoMoreOften) {
 }
 
 TEST_F(ProbeScheduleTest, ARestartForgetsNothing) {
-  ProbeSchedule before = make(0.0);
-  Nanoseconds now = start + hours(1);
-  before.failed(kMemory, now);
-  before.failed(kMemory, now);
-  before.started(kCuda, now);
-  before.succeeded(kCuda, now);
-  before.complained(true);
+  schedule.failed(kMemory, now);
+  schedule.failed(kMemory, now);
+  schedule.started(kCuda, now);
+  schedule.succeeded(kCuda, now);
+  schedule.complained(true);
   start = now + minutes(1);
   ProbeSchedule after = make(0.0);
-  after.restore(before.save(), start);
-  EXPECT_EQ(after.save(), before.save());
+  after.restore(schedule.save(), start);
+  EXPECT_EQ(after.save(), schedule.save());
   EXPECT_EQ(after.interval(kMemory), minutes(10));
   EXPECT_FALSE(after.wants(kMemory, now + minutes(9)));
   EXPECT_TRUE(after.pauses(kMemory, now + minutes(9)));
@@ -163,12 +160,11 @@ TEST_F(ProbeScheduleTest, ARestartForgetsNothing) {
 }
 
 TEST_F(ProbeScheduleTest, WhatWasKeptLongAgoDoesNotShortenTheFirstDelay) {
-  ProbeSchedule before = make(0.0);
-  before.started(kMemory, start);
-  before.started(kCuda, start);
+  schedule.started(kMemory, start);
+  schedule.started(kCuda, start);
   start += hours(9);
   ProbeSchedule after = make(0.0);
-  after.restore(before.save(), start);
+  after.restore(schedule.save(), start);
   after.due(start);
   EXPECT_EQ(*after.next(), start + seconds(20));
   EXPECT_FALSE(after.wants(kCuda, start + minutes(4)));
@@ -180,7 +176,6 @@ TEST_F(ProbeScheduleTest, NothingThatWasKeptCanStopItForGood) {
   ProbeSchedule::Saved saved;
   for (auto& group : saved.groups) group = {hours(1'000'000), hours(1'000'000), hours(1'000'000)};
   saved.doublings = UINT64_MAX;
-  ProbeSchedule schedule = make(0.0);
   schedule.restore(saved, start);
   EXPECT_TRUE(schedule.wants(kMemory, start + hours(6)));
   EXPECT_TRUE(schedule.wants(kCuda, start + hours(24)));
@@ -189,17 +184,7 @@ TEST_F(ProbeScheduleTest, NothingThatWasKeptCanStopItForGood) {
   EXPECT_EQ(schedule.interval(kCuda), hours(1));
 }
 
-TEST_F(ProbeScheduleTest, AReloadDoesNotBringCudaForward) {
-  ProbeSchedule schedule = make(0.0);
-  schedule.soon(start);
-  EXPECT_FALSE(schedule.wants(kCuda, start + seconds(5)));
-  schedule.started(kCuda, start + minutes(5));
-  schedule.soon(start + minutes(6));
-  EXPECT_FALSE(schedule.wants(kCuda, start + minutes(7)));
-}
-
 TEST_F(ProbeScheduleTest, ComplaintsDoubleTheIntervalStepByStep) {
-  ProbeSchedule schedule = make(0.0);
   EXPECT_FALSE(schedule.complained(false));
   for (const int expected : {2, 4, 8, 16, 24}) {
     EXPECT_TRUE(schedule.complained(true));

@@ -5,7 +5,9 @@
 
 #include <cmath>
 
+#include "daemon/probe/fit_predictions.h"
 #include "daemon/probe/probe_event_log.h"
+#include "report/device/sample_set.h"
 #include "tests/recorded_log.h"
 
 namespace jetmem {
@@ -31,11 +33,19 @@ class ProbeStatsTest : public testing::Test {
     if (const auto change = probe_stats.result(probe, now))
       news.result(probe, *change, memory, run);
   }
-  double value(const std::string& key) {
+  double value(const std::string& key, ProbeStats::SwitchedOn on = {true, true}) {
     SampleWriter out(table, section, now);
-    probe_stats.write(out, now);
+    probe_stats.write(out, now, on);
     out.finish();
     return table.value_of(key);
+  }
+  double runs(const std::string& kind, const std::string& state = "ok",
+              const std::string& target = "") {
+    return value("jetmem_probe_runs_total{kind=\"" + kind + "\",state=\"" + state + "\",target=\"" +
+                 target + "\"}");
+  }
+  double since(const std::string& kind, ProbeStats::SwitchedOn on = {true, true}) {
+    return value("jetmem_probe_since_success_seconds{kind=\"" + kind + "\",target=\"\"}", on);
   }
   ProbeStats probe_stats;
   SampleTable table;
@@ -53,34 +63,27 @@ TEST_F(ProbeStatsTest, CountsByStateAndError) {
   take(probe("pinned", ProbeState::kFailed, "CUDA_ERROR_OUT_OF_MEMORY"));
   take(probe("pinned", ProbeState::kFailed, "CUDA_ERROR_OUT_OF_MEMORY"));
   take(probe("pinned", ProbeState::kFailed));
-  const auto runs = [&](const std::string& state) {
-    return value("jetmem_probe_runs_total{kind=\"pinned\",state=\"" + state + "\",target=\"\"}");
-  };
-  EXPECT_EQ(runs("ok"), 1);
-  EXPECT_EQ(runs("failed"), 3);
-  EXPECT_EQ(runs("mismatch"), 0);
-  EXPECT_TRUE(std::isnan(runs("skipped"))) << "never met";
+  EXPECT_EQ(runs("pinned", "ok"), 1);
+  EXPECT_EQ(runs("pinned", "failed"), 3);
+  EXPECT_EQ(runs("pinned", "mismatch"), 0);
+  EXPECT_TRUE(std::isnan(runs("pinned", "skipped"))) << "never met";
   const auto failures = [&](const std::string& error) {
     return value("jetmem_probe_failures_total{error=\"" + error +
                  "\",kind=\"pinned\",target=\"\"}");
   };
   EXPECT_EQ(failures("CUDA_ERROR_OUT_OF_MEMORY"), 2);
   EXPECT_EQ(failures("unknown"), 1);
-  EXPECT_EQ(value("jetmem_probe_since_success_seconds{kind=\"pinned\",target=\"\"}"), 60);
-}
-
-TEST_F(ProbeStatsTest, WithoutASuccessThereIsNoTimeSinceOne) {
-  take(probe("device", ProbeState::kUnsupported));
-  EXPECT_TRUE(std::isnan(value("jetmem_probe_since_success_seconds{kind=\"device\",target=\"\"}")));
-  EXPECT_TRUE(std::isnan(value("jetmem_probe_mismatched_words_total{kind=\"device\",target=\"\"}")))
-      << "nothing was compared";
+  EXPECT_EQ(since("pinned"), 60);
+  const std::uint64_t shape = table.shape();
+  take(probe("pinned", ProbeState::kOk));
+  EXPECT_EQ(runs("pinned", "ok"), 2);
+  EXPECT_EQ(table.shape(), shape) << "counting on allocates nothing";
 }
 
 TEST_F(ProbeStatsTest, MismatchesAddUp) {
   ProbeRun::Probe bad = probe("managed", ProbeState::kMismatch, "mismatch");
-  ProbeRun::SizeStep warm_up;
-  warm_up.mismatches = 2;
-  bad.warm_up = warm_up;
+  bad.warm_up = ProbeRun::SizeStep{};
+  bad.warm_up->mismatches = 2;
   bad.size_steps.emplace_back().mismatches = 3;
   bad.size_steps.emplace_back();
   take(bad);
@@ -111,47 +114,33 @@ TEST_F(ProbeStatsTest, NamesWithoutEndTakeNobodysPlace) {
       if (i % 20 == 0) take(probe("dmabuf", ProbeState::kOk, "", "system"));
     }
   }
-  EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"dmabuf\",state=\"ok\",target=\"system\"}"),
-            1 + 365 * 5);
+  EXPECT_EQ(runs("dmabuf", "ok", "system"), 1 + 365 * 5);
   for (const ProbeGroup group : {ProbeGroup::kMemory, ProbeGroup::kCuda}) {
     for (const std::string_view kind : probe_kinds(group)) {
       const std::string name(kind);
       take(probe(name, ProbeState::kOk));
-      EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"" + name + "\",state=\"ok\",target=\"\"}"),
-                1);
+      EXPECT_EQ(runs(name), 1);
     }
   }
   take(probe("dmabuf", ProbeState::kOk, "", "vidmem"));
-  EXPECT_EQ(value("jetmem_probe_runs_total{kind=\"dmabuf\",state=\"ok\",target=\"vidmem\"}"), 1);
-  EXPECT_TRUE(
-      std::isnan(value("jetmem_probe_runs_total{kind=\"kind1\",state=\"ok\",target=\"\"}")));
+  EXPECT_EQ(runs("dmabuf", "ok", "vidmem"), 1);
+  EXPECT_TRUE(std::isnan(runs("kind1")));
   EXPECT_EQ(table.sections()[section].dropped, 0U);
   // All kinds that there are not.
   EXPECT_EQ(value("jetmem_probe_results_dropped_total"), 365 * 100);
 }
 
-TEST_F(ProbeStatsTest, WhatIsSwitchedOffHasNoTimeSinceASuccess) {
+TEST_F(ProbeStatsTest, WhatIsSwitchedOffOrNeverSucceededHasNoTimeSinceASuccess) {
   take(probe("host", ProbeState::kOk));
   take(probe("pinned", ProbeState::kOk));
-  const auto since = [&](const std::string& kind, ProbeStats::SwitchedOn on) {
-    SampleWriter out(table, section, now);
-    probe_stats.write(out, now, on);
-    out.finish();
-    return table.value_of("jetmem_probe_since_success_seconds{kind=\"" + kind + "\",target=\"\"}");
-  };
+  take(probe("device", ProbeState::kUnsupported));
   EXPECT_EQ(since("pinned", {true, true}), 0);
   EXPECT_TRUE(std::isnan(since("pinned", {true, false})));
   EXPECT_EQ(since("host", {true, false}), 0);
   EXPECT_TRUE(std::isnan(since("host", {false, false})));
-}
-
-TEST_F(ProbeStatsTest, WritingAllocatesNoNewShape) {
-  take(probe("host", ProbeState::kOk));
-  value("");
-  const std::uint64_t shape = table.shape();
-  take(probe("host", ProbeState::kOk));
-  value("");
-  EXPECT_EQ(table.shape(), shape);
+  EXPECT_TRUE(std::isnan(since("device")));
+  EXPECT_TRUE(std::isnan(value("jetmem_probe_mismatched_words_total{kind=\"device\",target=\"\"}")))
+      << "nothing was compared";
 }
 
 TEST_F(ProbeStatsTest, AChangeOfStateIsReportedWithItsEvidence) {
@@ -192,15 +181,8 @@ TEST_F(ProbeStatsTest, AChangeOfStateIsReportedWithItsEvidence) {
   EXPECT_EQ(log.entries[1].level, LogLevel::kInfo);
 }
 
-TEST_F(ProbeStatsTest, AFaultAtFirstIsReportedToo) {
-  take(probe("host", ProbeState::kMismatch, "mismatch"));
-  take(probe("managed", ProbeState::kUnsupported));
-  ASSERT_EQ(log.entries.size(), 1U);
-  EXPECT_EQ(log.entries[0].level, LogLevel::kError);
-}
-
 // A CMA heap is skipped whenever there is not room for four frames.
-TEST_F(ProbeStatsTest, AHeapThatComesAndGoesIsReportedOnce) {
+TEST_F(ProbeStatsTest, AHeapThatComesAndGoesIsReportedOnceAndAFaultAtFirst) {
   for (int i = 0; i < 10; ++i) {
     take(probe("dmabuf", i % 2 == 0 ? ProbeState::kOk : ProbeState::kSkipped, "", "linux,cma"));
     now += minutes(5);
@@ -213,6 +195,10 @@ TEST_F(ProbeStatsTest, AHeapThatComesAndGoesIsReportedOnce) {
   take(probe("dmabuf", ProbeState::kOk, "", "linux,cma"));
   ASSERT_EQ(log.entries.size(), 3U);
   EXPECT_EQ(log.entries[2].message, "probe: dmabuf linux,cma is ok, was failed");
+  take(probe("host", ProbeState::kMismatch, "mismatch"));
+  take(probe("managed", ProbeState::kUnsupported));
+  ASSERT_EQ(log.entries.size(), 4U);
+  EXPECT_EQ(log.entries[3].level, LogLevel::kError);
 }
 
 TEST_F(ProbeStatsTest, TheFirstResultsAreSummedUp) {
@@ -244,6 +230,42 @@ TEST_F(ProbeStatsTest, AllocationsOfSuccessfulProbesAreAHistogram) {
   EXPECT_EQ(bucket("+Inf"), 2);
   EXPECT_EQ(value(family + "_sum{kind=\"pinned\",target=\"\"}"), 3.002);
   EXPECT_EQ(value(family + "_count{kind=\"pinned\",target=\"\"}"), 2);
+}
+
+TEST_F(ProbeStatsTest, FitPredictionsAreHeldAgainstWhatHappened) {
+  DeviceNow before;
+  const std::vector<std::pair<std::string, double>> series{
+      {"jetmem_meminfo_MemAvailable_bytes", 1 << 30},
+      {"jetmem_meminfo_MemFree_bytes", 1 << 20},
+      {"jetmem_gpu_free_hidden_ratio", 0.5}};
+  before.samples = SampleSet::of(series);
+  FitPredictions predictions;
+  predictions.predict(before, 64 << 20);
+  for (const ProbeRun::Probe& happened :
+       {probe("pinned", ProbeState::kOk),
+        probe("pinned", ProbeState::kFailed, "CUDA_ERROR_OUT_OF_MEMORY"),
+        probe("device", ProbeState::kMismatch),
+        probe("dmabuf", ProbeState::kFailed, "ENOMEM", "system"),
+        probe("dmabuf", ProbeState::kOk, "", "linux,cma"),
+        // Memory decided nothing.
+        probe("pinned", ProbeState::kFailed, "CUDA_ERROR_NO_DEVICE"),
+        probe("pinned", ProbeState::kSkipped), probe("managed", ProbeState::kOk),
+        probe("dmabuf", ProbeState::kOk, "", "udmabuf"),
+        probe("device", ProbeState::kOk, "", "gpu1")}) {
+    predictions.happened(happened);
+  }
+  SampleWriter out(table, section, now);
+  predictions.write(out);
+  out.finish();
+  for (const auto& [predicted, happened, count] : {std::tuple("now", "allocated", 1),
+                                                   {"now", "refused", 2},
+                                                   {"after_making_room", "allocated", 1},
+                                                   {"unknown", "allocated", 1},
+                                                   {"no", "refused", 0}}) {
+    const std::string key = "jetmem_fits_predictions_total{happened=\"" + std::string(happened) +
+                            "\",predicted=\"" + predicted + "\"}";
+    EXPECT_EQ(table.value_of(key), count) << key;
+  }
 }
 
 }  // namespace
