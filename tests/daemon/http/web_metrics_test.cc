@@ -19,50 +19,47 @@ ClientKey client(std::uint8_t number) {
   return out;
 }
 
-TEST(RefusalsTest, AreLoggedAtOnceThenOnceAMinute) {
+struct WebMetricsTest : testing::Test {
   ManualClock clock;
   RecordedLog log;
+  WebMetrics metrics{clock, log};
+};
+
+TEST_F(WebMetricsTest, RefusalsAreLoggedAtOnceThenOnceAMinute) {
   const std::vector<LogEntry>& reported = log.entries;
-  WebMetrics refusals(clock, log);
-  for (int i = 0; i < 100; ++i) refusals.refused(Refusal::kSlowRequest, client(7));
+  for (int i = 0; i < 100; ++i) metrics.refused(Refusal::kSlowRequest, client(7));
   ASSERT_EQ(reported.size(), 1U);
   EXPECT_EQ(reported[0].level, LogLevel::kWarning);
   EXPECT_EQ(reported[0].message,
             "http: 0.0.0.7 did not complete its request within http.request_timeout, and was cut");
   clock.advance(std::chrono::minutes(1));
-  refusals.refused(Refusal::kSlowRequest, client(8));
+  metrics.refused(Refusal::kSlowRequest, client(8));
   ASSERT_EQ(reported.size(), 2U);
   EXPECT_THAT(reported[1].message, HasSubstr("0.0.0.8 did not"));
   EXPECT_THAT(reported[1].message, HasSubstr("(99 entries before it suppressed)"));
-  EXPECT_EQ(refusals.stats.refused[static_cast<std::size_t>(Refusal::kSlowRequest)], 101U);
+  EXPECT_EQ(metrics.stats.refused[static_cast<std::size_t>(Refusal::kSlowRequest)], 101U);
   // Each kind on its own.
-  refusals.refused(Refusal::kSlowReader, client(8));
-  refusals.auth_failed(AuthFailure::kWrong, client(8));
-  refusals.handshake_failed(HandshakeFailure::kClientCertificate, client(8), "CN=x: expired");
+  metrics.refused(Refusal::kSlowReader, client(8));
+  metrics.auth_failed(AuthFailure::kWrong, client(8));
+  metrics.handshake_failed(HandshakeFailure::kClientCertificate, client(8), "CN=x: expired");
   ASSERT_EQ(reported.size(), 5U);
   EXPECT_THAT(reported[4].message, HasSubstr("refused for its client certificate: CN=x: expired"));
   // Everyday ones are only counted.
-  refusals.auth_failed(AuthFailure::kMissing, client(8));
-  refusals.handshake_failed(HandshakeFailure::kOther, client(8), "");
+  metrics.auth_failed(AuthFailure::kMissing, client(8));
+  metrics.handshake_failed(HandshakeFailure::kOther, client(8), "");
   EXPECT_EQ(reported.size(), 5U);
-  EXPECT_EQ(refusals.stats.handshake_failures[2], 1U);
+  EXPECT_EQ(metrics.stats.handshake_failures[2], 1U);
 }
 
-TEST(RefusalsTest, EachReasonIsCountedAndLoggedOnce) {
-  ManualClock clock;
-  RecordedLog log;
-  WebMetrics refusals(clock, log);
+TEST_F(WebMetricsTest, EachReasonOfARefusalIsCountedAndLoggedOnce) {
   for (std::size_t i = 0; i < kRefusalNames.size(); ++i) {
-    for (int times = 0; times < 3; ++times) refusals.refused(static_cast<Refusal>(i), client(1));
-    EXPECT_EQ(refusals.stats.refused[i], 3U) << kRefusalNames[i];
+    for (int times = 0; times < 3; ++times) metrics.refused(static_cast<Refusal>(i), client(1));
+    EXPECT_EQ(metrics.stats.refused[i], 3U) << kRefusalNames[i];
     EXPECT_EQ(log.entries.size(), i + 1) << kRefusalNames[i];
   }
 }
 
-TEST(WebMetricsTable, EverySeriesIsDeclared) {
-  ManualClock clock;
-  RecordedLog log;
-  WebMetrics metrics(clock, log);
+TEST_F(WebMetricsTest, EverySeriesIsDeclared) {
   const auto shown = [&] {
     std::string text;
     metrics.render(std::chrono::seconds(1), false, TextFormat::kPlain, text);

@@ -7,8 +7,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 
-#include "tests/daemon/http/locked_log.h"
-#include "tests/temp_dir.h"
+#include "tests/daemon/http/web_fixture.h"
 #include "tests/test_certificate.h"
 
 namespace jetmem {
@@ -24,6 +23,9 @@ const std::string kUser =
     "  alice: $2y$10$mDwo.lAisC94iLAyP81MCesa29IzH37oigHC/42V2pdJlUprsJPze\n";
 const test::CertificateSpec kExpired{.name = "old", .valid_from = -7200, .valid_until = -3600};
 const std::string kTls = "tls_server_config: {cert_file: a.crt, key_file: a.key}\n";
+const std::string kVerified =
+    "tls_server_config: {cert_file: a.crt, key_file: a.key, client_ca_file: a.crt, "
+    "client_auth_type: RequireAndVerifyClientCert}\n";
 
 class AccessFilesTest : public testing::Test {
  protected:
@@ -42,6 +44,9 @@ class AccessFilesTest : public testing::Test {
     EXPECT_TRUE(files_->start());
   }
   std::string log() { return log_.text(); }
+  bool comes_to_log(const std::string& text) {
+    return comes([&](const auto&) { return log().find(text) != std::string::npos; });
+  }
   // Waits until the state is as wanted.
   template <class Wanted>
   bool comes(Wanted needed) {
@@ -55,7 +60,7 @@ class AccessFilesTest : public testing::Test {
   }
 
   TempDir directory_;
-  test::LockedLog log_;
+  LockedLog log_;
   std::unique_ptr<AccessFiles> files_;
 };
 
@@ -89,10 +94,8 @@ TEST_F(AccessFilesTest, ALaterErrorKeepsTheRules) {
   const auto before = files_->state().rules;
   ASSERT_TRUE(before);
   directory_.write("web.yaml", "basic_auth_users:\n");
-  // It is logged a little later.
-  EXPECT_TRUE(comes([&](const auto& state) {
-    return !state.good && log().find("is refused; the one in force is kept") != std::string::npos;
-  }));
+  EXPECT_TRUE(comes_to_log("is refused; the one in force is kept"));
+  EXPECT_FALSE(files_->state().good);
   EXPECT_EQ(files_->state().rules, before);
   // The same error is logged once, however often it is tried.
   const auto failed = files_->state().loads_failed;
@@ -105,43 +108,28 @@ TEST_F(AccessFilesTest, ALaterErrorKeepsTheRules) {
 }
 
 // A tool that writes in place leaves half a file for a moment, or for good when the disk is full.
-class AccessFilesLessTest : public AccessFilesTest,
-                            public testing::WithParamInterface<const char*> {};
-
-const std::string kVerified =
-    "tls_server_config:\n"
-    "  cert_file: a.crt\n"
-    "  key_file: a.key\n"
-    "  client_ca_file: a.crt\n"
-    "  client_auth_type: RequireAndVerifyClientCert\n";
-
-TEST_P(AccessFilesLessTest, LessProtectionNeedsAReload) {
-  const std::string lost = GetParam();
-  put_new();
-  std::string less = kVerified + kUser;
-  if (lost == "passwords") less = kVerified;
-  if (lost == "TLS, client certificates") less = kUser;
-  if (lost == "client certificates") less = kTls + kUser;
-  start(kVerified + kUser);
-  const auto before = files_->state().rules;
-  ASSERT_TRUE(before) << log();
-  directory_.write("web.yaml", less);
-  // It is tried repeatedly, and refused each time.
-  EXPECT_TRUE(comes([](const auto& state) { return state.loads_failed >= 3; }));
-  EXPECT_EQ(files_->state().rules, before);
-  EXPECT_FALSE(files_->state().good);
-  const std::string logged = "(" + lost + "); ";
-  EXPECT_THAT(log(), HasSubstr(logged + "if that is intended, run systemctl reload jetmemd"));
-  files_->reload();
-  EXPECT_TRUE(comes([](const auto& state) { return state.good; }));
-  EXPECT_NE(files_->state().rules, before);
-  EXPECT_THAT(log(), HasSubstr(logged + "accepted because of the reload"));
+TEST_F(AccessFilesTest, LessProtectionNeedsAReload) {
+  for (const auto& [lost, less] : {std::pair("passwords", kVerified),
+                                   {"client certificates", kTls + kUser},
+                                   {"TLS, client certificates", kUser}}) {
+    SCOPED_TRACE(lost);
+    put_new();
+    start(kVerified + kUser);
+    const auto before = files_->state().rules;
+    ASSERT_TRUE(before) << log();
+    directory_.write("web.yaml", less);
+    // It is tried repeatedly, and refused each time.
+    EXPECT_TRUE(comes([](const auto& state) { return state.loads_failed >= 3; }));
+    EXPECT_EQ(files_->state().rules, before);
+    EXPECT_FALSE(files_->state().good);
+    const std::string logged = "(" + std::string(lost) + "); ";
+    EXPECT_THAT(log(), HasSubstr(logged + "if that is intended, run systemctl reload jetmemd"));
+    files_->reload();
+    EXPECT_TRUE(comes([](const auto& state) { return state.good; }));
+    EXPECT_NE(files_->state().rules, before);
+    EXPECT_THAT(log(), HasSubstr(logged + "accepted because of the reload"));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(Protections, AccessFilesLessTest,
-                         testing::Values("passwords", "client certificates",
-                                         "TLS, client certificates"),
-                         [](const auto& each) { return "Lost" + std::to_string(each.index); });
 
 TEST_F(AccessFilesTest, WarnsAboutPermissions) {
   directory_.write("web.yaml", kUser);
@@ -152,12 +140,10 @@ TEST_F(AccessFilesTest, WarnsAboutPermissions) {
                                ": holds secrets and can be read by every user"));
   ::chmod(directory_.file("web.yaml").c_str(), 0646);
   files_->reload();
-  EXPECT_TRUE(comes([&](const auto&) {
-    return log().find("can be changed by every user") != std::string::npos;
-  }));
+  EXPECT_TRUE(comes_to_log("can be changed by every user"));
 }
 
-TEST_F(AccessFilesTest, NoticesANewPair) {
+TEST_F(AccessFilesTest, NoticesANewPairUnlessItHasExpired) {
   put_new();
   start(kTls);
   const auto before = files_->state().rules;
@@ -171,18 +157,11 @@ TEST_F(AccessFilesTest, NoticesANewPair) {
   EXPECT_TRUE(comes([](const auto& state) { return state.good; }));
   EXPECT_EQ(files_->state().rules->subject, "CN=renewed");
   EXPECT_EQ(before->subject, "CN=localhost");
-}
-
-TEST_F(AccessFilesTest, AnExpiredCertificateDoesNotReplaceAValidOne) {
-  put_new();
-  start(kTls);
   put_new(kExpired);
   // Between the two writes the pair does not match, which is another error.
-  EXPECT_TRUE(comes([&](const auto& state) {
-    return !state.good &&
-           log().find("a.crt: the certificate has expired on 20") != std::string::npos;
-  }));
-  EXPECT_EQ(files_->state().rules->subject, "CN=localhost");
+  EXPECT_TRUE(comes_to_log("a.crt: the certificate has expired on 20"));
+  EXPECT_FALSE(files_->state().good);
+  EXPECT_EQ(files_->state().rules->subject, "CN=renewed");
 }
 
 // A device without a battery for its clock starts in 1970: that must not close its port.
@@ -193,9 +172,7 @@ TEST_F(AccessFilesTest, AtStartAnExpiredCertificateIsServedWithAWarning) {
   EXPECT_TRUE(files_->state().good);
   EXPECT_THAT(log(),
               HasSubstr("worse http: " + directory_.file("a.crt") + ": the certificate has"));
-  EXPECT_TRUE(comes([&](const auto&) {
-    return log().find("the certificate of CN=old has expired on") != std::string::npos;
-  }));
+  EXPECT_TRUE(comes_to_log("the certificate of CN=old has expired on"));
 }
 
 TEST_F(AccessFilesTest, AReloadReadsImmediately) {

@@ -2,9 +2,8 @@
 // The deadlines of connections, and which one is idle.
 #include "daemon/http/access/connections.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,19 +15,13 @@ namespace {
 using std::chrono::seconds;
 
 ClientKey client(const char* text) {
+  addrinfo numeric{};
+  numeric.ai_flags = AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  EXPECT_EQ(::getaddrinfo(text, nullptr, &numeric, &found), 0) << text;
   sockaddr_storage storage{};
-  in6_addr v6{};
-  if (inet_pton(AF_INET6, text, &v6) == 1) {
-    sockaddr_in6 address{};
-    address.sin6_family = AF_INET6;
-    address.sin6_addr = v6;
-    std::memcpy(&storage, &address, sizeof address);
-  } else {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    inet_pton(AF_INET, text, &address.sin_addr);
-    std::memcpy(&storage, &address, sizeof address);
-  }
+  std::memcpy(&storage, found->ai_addr, found->ai_addrlen);
+  ::freeaddrinfo(found);
   return client_key(storage);
 }
 

@@ -6,17 +6,19 @@
 #include <poll.h>
 
 #include <chrono>
-#include <thread>
 
 #include "daemon/http/server/gate.h"
+#include "tests/cpu_time.h"
 #include "tests/recorded_log.h"
 
 namespace jetmem {
 namespace {
 
 using State = PasswordVerifier::State;
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+
+// Of no password that is known, and not made here, as that takes just as long.
+constexpr const char* kSlowHash = "$2b$14$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234";
 
 std::string hash_of(const std::string& password, int cost = 4) {
   char setting[CRYPT_GENSALT_OUTPUT_SIZE];
@@ -33,8 +35,6 @@ ClientKey client(std::uint8_t number = 1) {
 }
 
 TEST(BasicAuth, WhatARequestCarries) {
-  const auto pair = parse_basic_auth("Basic YWxpY2U6c2Vj OnJldA==");
-  EXPECT_FALSE(pair);
   const auto good = parse_basic_auth("basic  YWxpY2U6c2VjOnJldA==");
   ASSERT_TRUE(good);
   EXPECT_EQ(good->user, "alice");
@@ -43,7 +43,8 @@ TEST(BasicAuth, WhatARequestCarries) {
   ASSERT_TRUE(none);
   EXPECT_EQ(none->password, "");
   for (const char* text : {"", "Basic", "Basic ", "Bearer YWxpY2U6c2VjOnJldA==", "Basic !!!!",
-                           "Basic YWxpY2U=", "Basic YQBhOmI="}) {  // without a colon; with a NUL
+                           "Basic YWxpY2U6c2Vj OnJldA==", "Basic YWxpY2U=",
+                           "Basic YQBhOmI="}) {  // without a colon; with a NUL
     EXPECT_FALSE(parse_basic_auth(text)) << text;
   }
   EXPECT_FALSE(parse_basic_auth("Basic " + std::string(2000, 'Y')));
@@ -86,20 +87,15 @@ TEST_F(PasswordVerifierTest, RightAndWrong) {
   EXPECT_GT(stats.seconds, 0);
 }
 
-TEST_F(PasswordVerifierTest, OtherUsersMeanANewCheck) {
+TEST_F(PasswordVerifierTest, OtherUsersMeanANewCheckAndTheSameAgainNone) {
   EXPECT_EQ(settled({"alice", "right"}), State::kRight);
-  verifier_.set_users({{"alice", hash_of("new")}});
+  const PasswordVerifier::Users users{{"alice", hash_of("new")}};
+  verifier_.set_users(users);
   EXPECT_EQ(verifier_.check({"alice", "right"}, client()), State::kRequested);
   EXPECT_EQ(settled({"alice", "right"}), State::kWrong);
   EXPECT_EQ(settled({"alice", "new"}), State::kRight);
-}
-
-TEST_F(PasswordVerifierTest, TheSameUsersAgainMeanNone) {
-  const PasswordVerifier::Users users{{"carol", hash_of("x")}};
   verifier_.set_users(users);
-  EXPECT_EQ(settled({"carol", "x"}), State::kRight);
-  verifier_.set_users(users);
-  EXPECT_EQ(verifier_.check({"carol", "x"}, client()), State::kRight);
+  EXPECT_EQ(verifier_.check({"alice", "new"}, client()), State::kRight);
 }
 
 TEST_F(PasswordVerifierTest, TheFirstThatTheUsersChangeUnderIsAskedAgain) {
@@ -111,23 +107,19 @@ TEST_F(PasswordVerifierTest, TheFirstThatTheUsersChangeUnderIsAskedAgain) {
 
 TEST_F(PasswordVerifierTest, EachClientHasFewPlaces) {
   verifier_.set_users({{"alice", hash_of("right", 10)}});
+  const auto guess = [&](std::size_t i, std::uint8_t from) {
+    return verifier_.check({"alice", "guess " + std::to_string(i)}, client(from));
+  };
   std::size_t requested = 0;
-  State last = State::kRequested;
-  for (int i = 0; i < 20 && last == State::kRequested; ++i) {
-    last = verifier_.check({"alice", "guess " + std::to_string(i)}, client(1));
-    if (last == State::kRequested) ++requested;
-  }
-  EXPECT_EQ(last, State::kFull);
+  while (requested < 20 && guess(requested, 1) == State::kRequested) ++requested;
   EXPECT_LE(requested, PasswordVerifier::kMostOfClient + 1);
   // Others come in all the same, and are not far behind.
   EXPECT_EQ(verifier_.check({"alice", "right"}, client(2)), State::kRequested);
   EXPECT_EQ(settled({"alice", "right"}, client(2)), State::kRight);
   // On a busy machine places become free while they are taken.
-  last = State::kRequested;
-  for (std::uint8_t i = 3; i < 200 && last != State::kFull; ++i) {
-    for (int j = 0; j < 4 && last != State::kFull; ++j) {
-      last = verifier_.check({"alice", std::to_string(i * 10 + j)}, client(i));
-    }
+  State last = State::kRequested;
+  for (std::size_t i = 12; i < 800 && last != State::kFull; ++i) {
+    last = guess(i, static_cast<std::uint8_t>(i / 4));
   }
   EXPECT_EQ(last, State::kFull);
   // And who is known does not wait at all.
@@ -153,27 +145,14 @@ TEST_F(PasswordVerifierTest, WrongOnesDoNotPushOutRightOnes) {
   EXPECT_EQ(verifier_.check({"alice", "0"}, client()), State::kRequested);
 }
 
-TEST_F(PasswordVerifierTest, EndsInTheMiddleOfACheck) {
-  verifier_.set_users({{"alice", hash_of("right", 4)}});
-  // Not made here, as that takes just as long.
-  verifier_.set_users({{"alice", "$2b$14$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234"}});
-  EXPECT_EQ(verifier_.check({"alice", "x"}, client()), State::kRequested);
-  std::this_thread::sleep_for(milliseconds(20));
-  const auto begin = steady_clock::now();
-  EXPECT_FALSE(verifier_.stop(milliseconds(50)));
-  EXPECT_LT(steady_clock::now() - begin, milliseconds(500));
-}
-
 TEST(PasswordCheck, UnknownUsersTakeAsLong) {
-  const PasswordVerifier::Users users{{"alice", hash_of("right", 9)}};
+  const PasswordVerifier::Users users{{"alice", hash_of("right", 7)}};
   const auto time_of = [&](const Credentials& credentials) {
-    const auto begin = steady_clock::now();
-    for (int i = 0; i < 3; ++i) password_matches(users, credentials);
-    return std::chrono::duration<double>(steady_clock::now() - begin).count();
+    const auto begin = cpu_time();
+    password_matches(users, credentials);
+    return cpu_time() - begin;
   };
-  const double known = time_of({"alice", "wrong"});
-  const double unknown = time_of({"mallory", "wrong"});
-  EXPECT_GT(unknown, known / 4);  // whatever else the machine does
+  EXPECT_GT(time_of({"mallory", "wrong"}), time_of({"alice", "wrong"}) / 4);
   EXPECT_FALSE(password_matches(users, {"mallory", "right"}));
   EXPECT_FALSE(password_matches({}, {"alice", "right"}));
 }
@@ -181,12 +160,15 @@ TEST(PasswordCheck, UnknownUsersTakeAsLong) {
 class GateTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto rules = std::make_shared<AccessRules>();
-    rules->users = {{"alice", hash_of("right")}};
-    gate_.set_rules(rules);
+    set_users({{"alice", kSlowHash}});
     request_.method = "GET";
     request_.path = "/metrics";
     request_.asker.client = client();
+  }
+  void set_users(PasswordVerifier::Users users) {
+    auto rules = std::make_shared<AccessRules>();
+    rules->users = std::move(users);
+    gate_.set_rules(rules);
   }
 
   ManualClock clock_;
@@ -196,23 +178,18 @@ class GateTest : public testing::Test {
   Request request_;
 };
 
-TEST_F(GateTest, ASocketOfThisMachineIsItsOwnProof) {
+TEST_F(GateTest, WithoutRulesOrUsersEverybodyMayAndWhoIsOnThisMachine) {
   request_.asker.client = {};
   EXPECT_FALSE(gate_.check(request_));
-}
-
-TEST_F(GateTest, WithoutRulesOrUsersEverybodyMay) {
-  gate_.set_rules(std::make_shared<AccessRules>());
+  request_.asker.client = client();
+  EXPECT_TRUE(gate_.check(request_));
+  set_users({});
   EXPECT_FALSE(gate_.check(request_));
   gate_.set_rules(nullptr);
   EXPECT_FALSE(gate_.check(request_));
 }
 
 TEST_F(GateTest, NobodyWaitsForEver) {
-  gate_.set_rules(nullptr);
-  auto rules = std::make_shared<AccessRules>();
-  rules->users = {{"alice", hash_of("right", 12)}};
-  gate_.set_rules(rules);
   request_.authorization = "Basic YWxpY2U6cmlnaHQ=";
   request_.waited_for_gate = std::chrono::seconds(11);
   const auto answer = gate_.check(request_);

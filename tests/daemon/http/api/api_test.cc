@@ -5,13 +5,13 @@
 
 #include <future>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "daemon/http/server/gzip.h"
 #include "daemon/http/server/pages.h"
 #include "report/answers/history_answer.h"
 #include "report/device/device_now.h"
 #include "tests/daemon/fake_history.h"
+#include "tests/daemon/http/web_fixture.h"
 #include "tests/recorded_log.h"
 
 namespace jetmem {
@@ -28,10 +28,9 @@ constexpr Descriptor kFree{
 constexpr const char* kKey = "jetmem_free_bytes{zone=\"DMA\"}";
 constexpr Nanoseconds kWall = seconds(1'790'000'000);
 
-class ApiTest : public ::testing::Test {
+class ApiTest : public PublishedPages<ManualClock> {
  protected:
   ApiTest() {
-    clock_.advance(seconds(1000));
     clock_.set_wall(kWall);
     history_.known = {{kKey, false, kWall - hours(1), kWall}};
     for (int i = 0; i < 100; ++i) {
@@ -53,17 +52,16 @@ class ApiTest : public ::testing::Test {
       history_.reported.push_back(event);
     }
     history_.about.newest = kWall;
+    start();
   }
 
   void sample(double value) {
-    SampleWriter(table_, section_, clock_.boot()).put(kFree, value, "DMA");
-    auto page = std::make_shared<Page>();
-    fill_page(table_, clock_.boot(), ++round_, *page);
-    buffer_.publish(std::move(page));
-    readiness_.beat(clock_.boot());
+    publish([&](SampleWriter& out) { out.put(kFree, value, "DMA"); });
   }
   Answer get(std::string_view path, std::vector<Parameter> parameters = {}) {
-    return pages_->answer({.method = "GET", .path = path, .parameters = parameters});
+    Request request{.method = "GET", .path = path, .parameters = parameters};
+    request.asker.wait = seconds(30);  // sanitizers are slow
+    return pages_->answer(request);
   }
   json ask(std::string_view path, std::vector<Parameter> parameters = {}, unsigned code = 200) {
     const Answer answer = get(path, std::move(parameters));
@@ -71,6 +69,24 @@ class ApiTest : public ::testing::Test {
     json out = json::parse(*answer.body, nullptr, false);
     EXPECT_FALSE(out.is_discarded()) << *answer.body;
     return out;
+  }
+  // How many events each page of them has; none of them is lost between two.
+  std::vector<std::size_t> sizes_of_pages(const std::vector<Parameter>& parameters) {
+    std::vector<std::size_t> sizes;
+    std::int64_t expected = history_.reported.front().id;
+    std::string before = std::to_string(expected + 1);
+    while (!before.empty() && sizes.size() < 20) {
+      std::vector<Parameter> all = parameters;
+      all.push_back({"before", before});
+      const Answer answer = get("/api/v1/events", all);
+      EXPECT_LE(answer.body->size(), kMaxEventsJson);
+      const json page = json::parse(*answer.body);
+      for (const json& event : page["events"]) EXPECT_EQ(event["id"], expected--);
+      sizes.push_back(page["events"].size());
+      before = page.contains("next") ? page["next"].dump() : "";
+    }
+    EXPECT_EQ(expected, history_.reported.back().id - 1);
+    return sizes;
   }
   void start(bool with_history = true) {
     ApiInputs reported;
@@ -83,14 +99,7 @@ class ApiTest : public ::testing::Test {
     sample(4096);
   }
 
-  ManualClock clock_;
-  SampleTable table_;
-  std::size_t section_ = table_.add_section("test");
-  std::uint64_t round_ = 0;
-  PageBuffer buffer_;
-  Published<AlertsNow> alerts_;
   Published<PublishedSources> sources_;
-  Readiness readiness_;
   RecordedLog log_;
   WebMetrics metrics_{clock_, log_};
   test::MadeUpHistory history_;
@@ -98,7 +107,6 @@ class ApiTest : public ::testing::Test {
 };
 
 TEST_F(ApiTest, NowIsTheNewestPageAtItsOwnTime) {
-  start();
   clock_.advance(milliseconds(1500));
   clock_.set_wall(kWall + milliseconds(1500));
   const auto now = parse_device_now(*get("/api/v1/now").body);
@@ -107,7 +115,7 @@ TEST_F(ApiTest, NowIsTheNewestPageAtItsOwnTime) {
   EXPECT_EQ(now->boot_id, "b0");
   EXPECT_EQ(now->boot, 3);
   EXPECT_EQ(now->host_name, "robot-07");
-  EXPECT_EQ(now->since_boot, 1000);
+  EXPECT_EQ(now->since_boot, 3600);
   EXPECT_EQ(now->wall, 1'790'000'000);
   EXPECT_EQ(now->samples.value("jetmem_free_bytes"), 4096);
   EXPECT_FALSE(now->alerts);
@@ -117,17 +125,15 @@ TEST_F(ApiTest, NowIsTheNewestPageAtItsOwnTime) {
 }
 
 TEST_F(ApiTest, AskingOftenMakesItOnce) {
-  start();
   const Answer first = get("/api/v1/now");
   const auto asks = history_.asks;
   EXPECT_EQ(get("/api/v1/now").body, first.body);
   clock_.advance(milliseconds(100));
   sample(1);
-  EXPECT_EQ(get("/api/v1/now").body, first.body);  // too soon
+  EXPECT_EQ(get("/api/v1/now").body, first.body) << "too soon";
   clock_.advance(milliseconds(200));
-  const auto now = parse_device_now(*get("/api/v1/now").body);
-  EXPECT_EQ(now->samples.value("jetmem_free_bytes"), 1);
-  EXPECT_EQ(history_.asks, asks);  // for events, once a second
+  EXPECT_EQ(parse_device_now(*get("/api/v1/now").body)->samples.value("jetmem_free_bytes"), 1);
+  EXPECT_EQ(history_.asks, asks) << "for events, once a second";
   clock_.advance(seconds(1));
   sample(2);
   (void)get("/api/v1/now");
@@ -135,7 +141,6 @@ TEST_F(ApiTest, AskingOftenMakesItOnce) {
 }
 
 TEST_F(ApiTest, AClockThatWasNeverSetIsNotReported) {
-  start();
   clock_.set_wall(seconds(1000));
   sample(1);
   const auto now = parse_device_now(*get("/api/v1/now").body);
@@ -145,7 +150,6 @@ TEST_F(ApiTest, AClockThatWasNeverSetIsNotReported) {
 }
 
 TEST_F(ApiTest, NobodyKnowsHowItIsWhenTheLoopStalls) {
-  start();
   (void)get("/api/v1/now");
   clock_.advance(seconds(11));
   for (const char* path : {"/api/v1/now", "/api/v1/status", "/api/v1/doctor", "/api/v1/texts"}) {
@@ -158,29 +162,21 @@ TEST_F(ApiTest, NobodyKnowsHowItIsWhenTheLoopStalls) {
   EXPECT_EQ(ask("/api/v1/history")["history"]["newest_time"], 1'790'000'000);
 }
 
-TEST_F(ApiTest, WithoutAHistoryItIsSaid) {
-  start(false);
-  EXPECT_THAT(ask("/api/v1/history", {}, 503)["error"].get<std::string>(),
-              HasSubstr("switched off"));
-  EXPECT_THAT(ask("/api/v1/events", {}, 503)["error"].get<std::string>(),
-              HasSubstr("switched off"));
-  const auto now = parse_device_now(*get("/api/v1/now").body);
-  EXPECT_THAT(now->no_events, HasSubstr("switched off"));
-}
-
-TEST_F(ApiTest, HistoryErrorIsReported) {
-  start();
+TEST_F(ApiTest, WithoutAHistoryOrWithABrokenOneItIsSaid) {
   history_.problem = Error{Errc::kIo, "the disk is gone"};
-  for (const std::vector<Parameter>& parameters :
-       {std::vector<Parameter>{}, {{"series", kKey}}, {{"at", "-60"}}}) {
-    EXPECT_EQ(ask("/api/v1/history", parameters, 503)["error"], "the disk is gone");
+  for (const char* why : {"the disk is gone", "switched off"}) {
+    for (const std::vector<Parameter>& parameters :
+         {std::vector<Parameter>{}, {{"series", kKey}}, {{"at", "-60"}}}) {
+      EXPECT_THAT(ask("/api/v1/history", parameters, 503)["error"].get<std::string>(),
+                  HasSubstr(why));
+    }
+    EXPECT_THAT(ask("/api/v1/events", {}, 503)["error"].get<std::string>(), HasSubstr(why));
+    EXPECT_THAT(parse_device_now(*get("/api/v1/now").body)->no_events, HasSubstr(why));
+    start(false);
   }
-  EXPECT_EQ(ask("/api/v1/events", {}, 503)["error"], "the disk is gone");
-  EXPECT_EQ(parse_device_now(*get("/api/v1/now").body)->no_events, "the disk is gone");
 }
 
 TEST_F(ApiTest, PointsOfASeries) {
-  start();
   const Answer answer = get("/api/v1/history", {{"series", kKey}, {"from", "-200"}});
   const auto past = parse_series_past(*answer.body);
   ASSERT_TRUE(past) << *answer.body;
@@ -199,7 +195,6 @@ TEST_F(ApiTest, PointsOfASeries) {
 }
 
 TEST_F(ApiTest, PointsOfAllSeriesOfAMetric) {
-  start();
   history_.known = {
       {"jetmem_free_bytes{node=\"0\",zone=\"Normal\"}", false, kWall - hours(1), kWall},
       {"jetmem_free_bytes{node=\"0\",zone=\"DMA\"}", false, kWall - hours(1), kWall},
@@ -227,12 +222,9 @@ TEST_F(ApiTest, PointsOfAllSeriesOfAMetric) {
   EXPECT_TRUE(ask("/api/v1/history",
                   {{"metric", "jetmem_free_bytes{zone=\"x\"}"}, {"to", "-1"}})["all_series"]
                   .empty());
-  EXPECT_EQ(ask("/api/v1/history", {{"metric", "jetmem_fre_bytes"}, {"from", "-1"}}, 400)["code"],
-            "unknown_metric");
 }
 
 TEST_F(ApiTest, ManySeriesAreBounded) {
-  start();
   history_.known.clear();
   // As long as a point can be.
   history_.points.clear();
@@ -262,7 +254,6 @@ TEST_F(ApiTest, ManySeriesAreBounded) {
 }
 
 TEST_F(ApiTest, PartsOfTheDeviceInFull) {
-  start();
   for (const std::string name : {"top", "cma", "fragmentation", "thermal"}) {
     const json answer = ask("/api/v1/" + name);
     EXPECT_EQ(answer["schema"], "jetmem-" + name + "/1");
@@ -271,45 +262,30 @@ TEST_F(ApiTest, PartsOfTheDeviceInFull) {
   }
 }
 
-TEST_F(ApiTest, LongAnswersAreCompressedForWhoTakesThem) {
-  start();
-  const Answer plain = get("/api/v1/now");
-  const Answer packed =
-      pages_->answer({.method = "GET", .path = "/api/v1/now", .accept_encoding = "gzip"});
-  EXPECT_LT(packed.body->size(), plain.body->size() / 2);
-  EXPECT_EQ(gunzip(*packed.body, plain.body->size()), *plain.body);
-  for (const Api::Endpoint& each : Api::endpoints()) {
-    const Answer answer =
-        pages_->answer({.method = "GET", .path = each.path, .accept_encoding = "gzip"});
-    EXPECT_TRUE(answer.headers.contains("Vary")) << each.path;
-  }
-}
-
 TEST_F(ApiTest, RelativeTimesAreThoseOfTheHistorysClock) {
   history_.known = {{"jetmem_b_bytes", false, seconds(0), seconds(4'000'000'000)}};
   history_.ahead = hours(48);
-  start();
+  const Nanoseconds now = clock_.wall() + hours(48);
   const json answer = ask("/api/v1/history", {{"metric", "jetmem_b_bytes"}, {"from", "-60"}});
-  EXPECT_EQ(answer["from"]["time"], to_seconds(clock_.wall() + hours(48)));
-  ask("/api/v1/history", {{"series", "jetmem_b_bytes"}, {"from", "-60"}});
-  EXPECT_EQ(history_.last_series.from, clock_.wall() + hours(48) - seconds(60));
-  ask("/api/v1/history", {{"series", "jetmem_b_bytes"}, {"from", "1760000000"}});
-  EXPECT_EQ(history_.last_series.from, seconds(1'760'000'000));
-  // As the page does, for what came since the newest point.
-  const Nanoseconds newest = clock_.wall() + hours(48) - seconds(5);
-  const std::string at = std::to_string(newest / seconds(1));
-  ask("/api/v1/history", {{"series", "jetmem_b_bytes"}, {"from", at}});
-  EXPECT_EQ(history_.last_series.from, newest / seconds(1) * seconds(1));
-  ask("/api/v1/events", {{"from", at}, {"to", "-1"}});
+  EXPECT_EQ(answer["from"]["time"], to_seconds(now));
+  // The last as the page does, for what came since the newest point.
+  const std::string newest = std::to_string((now - seconds(5)) / seconds(1));
+  for (const auto& [text, from] :
+       {std::pair<std::string_view, Nanoseconds>("-60", now - seconds(60)),
+        {"1760000000", seconds(1'760'000'000)},
+        {newest, now - seconds(5)}}) {
+    ask("/api/v1/history", {{"series", "jetmem_b_bytes"}, {"from", text}});
+    EXPECT_EQ(history_.last_series.from, from) << text;
+  }
+  ask("/api/v1/events", {{"from", newest}, {"to", "-1"}});
   ask("/api/v1/events", {{"from", "-60"}, {"to", "-30"}});
-  EXPECT_EQ(history_.last_events.from, clock_.wall() + hours(48) - seconds(60));
-  EXPECT_EQ(history_.last_events.to, clock_.wall() + hours(48) - seconds(30));
+  EXPECT_EQ(history_.last_events.from, now - seconds(60));
+  EXPECT_EQ(history_.last_events.to, now - seconds(30));
   ask("/api/v1/history", {{"at", "-60"}});
-  EXPECT_EQ(history_.last_at, clock_.wall() + hours(48) - seconds(60));
+  EXPECT_EQ(history_.last_at, now - seconds(60));
 }
 
 TEST_F(ApiTest, AllSamplesOfAMoment) {
-  start();
   history_.samples = {{kKey, 7}, {"jetmem_other", 8}};
   const auto moment = parse_history_moment(
       *get("/api/v1/history", {{"at", "1789999000.5"}, {"lookback", "90"}}).body);
@@ -320,33 +296,29 @@ TEST_F(ApiTest, AllSamplesOfAMoment) {
 }
 
 TEST_F(ApiTest, TheListComesInPages) {
-  start();
   history_.known.clear();
-  for (int i = 0; i < 10; ++i) {
-    history_.known.push_back({"jetmem_" + std::string(1, static_cast<char>('a' + i)), true});
-  }
-  std::vector<std::string> seen;
-  std::string after;
-  int pages = 0;
-  do {
-    std::vector<Parameter> parameters{{"limit", "4"}};
+  for (const char* key : {"a", "b", "c", "d", "e"}) history_.known.push_back({key, true});
+  const auto list_after = [&](const std::string& after) {
+    std::vector<Parameter> parameters{{"limit", "2"}};
     if (!after.empty()) parameters.push_back({"after", after});
-    const auto list = parse_history_list(*get("/api/v1/history", parameters).body);
-    ASSERT_TRUE(list);
-    for (const SeriesKnown& each : list->series) seen.push_back(each.key);
-    after = list->next;
-    ++pages;
-  } while (!after.empty() && pages < 10);
-  EXPECT_EQ(pages, 3);
-  ASSERT_EQ(seen.size(), 10U);
-  EXPECT_EQ(seen.back(), "jetmem_j");
+    return parse_history_list(*get("/api/v1/history", parameters).body).value();
+  };
+  std::string after;
+  for (const auto& [first, count] : {std::pair("a", 2U), {"c", 2U}, {"e", 1U}}) {
+    const auto list = list_after(after);
+    ASSERT_EQ(list.series.size(), count) << after;
+    EXPECT_EQ(list.series[0].key, first);
+    after = list.next;
+  }
+  EXPECT_EQ(after, "");
 }
 
 TEST_F(ApiTest, UnknownMetricsAreAnErrorWithTheLikelyName) {
-  start();
-  for (const Parameter requested : {Parameter{"metric", "jetmem_fre_bytes"},
-                                    Parameter{"series", "jetmem_fre_bytes{zone=\"DMA\"}"}}) {
-    const json answer = ask("/api/v1/history", {requested}, 400);
+  for (const std::vector<Parameter>& requested :
+       {std::vector<Parameter>{{"metric", "jetmem_fre_bytes"}},
+        {{"metric", "jetmem_fre_bytes"}, {"from", "-1"}},
+        {{"series", "jetmem_fre_bytes{zone=\"DMA\"}"}}}) {
+    const json answer = ask("/api/v1/history", requested, 400);
     EXPECT_EQ(answer["error"], "there is no metric jetmem_fre_bytes");
     EXPECT_EQ(answer["fix"], "did you mean jetmem_free_bytes?");
     EXPECT_EQ(answer["code"], "unknown_metric");
@@ -357,8 +329,8 @@ TEST_F(ApiTest, UnknownMetricsAreAnErrorWithTheLikelyName) {
   EXPECT_TRUE(ask("/api/v1/history", {{"series", kKey}})["series"]["segments"].empty());
 }
 
+// What is no number or time: ParseSeconds and Parameters.
 TEST_F(ApiTest, WrongQuestionsAreRefused) {
-  start();
   const std::string_view nul("a\0b", 3);
   const std::vector<std::vector<Parameter>> wrong{
       {{"x", "1"}},
@@ -369,23 +341,16 @@ TEST_F(ApiTest, WrongQuestionsAreRefused) {
       {{"series", "a{b=\"c\"}"}, {"at", "1"}},
       {{"series", kKey}, {"lookback", "1"}},
       {{"series", kKey}, {"from", "soon"}},
-      {{"series", kKey}, {"from", "1e9"}},
       {{"series", kKey}, {"from", "-1"}, {"to", "-2"}},
-      {{"series", kKey}, {"limit", "0"}},
       {{"series", kKey}, {"limit", "10001"}},
-      {{"series", kKey}, {"limit", "-1"}},
       {{"series", kKey}, {"resolution", "5m"}},
       {{"series", kKey}, {"series", kKey}},
       {{"at", ""}},
-      {{"at", "nan"}},
-      {{"at", "99999999999"}},
-      {{"at", "1"}, {"lookback", "-1"}},
       {{"at", "1"}, {"lookback", "86401"}},
       {{"from", "-60"}},
       {{"step", "60"}},
       {{"at", "1"}, {"step", "60"}},
       {{"series", kKey}, {"step", "604801"}},
-      {{"series", kKey}, {"step", "-1"}},
       {{"metric", "a b"}, {"from", "-60"}},
       {{"metric", "a"}, {"from", "-60"}, {"after", "b"}},
       {{"metric", "a"}, {"from", "-60"}, {"at", "1"}},
@@ -411,110 +376,68 @@ TEST_F(ApiTest, WrongQuestionsAreRefused) {
 }
 
 TEST_F(ApiTest, EventsComeInPages) {
-  start();
-  std::vector<std::int64_t> ids;
-  std::string before;
-  for (int page = 0; page < 10; ++page) {
-    std::vector<Parameter> parameters{
-        {"limit", "500"}, {"category", "kernel"}, {"kind", "oom_kill,smmu_context_fault"}};
-    if (!before.empty()) parameters.push_back({"before", before});
-    const Answer answer = get("/api/v1/events", parameters);
-    const auto past = parse_events(*answer.body);
-    ASSERT_TRUE(past) << *answer.body;
-    for (const EventRecord& event : past->events) ids.push_back(event.id);
-    const json whole = json::parse(*answer.body);
-    EXPECT_EQ(whole.contains("next"), past->more);
-    if (!past->more) break;
-    before = std::to_string(whole["next"].get<int>());
-  }
-  ASSERT_EQ(ids.size(), 1200U);
-  EXPECT_EQ(ids.front(), 1200);
-  EXPECT_EQ(ids.back(), 1);
+  EXPECT_EQ(
+      sizes_of_pages(
+          {{"limit", "500"}, {"category", "kernel"}, {"kind", "oom_kill,smmu_context_fault"}}),
+      (std::vector<std::size_t>{500, 500, 200}));
   EXPECT_EQ(history_.last_events.kinds,
             (std::vector<std::string>{"oom_kill", "smmu_context_fault"}));
   EXPECT_EQ(history_.last_events.what, EventWhat::kKernel);
 }
 
-// Pages are cut by bytes too, and nothing is lost between two.
 TEST_F(ApiTest, LongEventsMakeMorePages) {
-  start();
+  history_.reported.resize(600);
+  std::string filler;
+  for (int i = 0; i < 670; ++i) filler += "\\u0001";
   for (EventRecord& event : history_.reported) {
-    std::string filler;
-    for (int i = 0; i < 670; ++i) filler += "\\u0001";
     event.fields = "{\"text\":\"" + filler + "\"}";
     event.summary = std::string(EventRecord::kMaxText, 's');
   }
-  std::size_t seen = 0;
-  int pages = 0;
-  std::string before = "100000";
-  for (; pages < 20; ++pages) {
-    const std::vector<Parameter> parameters{{"limit", "500"}, {"before", before}};
-    Request request{.method = "GET", .path = "/api/v1/events", .parameters = parameters};
-    request.asker.wait = seconds(30);  // sanitizers are slow
-    const Answer answer = pages_->answer(request);
-    ASSERT_LE(answer.body->size(), kMaxEventsJson);
-    const auto past = parse_events(*answer.body);
-    ASSERT_TRUE(past);
-    seen += past->events.size();
-    if (pages == 0) {
-      EXPECT_LT(past->events.size(), 500U);
-    }
-    if (!past->more) break;
-    before = std::to_string(past->events.back().id);
-  }
-  EXPECT_EQ(seen, 1200U);
+  const auto sizes = sizes_of_pages({{"limit", "500"}});
+  EXPECT_EQ(sizes.size(), 2U);
+  EXPECT_LT(sizes[0], 500U) << "pages are cut by bytes too";
 }
 
+// Who else has places, and who comes first: QueryWorkerTest.
 TEST_F(ApiTest, EightQuestionsWaitAndOneMoreIsRefused) {
-  start();
   std::promise<void> disk;
   history_.on_ask = [ready = disk.get_future().share()] { ready.wait(); };
-  const auto ask_from = [&](int from, bool is_local) {
+  const auto ask_from = [&](int from, milliseconds wait = milliseconds(0), bool is_local = false) {
     const std::string text = "-" + std::to_string(100 + from);
     const std::vector<Parameter> parameters{{"series", kKey}, {"from", text}};
     Request request{.method = "GET", .path = "/api/v1/history", .parameters = parameters};
-    request.asker = {.wait = milliseconds(0), .may_recur = true};
+    request.asker = {.wait = wait, .may_recur = true};
     if (!is_local) request.asker.client.family = ClientKey::Family::kIpv4;
     return pages_->answer(request);
   };
-  for (int i = 0; i < 8; ++i) EXPECT_TRUE(ask_from(i, false).later) << i;
-  const Answer refused = ask_from(8, false);
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(ask_from(i).later) << i;
+  const Answer refused = ask_from(8);
   EXPECT_EQ(refused.code, 503U);
   EXPECT_THAT(*refused.body, HasSubstr("too many questions"));
   EXPECT_TRUE(pages_->api().take_queue_full());
   EXPECT_FALSE(pages_->api().take_queue_full());
-  // Who asks the same again is not a new one.
-  EXPECT_TRUE(ask_from(7, false).later);
-  // Local commands have four places more.
-  for (int i = 10; i < 14; ++i) EXPECT_TRUE(ask_from(i, true).later) << i;
-  EXPECT_EQ(ask_from(14, true).code, 503U);
+  EXPECT_TRUE(ask_from(8, milliseconds(0), true).later) << "a local command";
   disk.set_value();
-  for (int i = 0; i < 14; i = i == 7 ? 10 : i + 1) {
-    Answer answer = ask_from(i, true);
-    for (int n = 0; n < 1000 && answer.later; ++n) {
-      std::this_thread::sleep_for(milliseconds(5));
-      answer = ask_from(i, true);
-    }
-    EXPECT_EQ(answer.code, 200U) << i;
-  }
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(ask_from(i, seconds(30)).code, 200U) << i;
 }
 
-TEST_F(ApiTest, AMissingPageNamesThoseThereAre) {
-  start();
+TEST_F(ApiTest, EachEndpointIsReadOnlyCompressedAndNamed) {
   const std::string missing = *get("/api/v1/nothing").body;
   for (const Api::Endpoint& each : Api::endpoints()) {
-    EXPECT_THAT(missing, HasSubstr(std::string(each.path)));
-    const auto& paths = WebMetrics::kPaths;
-    EXPECT_NE(std::find(paths.begin(), paths.end(), each.path), paths.end()) << each.path;
-  }
-}
-
-TEST_F(ApiTest, ReadOnly) {
-  start();
-  for (const Api::Endpoint& each : Api::endpoints()) {
+    SCOPED_TRACE(each.path);
     EXPECT_EQ(pages_->answer({.method = "POST", .path = each.path}).code, 405U);
     EXPECT_EQ(pages_->answer({.method = "HEAD", .path = each.path}).code, get(each.path).code);
+    const Answer packed =
+        pages_->answer({.method = "GET", .path = each.path, .accept_encoding = "gzip"});
+    EXPECT_TRUE(packed.headers.contains("Vary"));
+    EXPECT_THAT(missing, HasSubstr(std::string(each.path)));
+    EXPECT_THAT(WebMetrics::kPaths, testing::Contains(each.path));
   }
+  const Answer plain = get("/api/v1/now");
+  const Answer packed =
+      pages_->answer({.method = "GET", .path = "/api/v1/now", .accept_encoding = "gzip"});
+  EXPECT_LT(packed.body->size(), plain.body->size() / 2);
+  EXPECT_EQ(gunzip(*packed.body, plain.body->size()), *plain.body);
 }
 
 }  // namespace

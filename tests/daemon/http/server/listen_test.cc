@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "tests/temp_dir.h"
 
@@ -40,19 +39,16 @@ TEST(Listen, TheKernelsPortIsReported) {
   EXPECT_NE(::fcntl(listener->fd(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(Listen, ABusyPortSaysWhoMayHoldIt) {
+TEST(Listen, ABusyPortSaysWhoMayHoldItAndAnAddressOfNobodyIsNamed) {
   const auto first = listen_on(at("127.0.0.1:0"));
   ASSERT_TRUE(first);
-  const auto second = listen_on(first->address());
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().message, "listen on " + first->address().text() +
-                                        ": Address already in use (is another jetmemd running?)");
-}
-
-TEST(Listen, AnAddressOfNobodyIsNamed) {
-  const auto listener = listen_on(at("192.0.2.1:10743"));
-  ASSERT_FALSE(listener);
-  EXPECT_THAT(listener.error().message,
+  const auto busy = listen_on(first->address());
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().message, "listen on " + first->address().text() +
+                                      ": Address already in use (is another jetmemd running?)");
+  const auto nobodys = listen_on(at("192.0.2.1:10743"));
+  ASSERT_FALSE(nobodys);
+  EXPECT_THAT(nobodys.error().message,
               StartsWith("listen on 192.0.2.1:10743: Cannot assign requested address (no network"));
 }
 
@@ -69,28 +65,21 @@ TEST(Listen, BothFamiliesCanShareAPort) {
   FAIL() << refused;
 }
 
-TEST_F(ListenUnix, TheSocketIsForTheGroupAndGoesWithTheListener) {
-  const mode_t before = ::umask(0077);
-  {
-    const auto listener = listen_on(address_);
-    ASSERT_TRUE(listener) << listener.error().message;
-    struct stat made {};
-    ASSERT_EQ(::stat(path().c_str(), &made), 0);
-    EXPECT_TRUE(S_ISSOCK(made.st_mode));
-    EXPECT_EQ(made.st_mode & 07777, 0660U);
+TEST_F(ListenUnix, TheSocketIsForTheGroupOrForEverybodyAndGoesWithTheListener) {
+  for (const auto& [users, mode] :
+       {std::pair(SocketUsers::kGroup, 0660U), {SocketUsers::kEverybody, 0666U}}) {
+    const mode_t before = ::umask(0077);
+    {
+      const auto listener = listen_on(address_, users);
+      ASSERT_TRUE(listener) << listener.error().message;
+      struct stat made {};
+      ASSERT_EQ(::stat(path().c_str(), &made), 0);
+      EXPECT_TRUE(S_ISSOCK(made.st_mode));
+      EXPECT_EQ(made.st_mode & 07777, mode);
+    }
+    ::umask(before);
+    EXPECT_FALSE(std::filesystem::exists(path()));
   }
-  ::umask(before);
-  EXPECT_FALSE(std::filesystem::exists(path()));
-}
-
-TEST_F(ListenUnix, OrForEverybody) {
-  const mode_t before = ::umask(0077);
-  const auto listener = listen_on(address_, SocketUsers::kEverybody);
-  ::umask(before);
-  ASSERT_TRUE(listener) << listener.error().message;
-  struct stat made {};
-  ASSERT_EQ(::stat(path().c_str(), &made), 0);
-  EXPECT_EQ(made.st_mode & 07777, 0666U);
 }
 
 TEST_F(ListenUnix, AStaleSocketIsReplacedAndALiveOneIsNot) {
@@ -111,7 +100,7 @@ TEST_F(ListenUnix, AStaleSocketIsReplacedAndALiveOneIsNot) {
 }
 
 TEST_F(ListenUnix, AForeignFileIsLeftAlone) {
-  std::ofstream(path()) << "data";
+  directory_.write("socket", "data");
   const auto listener = listen_on(address_);
   ASSERT_FALSE(listener);
   EXPECT_EQ(listener.error().code, Errc::kNotRegular);
@@ -124,7 +113,7 @@ TEST_F(ListenUnix, AnotherOnesSocketSurvivesOurEnd) {
     const auto ours = listen_on(address_);
     ASSERT_TRUE(ours);
     std::filesystem::remove(path());
-    std::ofstream(path()) << "theirs";
+    directory_.write("socket", "theirs");
   }
   EXPECT_TRUE(std::filesystem::exists(path()));
 }

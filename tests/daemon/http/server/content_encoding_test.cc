@@ -1,20 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/server/accept.h"
-
+// Which form of a page a client takes, and gzip.
 #include <gtest/gtest.h>
+
+#include <random>
+
+#include "daemon/http/server/accept.h"
+#include "daemon/http/server/gzip.h"
 
 namespace jetmem {
 namespace {
 
-TEST(ContentEncoding, GzipIsSentToWhoTakesIt) {
+std::string text(std::size_t size) {
+  std::string out;
+  while (out.size() < size) out += "{\"key\": " + std::to_string(out.size()) + "}\n";
+  out.resize(size);
+  return out;
+}
+
+TEST(Gzip, ComesBackAsItWas) {
+  Gzip gzip;
+  std::mt19937 random(17);
+  for (const std::size_t size : {0U, 1U, 2U, 1'000U, 70'000U}) {
+    std::string noise(size, '\0');
+    for (char& c : noise) c = static_cast<char>(random());
+    for (const std::string& each : {noise, text(size)}) {
+      std::string packed;
+      ASSERT_TRUE(gzip.compress(each, packed));
+      EXPECT_EQ(gunzip(packed, each.size()), each);
+    }
+  }
+}
+
+TEST(Gunzip, RefusesWhatIsNot) {
+  Gzip gzip;
+  std::string packed;
+  ASSERT_TRUE(gzip.compress(text(5'000), packed));
+  EXPECT_FALSE(gunzip(packed, 4'999));
+  EXPECT_FALSE(gunzip(packed, 5'001));
+  EXPECT_FALSE(gunzip(std::string_view(packed).substr(0, 100), 5'000));
+  EXPECT_FALSE(gunzip("no gzip at all", 5'000));
+  EXPECT_FALSE(gunzip("", 0));
+}
+
+TEST(ContentEncoding, GzipIsSentToWhoTakesItAndToNobodyElse) {
   for (const char* yes : {"gzip", "GZIP", "x-gzip", "deflate, gzip", "gzip;q=1.0, identity; q=0.5",
                           "*", "br;q=1.0, gzip ; q = 0.001", "*;q=0.1", "gzip;q=0.5,*;q=0",
                           "identity;q=0, *", ",,gzip,,", "identity, gzip;q=0.5"}) {
     EXPECT_TRUE(accepts_gzip(yes)) << yes;
   }
-}
-
-TEST(ContentEncoding, AndToNobodyElse) {
   for (const char* no : {"", "identity", "gzip;q=0", "gzip;q=0.000", "*;q=0", "gzip;q=0, *", "br",
                          "gzipped", "gzip;q=", "gzip;q=-1", "gzip;q=x", ";q=1", "deflate"}) {
     EXPECT_FALSE(accepts_gzip(no)) << no;
@@ -22,7 +55,7 @@ TEST(ContentEncoding, AndToNobodyElse) {
 }
 
 // The first two are those of Prometheus 2.42 and 3.0.
-TEST(ContentType, OpenMetricsIsSentToWhoPrefersIt) {
+TEST(ContentType, OpenMetricsIsSentToWhoPrefersItAndPlainTextToOthers) {
   for (const char* yes :
        {"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
         "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
@@ -36,9 +69,6 @@ TEST(ContentType, OpenMetricsIsSentToWhoPrefersIt) {
         "text/plain;version=1.0.0,application/openmetrics-text;q=0.5"}) {
     EXPECT_TRUE(prefers_open_metrics(yes)) << yes;
   }
-}
-
-TEST(ContentType, AndPlainTextToOthers) {
   for (const char* no :
        {"", "*/*", "text/plain", "text/html,application/xhtml+xml,*/*;q=0.8",
         "application/openmetrics-text;q=0", "application/openmetrics-text;version=2.0.0",
