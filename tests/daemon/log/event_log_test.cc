@@ -31,6 +31,9 @@ class EventLogTest : public testing::Test {
     event.set_text("fault", "translation");
     event.set_text("rw", "write");
     event.set_text("iova", "0x1000");
+    count(event, before_start);
+  }
+  void count(Event& event, bool before_start = false) {
     events_.event(event, tally_.count(event, clock_.boot(), before_start));
   }
   void wait(Nanoseconds time) {
@@ -58,39 +61,32 @@ TEST_F(EventLogTest, TheFirstIsReportedAtOnceWithItsFields) {
   EXPECT_EQ(field(0, "JETMEM_EVENT_ORIGIN"), "system");
   EXPECT_EQ(field(0, "JETMEM_INCIDENT"), "1");
   EXPECT_EQ(field(0, "MESSAGE_ID").size(), 32U);
-  EXPECT_NE(log_.entries[0].message.find("vic"), std::string::npos) << log_.entries[0].message;
+  EXPECT_TRUE(log_.has("vic")) << log_.entries[0].message;
 }
 
 TEST_F(EventLogTest, AStormIsADigestADoublingTimeLater) {
-  for (int i = 0; i < 100'000; ++i) fault("vic");
+  for (int i = 0; i < 10'000; ++i) fault("vic");
   EXPECT_EQ(log_.entries.size(), 1U);
   wait(seconds(59));
   EXPECT_EQ(log_.entries.size(), 1U);
   wait(seconds(1));
   ASSERT_EQ(log_.entries.size(), 2U);
-  EXPECT_NE(log_.entries[1].message.find("99999 more in the last 1m"), std::string::npos)
-      << log_.entries[1].message;
-  EXPECT_EQ(field(1, "JETMEM_EVENT_COUNT"), "100000");
+  EXPECT_TRUE(log_.has("9999 more in the last 1m")) << log_.entries[1].message;
+  EXPECT_EQ(field(1, "JETMEM_EVENT_COUNT"), "10000");
   EXPECT_EQ(field(1, "JETMEM_SMMU_CLIENT"), "vic");
   fault("vic");
   wait(minutes(1));
   EXPECT_EQ(log_.entries.size(), 2U);
   wait(minutes(1));
   EXPECT_EQ(log_.entries.size(), 3U);
-  // Nothing new, nothing said.
   wait(hours(5));
-  EXPECT_EQ(log_.entries.size(), 3U);
-}
-
-TEST_F(EventLogTest, AfterALongQuietItIsNewsAtOnce) {
-  fault("vic");
-  wait(hours(5));
-  fault("vic");
-  wait(seconds(1));
-  ASSERT_EQ(log_.entries.size(), 2U);
-  fault("vic");
-  wait(minutes(1));
-  EXPECT_EQ(log_.entries.size(), 3U);
+  EXPECT_EQ(log_.entries.size(), 3U) << "nothing new, nothing said";
+  // After a long quiet it is news at once.
+  for (const auto& [time, entries] : {std::pair(seconds(1), 4U), {seconds(60), 5U}}) {
+    fault("vic");
+    wait(time);
+    EXPECT_EQ(log_.entries.size(), entries);
+  }
 }
 
 TEST_F(EventLogTest, ManySourcesOfTroubleAreBoundedAndNoneIsForgotten) {
@@ -112,25 +108,20 @@ TEST_F(EventLogTest, WhatWasThereBeforeUsIsReportedOnceWithItsCount) {
   ASSERT_EQ(log_.entries.size(), 1U);
   EXPECT_EQ(field(0, "JETMEM_BEFORE_START"), "1");
   EXPECT_EQ(field(0, "JETMEM_EVENT_COUNT"), "1000");
-  EXPECT_EQ(
-      log_.entries[0].message.rfind("before jetmemd started, 1000 times, first seen ", 0),
-      0U)
-      << log_.entries[0].message;
+  EXPECT_TRUE(log_.has("before jetmemd started, 1000 times, first seen ")) << log_.all();
   wait(hours(1));
   EXPECT_EQ(log_.entries.size(), 1U) << "nothing more happened";
   fault("vic");
   wait(minutes(1));
   ASSERT_EQ(log_.entries.size(), 2U);
-  EXPECT_EQ(log_.entries[1].message.find(": 1 more in the last 1h"),
-            log_.entries[1].message.find(": "))
-      << log_.entries[1].message;
+  EXPECT_TRUE(log_.has(": 1 more in the last 1h")) << log_.all();
 }
 
 TEST_F(EventLogTest, WhatWeighsLessLeavesRoomForWhatWeighsMore) {
   for (int i = 0; i < 50; ++i) {
     Event event(EventKind::kOomReaper);
     event.set_text("comm", "p" + std::to_string(i));
-    events_.event(event, tally_.count(event, clock_.boot(), false));
+    count(event);
   }
   EXPECT_EQ(log_.entries.size(), EventLog::kInfosPerMinute);
   fault("vic");
@@ -153,10 +144,10 @@ TEST_F(EventLogTest, TheSecondHalfOfAnIncidentRefersToTheFirst) {
   fault("vic");
   Event event(EventKind::kMcError);
   event.set_text("client", "vicsrd");
-  events_.event(event, tally_.count(event, clock_.boot(), false));
+  count(event);
   ASSERT_EQ(log_.entries.size(), 2U);
   EXPECT_EQ(field(1, "JETMEM_INCIDENT"), "1");
-  EXPECT_NE(log_.entries[1].message.find("same incident"), std::string::npos);
+  EXPECT_TRUE(log_.has("same incident"));
 }
 
 TEST_F(EventLogTest, AGuessIsSaidOnceForEachDriverAndIsNoEventOfItsKind) {
@@ -185,7 +176,7 @@ TEST_F(EventLogTest, AnEntryNamesItsMessageAndWhatTheSiteSaysOfIt) {
   Event event(EventKind::kCustom);
   event.set_message(&own);
   event.set_text("dev", "2-1a");
-  events_.event(event, tally_.count(event, clock_.boot(), false));
+  count(event);
   ASSERT_EQ(log_.entries.size(), 1U);
   EXPECT_EQ(log_.entries[0].message, "the cable is loose; somebody pulled");
   EXPECT_EQ(field(0, "JETMEM_EVENT_MESSAGE"), "own");

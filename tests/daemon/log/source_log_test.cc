@@ -44,11 +44,9 @@ TEST_F(SourceLogTest, SaysStateReasonAndWhatWouldHelp) {
   EXPECT_EQ(last().message,
             "source thermal: stale: no good reading for three intervals of 1s; its series are "
             "dropped (line 3: nonsense)");
-}
-
-TEST_F(SourceLogTest, ForeignTextCannotSteerATerminal) {
+  status_.stale = false;
   change(SourceState::kFailed, "found '\x1b[2J\n'");
-  EXPECT_EQ(last().message, "source thermal: failed: found '?[2J?'");
+  EXPECT_EQ(last().message, "source thermal: failed: found '?[2J?'") << "it steers no terminal";
 }
 
 TEST_F(SourceLogTest, WhoChangesTooOftenIsBoundedAndItsEndIsReported) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <vector>
 
 namespace jetmem {
 namespace {
@@ -11,11 +11,14 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 
-TEST(Schedule, EverythingIsDueAtOnceThenOnItsGrid) {
+struct ScheduleTest : testing::Test {
   Schedule schedule;
+  std::vector<std::size_t> due;
+};
+
+TEST_F(ScheduleTest, EverythingIsDueAtOnceThenOnItsGrid) {
   schedule.add(seconds(1));
   schedule.add(seconds(5));
-  std::vector<std::size_t> due;
   const Nanoseconds start = seconds(1002) + std::chrono::milliseconds(300);
   schedule.take_due(start, due);
   EXPECT_EQ(due, (std::vector<std::size_t>{0, 1}));
@@ -25,10 +28,8 @@ TEST(Schedule, EverythingIsDueAtOnceThenOnItsGrid) {
 }
 
 // A day in a blink: how often the loop wakes, and that slow sources never add a wake-up.
-TEST(Schedule, SlowSourcesShareTheWakeUpsOfFastOnes) {
-  Schedule schedule;
+TEST_F(ScheduleTest, SlowSourcesShareTheWakeUpsOfFastOnes) {
   for (const int s : {1, 5, 10, 300}) schedule.add(seconds(s));
-  std::vector<std::size_t> due;
   std::uint64_t wakeups = 0;
   std::vector<std::uint64_t> runs(4);
   const Nanoseconds start = seconds(1000) + std::chrono::milliseconds(123);
@@ -38,17 +39,12 @@ TEST(Schedule, SlowSourcesShareTheWakeUpsOfFastOnes) {
     for (const std::size_t i : due) ++runs[i];
   }
   EXPECT_EQ(wakeups, 86401U);
-  EXPECT_EQ(runs[0], 86401U);
-  EXPECT_EQ(runs[1], 17281U);
-  EXPECT_EQ(runs[2], 8641U);
-  EXPECT_EQ(runs[3], 289U);
+  EXPECT_EQ(runs, (std::vector<std::uint64_t>{86401, 17281, 8641, 289}));
   EXPECT_EQ(schedule.missed(), 0U);
 }
 
-TEST(Schedule, WhatWasSleptThroughIsCountedNotMadeUpFor) {
-  Schedule schedule;
+TEST_F(ScheduleTest, WhatWasSleptThroughIsCountedNotMadeUpFor) {
   schedule.add(seconds(1));
-  std::vector<std::size_t> due;
   schedule.take_due(seconds(100), due);
   schedule.take_due(seconds(101), due);
   schedule.take_due(seconds(101) + hours(8), due);
@@ -57,10 +53,8 @@ TEST(Schedule, WhatWasSleptThroughIsCountedNotMadeUpFor) {
   EXPECT_EQ(schedule.next(), seconds(102) + hours(8));
 }
 
-TEST(Schedule, AChangedIntervalMovesTheNextTime) {
-  Schedule schedule;
+TEST_F(ScheduleTest, AChangedIntervalMovesTheNextTime) {
   schedule.add(seconds(1));
-  std::vector<std::size_t> due;
   schedule.take_due(seconds(100), due);
   schedule.set_interval(0, seconds(60), seconds(100));
   EXPECT_EQ(schedule.next(), seconds(120));
