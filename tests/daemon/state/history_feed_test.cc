@@ -31,6 +31,10 @@ struct HistoryFeedTest : testing::Test {
     feed = std::make_unique<HistoryFeed>(options, clock, log);
     feed->start();
   }
+  void begin_calm() {
+    begin();
+    cycles(3, 0, 0);
+  }
   void cycle(double level, double stall) {
     clock.advance(seconds(1));
     {
@@ -66,12 +70,8 @@ struct HistoryFeedTest : testing::Test {
     kernel_log::Event event(kernel_log::EventKind::kOomKill);
     event.set_text("comm", "camera");
     kernel_log::Entry entry;
-    kernel_log::Occurrence occurrence;
-    occurrence.entry = &entry;
-    occurrence.entry_index = index;
-    occurrence.time = at;
-    occurrence.before_start = before_start;
-    feed->kernel_event(event, occurrence);
+    feed->kernel_event(
+        event, {.entry = &entry, .entry_index = index, .time = at, .before_start = before_start});
   }
   void cycles(int count, double level, double stall) {
     level_now = level;
@@ -118,8 +118,7 @@ TEST_F(HistoryFeedTest, PressureIsWrittenWhenItRises) {
 }
 
 TEST_F(HistoryFeedTest, AnOomKillIsWrittenAtOnceUnlessItIsOld) {
-  begin();
-  cycles(3, 0, 0);
+  begin_calm();
   oom_kill(seconds(10), true);
   cycles(3, 0, 0);
   expect_writes("oom", 0);
@@ -153,8 +152,7 @@ TEST_F(HistoryFeedTest, ACapturedMachinesClockIsPutOnOurs) {
   // It was captured six days after its boot; we have been up for five minutes.
   options.live = false;
   options.captured_uptime = std::chrono::hours(144);
-  begin();
-  cycles(3, 0, 0);
+  begin_calm();
   oom_kill(std::chrono::hours(144) + seconds(2));
   // An hour before it was captured: we had not even booted.
   oom_kill(std::chrono::hours(143), true, 1);
@@ -171,17 +169,15 @@ TEST_F(HistoryFeedTest, ACapturedMachinesClockIsPutOnOurs) {
 
 TEST_F(HistoryFeedTest, ACapturedMachineOfUnknownAgeHasNoTimes) {
   options.live = false;
-  begin();
-  cycles(3, 0, 0);
+  begin_calm();
   oom_kill(seconds(10));
   const auto kept = events(EventWhat::kKernel);
   ASSERT_EQ(kept.size(), 1U);
   EXPECT_FALSE(kept[0].at);
 }
 
-TEST_F(HistoryFeedTest, AlertsAreKeptAndWritten) {
-  begin();
-  cycles(3, 0, 0);
+TEST_F(HistoryFeedTest, AlertsMarksStartsAndStopsAreKept) {
+  begin_calm();
   Rule rule;
   rule.name = "JetmemLow";
   rule.when.resize(1);
@@ -192,32 +188,27 @@ TEST_F(HistoryFeedTest, AlertsAreKeptAndWritten) {
   transition.labels = {{"area", "linux,cma"}};
   transition.at = clock.boot();
   feed->transition(transition);
-  cycles(3, 0, 0);
-  expect_writes("alert", 1);
-  const auto kept = events(EventWhat::kAlert);
-  ASSERT_EQ(kept.size(), 1U);
-  EXPECT_EQ(kept[0].subject, "JetmemLow");
-  EXPECT_EQ(kept[0].kind, "firing");
-  EXPECT_EQ(kept[0].summary, "memory is low");
-  EXPECT_NE(kept[0].fields.find("linux,cma"), std::string::npos);
-}
-
-TEST_F(HistoryFeedTest, MarksStartsAndStopsAreKept) {
-  begin();
   boot::Mark mark;
   mark.text = "new firmware";
   mark.boot = "boot-a";
   mark.at.uptime = 200;
   feed->mark(mark, "boot-a");
   cycles(3, 0, 0);
+  expect_writes("alert", 1);
   feed->finish(table);
+  const auto alerts = events(EventWhat::kAlert);
+  ASSERT_EQ(alerts.size(), 1U);
+  EXPECT_EQ(alerts[0].subject, "JetmemLow");
+  EXPECT_EQ(alerts[0].kind, "firing");
+  EXPECT_EQ(alerts[0].summary, "memory is low");
+  EXPECT_NE(alerts[0].fields.find("linux,cma"), std::string::npos);
   const auto marks = events(EventWhat::kMark);
   ASSERT_EQ(marks.size(), 1U);
   EXPECT_EQ(marks[0].at, seconds(200));
-  const auto all = events(EventWhat::kDaemon);
-  ASSERT_GE(all.size(), 2U);
-  EXPECT_EQ(all.front().kind, "stop");
-  EXPECT_EQ(all.back().kind, "start");
+  const auto runs = events(EventWhat::kDaemon);
+  ASSERT_GE(runs.size(), 2U);
+  EXPECT_EQ(runs.front().kind, "stop");
+  EXPECT_EQ(runs.back().kind, "start");
 }
 
 TEST_F(HistoryFeedTest, TheSettingsSayWhere) {
