@@ -54,10 +54,9 @@ class AlertStateStoreTest : public testing::Test {
   static double failures(const AlertStateStore& store) {
     SampleTable table;
     const std::size_t section = table.add_section("alerts");
-    {
-      SampleWriter out(table, section, Nanoseconds(0));
-      store.write(out);
-    }
+    SampleWriter out(table, section, Nanoseconds(0));
+    store.write(out);
+    out.finish();
     const std::string name = "jetmem_state_file_failures_total";
     return table.value_of(name + "{file=\"alerts.json\"}") +
            table.value_of(name + "{file=\"alerts-past.json\"}");

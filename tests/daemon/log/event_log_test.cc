@@ -51,7 +51,7 @@ class EventLogTest : public testing::Test {
   EventLog events_{log_, clock_};
 };
 
-TEST_F(EventLogTest, TheFirstIsReportedAtOnceWithItsFields) {
+TEST_F(EventLogTest, TheFirstIsReportedAtOnceWithItsFieldsAndTheNextRefersToIt) {
   fault("vic");
   ASSERT_EQ(log_.entries.size(), 1U);
   EXPECT_EQ(log_.entries[0].level, LogLevel::kError);
@@ -62,6 +62,13 @@ TEST_F(EventLogTest, TheFirstIsReportedAtOnceWithItsFields) {
   EXPECT_EQ(field(0, "JETMEM_INCIDENT"), "1");
   EXPECT_EQ(field(0, "MESSAGE_ID").size(), 32U);
   EXPECT_TRUE(log_.has("vic")) << log_.entries[0].message;
+  // The second half of the same incident.
+  Event event(EventKind::kMcError);
+  event.set_text("client", "vicsrd");
+  count(event);
+  ASSERT_EQ(log_.entries.size(), 2U);
+  EXPECT_EQ(field(1, "JETMEM_INCIDENT"), "1");
+  EXPECT_TRUE(log_.has("same incident"));
 }
 
 TEST_F(EventLogTest, AStormIsADigestADoublingTimeLater) {
@@ -138,16 +145,6 @@ TEST_F(EventLogTest, AWordThatARestartCutOffIsSaidAfterIt) {
   const std::size_t before = log_.entries.size();
   events.flush_due(after);
   EXPECT_EQ(log_.entries.size(), before + 2);
-}
-
-TEST_F(EventLogTest, TheSecondHalfOfAnIncidentRefersToTheFirst) {
-  fault("vic");
-  Event event(EventKind::kMcError);
-  event.set_text("client", "vicsrd");
-  count(event);
-  ASSERT_EQ(log_.entries.size(), 2U);
-  EXPECT_EQ(field(1, "JETMEM_INCIDENT"), "1");
-  EXPECT_TRUE(log_.has("same incident"));
 }
 
 TEST_F(EventLogTest, AGuessIsSaidOnceForEachDriverAndIsNoEventOfItsKind) {

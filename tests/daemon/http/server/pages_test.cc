@@ -140,30 +140,27 @@ TEST_F(PagesTest, ABodyInFlightIsUnchangedAndAFreeOneReused) {
   EXPECT_EQ(*slow_zipped.body, before_zipped);
 }
 
-TEST_F(PagesTest, HealthFollowsTheLoop) {
+TEST_F(PagesTest, HealthFollowsTheLoopAndReadyNeedsOneGoodSource) {
   EXPECT_EQ(get("/healthz").code, 503U);
   EXPECT_EQ(*get("/healthz").body, "the daemon's loop has not started yet\n");
-  sample(1);
+  readiness_.beat(clock_.boot());
   EXPECT_EQ(*get("/healthz").body, "ok\n");
+  EXPECT_EQ(*get("/readyz").body, "no source has been read yet\n");
+  for (const auto& [sources, good, code] :
+       {std::tuple(6U, 0U, 503U), {6U, 1U, 200U}, {0U, 0U, 200U}}) {  // all are switched off
+    readiness_.set_sources(sources, good);
+    EXPECT_EQ(get("/readyz").code, code) << *get("/readyz").body;
+    EXPECT_EQ(get("/healthz").code, 200U);
+  }
+  readiness_.set_sources(6, 0);
+  EXPECT_THAT(*get("/readyz").body, HasSubstr("none of 6 cheap sources"));
+  readiness_.set_sources(6, 6);
   clock_.advance(seconds(60));
   EXPECT_EQ(*get("/healthz").body,
             "the daemon's loop is stuck: last sign of life 60 s ago, limit 10 s\n");
   for (const char* path : {"/healthz", "/readyz"}) EXPECT_EQ(get(path).code, 503U) << path;
   readiness_.beat(clock_.boot());
   EXPECT_EQ(get("/healthz").code, 200U);
-}
-
-TEST_F(PagesTest, ReadyNeedsOneGoodSource) {
-  readiness_.beat(clock_.boot());
-  EXPECT_EQ(*get("/readyz").body, "no source has been read yet\n");
-  readiness_.set_sources(6, 0);
-  EXPECT_EQ(get("/readyz").code, 503U);
-  EXPECT_THAT(*get("/readyz").body, HasSubstr("none of 6 cheap sources"));
-  EXPECT_EQ(get("/healthz").code, 200U);
-  readiness_.set_sources(6, 1);
-  EXPECT_EQ(get("/readyz").code, 200U);
-  readiness_.set_sources(0, 0);  // all switched off, as somebody wanted
-  EXPECT_EQ(get("/readyz").code, 200U);
 }
 
 TEST_F(PagesTest, NothingCanBeChangedAndNothingElseIsThere) {

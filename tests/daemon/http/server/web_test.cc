@@ -63,25 +63,21 @@ TEST_F(WebTest, GzipAndOpenMetricsComeOnlyWhenAskedFor) {
   EXPECT_THAT(gunzip(reply.body), HasSubstr("jetmem_series_bytes{n=\"599\""));
 }
 
-TEST_F(WebTest, HeadIsGetWithoutTheBody) {
+// Which methods are refused: PagesTest.NothingCanBeChangedAndNothingElseIsThere.
+TEST_F(WebTest, HeadIsGetWithoutTheBodyAndOtherMethodsAreRefused) {
   start();
   HttpClient client(address_, request("", "/metrics", "HEAD"));
   const Reply head = client.receive(true);
   EXPECT_EQ(head.code, 200);
   EXPECT_GT(std::atoi(head.header("content-length").c_str()), 600 * 30);
   // The connection is still in step.
-  client.send(kGet);
-  EXPECT_EQ(client.receive().body, "ok\n");
-}
-
-// Which ones: PagesTest.NothingCanBeChangedAndNothingElseIsThere.
-TEST_F(WebTest, OtherMethodsAreRefused) {
-  start();
   for (const char* method : {"POST", "BREW"}) {
     const Reply reply = fetch(address_, "/metrics", "Content-Length: 0\r\n", method);
     EXPECT_EQ(reply.code, 405) << method;
     EXPECT_EQ(reply.header("allow"), "GET, HEAD") << method;
   }
+  client.send(kGet);
+  EXPECT_EQ(client.receive().body, "ok\n");
 }
 
 TEST_F(WebTest, ABodyIsNeverReadAndNeverTakenForARequest) {
