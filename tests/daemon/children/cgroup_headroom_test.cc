@@ -18,14 +18,11 @@ class OwnLimit : public testing::Test {
   std::string root = temporary.path();
 };
 
-TEST_F(OwnLimit, WithoutCgroupsThereIsNone) {
+TEST_F(OwnLimit, TheLeastOfAllAboveWhereThereAreCgroups) {
   EXPECT_FALSE(cgroup_headroom(root));
   EXPECT_TRUE(check_probe_headroom(root, 64 * kMiB, true));
   put("/proc/self/cgroup", "0::/");
   EXPECT_FALSE(cgroup_headroom(root));
-}
-
-TEST_F(OwnLimit, TheLeastOfAllAbove) {
   put("/proc/self/cgroup", "0::/system.slice/jetmemd.service");
   const std::string slice = "/sys/fs/cgroup/system.slice";
   put(slice + "/jetmemd.service/memory.max", "max");

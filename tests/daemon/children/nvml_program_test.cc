@@ -73,13 +73,18 @@ TEST_F(NvmlProgramTest, WhereThereIsNothingItIsNotAskedAgainForLong) {
   EXPECT_TRUE(due_and_answered(2)) << "a reload asks at once";
 }
 
-TEST_F(NvmlProgramTest, OneThatHangsIsKilled) {
+TEST_F(NvmlProgramTest, OneThatHangsIsKilledOrGoneOnceSwitchedOff) {
   make_and_ask(with("hang", milliseconds(300)));
   EXPECT_EQ(error.code, Errc::kTimeout);
   EXPECT_EQ(failures("timeout"), 1);
   EXPECT_EQ(failures("wedged"), 0);
   due_in_vain();
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "it was reaped";
+  make(with("hang"));
+  program->due();
+  program->stop();
+  EXPECT_TRUE(run_until([] { return ::waitpid(-1, nullptr, WNOHANG) == -1; }));
+  EXPECT_EQ(answers, 1);
 }
 
 TEST_F(NvmlProgramTest, HowOneMayEnd) {
@@ -110,14 +115,6 @@ TEST_F(NvmlProgramTest, WhereTheDeviceNodesAreNotYet) {
   ASSERT_TRUE(due_and_answered(2)) << "but in a minute";
   clock.ahead = seconds(122);
   due_in_vain();  // ever more slowly
-}
-
-TEST_F(NvmlProgramTest, SwitchedOffItIsGone) {
-  make(with("hang"));
-  program->due();
-  program->stop();
-  EXPECT_TRUE(run_until([] { return ::waitpid(-1, nullptr, WNOHANG) == -1; }));
-  EXPECT_EQ(answers, 0);
 }
 
 TEST_F(NvmlProgramTest, TheSocketComesFirst) {

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(NewestLine, OnlyWholeLines) {
+TEST(NewestLine, OnlyWholeLinesAndOfManyTheNewest) {
   NewestLine line;
   line.feed("RAM 1");
   EXPECT_EQ(line.line(), "");
@@ -21,16 +21,14 @@ TEST(NewestLine, OnlyWholeLines) {
   EXPECT_EQ(line.line(), "RAM 2\n");
   EXPECT_EQ(line.lines(), 2U);
   EXPECT_EQ(line.superseded(), 0U);
-}
-
-TEST(NewestLine, OfManyTheNewestAndAnotherStreamBeginsAnew) {
-  NewestLine line;
+  line.take();
   line.feed("a\nb\nc\nd");
   EXPECT_EQ(line.line(), "c\n");
   EXPECT_EQ(line.superseded(), 2U);
   line.feed("e\nhalf of");
   EXPECT_EQ(line.line(), "de\n");
   EXPECT_EQ(line.superseded(), 3U);
+  // Another stream begins anew.
   line.restart();
   line.feed("b\n");
   EXPECT_EQ(line.line(), "b\n");

@@ -245,16 +245,6 @@ result | awk -v run=$$ -F'"dmabuf","target":"' '{
 
 // ---- over a restart of the daemon
 
-TEST_F(ProbeProgramTest, ABootIsLeftAlone) {
-  options.schedule.first_memory = milliseconds(300);
-  make();
-  program->due();
-  run_for(150);
-  EXPECT_EQ(starts(), 0);
-  ASSERT_TRUE(answered(1));
-  EXPECT_EQ(starts(), 1);
-}
-
 TEST_F(ProbeProgramCudaTest, ARestartProbesNoEarlier) {
   make_and_run(kSound, 2);
   clock.ahead += minutes(1);
