@@ -17,7 +17,7 @@ std::string text(std::size_t size) {
   return out;
 }
 
-TEST(Gzip, ComesBackAsItWas) {
+TEST(Gzip, ComesBackAsItWasAndElseNotAtAll) {
   Gzip gzip;
   std::mt19937 random(17);
   for (const std::size_t size : {0U, 1U, 2U, 1'000U, 70'000U}) {
@@ -29,10 +29,6 @@ TEST(Gzip, ComesBackAsItWas) {
       EXPECT_EQ(gunzip(packed, each.size()), each);
     }
   }
-}
-
-TEST(Gunzip, RefusesWhatIsNot) {
-  Gzip gzip;
   std::string packed;
   ASSERT_TRUE(gzip.compress(text(5'000), packed));
   EXPECT_FALSE(gunzip(packed, 4'999));
