@@ -2,9 +2,11 @@
 // Compares driver.h with the CUDA toolkit's own headers, as far as those have what it declares.
 
 // Before CUDA's, which makes other names of some functions.
-#include <cuda.h>
-
+// clang-format off
 #include "probes/program/cuda/driver.h"
+
+#include <cuda.h>
+// clang-format on
 // CUDA's header includes those of EGL, which few machines have.
 #if __has_include(<cudaEGL.h>) && __has_include(<EGL/eglext.h>)
 #define JETMEM_HAS_CUDA_EGL 1
