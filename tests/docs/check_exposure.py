@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the ratings in docs/privileges.md, and its table of the rights that remain, with systemd-analyze.
 
-check_exposure.py [ROOT]
-
 Exits 1 with a line for each difference, 77 where there is no systemd-analyze of the version that the document names.
 """
 
@@ -14,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from checking import ROOT, finish, tables
+
 
 def analyzed(unit, *options):
     return subprocess.run(["systemd-analyze", "security", "--no-pager", "--offline=true", *options, unit], check=True,
@@ -22,23 +22,14 @@ def analyzed(unit, *options):
 
 def rows(text, first, second):
     """{first cell: second cell} of the tables with these columns, without backticks."""
-    found, columns = {}, None
-    for line in text.splitlines():
-        cells = [cell.strip().replace("`", "").replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if not cells:
-            columns = None
-        elif first in cells and second in cells:
-            columns = cells.index(first), cells.index(second)
-        elif columns and not set(line) <= set("|-: "):
-            found |= {name: cells[columns[1]] for name in re.sub(r" \(.*", "", cells[columns[0]]).split(", or ")}
-    return found
+    return {name: row[second].replace("`", "") for _, row in tables(text) if first in row and second in row
+            for name in re.sub(r" \(.*", "", row[first].replace("`", "").replace("\\|", "|")).split(", or ")}
 
 
-def check(root):
-    text = (root / "docs/privileges.md").read_text()
+def check(text):
     ratings, left, every = rows(text, "unit", "exposure"), {}, set()
     with tempfile.TemporaryDirectory() as folder:
-        for source in sorted([*(root / "systemd").glob("*.service.in"), *(root / "packaging/fleet/device").glob("*.service")]):
+        for source in sorted([*(ROOT / "systemd").glob("*.service.in"), *(ROOT / "packaging/fleet/device").glob("*.service")]):
             # What a build replaces are places of programs, which have no rating.
             unit = pathlib.Path(folder) / source.name.removesuffix(".in")
             unit.write_text(re.sub(r"@\w+@", "/usr", source.read_text()))
@@ -58,19 +49,17 @@ def check(root):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
-    wanted = re.search(r"Ratings are those of (systemd \d+)", (root / "docs/privileges.md").read_text())[1]
+    text = (ROOT / "docs/privileges.md").read_text()
+    wanted = re.search(r"Ratings are those of (systemd \d+)", text)[1]
     try:
         version = subprocess.run(["systemd-analyze", "--version"], stdout=subprocess.PIPE, text=True).stdout
     except FileNotFoundError:
         version = "none"
     if not version.startswith(wanted + " "):
         print(f"SKIPPED: the ratings are of {wanted}, here is {version.splitlines()[0]}")
-        sys.exit(77)
-    violations = list(check(root))
-    print("\n".join(violations) or "docs/privileges.md has the units' ratings and what is left")
-    sys.exit(1 if violations else 0)
+        return 77
+    return finish(check(text), "docs/privileges.md has the units' ratings and what is left")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,32 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks each metric that code refers to by name against docs/metrics.md, which a test keeps equal to the descriptors.
 
-check_metric_names.py [ROOT]
-
 A misspelt or renamed metric in a string would read as absent and never fail. Labels are checked where a C++ literal
 is followed by its labels: value("jetmem_x", {{"label", ...}}).
 
 Exits 1 with a line for each unknown name.
 """
 
-import pathlib
 import re
 import sys
 
+from checking import ROOT, finish
 from check_runbooks import Metrics
 
 # What refers to metrics by string.
-PLACES = (
-    ("report", "*.cc"),
-    ("report", "*.h"),
-    ("history", "*.cc"),
-    ("history", "*.h"),
-    ("health", "*.cc"),
-    ("cli", "*.cc"),
-    ("page/src", "*.js"),
-    ("dashboards/grafana/generator", "*.py"),
-    ("rules/shipped", "*.yaml"),
-)
+PLACES = (("report", "*.cc"), ("report", "*.h"), ("history", "*.cc"), ("history", "*.h"), ("health", "*.cc"), ("cli", "*.cc"),
+          ("page/src", "*.js"), ("dashboards/grafana/generator", "*.py"), ("rules/shipped", "*.yaml"))
 # Names of JSON fields and SQL functions.
 SKIPPED = {"report/answers/boots_answer.cc", "cli/bundle/history_copy.cc"}
 NAME = re.compile(r"""(?<=["'`(\s{!:])jetmem_[A-Za-z0-9_]+\*?(?=["'`{\s()\[,}])""")
@@ -52,19 +41,17 @@ def check(file, text, metrics):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
-    metrics = Metrics((root / "docs" / "metrics.md").read_text())
+    metrics = Metrics((ROOT / "docs" / "metrics.md").read_text())
     problems, checked = [], 0
     for folder, pattern in PLACES:
-        for path in sorted((root / folder).rglob(pattern)):
-            if str(path.relative_to(root)) in SKIPPED:
-                continue
-            checked += 1
-            problems += check(path.relative_to(root), path.read_text(), metrics)
+        for path in sorted((ROOT / folder).rglob(pattern)):
+            file = path.relative_to(ROOT)
+            if str(file) not in SKIPPED:
+                checked += 1
+                problems += check(file, path.read_text(), metrics)
     if checked < 100 or len(metrics.exact) < 300:
         problems.append(f"only {checked} files and {len(metrics.exact)} metrics were found")
-    print("\n".join(problems) or f"ok: {checked} files")
-    return 1 if problems else 0
+    return finish(problems, f"ok: {checked} files")
 
 
 if __name__ == "__main__":

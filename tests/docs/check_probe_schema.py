@@ -19,7 +19,8 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from checking import ROOT, finish
+
 sys.path.insert(0, str(ROOT / "tests" / "fixtures"))
 import fixtures  # noqa: E402  (beside the boards)
 
@@ -136,8 +137,7 @@ def main():
             texts.append((" ".join(command), done.stdout.decode()))
     for name, text in texts:
         found += problems_of(name, text, validator)
-    print("\n".join(found) if found else f"{sum(len(text.splitlines()) for _, text in texts)} runs are as the schema tells")
-    return 1 if found else 0
+    return finish(found, f"{sum(len(text.splitlines()) for _, text in texts)} runs are as the schema tells")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from checking import ROOT, finish
+
 sys.path.insert(0, str(ROOT / "tests" / "fixtures"))
 import fixtures  # noqa: E402  (beside the boards)
 
@@ -147,8 +148,7 @@ def main():
             runs += 1
     if not runs:
         found.append("no run to look at")
-    print("\n".join(found) if found else f"{runs} runs say what jetmem-probe can say")
-    return 1 if found else 0
+    return finish(found, f"{runs} runs say what jetmem-probe can say")
 
 
 if __name__ == "__main__":

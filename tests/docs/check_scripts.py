@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from checking import ROOT, finish
+
 # What installs, downloads or builds; here each only notes that it was called.
 PROGRAMS = ("cmake", "ninja", "make", "g++", "dpkg-query", "apt-get", "sudo", "npm", "curl", "mmdebstrap", "buildah")
 # Reads the lists of apt for the mirror's address, before its arguments.
@@ -44,8 +45,7 @@ def main():
                 if called.exists() and script.name not in READS_LISTS:
                     bad.append(f"{shown}: called {called.read_text().splitlines()[0]}")
         bad += unknown_options((ROOT / "scripts/run").read_text(), (ROOT / "daemon/main.cc").read_text())
-    print("\n".join(bad) or f"{len(scripts)} scripts refuse wrong arguments")
-    return 1 if bad else 0
+    return finish(bad, f"{len(scripts)} scripts refuse wrong arguments")
 
 
 def unknown_options(script, daemon):

@@ -2,17 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks docs/security.md: every claim names a test that exists.
 
-check_security.py [ROOT]
-
 Each row of a table with the column "tests" names a test, and each test, fuzzer and file named anywhere in it
 exists. Each socket of systemd/ is in it, with its mode, and its claims about units match their files.
 
 Exits 1 with a line for each violation.
 """
 
-import pathlib
 import re
 import sys
+
+from checking import ROOT, finish, names_in, tables
 
 # What the units must say for the document's claims to hold.
 UNITS = {
@@ -37,8 +36,8 @@ UNITS = {
 class Tests:
     """Every test of this tree by the name that the document gives it."""
 
-    def __init__(self, root):
-        tests = root / "tests"
+    def __init__(self):
+        tests = ROOT / "tests"
         self.unit = set()
         for file in tests.rglob("*.cc"):
             self.unit |= {f"{suite}.{name}" for suite, name in
@@ -49,18 +48,13 @@ class Tests:
                 self.python |= {f"{file.stem}.{name}" for name in re.findall(r"def (test_\w+)\(", file.read_text())}
         self.fuzzers = {file.stem for file in (tests / "fuzz").glob("fuzz_*.cc")}
         self.guest = {file.name for file in (tests / "vm/guest").glob("*.sh")}
-        self.units = {file.name for file in (root / "systemd").iterdir()}
 
     def problem_of(self, name):
         """None where it is no name of a test, or that of one there is."""
-        if re.fullmatch(r"test_\w+\.test_\w+", name):
-            return None if name in self.python else f"no test {name}"
-        if re.fullmatch(r"[A-Z]\w+\.[A-Z]\w+", name):
-            return None if name in self.unit else f"no test {name}"
-        if re.fullmatch(r"fuzz_(?!name\b)\w+", name):
-            return None if name in self.fuzzers else f"no fuzzer {name}"
-        if re.fullmatch(r"(?!name\b)\w+\.sh", name):
-            return None if name in self.guest else f"no check {name} in tests/vm/guest"
+        for form, known in ((r"test_\w+\.test_\w+", self.python), (r"[A-Z]\w+\.[A-Z]\w+", self.unit),
+                            (r"fuzz_(?!name\b)\w+", self.fuzzers), (r"(?!name\b)\w+\.sh", self.guest)):
+            if re.fullmatch(form, name):
+                return None if name in known else f"there is no {name}"
         return None
 
     def is_one(self, name):
@@ -69,30 +63,19 @@ class Tests:
 
 
 def check_rows(text, tests):
-    is_held, rows = False, 0
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.startswith("|"):
-            is_held = False
-            continue
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if cells[-1] == "tests":
-            is_held = True
-            continue
-        if not is_held or set(cells[-1]) <= {"-"}:
-            continue
-        rows += 1
-        names = re.findall(r"`([^`]+)`", cells[-1])
-        if not names:
-            yield f"docs/security.md:{number}: no test is named for \"{cells[0][:60]}\""
-        for name in names:
+    rows = [(number, row) for number, row in tables(text) if list(row)[-1] == "tests"]
+    for number, row in rows:
+        if not names_in(row["tests"]):
+            yield f"docs/security.md:{number}: no test is named for \"{next(iter(row.values()))[:60]}\""
+        for name in names_in(row["tests"]):
             if not tests.is_one(name):
                 yield f"docs/security.md:{number}: {name} is no test"
-    if rows < 20:
-        yield f"docs/security.md: {rows} rows with tests, expected more: is a table no longer found?"
+    if len(rows) < 20:
+        yield f"docs/security.md: {len(rows)} rows with tests, expected more: is a table no longer found?"
 
 
-def check_sockets(text, root):
-    for file in sorted((root / "systemd").glob("*.socket.in")):
+def check_sockets(text):
+    for file in sorted((ROOT / "systemd").glob("*.socket.in")):
         unit = file.read_text()
         place = re.search(r"^Listen\w+=(\S+)", unit, re.M)[1]
         mode = re.search(r"^SocketMode=(\d+)", unit, re.M)[1]
@@ -102,27 +85,25 @@ def check_sockets(text, root):
             yield f"systemd/{file.name}: not jetmem's, as docs/security.md says"
 
 
-def check_units(root):
+def check_units():
     for name, lines in UNITS.items():
-        unit = (root / "systemd" / name).read_text().splitlines()
+        unit = (ROOT / "systemd" / name).read_text().splitlines()
         for line in lines:
             if line not in unit:
                 yield f"systemd/{name}: no line {line}, on which docs/security.md relies"
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2])
-    text = (root / "docs/security.md").read_text()
-    tests = Tests(root)
-    problems = []
+def check():
+    text = (ROOT / "docs/security.md").read_text()
+    tests = Tests()
     for number, line in enumerate(text.splitlines(), 1):
         for name in re.findall(r"`([^`\s]+)`", line):
             if problem := tests.problem_of(name):
-                problems.append(f"docs/security.md:{number}: {problem}")
-    problems += [*check_rows(text, tests), *check_sockets(text, root), *check_units(root)]
-    print("\n".join(problems) or "docs/security.md names what there is")
-    sys.exit(1 if problems else 0)
+                yield f"docs/security.md:{number}: {problem}"
+    yield from check_rows(text, tests)
+    yield from check_sockets(text)
+    yield from check_units()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(finish(check(), "docs/security.md names what there is"))

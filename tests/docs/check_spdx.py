@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each source file names its license in its first line, or in the second where the first is a shebang."""
 
-import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from checking import ROOT, finish
+
 LINE = "SPDX-License-Identifier: Apache-2.0"
 SLASHES = (".c", ".cc", ".h", ".cu", ".js", ".mjs", ".ts", ".cc.in", ".h.in")
 HASHES = (".py", ".sh", ".cmake", "CMakeLists.txt")
@@ -44,11 +44,9 @@ def sources():
 
 
 def main():
-    missing = [path for path, line in sources() if line not in path.read_text(encoding="utf-8").split("\n", 2)[:2]]
-    for path in missing:
-        print(f"{path.relative_to(ROOT)}: no SPDX line at its top")
-    sys.exit(bool(missing))
+    return finish((f"{path.relative_to(ROOT)}: no SPDX line at its top" for path, line in sources()
+                   if line not in path.read_text(encoding="utf-8").split("\n", 2)[:2]), "each file names its license")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that no unit makes an older systemd log a warning, and that docs/privileges.md names what that costs.
 
-check_units.py [ROOT]
-
 Each directive, value, system call and line of systemd/ and packaging/fleet/ is one that systemd 245 knows
 (systemd-245.txt), or is in the table "newer than systemd 245" of docs/privileges.md, whose column "used in" is
 held to the units. What neither knows is a violation, so a new directive is looked up before it ships.
@@ -14,6 +12,8 @@ Exits 1 with a line for each violation.
 import pathlib
 import re
 import sys
+
+from checking import ROOT, finish, names_in, tables
 
 # The words of systemd 245, from the string tables of its source. A value of several words is checked word by word.
 WORDS = {
@@ -52,7 +52,6 @@ SPECIFIERS = set("bHimnNpPuUtTfjJhIsSvCdELgGo%")
 SYSUSERS = "ugmr"
 TMPFILES = "fFdDvqQpLcbCwetTaAhHxXrRzZm"
 PRESETS = {"enable", "disable"}
-ROW = re.compile(r"^\|(.+)\|$")
 
 
 class Known:
@@ -74,19 +73,12 @@ class Known:
 
 def newer(text):
     """The table: {"Directive" or "Directive=value": the units of its column "used in"}."""
-    out, columns = {}, None
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in m.group(1).split("|")] if (m := ROW.match(line)) else None
-        if cells is None:
-            columns = None
-        elif "newer than systemd 245" in cells:
-            columns = cells
-        elif columns and not set(line) <= set("|-: "):
-            used = set(re.findall(r"`([^`]+)`", cells[columns.index("used in")]))
-            if not re.fullmatch(r"\d{3}|libseccomp [\d.]+", cells[columns.index("since")]):
-                raise SystemExit(f"docs/privileges.md: {cells[0]}: since which version?")
-            for each in re.findall(r"`([^`]+)`", cells[columns.index("newer than systemd 245")]):
-                out[each.rstrip("=")] = used
+    out = {}
+    for line, row in tables(text):
+        if "newer than systemd 245" in row:
+            if not re.fullmatch(r"\d{3}|libseccomp [\d.]+", row["since"]):
+                raise SystemExit(f"docs/privileges.md:{line}: since which version?")
+            out |= {each.rstrip("="): set(names_in(row["used in"])) for each in names_in(row["newer than systemd 245"])}
     return out
 
 
@@ -149,40 +141,32 @@ def check_lines(path, text, first_words, what):
             yield f"{path}:{number}: {what} {word} is not one of systemd 245"
 
 
-def units_below(root):
-    for folder in (root / "systemd", root / "packaging"):
-        for path in sorted(folder.rglob("*")):
+def units_below(*folders):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
             name = path.name.removesuffix(".in").removesuffix(".conf")
             if path.is_file() and (name.endswith((".service", ".socket", ".timer", ".slice"))
                                    or path.name == "system-slice-jetmem.conf"):
                 yield path
 
 
-def check(root):
+def check():
     known = Known((pathlib.Path(__file__).parent / "systemd-245.txt").read_text())
-    table = newer((root / "docs/privileges.md").read_text())
+    table = newer((ROOT / "docs/privileges.md").read_text())
     seen = {}
-    paths = list(units_below(root))
+    paths = list(units_below("systemd", "packaging"))
     if len(paths) < 12 or len(table) < 3 or len(known.lists["system calls"]) < 400:
         yield f"{len(paths)} units, {len(table)} rows: something here is not read any more"
     for path in paths:
-        yield from check_unit(path.relative_to(root), path.read_text(), known, table, seen)
+        yield from check_unit(path.relative_to(ROOT), path.read_text(), known, table, seen)
     for each, used in table.items():
         if used != seen.get(each, set()):
             yield (f"docs/privileges.md: `{each}` is used in {', '.join(sorted(seen.get(each, ()))) or 'no unit'}, "
                    f"not in {', '.join(sorted(used)) or 'none'}")
-    yield from check_lines("systemd/jetmem.sysusers", (root / "systemd/jetmem.sysusers").read_text(), SYSUSERS, "type")
-    yield from check_lines("systemd/jetmem.tmpfiles", (root / "systemd/jetmem.tmpfiles").read_text(), TMPFILES, "type")
-    yield from check_lines("systemd/80-jetmem.preset", (root / "systemd/80-jetmem.preset").read_text(), PRESETS, "verb")
-
-
-def main():
-    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
-    violations = list(check(root))
-    for each in violations:
-        print(each)
-    sys.exit(1 if violations else 0)
+    for name, first_words, what in (("jetmem.sysusers", SYSUSERS, "type"), ("jetmem.tmpfiles", TMPFILES, "type"),
+                                    ("80-jetmem.preset", PRESETS, "verb")):
+        yield from check_lines(f"systemd/{name}", (ROOT / "systemd" / name).read_text(), first_words, what)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(finish(check(), "systemd 245 knows the units"))
