@@ -2,19 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds docs/runbooks to what there is: a page that names what does not exist is worse than none at 3 a.m.
 
-check_runbooks.py [ROOT]
-
-Each page has its headings in order; every metric and label in it is in docs/metrics.md, every
-subcommand and option of jetmem in cli/, every source and kind of event in its reference; every rule
+Each page has its headings in order; every metric and label in it is in docs/metrics.md, every kind of event in its
+reference (run_runbooks.py runs the commands); every rule
 of rules/shipped and of the files that only Prometheus evaluates has its page, with each of its thresholds at the value that ships, and every page its
 rule; a page may be of several, and is named for one. docs/health.md may name only metrics that there are.
 
 Exits 1 with a line for each violation.
 """
 
-import pathlib
 import re
 import sys
+
+from checking import ROOT, finish
 
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 OPTIONAL = "False alarms"
@@ -133,35 +132,6 @@ class Rules:
         return threshold
 
 
-class Program:
-    """jetmem's subcommands and options, from its sources."""
-
-    def __init__(self, root):
-        self.commands = set()
-        self.options = set()
-        for file in (root / "cli").rglob("*.cc"):
-            text = file.read_text()
-            self.commands |= set(re.findall(r'(?:\.add\(|add_command\(program,)\s*"([a-z-]+)"', text))
-            self.commands |= set(re.findall(r'^    \{"([a-z-]+)",', text, re.M))
-            for literal in re.findall(r'"([^"\n]*)"', text):
-                self.options |= set(re.findall(r"--[a-z][a-z-]*", literal))
-
-    def problems_of(self, code, sources):
-        # A shell command ends at a pipe, a semicolon or a comment.
-        for words in re.findall(r"(?<![\w/.'-])jetmem ([a-z][^|;#>\n]*)", code):
-            command, *rest = words.split()
-            if command not in self.commands:
-                yield f"jetmem has no subcommand {command}"
-                continue
-            for option in rest:
-                if option.startswith("--") and option.split("=")[0] not in self.options:
-                    yield f"jetmem {command} has no option {option}"
-            if "--only" in rest[:-1]:
-                for source in rest[rest.index("--only") + 1].split(","):
-                    if source not in sources and source != "SOURCE":
-                        yield f"there is no source {source}"
-
-
 def code_of(text):
     """What stands in blocks, less the comments there, and between backticks."""
     blocks = [line.split(" # ")[0] for line in re.findall(r"^ {4}(.*)$", text, re.M)]
@@ -218,47 +188,37 @@ def problems_of_rule(page, text, rules):
 
 
 def problems_of_index(pages, rules, text):
-    rows = re.findall(r"^\| \[(\w+)\]\(([\w-]+\.md)\) \| (\w+) \| .+ \|$", text, re.M)
+    rows = re.findall(r"^\| \[(\w+)\]\(([\w-]+)\.md\) \| (\w+) \| .+ \|$", text, re.M)
     for page in pages:
-        alerts = [alert for alert, file, _ in rows if file == page.name]
-        if not alerts:
-            yield f"does not list {page.name}"
-        elif not any(page.read_text().startswith(f"# {alert}\n") for alert in alerts):
-            yield f"{page.name} is not of {' or '.join(alerts)}"
-    names = {page.name for page in pages}
-    for alert, file, severity in rows:
+        alerts = [alert for alert, stem, _ in rows if stem == page.stem]
+        if not any(page.read_text().startswith(f"# {alert}\n") for alert in alerts):
+            yield f"{page.name} is not listed by its name, only as of {alerts}"
+    for alert, stem, severity in rows:
         rule = rules.rules.get(alert, {})
-        if file not in names:
-            yield f"lists {file}, which is not there"
-        elif f"{rule.get('runbook')}.md" != file:
-            yield f"{file} is not of {alert}"
-        elif rule.get("severity") != severity:
-            yield f"{alert} is {rule.get('severity')}, not {severity}"
+        if stem not in {page.stem for page in pages}:
+            yield f"lists {stem}.md, which is not there"
+        elif (rule.get("runbook"), rule.get("severity")) != (stem, severity):
+            yield f"{alert} is {rule.get('severity')} and of {rule.get('runbook')}, not {severity} and of {stem}"
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
-    folder = root / "docs" / "runbooks"
-    reference = (root / "docs" / "metrics.md").read_text()
-    metrics = Metrics(reference)
-    sources = set(re.findall(r"^## Source (\w+)$", reference, re.M))
-    kinds = set(re.findall(r"^\| `(\w+)` \|", (root / "docs" / "kernel-events.md").read_text(), re.M))
-    rules = Rules(sorted((root / "rules" / "shipped").glob("*.yaml")))
+    folder = ROOT / "docs" / "runbooks"
+    metrics = Metrics((ROOT / "docs" / "metrics.md").read_text())
+    kinds = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "kernel-events.md").read_text(), re.M))
+    rules = Rules(sorted((ROOT / "rules" / "shipped").glob("*.yaml")))
     for name in ("dashboards/prometheus/dead-man", "dashboards/prometheus/textfile", "packaging/fleet/centre/fleet"):
-        rules.add_prometheus(root / f"{name}.rules.yml")
-    program = Program(root)
+        rules.add_prometheus(ROOT / f"{name}.rules.yml")
     index = folder / "README.md"
     pages = sorted(set(folder.glob("*.md")) - {index})
 
     found = []
-    for file in [*pages, index, root / "docs" / "health.md"]:
+    for file in [*pages, index, ROOT / "docs" / "health.md"]:
         text = file.read_text()
         problems = []
         if file in pages:
             problems += problems_of_shape(text)
             problems += problems_of_rule(file, text, rules)
         problems += filter(None, map(metrics.problem_of, sorted(set(METRIC.findall(text)))))
-        problems += program.problems_of(code_of(text), sources)
         problems += problems_of_greps(code_of(text), metrics)
         kind_words = re.findall(r"JETMEM_EVENT_KIND=(\w+)|jetmem_kernel_events_total\{kind=\"(\w+)\"", text)
         problems += [f"there is no kind of event {kind}" for kind in {a or b for a, b in kind_words} - kinds]
@@ -268,17 +228,15 @@ def main():
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             if not (file.parent / link).exists():
                 problems.append(f"links to {link}, which is not there")
-        found += [f"{file.relative_to(root)}: {each}" for each in problems]
+        found += [f"{file.relative_to(ROOT)}: {each}" for each in problems]
     found += [f"docs/runbooks/README.md: {each}" for each in problems_of_index(pages, rules, index.read_text())]
     for name, rule in rules.rules.items():
         if not (folder / f"{rule.get('runbook')}.md").exists():
             found.append(f"{rule['file']}: {name}: there is no page docs/runbooks/{rule.get('runbook')}.md")
-    for what, least in (("pages", len(pages)), ("metrics", len(metrics.exact)), ("rules", len(rules.rules)),
-                        ("subcommands", len(program.commands)), ("sources", len(sources)), ("kinds", len(kinds))):
+    for what, least in (("pages", len(pages)), ("metrics", len(metrics.exact)), ("rules", len(rules.rules)), ("kinds", len(kinds))):
         if least < 5:
             found.append(f"found only {least} {what}: are they still written like this?")
-    print("\n".join(found) if found else f"{len(pages)} runbooks say what there is")
-    return 1 if found else 0
+    return finish(found, f"{len(pages)} runbooks say what there is")
 
 
 if __name__ == "__main__":
