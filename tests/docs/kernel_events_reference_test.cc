@@ -28,27 +28,21 @@ std::string_view level_text(LogLevel level) {
 
 std::string render_kernel_events_reference() {
   std::string out =
-      "# Events of the kernel log\n"
-      "\n"
-      "For readers of alerts and logs: every kind of event that jetmem decodes, generated from the "
-      "code\n"
-      "(`scripts/update-golden`).\n"
-      "\n"
-      "*Key* lists the fields in which events must agree to be counted together. *Group*\n"
-      "lists which kinds one incident may print. The hexadecimal number is the `MESSAGE_ID` of "
-      "its\n"
-      "journal entries: `journalctl MESSAGE_ID=...` shows them all.\n"
-      "\n"
-      "`jetmem decode` and `jetmem doctor` say more than *what to do*: they choose the cause by "
-      "the "
-      "event's\n"
-      "fields and by what is known of the machine. *Step* is the doctor's; *alert* the shipped "
-      "rule "
-      "that fires.\n"
-      "\n"
-      "| kind | weight | group | key | usually means | what to do | step | alert | runbook | "
-      "`MESSAGE_ID` |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n";
+      R"(# Events of the kernel log
+
+For readers of alerts and logs: every kind of event that jetmem decodes, generated from the code
+(`scripts/update-golden`).
+
+*Key* lists the fields in which events must agree to be counted together. *Group*
+lists which kinds one incident may print. The hexadecimal number is the `MESSAGE_ID` of its
+journal entries: `journalctl MESSAGE_ID=...` shows them all.
+
+`jetmem decode` and `jetmem doctor` say more than *what to do*: they choose the cause by the event's
+fields and by what is known of the machine. *Step* is the doctor's; *alert* the shipped rule that fires.
+
+| kind | weight | group | key | usually means | what to do | step | alert | runbook | `MESSAGE_ID` |
+|---|---|---|---|---|---|---|---|---|---|
+)";
   for (const kernel_log::KindInfo& info : kernel_log::all_kinds()) {
     out.append("| `").append(info.name).append("` | ").append(level_text(info.level));
     out.append(" | ").append(group_name(info.group)).append(" | ");
@@ -64,11 +58,8 @@ std::string render_kernel_events_reference() {
     if (!info.severe_rule.empty()) out.append(", ").append(info.severe_rule);
     out.append(" | ");
     if (!info.runbook.empty()) {
-      out.append("[")
-          .append(info.runbook)
-          .append("](runbooks/")
-          .append(info.runbook)
-          .append(".md)");
+      out.append("[").append(info.runbook).append("](runbooks/");
+      out.append(info.runbook).append(".md)");
     }
     out.append(" | `").append(info.message_id).append("` |\n");
   }

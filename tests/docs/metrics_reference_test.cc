@@ -50,17 +50,16 @@ void append_row(std::string& out, std::string_view name, const Descriptor& d,
 
 std::string render_reference(const std::vector<MetricGroup>& groups) {
   std::string out =
-      "# Metrics\n"
-      "\n"
-      "For whoever writes a query, a rule or a panel: every metric that jetmem exports, with its "
-      "unit,\n"
-      "labels and meaning. Generated from the code (`scripts/update-golden`); a test fails when it "
-      "is stale.\n"
-      "\n"
-      "A `*` in a name stands for the name that the kernel prints. *Series* is the most that a\n"
-      "metric may have; what exceeds it is omitted and counted in\n"
-      "`jetmem_source_dropped_samples`. A value that could not be read is absent, never 0.\n"
-      "A histogram has the series `_bucket`, `_sum` and `_count`.\n";
+      R"(# Metrics
+
+For whoever writes a query, a rule or a panel: every metric that jetmem exports, with its unit,
+labels and meaning. Generated from the code (`scripts/update-golden`); a test fails when it is stale.
+
+A `*` in a name stands for the name that the kernel prints. *Series* is the most that a
+metric may have; what exceeds it is omitted and counted in
+`jetmem_source_dropped_samples`. A value that could not be read is absent, never 0.
+A histogram has the series `_bucket`, `_sum` and `_count`.
+)";
   for (const MetricGroup& group : groups) {
     out.append("\n## ").append(group.title).append("\n\n");
     if (!group.about.empty()) out.append(group.about).append("\n\n");

@@ -31,9 +31,7 @@ constexpr std::array<std::string_view, 8> kNamesBelow{"/proc/device-tree/reserve
 // What no recorded board has: tasks that hang, buffers in sysfs, a trace, crash records.
 void make_rare_files(const TempDir& tree) {
   const std::string stat = " (camera) D 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 2 0 4711 1000 10 0 0 0";
-  tree.write("proc/loadavg", "9.00 9.00 9.00 9/200 4712\n");
-  for (const char* task : {"proc/4711", "proc/4711/task/4711", "proc/4711/task/4712"}) {
-    const std::string folder = task;
+  for (const std::string folder : {"proc/4711", "proc/4711/task/4711", "proc/4711/task/4712"}) {
     tree.write(folder + "/stat", folder.substr(folder.rfind('/') + 1) + stat + "\n");
     tree.write(folder + "/status", "Tgid:\t4711\nvoluntary_ctxt_switches:\t7\n");
     tree.write(folder + "/wchan", "nvmap_alloc");
@@ -41,30 +39,32 @@ void make_rare_files(const TempDir& tree) {
     tree.write(folder + "/cgroup", "0::/\n");
     tree.write(folder + "/comm", "camera\n");
   }
-  tree.write("sys/kernel/dmabuf/buffers/4711/size", "4096\n");
-  tree.write("sys/kernel/dmabuf/buffers/4711/exporter_name", "system\n");
-  tree.write("sys/kernel/debug/cma/linux,cma/ranges/0/bitmap", "1\n");
-  for (const char* leaf : {"count", "order_per_bit", "base_pfn", "bitmap", "ranges/0/base_pfn"})
-    tree.write(std::string("sys/kernel/debug/cma/linux,cma/") + leaf, "1\n");
-  const std::string trace = "sys/kernel/tracing/instances/jetmem/";
-  tree.write(trace + "options/pause-on-trace", "0\n");
-  tree.write(trace + "per_cpu/cpu0/stats", "entries: 1\n");
-  tree.write(trace + "trace",
-             "          camera-4711    [000] .....    12.000100: cma_alloc_finish: name=linux,cma "
-             "pfn=0x1000 page=00000000f2a5e3b1 count=4 align=0 errorno=0\n");
   for (const char* record : {"dmesg-ramoops-0", "console-ramoops-0"}) {
     tree.write(std::string("sys/fs/pstore/") + record, "Panic#1 Part1\n<0>[1.0] x\n");
     tree.write(std::string("var/lib/systemd/pstore/1763100000/") + record, "Panic#1 Part1\n");
   }
-  for (const char* group : {"a.slice", "a.slice/b.service"}) {
-    const std::string folder = std::string("sys/fs/cgroup/") + group;
-    tree.write(folder + "/memory.max", "4096\n");
-    tree.write(folder + "/memory.events", "oom 0\n");
-    tree.write(folder + "/memory.events.local", "oom 0\n");
+  for (const std::string group : {"sys/fs/cgroup/a.slice", "sys/fs/cgroup/a.slice/b.service"}) {
+    tree.write(group + "/memory.max", "4096\n");
+    tree.write(group + "/memory.events", "oom 0\n");
+    tree.write(group + "/memory.events.local", "oom 0\n");
   }
-  tree.write("sys/fs/cgroup/cgroup.controllers", "memory\n");
-  tree.write("run/jetmem-iomem/iomem", "0-1 : System RAM\n");
-  tree.write("proc/device-tree/tegra-carveouts/vpr/reg", "1");
+  for (const char* leaf :
+       {"count", "order_per_bit", "base_pfn", "bitmap", "ranges/0/base_pfn", "ranges/0/bitmap"}) {
+    tree.write(std::string("sys/kernel/debug/cma/linux,cma/") + leaf, "1\n");
+  }
+  const std::pair<const char*, const char*> others[] = {
+      {"proc/loadavg", "9.00 9.00 9.00 9/200 4712\n"},
+      {"sys/kernel/dmabuf/buffers/4711/size", "4096\n"},
+      {"sys/kernel/dmabuf/buffers/4711/exporter_name", "system\n"},
+      {"sys/kernel/tracing/instances/jetmem/options/pause-on-trace", "0\n"},
+      {"sys/kernel/tracing/instances/jetmem/per_cpu/cpu0/stats", "entries: 1\n"},
+      {"sys/kernel/tracing/instances/jetmem/trace",
+       "          camera-4711    [000] .....    12.000100: cma_alloc_finish: name=linux,cma "
+       "pfn=0x1000 page=00000000f2a5e3b1 count=4 align=0 errorno=0\n"},
+      {"sys/fs/cgroup/cgroup.controllers", "memory\n"},
+      {"run/jetmem-iomem/iomem", "0-1 : System RAM\n"},
+      {"proc/device-tree/tegra-carveouts/vpr/reg", "1"}};
+  for (const auto& [path, text] : others) tree.write(path, text);
 }
 
 std::string without_numbers(std::string_view name) {
