@@ -61,7 +61,7 @@ JETMEM = _from_environment("JETMEM_CLI")
 READER = _from_environment("JETMEM_READER")
 FIXTURES = pathlib.Path(_from_environment("JETMEM_FIXTURES"))
 SHIPPED_CONFIG = _from_environment("JETMEM_SHIPPED_CONFIG")
-# The whole devices; other trees are small (tests/cli/commands/boards_test.cc) or of one driver (nvmap-clients).
+# The whole devices; other trees are small (tests/cli/boards_test.cc) or of one driver (nvmap-clients).
 BOARDS = sorted(p.stem for p in (pathlib.Path(__file__).parents[1] / "golden").glob("*.prom"))
 
 
@@ -600,7 +600,7 @@ def free_port():
 # ------------------------------------------------------------------------------------ fixtures
 
 def check_golden(test, board, samples):
-    """What was read of a board's tree is what its golden page has (tests/cli/golden_test.cc), but for
+    """What was read of a board's tree is what its golden page has (tests/cli/boards_test.cc), but for
     what one reading alone cannot tell."""
     def named(samples):  # Prometheus keeps no label without a value
         return {(name, frozenset(l for l in labels if l[1])): value for (name, labels), value in samples.items()}
