@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "history/store/sqlite.h"
-#include "history/store/store.h"
+#include "tests/history_maker.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -18,11 +18,8 @@ using namespace std::chrono_literals;
 class HistoryCopyTest : public testing::Test {
  protected:
   HistoryCopyTest() {
-    HistoryStore::Options options;
-    options.file = file();
-    auto opened = HistoryStore::open(options);
-    auto& store = *opened->store;
-    const auto boot = store.begin_boot("this-boot", {100s, 1795183200s, WallTrust::kSynced});
+    const auto store = open_history(file().c_str());
+    const auto boot = store->begin_boot("this-boot", {100s, 1795183200s, WallTrust::kSynced});
     for (int n = 0; n < 10; ++n) {
       RawChunk chunk;
       std::vector<double> values;
@@ -31,20 +28,15 @@ class HistoryCopyTest : public testing::Test {
         values.push_back(n * 1000.0 + i);
       }
       chunk.columns = {{"jetmem_meminfo_MemFree_bytes", false, values}};
-      EventRecord event;
-      event.kind = "oom_kill";
-      event.severity = "error";
-      event.subject = "app";
-      event.summary = "from 192.168.7.8 in /home/alice/x";
+      EventRecord event = event_of(EventWhat::kKernel, "oom_kill", "error", 100s + n * 600s, "app",
+                                   "from 192.168.7.8 in /home/alice/x");
       event.fields =
           R"({"text":"serial: A \"B\" C","boot_id":"5f3c9d5e-1111-2222-3333-444455556666"})";
       event.boot = *boot;
-      event.at = 100s + n * 600s;
-      const std::vector<EventRecord> events{event};
-      EXPECT_TRUE(store.write(*boot, &chunk, events));
+      EXPECT_TRUE(store->write(*boot, &chunk, {&event, 1}));
     }
   }
-  std::string file() const { return tree.path() + "/history.db"; }
+  std::string file() const { return tree.file("history.db"); }
   Result<HistoryCopy> copy(std::chrono::seconds keep, std::uint64_t most = 8U << 20) {
     return copy_history({file(), tree.path() + "/copy.db", true, keep, most});
   }

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "cli/draw/since.h"
-#include "history/store/store.h"
 #include "report/status/status_answer.h"
 #include "tests/fake_history.h"
+#include "tests/history_maker.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
@@ -48,11 +48,7 @@ struct Recorded : ::testing::Test {
     history.event(change("JetmemMemoryLow", "pending", "about to be low", kBegin + seconds(120)));
     history.event(change("JetmemMemoryLow", "firing", "460 MiB left", kBegin + seconds(180)));
     history.event(change("JetmemMemoryLow", "firing", "of later", kBegin + minutes(20)));
-    BootKnown boot;
-    boot.number = 7;
-    boot.boot_id = "seven";
-    boot.first_wall = kBegin;
-    history.known.boots.push_back(boot);
+    history.known.boots.push_back({7, "seven", kBegin, std::nullopt, false});
   }
   Result<DeviceNow> at(Nanoseconds wall) {
     auto then = recorded_device(history, history.known, wall, seconds(25));
@@ -108,51 +104,47 @@ TEST_F(Recorded, TheLastChangeOfEachAlertIsItsState) {
   FakeHistory rolled;
   rolled.known = history.known;
   rolled.add(state_of("JetmemZoneLow", "warning"), kBegin, {2}, false, 7, Resolution::kMinute);
-  EventRecord of_before = change("JetmemZoneLow", "firing", "of the boot before", kBegin - hours(5));
-  of_before.boot = 6;
-  rolled.event(of_before);
-  EventRecord dma = change("JetmemZoneLow", "firing", "DMA is low", kBegin + seconds(10));
-  dma.boot = 7;
-  dma.fields = R"({"labels": {"zone": "DMA"}})";
-  rolled.event(dma);
-  EventRecord normal = change("JetmemZoneLow", "pending", "Normal is low", kBegin + seconds(20));
-  normal.boot = 7;
-  normal.fields = R"({"labels": {"zone": "Normal"}})";
-  rolled.event(normal);
-  dma.kind = "resolved";
-  dma.wall = kBegin + seconds(40);
-  rolled.event(dma);
-  normal.kind = "cleared";
-  normal.wall = kBegin + seconds(50);
-  rolled.event(normal);
-  const auto rule_at = [&](Nanoseconds wall) {
-    auto then = recorded_device(rolled, rolled.known, wall, minutes(2));
-    EXPECT_TRUE(then);
-    add_recorded_alerts(rolled, *then);
-    return then->alerts->rules.front();
+  const auto changed = [&](std::int64_t boot, const std::string& zone, const char* kind,
+                           Nanoseconds after) {
+    const std::string summary = zone + " is low";
+    EventRecord event = change("JetmemZoneLow", kind, summary.c_str(), kBegin + after);
+    event.boot = boot;
+    event.fields = R"({"labels": {"zone": ")" + zone + R"("}})";
+    rolled.event(event);
   };
-  EXPECT_EQ(rule_at(kBegin + seconds(30)).state, "firing");
-  EXPECT_NE(rule_at(kBegin + seconds(30)).alerts.front().summary.find("DMA is low"),
-            std::string::npos);
-  EXPECT_EQ(rule_at(kBegin + seconds(45)).state, "pending");
-  EXPECT_NE(rule_at(kBegin + seconds(45)).alerts.front().summary.find("Normal is low"),
-            std::string::npos);
-  EXPECT_EQ(rule_at(kBegin + seconds(55)).state, "inactive");
-  EXPECT_TRUE(rule_at(kBegin + seconds(55)).alerts.empty());
-  // Not known from its changes: as recorded.
-  EXPECT_EQ(rule_at(kBegin + seconds(5)).state, "firing");
-  EXPECT_TRUE(rule_at(kBegin + seconds(5)).alerts.empty());
+  changed(6, "DMA32", "firing", -hours(5));
+  changed(7, "DMA", "firing", seconds(10));
+  changed(7, "Normal", "pending", seconds(20));
+  changed(7, "DMA", "resolved", seconds(40));
+  changed(7, "Normal", "cleared", seconds(50));
+  struct Moment {
+    int after;
+    const char* state;
+    const char* summary;  // of its first alert; "": it has none
+  };
+  // In the first nothing is known from its changes: it is as recorded.
+  for (const auto& [after, state, summary] :
+       {Moment{5, "firing", ""}, Moment{30, "firing", "DMA is low"},
+        Moment{45, "pending", "Normal is low"}, Moment{55, "inactive", ""}}) {
+    SCOPED_TRACE(after);
+    auto then = recorded_device(rolled, rolled.known, kBegin + seconds(after), minutes(2));
+    ASSERT_TRUE(then);
+    add_recorded_alerts(rolled, *then);
+    const auto& rule = then->alerts->rules.front();
+    EXPECT_EQ(rule.state, state);
+    ASSERT_EQ(rule.alerts.empty(), *summary == '\0');
+    if (!rule.alerts.empty()) {
+      EXPECT_NE(rule.alerts.front().summary.find(summary), std::string::npos);
+    }
+  }
 }
 
 // Through the recorder's file, whose raw steps are gone.
 TEST(RecordedRollUps, AnAlertThatFiresForHalfOfAMinuteFires) {
   const TempDir dir;
-  HistoryStore::Options options;
-  options.file = dir.file("history.db");
-  auto opened = HistoryStore::open(options);
-  ASSERT_TRUE(opened) << opened.error().message;
-  HistoryStore& store = *opened->store;
-  const auto boot = store.begin_boot("a", {Nanoseconds(0), kBegin, WallTrust::kSynced});
+  const std::string file = dir.file("history.db");
+  const auto store = open_history(file.c_str());
+  const auto boot = store->begin_boot("a", {Nanoseconds(0), kBegin, WallTrust::kSynced});
   ASSERT_TRUE(boot);
   const std::string key = state_of("JetmemMemoryLow", "critical");
   for (int half = 0; half < 26; ++half) {
@@ -163,14 +155,10 @@ TEST(RecordedRollUps, AnAlertThatFiresForHalfOfAMinuteFires) {
       chunk.steps.push_back(minutes(30) * half + seconds(10) * i);
     }
     chunk.columns.push_back({key, false, low});
-    ASSERT_TRUE(store.write(*boot, &chunk, {}));
+    ASSERT_TRUE(store->write(*boot, &chunk, {}));
   }
-  for (int i = 0; i < 10'000; ++i) {
-    const auto more = store.tidy(*boot, hours(13));
-    ASSERT_TRUE(more) << more.error().message;
-    if (!*more) break;
-  }
-  auto history = bounded_history(options.file, options.file);
+  tidy_all(*store, *boot, hours(13));
+  auto history = bounded_history(file, file);
   auto then = recorded_device(*history, *history->facts(), kBegin + minutes(90) + seconds(45),
                               minutes(2));
   ASSERT_TRUE(then) << then.error().message;
