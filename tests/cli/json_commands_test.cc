@@ -1,60 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands whose JSON is their own.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/exit_codes.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
 
 namespace jetmem {
 namespace {
 
-const std::vector<std::string> kJsonTrees{
-    std::string(JETMEM_FIXTURES) + "/thor", std::string(JETMEM_FIXTURES) + "/orin",
-    std::string(JETMEM_FIXTURES) + "/nano-4gb", std::string(JETMEM_FIXTURES) + "/raspberry-pi-5",
-    std::string(JETMEM_FIXTURES) + "/x86-pc"};
+constexpr const char* kJsonBoards[] = {"thor", "orin", "nano-4gb", "raspberry-pi-5", "x86-pc"};
 
 TEST(JsonCommands, MetricsHaveEachSample) {
   const TempDir root;
   root.write("proc/meminfo", "MemTotal:        7993344 kB\nMemFree:          100000 kB\n");
-  const CommandRun run =
-      run_command({"--root", root.path(), "metrics", "--only", "meminfo", "--json"});
-  EXPECT_EQ(run.status, 0) << run.err;
-  const auto json = nlohmann::json::parse(run.out);
+  const auto json = json_of({"--root", root.path(), "metrics", "--only", "meminfo"});
   EXPECT_EQ(json["samples"]["jetmem_meminfo_MemFree_bytes"], 100000.0 * 1024);
 }
-
-// The floats of a document as they are written.
-struct Floats : nlohmann::json_sax<nlohmann::json> {
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t value, const string_t& text) override {
-    if (std::trunc(value) == value && std::fabs(value) < 9e18) whole.push_back(last + ": " + text);
-    return true;
-  }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return true; }
-  bool key(string_t& name) override {
-    last = name;
-    return true;
-  }
-  bool end_object() override { return true; }
-  bool start_array(std::size_t) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
-    return false;
-  }
-
-  std::string last;
-  std::vector<std::string> whole;
-};
 
 // Also of documents of several lines, one object each.
 TEST(JsonCommands, WholeNumbersAreIntegersInEveryDocument) {
@@ -75,33 +41,56 @@ TEST(JsonCommands, WholeNumbersAreIntegersInEveryDocument) {
                                                        {"rules", "list"},
                                                        {"decode", "tegrastats"},
                                                        {"decode", "kernel-log"},
-                                                       {"diff", kJsonTrees[0]}};
+                                                       {"diff", board("thor")}};
   std::size_t documents = 0;
-  for (const std::string& board : kJsonTrees) {
+  for (const char* name : kJsonBoards) {
     for (std::vector<std::string> command : commands) {
-      command.insert(command.begin(), {"--root", board});
+      SCOPED_TRACE(name + (" " + command[0]));
+      command.insert(command.begin(), {"--root", board(name)});
       command.emplace_back("--json");
       std::istringstream text(run_command(command).out);
-      Floats floats;
-      while (text >> std::ws && !text.eof()) {
-        ASSERT_TRUE(nlohmann::json::sax_parse(text, &floats, nlohmann::json::input_format_t::json,
-                                              /*strict=*/false))
-            << command[2];
-        ++documents;
+      for (nlohmann::json document; text >> std::ws && !text.eof(); ++documents) {
+        text >> document;
+        const nlohmann::json flat = document.flatten();
+        for (const auto& [key, value] : flat.items()) {
+          if (!value.is_number_float()) continue;
+          const double number = value;
+          EXPECT_TRUE(std::trunc(number) != number || std::fabs(number) >= 9e18) << key << value;
+        }
       }
-      EXPECT_THAT(floats.whole, testing::IsEmpty()) << board << " " << command[2];
     }
   }
-  EXPECT_GE(documents, kJsonTrees.size() * 15);
+  EXPECT_GE(documents, std::size(kJsonBoards) * 15);
 }
 
-TEST(JsonCommands, RulesAndSettings) {
-  const TempDir files;
-  const std::string settings = files.write("jetmem.yaml", "");
-  const CommandRun show = run_command({"config", "show", "--json", settings});
-  EXPECT_EQ(show.status, 0) << show.err;
-  EXPECT_TRUE(nlohmann::json::parse(show.out)["settings"].size() > 10);
-  EXPECT_NE(run_command({"config", "check", "--json", settings}).status, 0);
+// A name of a directory is any bytes; what is printed is text.
+TEST(Boots, InvalidUtf8InADirectoryName) {
+  const TempDir directory;
+  directory.write("root/proc/cmdline", "quiet\n");
+  const std::string hostile = directory.path() + "/\xff\x1b[2J";
+  for (const bool bad_file : {false, true}) {
+    SCOPED_TRACE(bad_file);
+    if (bad_file) directory.write("\xff\x1b[2J/boots.json", "\xff");
+    for (const bool as_json : {true, false}) {
+      std::vector<std::string> arguments{"boots", "--root", directory.file("root"), "--state-dir",
+                                         hostile};
+      if (as_json) arguments.emplace_back("--json");
+      const CommandRun run = run_command(arguments);
+      EXPECT_EQ(run.status, bad_file ? kExitData : kExitOk);
+      EXPECT_EQ(run.out.find('\xff'), std::string::npos);
+      EXPECT_EQ((run.out + run.err).find('\x1b'), std::string::npos);
+      if (!as_json) continue;
+      const auto json = nlohmann::json::parse(run.out);
+      EXPECT_TRUE(has_all(json["absent"]["boots"].get<std::string>(), {"boots.json"}));
+    }
+  }
+}
+
+TEST(Boots, NothingThatDescribesThemIsNoFailure) {
+  const TempDir directory;
+  directory.write("root/proc/meminfo", "MemTotal: 1 kB\n");
+  const CommandRun run = run_command({"boots", "--root", directory.file("root")});
+  EXPECT_EQ(run.status, kExitOk) << run.err;
 }
 
 }  // namespace
