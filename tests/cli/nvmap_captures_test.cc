@@ -2,7 +2,6 @@
 // NVIDIA's own nvmap, captured while a client allocated, shared, orphaned and leaked what its
 // script says: each object against what jetmem makes of it. One tree is a fixture; the others lie
 // beside the corpus, and without them their tests are skipped.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,8 +17,6 @@ namespace jetmem {
 namespace {
 
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr double kKib = 1024;
 constexpr double kMib = 1024 * kKib;
@@ -46,8 +43,7 @@ constexpr const char* kFixture = "nvmap-clients";
 class NvmapClients : public testing::Test {
  protected:
   static std::string tree(const std::string& name) {
-    if (name == kFixture) return std::string(JETMEM_FIXTURES) + "/" + name;
-    return *captures() + "/" + name;
+    return name == kFixture ? board(name) : *captures() + "/" + name;
   }
   static std::string text_of(const std::string& name, const std::string& command,
                              const std::string& option = {}) {
@@ -56,10 +52,8 @@ class NvmapClients : public testing::Test {
     const CommandRun run = run_command(arguments);
     return run.out + run.err;
   }
-  static json json_of(const std::string& name, const std::string& command) {
-    std::vector<std::string> arguments{command, "--root", tree(name), "--json"};
-    if (command == "top") arguments.insert(arguments.end(), {"--limit", "100"});
-    return json::parse(run_command(arguments).out);
+  static json top_of(const std::string& name) {
+    return json_of({"top", "--root", tree(name), "--limit", "100"});
   }
   // Of `jetmem metrics`, by series.
   static std::map<std::string, double> metrics_of(const std::string& name) {
@@ -83,6 +77,16 @@ class NvmapCaptures : public NvmapClients {
     }
   }
 };
+
+// Of buffers of all clients that ended, one is known, and may be another's.
+void expect_ended(const json& top) {
+  ASSERT_EQ(top["nvmap_ended"].size(), 1U);
+  const json& ended = top["nvmap_ended"][0];
+  EXPECT_EQ(ended["process"], "daemonized");
+  EXPECT_EQ(ended["holder"], "worker");
+  EXPECT_EQ(ended["bytes"], 11 * kMib);
+  EXPECT_EQ(ended["certain"], false) << "the capture did not compare open files";
+}
 
 struct Held {
   const char* command;
@@ -108,7 +112,7 @@ void expect_groups(const json& top, const std::vector<Held>& all) {
 }
 
 TEST_F(NvmapClients, EachObjectOfTheClientIsWhereItBelongs) {
-  const json top = json_of(kFixture, "top");
+  const json top = top_of(kFixture);
   constexpr double kThird = 10489856 / 3.0;
   expect_groups(top, {
                          {"nvargus-daemon", 24 * kMib + 4 * kKib + 72 * kKib +  // iovmm
@@ -127,15 +131,6 @@ TEST_F(NvmapClients, EachObjectOfTheClientIsWhereItBelongs) {
                          {"part", 20 * kMib, 8 * kMib},  // its part is a buffer of its own
                          {"named", 2 * kMib},
                      });
-  // Mapped buffers count once.
-  for (const json& group : top["groups"]) {
-    if (group["command"] == "llama-server") {
-      EXPECT_LT(group["total_bytes"], 41 * kMib);
-    }
-    if (group["command"] == "mapper") {
-      EXPECT_LT(group["total_bytes"], 8 * kMib);
-    }
-  }
   EXPECT_EQ(top["nvmap_total_bytes"], 183504 * kKib);
   std::map<std::string, double> clients;
   for (const json& heap : top["nvmap"]) {
@@ -143,22 +138,16 @@ TEST_F(NvmapClients, EachObjectOfTheClientIsWhereItBelongs) {
       clients[client["process"]] += client["bytes"].get<double>();
     }
   }
-  EXPECT_EQ(clients["a?b"], kMib) << "a line break in its name";
-  EXPECT_EQ(clients["t?ab"], kMib);
-  EXPECT_EQ(clients[""], kMib);
-  EXPECT_EQ(clients["total"], kMib);
-  EXPECT_EQ(clients["other"], kMib);
-  EXPECT_EQ(clients["two words"], kMib);
+  // Also of one with a line break in its name.
+  for (const char* name : {"a?b", "t?ab", "", "total", "other", "two words"}) {
+    EXPECT_EQ(clients[name], kMib) << name;
+  }
   EXPECT_EQ(clients.count("unalloc"), 0U) << "a handle without memory";
-  ASSERT_EQ(top["nvmap_ended"].size(), 1U);
-  EXPECT_EQ(top["nvmap_ended"][0]["process"], "daemonized");
-  EXPECT_EQ(top["nvmap_ended"][0]["holder"], "worker");
-  EXPECT_EQ(top["nvmap_ended"][0]["bytes"], 11 * kMib);
-  EXPECT_EQ(top["nvmap_ended"][0]["certain"], false) << "the capture did not compare open files";
+  expect_ended(top);
 }
 
 TEST_F(NvmapClients, WhatHasNoClientHasItsHolders) {
-  const json top = json_of(kFixture, "top")["nvmap_clientless"];
+  const json top = top_of(kFixture)["nvmap_clientless"];
   std::map<std::string, double> holders;
   for (const json& holder : top["holders"]) {
     holders[holder["process"]] = holder["bytes"].get<double>();
@@ -172,20 +161,19 @@ TEST_F(NvmapClients, WhatHasNoClientHasItsHolders) {
   for (const char* command : {"nvmap", "top", "doctor"}) {
     const std::string text =
         text_of(kFixture, command, command == std::string("doctor") ? "--all" : "");
-    EXPECT_THAT(text, Not(HasSubstr("no process holds"))) << command;
-    EXPECT_THAT(text, HasSubstr("mapper")) << command;
-    EXPECT_THAT(text, Not(HasSubstr("malformed"))) << command;
+    EXPECT_TRUE(has_all(text, {"mapper"})) << command;
+    EXPECT_TRUE(has_none(text, {"no process holds", "malformed"})) << command;
   }
 }
 
 TEST_F(NvmapClients, PartsNeverExceedTheWholeUnsaid) {
-  const json memory = json_of(kFixture, "map")["memory"];
+  const json memory = json_of({"map", "--root", tree(kFixture)})["memory"];
   EXPECT_EQ(memory["unaccounted_bytes"], 0);
   // 16 MiB given to nvmap and 8 MiB of a part are counted twice, less what nothing counts.
   EXPECT_GT(memory["overlap_bytes"], 0);
   EXPECT_LT(memory["overlap_bytes"], 24 * kMib);
-  EXPECT_THAT(text_of(kFixture, "map"), HasSubstr("counted twice"));
-  const json dmabuf = json_of(kFixture, "top")["dmabuf"];
+  EXPECT_TRUE(has_all(text_of(kFixture, "map"), {"counted twice"}));
+  const json dmabuf = top_of(kFixture)["dmabuf"];
   EXPECT_EQ(dmabuf["of_nvmap_bytes"], 302174208) << "100 MiB without memory, duplicates, a part";
   EXPECT_EQ(dmabuf["allocated_by_nvmap_bytes"], 183504 * kKib);
 }
@@ -196,24 +184,22 @@ TEST_F(NvmapCaptures, NvmapsOwnCountBelowZeroMisleadsNobody) {
   for (const auto& [name, bytes] : heaps) {
     SCOPED_TRACE(name);
     EXPECT_EQ(metrics_of(name)["jetmem_nvmap_total_bytes"], bytes);
-    const json top = json_of(name, "top");
+    const json top = top_of(name);
     double sum = 0;
     for (const json& heap : top["nvmap"]) sum += heap["bytes"].get<double>();
     EXPECT_EQ(sum, bytes);
     EXPECT_EQ(top["nvmap_total_bytes"], bytes);
     const std::string doctor = text_of(name, "doctor", "--all");
-    EXPECT_THAT(doctor, HasSubstr(bytes > 0 ? "hold 179 MiB" : "hold 0 B")) << doctor;
-    EXPECT_THAT(doctor, Not(HasSubstr("not a Jetson")));
+    EXPECT_TRUE(has_all(doctor, {bytes > 0 ? "hold 179 MiB" : "hold 0 B"}));
+    EXPECT_TRUE(has_none(doctor, {"not a Jetson"}));
     for (const char* command : {"nvmap", "top", "map", "status", "plan", "metrics"}) {
-      const std::string text = text_of(name, command);
-      EXPECT_THAT(text, Not(HasSubstr("e+19"))) << command;
-      EXPECT_THAT(text, Not(HasSubstr("EiB"))) << command;
+      EXPECT_TRUE(has_none(text_of(name, command), {"e+19", "EiB"})) << command;
     }
   }
 }
 
 TEST_F(NvmapCaptures, OnABoardOfToday) {
-  const json top = json_of("clean", "top");
+  const json top = top_of("clean");
   expect_groups(top, {{"nvargus-daemon", 32 * kMib + 76 * kKib},
                       {"llama-server", 40 * kMib, 0, 40 * kMib},
                       {"cuda-like", 30 * kMib},
@@ -221,11 +207,7 @@ TEST_F(NvmapCaptures, OnABoardOfToday) {
                       {"consumer2", 4 * kMib},
                       {"fdholder", 0, 6 * kMib},
                       {"mapper", 0, 7 * kMib, 7 * kMib}});
-  EXPECT_EQ(top["nvmap_ended"][0]["process"], "daemonized");
-  EXPECT_EQ(top["nvmap_ended"][0]["holder"], "worker");
-  EXPECT_EQ(top["nvmap_ended"][0]["bytes"], 11 * kMib);
-  EXPECT_EQ(top["nvmap_ended"][0]["certain"], false) << "the capture did not compare open files";
-  EXPECT_EQ(top["nvmap_ended"][0]["bytes"], 11 * kMib);
+  expect_ended(top);
   auto metrics = metrics_of("clean");
   EXPECT_EQ(metrics["jetmem_emc_cap_hertz"], 204e6);
   EXPECT_EQ(metrics["jetmem_dmabuf_clientless_bytes"], 13 * kMib);
@@ -234,7 +216,7 @@ TEST_F(NvmapCaptures, OnABoardOfToday) {
 }
 
 TEST_F(NvmapCaptures, ALeakHasItsOwner) {
-  const json top = json_of("leak", "top");
+  const json top = top_of("leak");
   EXPECT_EQ(top["groups"][0]["command"], "gpuleak");
   EXPECT_EQ(top["groups"][0]["gpu_bytes"], 912 * kMib);
 }
@@ -242,10 +224,8 @@ TEST_F(NvmapCaptures, ALeakHasItsOwner) {
 TEST_F(NvmapCaptures, AnOomKillSaysWhoAskedNvmap) {
   const std::string log = *captures() + "/text/dmesg-oom-nvmap-single-request.txt";
   const CommandRun run = run_command({"decode", "kernel-log", "--json", "--causes", log});
-  EXPECT_THAT(run.out, HasSubstr(R"("comm":"big")"));
-  EXPECT_THAT(run.out, HasSubstr(R"("allocator":"nvmap")"));
-  EXPECT_THAT(run.out, HasSubstr("oom-gpu-buffer"));
-  EXPECT_THAT(run.out, Not(HasSubstr("oom-swap-unused")));
+  EXPECT_TRUE(has_all(run.out, {R"("comm":"big")", R"("allocator":"nvmap")", "oom-gpu-buffer"}));
+  EXPECT_TRUE(has_none(run.out, {"oom-swap-unused"}));
 }
 
 // The page pool: 212 MiB that MemAvailable has not.
@@ -256,7 +236,7 @@ TEST_F(NvmapCaptures, ThePagePoolIsForTheGpu) {
   EXPECT_EQ(metrics["jetmem_gpu_available_bytes"], metrics["jetmem_meminfo_MemAvailable_bytes"] -
                                                        metrics["jetmem_meminfo_CmaFree_bytes"] +
                                                        pool);
-  EXPECT_THAT(text_of("swapping", "doctor", "--all"), HasSubstr("page pool has 212 MiB"));
+  EXPECT_TRUE(has_all(text_of("swapping", "doctor", "--all"), {"page pool has 212 MiB"}));
 }
 
 class NvmapCapture : public NvmapCaptures, public testing::WithParamInterface<const char*> {};
@@ -271,7 +251,7 @@ TEST_P(NvmapCapture, EveryTreeIsReadToItsEnd) {
       EXPECT_EQ(absent->second, 0) << source;
     }
   }
-  const json top = json_of(name, "top");
+  const json top = top_of(name);
   EXPECT_GE(top["memory"].value("unaccounted_bytes", 0.0), 0);
   double heaps = 0;
   for (const json& heap : top["nvmap"]) heaps += heap["bytes"].get<double>();

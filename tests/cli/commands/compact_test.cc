@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
-
+#include "base/root/small_file.h"
 #include "cli/exit_codes.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
@@ -18,19 +16,11 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::string_view kBefore =
-    "Node 0, zone      DMA      1      1      1      1      1      1      1      1      1      1   "
-    "   "
-    "1\n"
-    "Node 0, zone   Normal   1000    100     10      1      0      0      0      0      0      0   "
-    "   "
-    "4\n";
+    "Node 0, zone      DMA      1   1   1   1   1   1   1   1   1   1   1\n"
+    "Node 0, zone   Normal   1000 100  10   1   0   0   0   0   0   0   4\n";
 constexpr std::string_view kAfter =
-    "Node 0, zone      DMA      1      1      1      1      1      1      1      1      1      1   "
-    "   "
-    "1\n"
-    "Node 0, zone   Normal      0      4      0      0      0      0      0      0      0      1   "
-    "   "
-    "4\n";
+    "Node 0, zone      DMA      1   1   1   1   1   1   1   1   1   1   1\n"
+    "Node 0, zone   Normal      0   4   0   0   0   0   0   0   0   1   4\n";
 
 std::string zoneinfo_text(const std::string& free_cma) {
   std::string text;
@@ -51,15 +41,11 @@ std::string zoneinfo_text(const std::string& free_cma) {
 class CompactTest : public testing::Test {
  protected:
   CompactTest() {
-    const std::string board = std::string(JETMEM_FIXTURES) + "/x86-pc/proc/";
-    files.buddyinfo = board + "buddyinfo";
-    files.zoneinfo = board + "zoneinfo";
+    files.buddyinfo = board("x86-pc/proc/buddyinfo");
+    files.zoneinfo = board("x86-pc/proc/zoneinfo");
     files.trigger = directory.write("compact_memory", "");
   }
-  std::string written() {
-    std::ifstream in(files.trigger);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string written() const { return read_small_file(files.trigger).value(); }
   TempDir directory;
   CompactFiles files;
   ManualClock clock;
@@ -150,10 +136,8 @@ TEST_F(CompactTest, NeedsRoot) {
   if (::geteuid() == 0) {
     GTEST_SKIP() << "needs another user than root";
   }
-  const CommandRun run = run_command({"compact", "--json"});
-  EXPECT_EQ(run.status, kExitDenied);
-  EXPECT_THAT(run.err, HasSubstr("only root may"));
-  EXPECT_THAT(run.out, HasSubstr("\"error\":"));
+  EXPECT_TRUE(
+      gives(run_command({"compact", "--json"}), kExitDenied, {"\"error\":"}, {"only root may"}));
 }
 
 }  // namespace

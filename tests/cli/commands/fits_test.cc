@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
+#include "base/root/small_file.h"
 #include "cli/exit_codes.h"
 #include "tests/cli/command_run.h"
 #include "tests/temp_dir.h"
@@ -15,19 +15,16 @@
 namespace jetmem {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr double kMiB = 1 << 20;
 
-DeviceNow with_free(double mebibytes) {
+DeviceNow with_free(double mebibytes, std::vector<std::pair<std::string, double>> more = {}) {
   DeviceNow now;
-  const std::vector<std::pair<std::string, double>> series{
-      {"jetmem_meminfo_MemAvailable_bytes", 1000 * kMiB},
-      {"jetmem_meminfo_MemFree_bytes", mebibytes * kMiB},
-      {"jetmem_gpu_free_hidden_ratio", 0.5}};
-  now.samples = SampleSet::of(series);
+  more.insert(more.end(), {{"jetmem_meminfo_MemAvailable_bytes", 1000 * kMiB},
+                           {"jetmem_meminfo_MemFree_bytes", mebibytes * kMiB},
+                           {"jetmem_gpu_free_hidden_ratio", 0.5}});
+  now.samples = SampleSet::of(more);
   return now;
 }
 
@@ -35,9 +32,8 @@ DeviceNow with_free(double mebibytes) {
 class MakeRoomTest : public testing::Test {
  protected:
   MakeRoomTest() {
-    const std::string board = std::string(JETMEM_FIXTURES) + "/x86-pc/proc/";
-    maker.compact.buddyinfo = board + "buddyinfo";
-    maker.compact.zoneinfo = board + "zoneinfo";
+    maker.compact.buddyinfo = board("x86-pc/proc/buddyinfo");
+    maker.compact.zoneinfo = board("x86-pc/proc/zoneinfo");
     maker.compact.trigger = directory.write("compact_memory", "");
     maker.drop_caches = directory.write("drop_caches", "");
     maker.read = [this]() -> Result<DeviceNow> {
@@ -51,81 +47,75 @@ class MakeRoomTest : public testing::Test {
                         bool dry_run = false) {
     return maker.make({MemoryKind::kDevice, mebibytes * kMiB, wait, dry_run});
   }
-  static std::string written(const std::string& file) {
-    std::ifstream in(file);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string dropped() const { return read_small_file(maker.drop_caches).value(); }
+  std::string compacted() const { return read_small_file(maker.compact.trigger).value(); }
   TempDir directory;
   ManualClock clock;
   std::vector<double> free{100};
   RoomMaker maker{.clock = clock};
 };
 
-TEST_F(MakeRoomTest, DoesNothingThatIsNotNeeded) {
-  const auto made = make(50);
-  ASSERT_TRUE(made) << made.error().message;
-  EXPECT_THAT(made->done, IsEmpty());
-  EXPECT_EQ(made->after.fit, Fit::kNow);
-  EXPECT_EQ(written(maker.drop_caches), "");
-}
-
-TEST_F(MakeRoomTest, NothingHelpsWhereItNeverFits) {
-  const auto made = make(2000);
-  ASSERT_TRUE(made);
-  EXPECT_THAT(made->done, IsEmpty());
-  EXPECT_EQ(made->after.fit, Fit::kNo);
-  EXPECT_EQ(written(maker.drop_caches), "");
-}
-
-TEST_F(MakeRoomTest, DropsThePageCacheFirst) {
-  free = {100, 800};
-  const auto made = make(500);
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->done.size(), 1U);
-  EXPECT_EQ(made->before.fit, Fit::kAfterMakingRoom);
-  EXPECT_EQ(made->after.fit, Fit::kNow);
-  EXPECT_EQ(written(maker.drop_caches), "1");
-  EXPECT_EQ(written(maker.compact.trigger), "") << "that was enough";
-}
-
-TEST_F(MakeRoomTest, ThenWaits) {
-  free = {100, 100, 100, 800};
-  const auto made = make(500, std::chrono::seconds(30));
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->done.size(), 1U);
-  EXPECT_EQ(made->after.fit, Fit::kNow);
-  EXPECT_EQ(written(maker.compact.trigger), "") << "it makes no memory free";
-  EXPECT_EQ(clock.mono(), ManualClock().mono() + std::chrono::seconds(2));
-  free = {100};
-  const auto in_vain = make(500, std::chrono::seconds(3));
-  ASSERT_TRUE(in_vain);
-  EXPECT_EQ(in_vain->after.fit, Fit::kAfterMakingRoom);
+TEST_F(MakeRoomTest, TriesWhatHelpsInOrder) {
+  using std::chrono::seconds;
+  struct Case {
+    const char* what;
+    std::vector<double> free;
+    double needed;
+    seconds wait;
+    std::size_t done;
+    Fit after;
+    const char* dropped;
+    seconds waited;
+  };
+  for (const Case& each : {
+           Case{"it fits", {100}, 50, {}, 0, Fit::kNow, "", {}},
+           Case{"nothing helps", {100}, 2000, {}, 0, Fit::kNo, "", {}},
+           Case{"the page cache is enough", {100, 800}, 500, {}, 1, Fit::kNow, "1", {}},
+           Case{"then it waits",
+                {100, 100, 100, 800},
+                500,
+                seconds(30),
+                1,
+                Fit::kNow,
+                "1",
+                seconds(2)},
+           Case{"in vain", {100}, 500, seconds(3), 1, Fit::kAfterMakingRoom, "1", seconds(3)},
+       }) {
+    SCOPED_TRACE(each.what);
+    directory.write("drop_caches", "");
+    free = each.free;
+    const Nanoseconds begin = clock.mono();
+    const auto made = make(each.needed, each.wait);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(made->done.size(), each.done);
+    EXPECT_EQ(made->after.fit, each.after);
+    EXPECT_EQ(dropped(), each.dropped);
+    EXPECT_EQ(compacted(), "") << "it makes no memory free";
+    EXPECT_EQ(clock.mono() - begin, each.waited);
+  }
 }
 
 TEST_F(MakeRoomTest, ABlockIsMadeByCompaction) {
   maker.read = []() -> Result<DeviceNow> {
-    DeviceNow now = with_free(500);
-    const std::vector<std::pair<std::string, double>> series{
-        {"jetmem_meminfo_MemAvailable_bytes", 1000 * kMiB},
-        {"jetmem_buddy_free_blocks{node=\"0\",zone=\"DMA\",order=\"0\"}", 1000},
-        {"jetmem_buddy_free_bytes{node=\"0\",zone=\"DMA\",order=\"0\"}", 1000 * 4096},
-        {"jetmem_buddy_free_blocks{node=\"0\",zone=\"DMA\",order=\"10\"}", 0},
-        {"jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"DMA\"}", 0}};
-    now.samples = SampleSet::of(series);
-    return now;
+    return with_free(500,
+                     {{"jetmem_buddy_free_blocks{node=\"0\",zone=\"DMA\",order=\"0\"}", 1000},
+                      {"jetmem_buddy_free_bytes{node=\"0\",zone=\"DMA\",order=\"0\"}", 1000 * 4096},
+                      {"jetmem_buddy_free_blocks{node=\"0\",zone=\"DMA\",order=\"10\"}", 0},
+                      {"jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"DMA\"}", 0}});
   };
   const auto made = maker.make({MemoryKind::kContiguous, kMiB, {}, false});
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->done.size(), 3U);
-  EXPECT_EQ(written(maker.drop_caches), "1");
-  EXPECT_EQ(written(maker.compact.trigger), "1");
+  EXPECT_EQ(dropped(), "1");
+  EXPECT_EQ(compacted(), "1");
 }
 
 TEST_F(MakeRoomTest, ADryRunChangesNothing) {
   const auto made = make(500, std::chrono::seconds(30), /*dry_run=*/true);
-  ASSERT_TRUE(made);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->before.fit, Fit::kAfterMakingRoom);
   EXPECT_EQ(made->done.size(), 2U);
-  EXPECT_EQ(written(maker.drop_caches) + written(maker.compact.trigger), "");
+  EXPECT_EQ(dropped() + compacted(), "");
   EXPECT_EQ(clock.mono(), ManualClock().mono());
 }
 
@@ -134,7 +124,7 @@ TEST_F(MakeRoomTest, SaysWhatCouldNotBeWritten) {
   const auto made = make(500);
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message, HasSubstr(maker.drop_caches));
-  EXPECT_EQ(written(maker.compact.trigger), "");
+  EXPECT_EQ(compacted(), "");
 }
 
 TEST(Fits, HasAStatusForEachAnswer) {
@@ -146,14 +136,13 @@ TEST(Fits, HasAStatusForEachAnswer) {
   const auto status = [&](const char* size, const char* kind) {
     return run_command({"--root", root.path(), "fits", size, "--kind", kind}).status;
   };
-  EXPECT_EQ(status("50MiB", "device"), kExitOk);
-  EXPECT_EQ(status("1GiB", "device"), kExitWarning);
-  EXPECT_EQ(status("6GiB", "device"), kExitCritical);
-  EXPECT_EQ(status("1MiB", "contiguous"), kExitUnknown);
-  EXPECT_EQ(status("1MiB", "none"), kExitUsage);
-  EXPECT_EQ(status("much", "device"), kExitUsage);
-  const CommandRun json = run_command({"--root", root.path(), "fits", "1GiB", "--json"});
-  const auto answer = nlohmann::json::parse(json.out);
+  for (const auto& [size, kind, expected] :
+       {std::tuple("50MiB", "device", kExitOk), std::tuple("1GiB", "device", kExitWarning),
+        std::tuple("6GiB", "device", kExitCritical), std::tuple("1MiB", "contiguous", kExitUnknown),
+        std::tuple("1MiB", "none", kExitUsage), std::tuple("much", "device", kExitUsage)}) {
+    EXPECT_EQ(status(size, kind), expected) << size << " " << kind;
+  }
+  const auto answer = json_of({"--root", root.path(), "fits", "1GiB"});
   EXPECT_EQ(answer["fits"], "after_making_room");
   EXPECT_EQ(answer["bytes"], 1 << 30);
 }

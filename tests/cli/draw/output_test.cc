@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/unique_fd.h"
 #include "cli/draw/terminal.h"
 
 namespace jetmem {
@@ -32,24 +33,21 @@ const std::string kLong(1 << 20, 'x');
 }
 
 TEST(OutputDeathTest, KeepsTheFirstReason) {
-  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
-  if (full < 0) GTEST_SKIP() << "needs /dev/full";
-  EXPECT_EXIT(print_into(full), testing::ExitedWithCode(ENOSPC), "");
-  ::close(full);
+  const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  if (!full.valid()) GTEST_SKIP() << "needs /dev/full";
+  EXPECT_EXIT(print_into(full.get()), testing::ExitedWithCode(ENOSPC), "");
 }
 
 TEST(OutputDeathTest, KnowsAReaderThatWentAway) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   ::close(ends[0]);
-  EXPECT_EXIT(print_into(ends[1]), testing::ExitedWithCode(EPIPE), "");
-  ::close(ends[1]);
+  EXPECT_EXIT(print_into(UniqueFd(ends[1]).get()), testing::ExitedWithCode(EPIPE), "");
 }
 
 TEST(OutputDeathTest, NothingWasLost) {
-  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  EXPECT_EXIT(print_into(null), testing::ExitedWithCode(0), "");
-  ::close(null);
+  const UniqueFd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  EXPECT_EXIT(print_into(null.get()), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

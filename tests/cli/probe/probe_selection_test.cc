@@ -40,21 +40,22 @@ TEST(ProbeSelection, KindsAreOnceAndInTheirGroup) {
 TEST(ProbeSelection, SizesAndTimesHaveBounds) {
   EXPECT_EQ(understand({.size = "4KiB"})->frame_bytes, 4096U);
   EXPECT_EQ(understand({.size = "256MiB"})->frame_bytes, 256 * kMiB);
-  EXPECT_THAT(error_of({.size = "4095B"}),
-              HasSubstr("--size: expected a size from 4KiB to 256MiB"));
-  EXPECT_THAT(error_of({.size = "257MiB"}), HasSubstr("--size"));
+  for (const char* size : {"4095B", "257MiB"}) {
+    EXPECT_THAT(error_of({.size = size}), HasSubstr("--size: expected a size from 4KiB to 256MiB"));
+  }
   EXPECT_THAT(error_of({.size = "12"}), HasSubstr("--size: '12' is not a size"));
   EXPECT_EQ(understand({.deadline = "1500ms"})->deadline, std::chrono::seconds(2));
-  EXPECT_THAT(error_of({.deadline = "999ms"}), HasSubstr("--deadline"));
-  EXPECT_THAT(error_of({.deadline = "60"}), HasSubstr("--deadline"));
-  EXPECT_THAT(error_of({.deadline = "601s"}), HasSubstr("--deadline"));
+  for (const char* deadline : {"999ms", "60", "601s"}) {
+    EXPECT_THAT(error_of({.deadline = deadline}), HasSubstr("--deadline")) << deadline;
+  }
 }
 
 TEST(ProbeSelection, ABisectionIsOfOneKind) {
   EXPECT_EQ(error_of({.kinds = {"dmabuf"}, .bisect = true}), "");
-  EXPECT_THAT(error_of({.bisect = true}), HasSubstr("one --kind"));
-  EXPECT_THAT(error_of({.kinds = {"host"}, .bisect = true}), HasSubstr("one --kind"));
-  EXPECT_THAT(error_of({.kinds = {"pinned", "device"}, .bisect = true}), HasSubstr("one --kind"));
+  for (const std::vector<std::string>& kinds :
+       {std::vector<std::string>{}, {"host"}, {"pinned", "device"}}) {
+    EXPECT_THAT(error_of({.kinds = kinds, .bisect = true}), HasSubstr("one --kind"));
+  }
   EXPECT_THAT(error_of({.kinds = {"pinned"}, .limit = "1MiB", .bisect = true}),
               HasSubstr("at least the --size"));
 }

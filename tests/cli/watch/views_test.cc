@@ -14,6 +14,7 @@
 #include "cli/draw/terminal.h"
 #include "cli/watch/draw.h"
 #include "cli/watch/loop.h"
+#include "tests/cli/texts.h"
 #include "tests/report/answers/series.h"
 
 namespace jetmem::watch {
@@ -36,9 +37,13 @@ DeviceNow fixture(const std::string& board) {
   return now ? std::move(*now) : DeviceNow{};
 }
 
-Look live(DeviceNow now) {
-  Look out;
-  out.now = std::move(now);
+Look live(DeviceNow now, std::optional<Nanoseconds> as_of = {}) {
+  return {std::move(now), as_of, {}, {}};
+}
+
+Model model_of(DeviceNow now, double at = 90) {
+  Model out;
+  out.checked(live(std::move(now)), at, 0.1);
   return out;
 }
 
@@ -69,11 +74,10 @@ DeviceNow hostile() {
   add("jetmem_meminfo_MemTotal_bytes", {}, 1e9);
   add("jetmem_meminfo_MemFree_bytes", {}, 9e99);
   out.samples.sort();
-  EventRecord event;
+  EventRecord& event = out.events.emplace_back();
   event.summary = name;
   event.severity = "error";
   event.at = std::chrono::seconds(3);
-  out.events.push_back(event);
   out.notes.push_back(name);
   out.no_alerts = name;
   return out;
@@ -131,8 +135,7 @@ TEST(WatchViews, FitEverySizeWithHostileNames) {
     check_everywhere(empty, glyphs);
     empty.checked(fail(Errc::kIo, kHostile), 1, 1);
     check_everywhere(empty, glyphs);
-    Model model;
-    model.checked(live(hostile()), 1, 1);
+    Model model = model_of(hostile());
     check_everywhere(model, glyphs);
     model.checked(fail(Errc::kIo, kHostile), 2, 1);
     check_everywhere(model, glyphs);
@@ -140,8 +143,7 @@ TEST(WatchViews, FitEverySizeWithHostileNames) {
 }
 
 TEST(WatchViews, WithoutUtf8OnlyAsciiComesOut) {
-  Model model;
-  model.checked(live(hostile()), 1, 1);
+  const Model model = model_of(hostile());
   for (std::size_t view = 0; view < kViews; ++view) {
     Shown shown;
     shown.view = static_cast<View>(view);
@@ -154,9 +156,7 @@ TEST(WatchViews, WithoutUtf8OnlyAsciiComesOut) {
 TEST(WatchViews, FitOnEveryBoard) {
   const Utf8Locale locale;
   for (const char* board : {"orin-nano-8gb", "thor", "agx-orin", "x86-pc", "raspberry-pi-5"}) {
-    Model model;
-    model.checked(live(fixture(board)), 1, 1);
-    check_everywhere(model, kAll);
+    check_everywhere(model_of(fixture(board)), kAll);
   }
 }
 
@@ -169,53 +169,42 @@ std::string all_text(const Model& model, const Shown& shown, Size size = {60, 12
 }
 
 TEST(WatchViews, AFailedReadKeepsTheLastOneAndItsAge) {
-  Model model;
-  model.checked(live(fixture("orin-nano-8gb")), 40, 0.1);
+  Model model = model_of(fixture("orin-nano-8gb"), 40);
   model.checked(fail(Errc::kIo, "daemon does not answer: refused"), 99, 0.1);
-  const std::string text = all_text(model, {});
-  EXPECT_NE(text.find("No newer data: daemon does not answer: refused"), std::string::npos);
-  EXPECT_NE(text.find("1m ago"), std::string::npos) << text;
-  EXPECT_NE(text.find("available"), std::string::npos);
+  EXPECT_TRUE(has_all(all_text(model, {}),
+                      {"No newer data: daemon does not answer: refused", "1m ago", "available"}));
   // A gap, not the value before.
   EXPECT_FALSE(model.past(Quantity::kAvailable).back().value);
   EXPECT_TRUE(model.past(Quantity::kAvailable).front().value);
 }
 
 TEST(WatchViews, ShowUnknownValues) {
-  Model model;
   DeviceNow now;
   now.no_alerts = "nobody judged";
   now.sources = {source("cma", "denied", "locked away")};
-  model.checked(live(std::move(now)), 1, 1);
+  const Model model = model_of(std::move(now));
+  const std::string overview = all_text(model, {});
+  EXPECT_TRUE(has_all(overview, {"its size is not known", "gpu      not known", "nobody judged"}));
+  EXPECT_TRUE(has_none(overview, {" 0 B"}));
   Shown shown;
-  const std::string overview = all_text(model, shown);
-  EXPECT_NE(overview.find("its size is not known"), std::string::npos) << overview;
-  EXPECT_NE(overview.find("gpu      not known"), std::string::npos) << overview;
-  EXPECT_NE(overview.find("nobody judged"), std::string::npos) << overview;
-  EXPECT_EQ(overview.find(" 0 B"), std::string::npos) << overview;
   shown.view = View::kCma;
-  EXPECT_NE(all_text(model, shown).find("locked away"), std::string::npos);
+  EXPECT_TRUE(has_all(all_text(model, shown), {"locked away"}));
 }
 
 TEST(WatchViews, UnaccountedMemoryIsNotFree) {
-  Model model;
-  model.checked(live(fixture("agx-orin")), 1, 1);
-  const std::string text = all_text(model, {});
-  EXPECT_NE(text.find("? not separable"), std::string::npos) << text;
-  EXPECT_NE(text.find("not known: GPU"), std::string::npos) << text;
-  EXPECT_NE(text.find("??"), std::string::npos) << text;
+  EXPECT_TRUE(has_all(all_text(model_of(fixture("agx-orin")), {}),
+                      {"? not separable", "not known: GPU", "??"}));
 }
 
 TEST(WatchViews, ScrollStopsAtTheEnd) {
-  Model model;
-  model.checked(live(fixture("orin-nano-8gb")), 1, 1);
+  const Model model = model_of(fixture("orin-nano-8gb"));
   Shown shown;
   shown.view = View::kHolders;
   const Screenful full = screenful(model, shown, {10, 80}, kAscii, 1);
   ASSERT_GT(full.max_scroll, 0U);
   shown.scroll = full.max_scroll + 50;
   const Screenful last = screenful(model, shown, {10, 80}, kAscii, 1);
-  EXPECT_NE(last.lines.at(8).text().find("From one reading of"), std::string::npos);
+  EXPECT_TRUE(has_all(last.lines.at(8).text(), {"From one reading of"}));
 }
 
 TEST(WatchModel, HistoryIsBounded) {
@@ -276,28 +265,24 @@ DeviceNow trouble() {
   out.by = SnapshotOrigin::kDaemon;
   out.from = "unix:/run/jetmem/api.socket";
   out.notes.clear();
-  AlertsAnswer alerts;
+  AlertsAnswer& alerts = out.alerts.emplace();
   const auto add = [&](const char* name, const char* severity, const char* state,
                        const char* summary) {
-    AlertsAnswer::Rule rule;
+    AlertsAnswer::Rule& rule = alerts.rules.emplace_back();
     rule.name = name;
     rule.severity = severity;
     rule.state = state;
-    AlertsAnswer::Alert alert;
+    AlertsAnswer::Alert& alert = rule.alerts.emplace_back();
     alert.state = state;
     alert.active_seconds = 150;
     alert.summary = summary;
-    rule.alerts.push_back(alert);
-    alerts.rules.push_back(rule);
   };
   add("JetmemMemoryLow", "critical", "firing", "Only 175 MiB of memory are available");
   add("JetmemSwapFull", "warning", "pending", "The swap is 97% full");
-  out.alerts = std::move(alerts);
-  EventRecord event;
+  EventRecord& event = *out.events.emplace(out.events.begin());
   event.kind = "oom_kill";
   event.severity = "error";
   event.summary = "python3 (pid 815) was killed by the OOM killer";
-  out.events.insert(out.events.begin(), event);
   return out;
 }
 
@@ -316,28 +301,22 @@ std::set<std::string> words_of(const std::string& text) {
 }
 
 TEST(WatchOverview, SaysOnOneScreenWhatAnOnCallEngineerNeeds) {
-  Model model;
-  model.checked(live(trouble()), 90, 0.1);
+  const Model model = model_of(trouble());
+  const auto largest = top_answer(*model.now(), {}).groups.front();
+  ASSERT_TRUE(largest.pid);
   for (const Size size : {Size{24, 80}, Size{24, 40}}) {
     const std::string text = all_text(model, {}, size);
     EXPECT_EQ(text.find("CRITICAL "), text.find('\n') + 1) << text;
-    for (const char* wanted : {"1 firing, 1 pending", "JetmemMemoryLow (critical", "2m30s",
+    EXPECT_TRUE(has_all(text, {"1 firing, 1 pending", "JetmemMemoryLow (critical", "2m30s",
                                "JetmemSwapFull (warning", "PID", "llama-server", "\nmemory   [",
-                               "available", "\ncma ", "largest", "python3 (pid", "h help"}) {
-      EXPECT_NE(text.find(wanted), std::string::npos) << wanted << "\n" << text;
-    }
-    const TopAnswer top = top_answer(*model.now(), {});
-    ASSERT_TRUE(top.groups.front().pid);
-    const auto pid = std::to_string(static_cast<int>(*top.groups.front().pid));
-    EXPECT_NE(text.find(pid), std::string::npos) << text;
-    const std::string unit = top.groups.front().unit;
-    EXPECT_NE(text.find(unit.substr(0, unit.find('.'))), std::string::npos) << text;
+                               "available", "\ncma ", "largest", "python3 (pid", "h help",
+                               std::to_string(static_cast<int>(*largest.pid)),
+                               largest.unit.substr(0, largest.unit.find('.'))}));
   }
 }
 
 TEST(WatchOverview, ThePartsOfTheMemoryHaveColours) {
-  Model model;
-  model.checked(live(fixture("orin-nano-8gb")), 90, 0.1);
+  const Model model = model_of(fixture("orin-nano-8gb"));
   std::map<char, Style> styles;
   for (const Line& line : screenful(model, {}, {24, 80}, kAscii, 100).lines) {
     if (line.text().find("memory   [") != 0) continue;
@@ -352,10 +331,8 @@ TEST(WatchOverview, ThePartsOfTheMemoryHaveColours) {
 // On a narrow screen words are missing, but none is a part of one.
 TEST(WatchOverview, NoWordIsCut) {
   for (const char* board : {"orin-nano-8gb", "agx-orin", "thor", "nano-4gb", "raspberry-pi-5"}) {
-    Model model;
-    DeviceNow now = fixture(board);
-    if (board == std::string("orin-nano-8gb")) now = trouble();
-    model.checked(live(std::move(now)), 90, 0.1);
+    const bool is_nano = board == std::string("orin-nano-8gb");
+    const Model model = model_of(is_nano ? trouble() : fixture(board));
     // Wide enough for everything; the other words are those of narrower screens.
     std::set<std::string> known{"lines", "who", "from", "capture"};
     for (const std::size_t columns : {900U, 300U, 120U}) {
@@ -377,45 +354,34 @@ TEST(WatchOverview, NoWordIsCut) {
 }
 
 TEST(WatchOverview, FilterKeepsWhatMatches) {
-  Model model;
-  model.checked(live(trouble()), 90, 0.1);
   Shown shown;
   shown.filter = "LLAMA";
-  const std::string text = all_text(model, shown);
-  EXPECT_NE(text.find("llama-server"), std::string::npos) << text;
-  EXPECT_EQ(text.find("camera.service"), std::string::npos) << text;
-  EXPECT_EQ(text.find("OOM"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 firing, 1 pending"), std::string::npos) << "counts stay: " << text;
+  const std::string text = all_text(model_of(trouble()), shown);
+  EXPECT_TRUE(has_none(text, {"camera.service", "OOM"}));
+  EXPECT_TRUE(has_all(text, {"llama-server", "1 firing, 1 pending"})) << "counts stay";
 }
 
 constexpr Nanoseconds kMoment = std::chrono::seconds(1795183200);
 
 TEST(WatchTitle, TheRecordedIsNotLive) {
   Model model;
-  Look look = live(trouble());
-  look.as_of = kMoment;
-  model.checked(std::move(look), 90, 0.1);
+  model.checked(live(trouble(), kMoment), 90, 0.1);
   Shown shown;
   shown.as_of = kMoment;
   shown.live_wall = kMoment + std::chrono::hours(2);
   for (const std::size_t columns : {40U, 80U, 120U}) {
     const std::string text = all_text(model, shown, {24, columns});
-    const std::string title = text.substr(0, text.find('\n'));
-    EXPECT_NE(title.find("as of "), std::string::npos) << title;
-    EXPECT_NE(title.find(":00:00"), std::string::npos) << title;
-    EXPECT_NE(title.find("NOT LIVE"), std::string::npos) << title;
-    EXPECT_NE(text.find("l live"), std::string::npos) << text;
+    EXPECT_TRUE(has_all(text.substr(0, text.find('\n')), {"as of ", ":00:00", "NOT LIVE"}));
+    EXPECT_TRUE(has_all(text, {"l live"}));
   }
   model.checked(live(trouble()), 95, 0.1);
   EXPECT_FALSE(model.as_of());
-  EXPECT_EQ(all_text(model, {}).find("NOT LIVE"), std::string::npos);
+  EXPECT_TRUE(has_none(all_text(model, {}), {"NOT LIVE"}));
 }
 
 TEST(WatchModel, TheRecordedPastIsNotMixedWithTheLiveOne) {
-  Model model;
-  model.checked(live(fixture("orin-nano-8gb")), 10, 0.1);
-  Look look = live(fixture("orin-nano-8gb"));
-  look.as_of = kMoment;
+  Model model = model_of(fixture("orin-nano-8gb"), 10);
+  Look look = live(fixture("orin-nano-8gb"), kMoment);
   look.past = Pasts();
   look.past->front() = {{-20, 15, 5.0}, {-10, 15, 6.0}};
   model.checked(std::move(look), 20, 0.1);
@@ -453,36 +419,31 @@ TEST(WatchController, ArrowsStepThroughTheRecord) {
   EXPECT_FALSE(shown.as_of) << "beyond the newest is live";
 }
 
-void type_text(Shown& shown, std::string_view text) {
+// At the prompt that a key opens; `end` closes it.
+void type_text(Shown& shown, Key prompt, std::string_view text, Key end) {
+  press(shown, prompt, 10, 0);
   // Letters that are keys elsewhere are text here.
   for (const char c : text) press(shown, Press(c == 'q' ? Key::kQuit : Key::kOther, c), 10, 0);
+  press(shown, end, 10, 0);
 }
 
 TEST(WatchController, TypesAFilterAndATime) {
   Shown shown;
-  press(shown, Key::kFilter, 10, 0);
-  type_text(shown, "q7x");
-  press(shown, Key::kErase, 10, 0);
+  type_text(shown, Key::kFilter, "q7x", Key::kErase);
   EXPECT_EQ(shown.filter, "");
   EXPECT_TRUE(press(shown, Key::kEnter, 10, 0));
   EXPECT_EQ(shown.filter, "q7");
-  press(shown, Key::kFilter, 10, 0);
-  type_text(shown, "zzz");
-  press(shown, Key::kEscape, 10, 0);
+  type_text(shown, Key::kFilter, "zzz", Key::kEscape);
   EXPECT_EQ(shown.filter, "q7") << "given up";
   press(shown, Key::kEscape, 10, 0);
   EXPECT_EQ(shown.filter, "");
 
   shown.live_wall = kMoment;
-  press(shown, Key::kTime, 10, 0);
-  type_text(shown, "30m");
-  press(shown, Key::kEnter, 10, 0);
+  type_text(shown, Key::kTime, "30m", Key::kEnter);
   EXPECT_EQ(shown.as_of, kMoment - std::chrono::minutes(30));
-  press(shown, Key::kTime, 10, 0);
-  type_text(shown, "soon");
-  press(shown, Key::kEnter, 10, 0);
+  type_text(shown, Key::kTime, "soon", Key::kEnter);
   EXPECT_EQ(shown.as_of, kMoment - std::chrono::minutes(30));
-  EXPECT_NE(shown.message.find("soon"), std::string::npos);
+  EXPECT_TRUE(has_all(shown.message, {"soon"}));
 }
 
 TEST(WatchController, KeysDoWhatTheHelpSays) {
