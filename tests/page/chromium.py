@@ -15,6 +15,7 @@ JETMEM_CHROMIUM names the browser; else the first of BROWSERS is taken that runs
 """
 
 import base64
+import collections
 import contextlib
 import fcntl
 import json
@@ -54,10 +55,8 @@ document.addEventListener('securitypolicyviolation', (e) =>
 
 # key: (code, windowsVirtualKeyCode, text)
 KEYS = {
-    "Tab": ("Tab", 9, ""), "Enter": ("Enter", 13, "\r"), "Space": ("Space", 32, " "),
-    "Escape": ("Escape", 27, ""), "ArrowLeft": ("ArrowLeft", 37, ""), "ArrowUp": ("ArrowUp", 38, ""),
-    "ArrowRight": ("ArrowRight", 39, ""), "ArrowDown": ("ArrowDown", 40, ""),
-    "Home": ("Home", 36, ""), "End": ("End", 35, ""),
+    "Tab": ("Tab", 9, ""), "Enter": ("Enter", 13, "\r"), "Space": ("Space", 32, " "), "Escape": ("Escape", 27, ""),
+    "Home": ("Home", 36, ""), "ArrowRight": ("ArrowRight", 39, ""),
 }
 
 
@@ -190,17 +189,17 @@ class Tab:
 
     def __init__(self, browser, **look):
         self._browser = browser
-        self._context = browser.command("Target.createBrowserContext")["browserContextId"]
+        # Of this tab alone: its cookies, cache and permissions.
+        self.context = browser.command("Target.createBrowserContext")["browserContextId"]
         self._target = browser.command("Target.createTarget", url="about:blank", newWindow=True,
-                                       browserContextId=self._context)["targetId"]
+                                       browserContextId=self.context)["targetId"]
         self._session = browser.command("Target.attachToTarget", targetId=self._target,
                                         flatten=True)["sessionId"]
         self.messages = []    # "level: text" of the console and of the browser's own log
         self.dialogs = []
         self.requests = []    # (url, monotonic seconds)
         self.responses = {}   # status by url, the last one
-        self.received = 0     # bytes as they came over the wire
-        self.received_of = {}  # the same by url
+        self.received = collections.Counter()  # bytes as they came over the wire, by url without its question
         self._urls = {}
         browser._tabs[self._session] = self
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -216,13 +215,8 @@ class Tab:
         """As command(), and waits for nothing."""
         self._browser.send(method, self._session, **params)
 
-    @property
-    def context(self):
-        """Of this tab alone: its cookies, cache and permissions."""
-        return self._context
-
     def close(self):
-        self._browser.command("Target.disposeBrowserContext", browserContextId=self._context)
+        self._browser.command("Target.disposeBrowserContext", browserContextId=self.context)
         self._browser._tabs.pop(self._session, None)
 
     # Called with the browser's lock held.
@@ -246,13 +240,11 @@ class Tab:
         elif method == "Network.responseReceived":
             self.responses[params["response"]["url"]] = params["response"]["status"]
         elif method == "Network.loadingFinished":
-            url = self._urls.pop(params["requestId"], "")
-            self.received += params["encodedDataLength"]
-            self.received_of[url] = self.received_of.get(url, 0) + params["encodedDataLength"]
+            self.received[self._urls.pop(params["requestId"], "").split("?")[0]] += params["encodedDataLength"]
 
-    def look(self, width=1280, height=900, theme="light", motion=True, mobile=False, scale=1):
+    def look(self, width=1280, height=900, theme="light", motion=True, mobile=False):
         self.command("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                     deviceScaleFactor=scale, mobile=mobile)
+                     deviceScaleFactor=1, mobile=mobile)
         self.command("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": theme},
             {"name": "prefers-reduced-motion", "value": "no-preference" if motion else "reduce"}])

@@ -28,11 +28,11 @@ LEVELS = {"ok": "OK", "warning": "WARNING", "critical": "CRITICAL", "unknown": "
 PHONE = {"width": 360, "height": 740, "mobile": True}
 DESKTOP = {"width": 1280, "height": 900}
 
-# Every section has said something, and nothing is still being asked for the first time.
-_COMPLETE = f"""
-{json.dumps(SECTIONS)}.every((id) => {{
+# The sections that have said nothing yet.
+_SILENT = f"""
+{json.dumps(SECTIONS)}.filter((id) => {{
   const body = document.querySelector(`#${{id}} .body`) ?? document.getElementById(id);
-  return body && (body.innerText.trim() !== '' || body.querySelector('svg, canvas'));
+  return !body || (body.innerText.trim() === '' && !body.querySelector('svg, canvas'));
 }})
 """
 
@@ -55,27 +55,32 @@ def daemon_with_past(test, *arguments, hostname=None):
     return daemon, int(made)
 
 
+def read_boards(test, *boards):
+    """{board: a jetmemd on its tree that has read everything}; they start together."""
+    daemons = {board: jt.Daemon(test, jt.FAST, root=jt.FIXTURES / board, wait=False) for board in boards}
+    for daemon in daemons.values():
+        daemon.wait_until_serving()
+        daemon.wait_until_read()
+    return daemons
+
+
 def present(tab):
     """The sections there are, in the order in which they are read."""
     return tab.js("[...document.querySelectorAll('main section[id]')].map((s) => s.id)")
 
 
-def complete(tab, seconds=jt.PATIENCE):
-    """Waits until every section has said something and the pictures asked for are drawn."""
-    def missing():
-        return tab.js(f"{json.dumps(SECTIONS)}.filter((id) => {{"
-                      "const s = document.getElementById(id);"
-                      "return !s || ((s.querySelector('.body') ?? s).innerText.trim() === '' && !s.querySelector('svg, canvas'));})")
+def complete(tab):
+    """Waits until every section has said something."""
     try:
-        tab.wait("every section says something", _COMPLETE, seconds)
+        tab.wait("every section says something", f"({_SILENT}).length === 0")
     except AssertionError as error:
-        raise AssertionError(f"{error}; empty or missing: {missing()}") from None
+        raise AssertionError(f"{error}; empty or missing: {tab.js(_SILENT)}") from None
 
 
-def drawn(tab, seconds=90):
+def drawn(tab):
     """Waits until every picture near what is seen is drawn."""
     tab.wait("every picture is drawn", "[...document.querySelectorAll('figure')].every((f) => "
-             "!/not drawn yet/i.test(f.innerText) && f.getAttribute('aria-busy') !== 'true')", seconds)
+             "!/not drawn yet/i.test(f.innerText) && f.getAttribute('aria-busy') !== 'true')", 90)
 
 
 def address(daemon, **choices):
@@ -84,20 +89,19 @@ def address(daemon, **choices):
     return f"http://127.0.0.1:{daemon.port}/#?" + "&".join(f"{k}={v}" for k, v in said.items() if v is not None)
 
 
-def open_page(browser, daemon, look=None, **choices):
-    """One with all sections, once it is complete."""
-    tab = browser.tab(**(look or {}))
-    tab.open(address(daemon, **choices))
-    complete(tab)
+def open_tab(test, daemon, look, **choices):
+    """One of the test's, or of its class; folded, unless `open` says otherwise, once the device answers."""
+    tab = test.browser.tab(**look)
+    jt.at_end(test, tab.close)
+    tab.open(address(daemon, **{"open": None, **choices}))
+    live(tab)
     return tab
 
 
-def open_tab(test, daemon, look, **choices):
-    """One of the test's, once the device answers; folded, unless `open` says otherwise."""
-    tab = test.browser.tab(**look)
-    test.addCleanup(tab.close)
-    tab.open(address(daemon, **{"open": None, **choices}))
-    live(tab)
+def open_page(test, daemon, **choices):
+    """One with all sections, once it is complete."""
+    tab = open_tab(test, daemon, {}, **{"open": "all", **choices})
+    complete(tab)
     return tab
 
 
@@ -107,16 +111,16 @@ def drawing(tab, number=0):
                   ".getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
 
 
-def ask(daemon, what, seconds=90):
+def ask(daemon, what):
     """An answer of /api/v1/, once there is one."""
     def answer():
         code, _, body = daemon.request("GET", "/api/v1/" + what)
         return json.loads(body) if code == 200 else None
-    return jt.wait_for(f"an answer to {what}", answer, seconds)
+    return jt.wait_for(f"an answer to {what}", answer, 90)
 
 
-def live(tab, seconds=jt.PATIENCE):
-    tab.wait("the device answers", "document.body.dataset.device === 'live'", seconds)
+def live(tab):
+    tab.wait("the device answers", "document.body.dataset.device === 'live'")
 
 
 def level(tab):

@@ -31,12 +31,8 @@ class Look(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.browser = pt.Chromium(cls)
-        cls.daemons = {"live": jt.Daemon(cls, jt.FAST, wait=False)}
-        for board in jt.BOARDS:
-            cls.daemons[board] = jt.Daemon(cls, jt.FAST, root=jt.FIXTURES / board, wait=False)
-        for daemon in cls.daemons.values():
-            daemon.wait_until_serving()
-            daemon.wait_until_read()
+        cls.daemons = {"live": jt.Daemon(cls, jt.FAST), **pt.read_boards(cls, *jt.BOARDS)}
+        cls.daemons["live"].wait_until_read()
         # All at once: they mostly wait.
         cls.tabs = {name: cls.browser.tab() for name in cls.daemons}
         for name, tab in cls.tabs.items():
@@ -82,71 +78,50 @@ class Look(unittest.TestCase):
         if model:
             self.assertIn(model, tab.text("#top"))
 
-    @staticmethod
-    def seen(tab, section):
-        """With what a closed <details> holds: it is there for whoever opens it."""
-        return tab.js(f"document.getElementById('{section}').textContent.replace(/\\s+/g, ' ')")
-
-    def shows(self, tab, section, *texts):
+    def shows(self, tab, section, wanted):
+        """Waits until a section has each text that `wanted` gives, also in what is folded: it is there for whoever opens it."""
         # Asked for only while somebody looks at it.
         tab.js(f"document.getElementById('{section}').scrollIntoView()")
-        wanted = [" ".join(text.split()) for text in texts]
 
         def missing():
-            seen = self.seen(tab, section)
-            return [text for text in wanted if text not in seen]
-        jt.wait_for(f"{section}: {wanted}", lambda: not missing(), 30)
+            seen = tab.js(f"document.getElementById('{section}').textContent.replace(/\\s+/g, ' ')")
+            return [text for text in wanted() if " ".join(text.split()) not in seen]
+        jt.wait_for(f"{section}, still missing: {missing()}", lambda: not missing(), 30)
 
     @on_each
     def test_values_are_the_device_s_own(self, name, daemon, tab):
-        if name == "live":  # its values move on; only constant ones are compared
-            self.shows(tab, "memory", size(pt.ask(daemon, "status")["memory"]["total_bytes"]))
-            return
         status = pt.ask(daemon, "status")
-        self.shows(tab, "memory", size(status["memory"]["available_bytes"]),
-                   size(status["memory"]["total_bytes"]))
-        for area in pt.ask(daemon, "cma").get("areas", []):
-            for field in ("bytes", "used_bytes", "largest_run_bytes"):
-                if field in area:
-                    self.shows(tab, "cma", area["area"], size(area[field]))
-        for zone in pt.ask(daemon, "thermal").get("zones", [])[:1]:
-            if "celsius" in zone:
-                self.shows(tab, "thermal", zone["zone"], f"{zone['celsius']:.1f} °C")
-        for group in pt.ask(daemon, "top").get("groups", [])[:5]:
-            self.shows(tab, "holders", group["command"], size(group["total_bytes"]))
-        doctor = pt.ask(daemon, "doctor")
-        self.shows(tab, "doctor", doctor["conclusion"])
+        texts = {"memory": [size(status["memory"]["total_bytes"])]}
+        if name != "live":  # its values move on; only constant ones are compared
+            texts["memory"].append(size(status["memory"]["available_bytes"]))
+            texts["doctor"] = [pt.ask(daemon, "doctor")["conclusion"]]
+            texts["cma"] = [text for area in pt.ask(daemon, "cma").get("areas", [])
+                            for field in ("bytes", "used_bytes", "largest_run_bytes") if field in area
+                            for text in (area["area"], size(area[field]))]
+            texts["thermal"] = [text for zone in pt.ask(daemon, "thermal").get("zones", [])[:1] if "celsius" in zone
+                                for text in (zone["zone"], f"{zone['celsius']:.1f} °C")]
+            texts["holders"] = [text for group in pt.ask(daemon, "top").get("groups", [])[:5]
+                                for text in (group["command"], size(group["total_bytes"]))]
+        for section, wanted in texts.items():
+            self.shows(tab, section, lambda wanted=wanted: wanted)
 
     @on_each
     def test_alerts_are_the_device_s_own(self, name, daemon, tab):
-        tab.js("document.getElementById('alerts').scrollIntoView()")
-
-        def missing():
-            seen = self.seen(tab, "alerts")
-            return [rule["alert"] for rule in pt.ask(daemon, "alerts")["rules"] if rule["state"] in ("firing", "pending")
-                    and " ".join(rule["alerts"][0]["summary"].split()) not in seen]
-        jt.wait_for(f"{name}: each alert, still missing: {missing()}", lambda: not missing(), 30)
+        self.shows(tab, "alerts", lambda: [rule["alerts"][0]["summary"] for rule in pt.ask(daemon, "alerts")["rules"]
+                                           if rule["state"] in ("firing", "pending")])
 
     @on_each
     def test_a_source_that_is_not_here_is_said_to_be_so(self, name, daemon, tab):
-        # Heard anew only while somebody looks at it.
-        tab.js("document.getElementById('sources').scrollIntoView()")
-
-        def missing():
-            seen = self.seen(tab, "sources")
-            # A reason is of its moment, but for what stands before its figures.
-            return [source for source in pt.ask(daemon, "now")["sources"] if source["state"] in ("absent", "denied", "failed")
-                    for text in (source["source"], source["state"], source["reason"].split(":")[0])
-                    if " ".join(text.split()) not in seen]
-        jt.wait_for(f"{name}: each source and why, still missing: {missing()}", lambda: not missing(), 30)
+        # A reason is of its moment, but for what stands before its figures.
+        self.shows(tab, "sources", lambda: [text for source in pt.ask(daemon, "now")["sources"]
+                                            if source["state"] in ("absent", "denied", "failed")
+                                            for text in (source["source"], source["state"], source["reason"].split(":")[0])])
 
     def test_what_is_not_here_is_no_zero(self):
-        pc = self.tabs["x86-pc"]
-        for section in ("cma", "thermal"):
-            cma = pt.ask(self.daemons["x86-pc"], section)
-            if section == "cma" and not cma.get("areas"):
-                self.assertNotRegex(pc.text("#cma"), r"\b0(\.0)? (B|KiB|MiB|GiB|%)")
-                self.assertRegex(pc.text("#cma"), r"(?i)not available|no contiguous|not known|none")
+        self.assertFalse(pt.ask(self.daemons["x86-pc"], "cma").get("areas"))
+        text = self.tabs["x86-pc"].text("#cma")
+        self.assertNotRegex(text, r"\b0(\.0)? (B|KiB|MiB|GiB|%)")
+        self.assertRegex(text, r"(?i)not available|no contiguous|not known|none")
 
     @on_each
     def test_no_word_of_the_machinery(self, name, daemon, tab):

@@ -17,27 +17,38 @@ EXPECTED = ("net::ERR_CONNECTION_", "net::ERR_SOCKET_NOT_CONNECTED", "net::ERR_E
 
 
 class Trouble(unittest.TestCase):
+    """One daemon and its page for what it survives; another hangs meanwhile, as that takes long to be seen."""
+
     @classmethod
     def setUpClass(cls):
         cls.browser = pt.Chromium(cls)
+        cls.start(jt.free_port(), {"STATE_DIRECTORY": str(jt.temp_directory(cls))})
+        cls.tab = pt.open_page(cls, cls.daemon)
+        cls.hangs, environment = jt.hang(cls, "/proc/meminfo")
+        hanging = jt.Daemon(cls, jt.FAST, environment=environment)
+        hanging.wait_until_read()
+        cls.hanging_tab = pt.open_tab(cls, hanging, {})
+        cls.hangs.touch()
+
+    @classmethod
+    def start(cls, port, environment):
+        cls.port, cls.environment = port, environment
+        cls.daemon = jt.Daemon(cls, jt.FAST, listen=f"127.0.0.1:{port}", environment=environment)
+        cls.daemon.wait_until_read()
+
+    def setUp(self):
+        pt.live(self.tab)
 
     def device(self, tab, state, seconds=jt.PATIENCE):
         return tab.wait(f"the device is {state}", f"document.body.dataset.device === '{state}'", seconds)
 
     def test_killed_and_started_again(self):
-        port = jt.free_port()
-        state = jt.temp_directory(self)
-        environment = {"STATE_DIRECTORY": str(state)}
-        daemon = jt.Daemon(self, jt.FAST, listen=f"127.0.0.1:{port}", environment=environment)
-        daemon.wait_until_read()
-        tab = pt.open_page(self.browser, daemon)
-        pt.live(tab)
+        tab = self.tab
         sections, nodes = pt.present(tab), tab.js("document.querySelectorAll('main *').length")
         tab.js("window.jetmemSame = true")
         memory = tab.text("#memory")
 
-        daemon.process.kill()
-        daemon.process.wait()
+        self.daemon.kill()
         begin = time.monotonic()
         self.device(tab, "silent")
         jt.measured("until the page says that nobody answers", time.monotonic() - begin)
@@ -48,15 +59,15 @@ class Trouble(unittest.TestCase):
         self.assertEqual(len(tab.text("#memory")) > 20, len(memory) > 20)
         self.assertTrue(self.is_marked_old(tab), "nothing but the header shows that all this is old")
 
-        again = jt.Daemon(self, jt.FAST, listen=f"127.0.0.1:{port}", environment=environment)
         begin = time.monotonic()
+        self.start(self.port, self.environment)
         pt.live(tab)
         jt.measured("until the page is live again", time.monotonic() - begin)
         pt.complete(tab)
         self.assertTrue(tab.js("window.jetmemSame"), "the page was loaded anew")
         self.assertEqual(pt.present(tab), sections)
-        jt.wait_for("the verdict of the new daemon", lambda: pt.ask(again, "status")["reason"] in tab.text("#verdict"))
-        self.assertFalse(self.is_marked_old(tab))
+        jt.wait_for("the verdict of the new daemon", lambda: pt.ask(self.daemon, "status")["reason"] in tab.text("#verdict"))
+        jt.wait_for("nothing is marked as old", lambda: not self.is_marked_old(tab))
         asked = len(tab.requests)
         jt.wait_for("the page goes on", lambda: len(tab.requests) > asked + 5)
         self.assertLess(tab.js("document.querySelectorAll('main *').length"), nodes * 1.5 + 200)
@@ -79,29 +90,20 @@ class Trouble(unittest.TestCase):
 
     def test_stopped(self):
         """A process that answers nothing at all; the kernel still takes connections for it."""
-        daemon = jt.Daemon(self, jt.FAST)
-        daemon.wait_until_read()
-        tab = pt.open_page(self.browser, daemon)
-        pt.live(tab)
-        os.kill(daemon.pid, signal.SIGSTOP)
+        os.kill(self.daemon.pid, signal.SIGSTOP)
         try:
             begin = time.monotonic()
-            self.device(tab, "silent")
+            self.device(self.tab, "silent")
             jt.measured("until a stopped daemon is shown as silent", time.monotonic() - begin)
-            self.assertIn("within 8 s", tab.text("#top"))
+            self.assertIn("within 8 s", self.tab.text("#top"))
         finally:
-            os.kill(daemon.pid, signal.SIGCONT)
-        pt.live(tab)
-        self.assertEqual(tab.trouble(EXPECTED), [])
+            os.kill(self.daemon.pid, signal.SIGCONT)
+        pt.live(self.tab)
+        self.assertEqual(self.tab.trouble(EXPECTED), [])
 
     def test_stalled(self):
         """A daemon whose loop hangs answers that it cannot tell; then it samples again."""
-        begun, environment = jt.hang(self, "/proc/meminfo")
-        daemon = jt.Daemon(self, jt.FAST, environment=environment)
-        daemon.wait_until_read()
-        tab = pt.open_page(self.browser, daemon)
-        pt.live(tab)
-        begun.touch()
+        tab = self.hanging_tab
         self.device(tab, "stalled", 120)
         self.assertRegex(tab.text("#top"), r"(?i)stalled.*sampling has stopped")
         self.assertTrue(self.is_marked_old(tab))
@@ -109,25 +111,24 @@ class Trouble(unittest.TestCase):
         for _ in range(10):
             time.sleep(0.2)
             self.assertEqual(tab.js("document.body.dataset.device"), "stalled")
-        begun.unlink()
+        self.hangs.unlink()
         pt.live(tab)
         self.assertEqual(tab.trouble(EXPECTED), [])
 
     def test_nobody_looks(self):
         """A hidden tab asks for nothing."""
-        daemon = jt.Daemon(self, jt.FAST)
-        tab = pt.open_page(self.browser, daemon)
-        pt.live(tab)
+        tab = self.tab
         tab.js("""Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});
                   Object.defineProperty(document, 'visibilityState', {get: () => 'hidden', configurable: true});
                   document.dispatchEvent(new Event('visibilitychange'));""")
+        self.addCleanup(tab.js, "delete document.hidden; delete document.visibilityState;"
+                                "document.dispatchEvent(new Event('visibilitychange'))")
         # What was being drawn may end.
         jt.wait_for("two seconds of silence", lambda: time.monotonic() - tab.requests[-1][1] > 2)
         before = len(tab.requests)
         time.sleep(6)
         self.assertEqual([url for url, _ in tab.requests[before:]], [])
-        tab.js("delete document.hidden; delete document.visibilityState;"
-               "document.dispatchEvent(new Event('visibilitychange'))")
+        self.doCleanups()
         jt.wait_for("asked again", lambda: len(tab.requests) > before)
 
 

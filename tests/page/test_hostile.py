@@ -78,11 +78,8 @@ class Hostile(unittest.TestCase):
         cls.tab.open(pt.address(cls.daemon))
         pt.complete(cls.tab)
         pt.live(cls.tab)
-
-    def everything(self):
-        """Opens what can be opened, so that all of the page was made."""
-        self.tab.js("document.querySelectorAll('details').forEach((d) => (d.open = true))")
-        return self.tab.js("document.body.textContent")
+        # So that all of the page is made.
+        cls.tab.js("document.querySelectorAll('details').forEach((d) => (d.open = true))")
 
     def test_it_really_is_there(self):
         """Or this file would test nothing."""
@@ -93,12 +90,11 @@ class Hostile(unittest.TestCase):
         self.assertTrue(pt.ask(self.daemon, "status")["device"]["model"].startswith(SCRIPT))
 
     def test_shown_as_text(self):
-        text = self.everything()
+        text = self.tab.js("document.body.textContent")
         for expected in (IMAGE, SCRIPT, NAMES["2215"], NAMES["1840"], NAMES["2460"], "<a href='javascript:hurt()'>cause</a>"):
             self.assertIn(expected, text)
 
     def test_nothing_runs_and_nothing_comes_of_it(self):
-        self.everything()
         self.assertFalse(self.tab.js("window.isHurt === true"))
         self.assertEqual(self.tab.js("document.querySelectorAll('iframe, object, embed, form, base, style, b[onclick], [srcdoc]').length"), 0)
         self.assertEqual(self.tab.js("[...document.scripts].filter((s) => !s.src.endsWith('/page/jetmem.js')).length"), 0)
@@ -112,7 +108,6 @@ class Hostile(unittest.TestCase):
         self.assertEqual(asked, [])
 
     def test_links_lead_to_the_device(self):
-        self.everything()
         targets = self.tab.js("[...document.querySelectorAll('a[href], area[href]')].map((a) => [a.getAttribute('href'), a.protocol])")
         for target, protocol in targets:
             self.assertEqual(protocol, "http:", target)
@@ -120,18 +115,16 @@ class Hostile(unittest.TestCase):
         self.assertTrue(any(target == "/runbooks/memory-low" for target, _ in targets), targets)
 
     def test_directions_of_writing_are_not_turned(self):
-        self.assertNotRegex(self.everything(), "[\u202a-\u202e\u2066-\u2069\u200e\u200f]")
+        self.assertNotRegex(self.tab.js("document.body.textContent"), "[\u202a-\u202e\u2066-\u2069\u200e\u200f]")
 
     def test_a_long_name_breaks_no_frame(self):
         self.tab.look(**pt.PHONE)
-        try:
-            self.assertLessEqual(self.tab.js("document.documentElement.scrollWidth"), 360)
-        finally:
-            self.tab.look(**pt.DESKTOP)
+        self.addCleanup(self.tab.look, **pt.DESKTOP)
+        self.assertLessEqual(self.tab.js("document.documentElement.scrollWidth"), 360)
 
     def test_errors_in_rules_are_shown(self):
         self.assertEqual(len(pt.ask(self.daemon, "alerts")["config_errors"]), 1)
-        self.assertIn("20-mistaken.yaml", self.everything())
+        self.assertIn("20-mistaken.yaml", self.tab.js("document.body.textContent"))
 
 
 if __name__ == "__main__":

@@ -83,7 +83,6 @@ def open_watched(browser, daemon):
     tab = browser.tab(width=1400, motion=False)
     tab.command("Page.addScriptToEvaluateOnNewDocument", source=(pt.HERE / "legible.js").read_text())
     tab.open(pt.address(daemon))
-    pt.live(tab)
     pt.complete(tab)
     tab.js(OPEN_ALL % "true")
     tab.js(DRAW_ALL)

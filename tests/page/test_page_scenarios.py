@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Incidents on the page: it follows a story without a reload, the collapse can be seen, and the words name it.
-
-    test_page_scenarios.py ContiguousMemory | OutOfMemory      (as ctest runs it, each with a browser of its own)
-"""
+"""An incident on the page: it follows the story without a reload, the collapse can be seen, and the words name it."""
 
 import re
 import unittest
@@ -43,40 +40,24 @@ LINE = """(() => {
 WHILE = 180
 
 
-class Incident(unittest.TestCase):
-    """One story and its page, whose picture shows 600 seconds of the story: what was before stays in it for 150 s."""
+class ContiguousMemory(unittest.TestCase):
+    """Its picture shows 600 seconds of the story: what was before stays in it for 150 s."""
 
-    name = ""
+    PICTURE = ("[...document.querySelectorAll('#cma [role=img]')].find((e) => "
+               "/largest/i.test(e.getAttribute('aria-label')))")
+    FIGURE = "[...document.querySelectorAll('#cma figure')].find((f) => /largest/i.test(f.innerText))"
 
     @classmethod
     def setUpClass(cls):
         cls.browser = pt.Chromium(cls)
-        cls.story = jt.Story(cls, cls.name, 4)
-        cls.tab = cls.browser.tab()
-        cls.tab.open(pt.address(cls.story, range="10m"))
-        pt.complete(cls.tab)
+        cls.story = jt.Story(cls, "cma-exhaustion", 4)
+        cls.tab = pt.open_page(cls, cls.story, range="10m")
         cls.tab.js("window.jetmemSame = true")
 
-    def shows(self, section, pattern, hidden=False):
+    def shows(self, section, pattern):
         """Waits until a section of the page says this."""
         self.tab.js(f"document.querySelector('#{section}').scrollIntoView()")
-        text = "textContent" if hidden else "innerText"
-        jt.wait_for(f"#{section}: {pattern}", lambda: re.search(
-            pattern, self.tab.js(f"document.querySelector('#{section}').{text}")), WHILE)
-
-    def is_in_trouble(self):
-        jt.wait_for("the verdict", lambda: pt.level(self.tab) in ("WARNING", "CRITICAL"), WHILE)
-
-    def check_page(self):
-        self.assertTrue(self.tab.js("window.jetmemSame"), "the page was loaded anew")
-        self.assertEqual(self.tab.trouble(), [])
-
-
-class ContiguousMemory(Incident):
-    name = "cma-exhaustion"
-    PICTURE = ("[...document.querySelectorAll('#cma [role=img]')].find((e) => "
-               "/largest/i.test(e.getAttribute('aria-label')))")
-    FIGURE = "[...document.querySelectorAll('#cma figure')].find((f) => /largest/i.test(f.innerText))"
+        jt.wait_for(f"#{section}: {pattern}", lambda: re.search(pattern, self.tab.text(f"#{section}")), WHILE)
 
     def test_contiguous_memory_collapses(self):
         tab = self.tab
@@ -97,10 +78,11 @@ class ContiguousMemory(Incident):
         self.assertGreater(line["highest"] - line["last"], 0.3, line)
         self.check_table()
         # The page follows by itself.
-        self.is_in_trouble()
+        jt.wait_for("the verdict", lambda: pt.level(tab) in ("WARNING", "CRITICAL"), WHILE)
         self.shows("verdict", r"(?i)CMA|contiguous")
         self.shows("doctor", r"(?i)linux,cma")
         self.shows("cma", r"gst-launch-1.0 \(PID \d+")
+        self.shows("events", r"(?i)tegra-capture-vi")
         strip = "document.querySelector('#cma svg.cma-strip')"
         self.assertGreater(tab.js(f"{strip}.querySelectorAll('rect title').length"), 10)
         self.assertIn("allocated by gst-launch-1.0", tab.js(f"[...{strip}.querySelectorAll('title')].map((t) => t.textContent).join()"))
@@ -108,7 +90,8 @@ class ContiguousMemory(Incident):
             tab.text("#doctor")), WHILE)
         self.shows("alerts", r"JetmemCma(Fragmented|AllocationFailing)")
         self.assertTrue(tab.js("document.querySelector('#alerts a[href^=\"/runbooks/cma-\"]') !== null"))
-        self.check_page()
+        self.assertTrue(tab.js("window.jetmemSame"), "the page was loaded anew")
+        self.assertEqual(tab.trouble(), [])
 
     def check_table(self):
         """The numbers are there as a table, too."""
@@ -121,16 +104,6 @@ class ContiguousMemory(Incident):
         sizes = [size for size in sizes if size is not None]
         self.assertLess(min(sizes), 12)
         self.assertGreater(max(sizes), 100)
-
-
-class OutOfMemory(Incident):
-    name = "oom"
-
-    def test_memory_runs_out(self):
-        self.is_in_trouble()
-        self.shows("doctor", r"killed python3|python3 .*killed")
-        self.shows("events", r"python3 \(PID 2215\) was killed", hidden=True)
-        self.check_page()
 
 
 if __name__ == "__main__":

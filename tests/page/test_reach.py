@@ -17,21 +17,15 @@ class Reach(unittest.TestCase):
     def setUpClass(cls):
         cls.browser = pt.Chromium(cls)
         # The board with most to show, and a PC that has the least.
-        cls.daemons = {board: jt.Daemon(cls, jt.FAST, root=jt.FIXTURES / board, wait=False)
-                       for board in ("orin-nano-8gb", "x86-pc")}
-        for daemon in cls.daemons.values():
-            daemon.wait_until_serving()
-            daemon.wait_until_read()
-        cls.device = cls.daemons["orin-nano-8gb"]
-        cls.tabs = {board: pt.open_page(cls.browser, daemon) for board, daemon in cls.daemons.items()}
+        daemons = pt.read_boards(cls, "orin-nano-8gb", "x86-pc")
+        cls.tabs = {board: pt.open_page(cls, daemon) for board, daemon in daemons.items()}
         cls.tab = cls.tabs["orin-nano-8gb"]
-        cls.runbook = cls.browser.tab()
-        cls.runbook.open(f"http://127.0.0.1:{cls.device.port}/runbooks/cma-exhausted")
-        cls.index = cls.browser.tab()
-        cls.index.open(f"http://127.0.0.1:{cls.device.port}/runbooks/")
+        for name, path in (("runbook", "cma-exhausted"), ("runbooks", "")):
+            cls.tabs[name] = cls.browser.tab()
+            cls.tabs[name].open(f"http://127.0.0.1:{daemons['orin-nano-8gb'].port}/runbooks/{path}")
 
     def setUp(self):
-        for tab in (*self.tabs.values(), self.runbook, self.index):
+        for tab in self.tabs.values():
             tab.look(**pt.DESKTOP)
 
     def test_axe_finds_nothing(self):
@@ -39,7 +33,7 @@ class Reach(unittest.TestCase):
         for size_name, size, theme, rules in (("desktop", pt.DESKTOP, "light", None), ("phone", pt.PHONE, "dark", None),
                                               ("desktop", pt.DESKTOP, "dark", ["color-contrast"]),
                                               ("phone", pt.PHONE, "light", ["color-contrast"])):
-            for name, tab in (*self.tabs.items(), ("runbook", self.runbook), ("runbooks", self.index)):
+            for name, tab in self.tabs.items():
                 if rules and name == "x86-pc":
                     continue  # the same colours
                 with self.subTest(f"{name}, {size_name}, {theme}"):
@@ -48,12 +42,11 @@ class Reach(unittest.TestCase):
                     self.assertEqual(found, [], "\n" + "\n".join(found))
 
     def test_axe_finds_nothing_in_what_is_folded_away(self):
-        self.tab.js("document.querySelectorAll('details').forEach((d) => (d.open = true))")
-        try:
-            found = pt.axe(self.tab)
-            self.assertEqual(found, [], "\n" + "\n".join(found))
-        finally:
-            self.tab.js("document.querySelectorAll('details').forEach((d) => (d.open = false))")
+        folded = "document.querySelectorAll('details').forEach((d) => (d.open = {}))"
+        self.tab.js(folded.format("true"))
+        self.addCleanup(self.tab.js, folded.format("false"))
+        found = pt.axe(self.tab)
+        self.assertEqual(found, [], "\n" + "\n".join(found))
 
     def test_headings_and_landmarks(self):
         levels = self.tab.js("[...document.querySelectorAll('h1, h2, h3, h4, h5, h6')]"
@@ -124,9 +117,6 @@ class Reach(unittest.TestCase):
         out_of_order = self.tab.js("""window.jetmemSeen.filter((e, i) => i > 0 &&
             !(window.jetmemSeen[i - 1].compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING)).map((e) => e.outerHTML.slice(0, 100))""")
         self.assertEqual(out_of_order, [])
-        backwards = self.tab.js("window.jetmemSeen.length")
-        self.tab.press("Tab", shift=True)
-        self.assertGreater(backwards, 0)
 
     def test_the_keyboard_skips_to_the_verdict(self):
         self.from_the_top()
@@ -147,8 +137,6 @@ class Reach(unittest.TestCase):
             self.tab.press("Tab")
 
     def test_the_keyboard_opens_what_is_folded(self):
-        if not self.tab.js("!!document.querySelector('main summary')"):
-            self.fail("nothing is folded: no picture has its table")
         self.tab.js("[...document.querySelectorAll('main summary')].find((s) => s.checkVisibility()).focus()")
         before = self.tab.js("document.activeElement.parentElement.open")
         self.tab.press("Enter")
@@ -163,10 +151,10 @@ class Reach(unittest.TestCase):
         self.assertTrue(self.tab.js("window.jetmemFocus !== document.body && document.activeElement === window.jetmemFocus"))
 
     def test_on_a_phone(self):
-        for name, tab in (*self.tabs.items(), ("runbook", self.runbook), ("runbooks", self.index)):
+        for name, tab in self.tabs.items():
             with self.subTest(name):
                 tab.look(**pt.PHONE)
-                self.assertLessEqual(tab.js("document.documentElement.scrollWidth"), 360, self.too_wide(tab))
+                self.fits(tab, 360)
                 small = tab.js("""[...document.querySelectorAll('body *')].filter((e) => e.checkVisibility()
                     && !e.closest('[aria-hidden=true]') && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())
                     && parseFloat(getComputedStyle(e).fontSize) < 12)
@@ -179,14 +167,12 @@ class Reach(unittest.TestCase):
                 self.assertEqual(narrow, [])
 
     def test_text_twice_as_large(self):
-        self.tab.look(width=640, height=450)  # a desktop of 1280 at 200%
-        self.assertLessEqual(self.tab.js("document.documentElement.scrollWidth"), 640, self.too_wide(self.tab))
-        self.tab.look(width=320, height=256)  # at 400% (WCAG 1.4.10)
-        self.assertLessEqual(self.tab.js("document.documentElement.scrollWidth"), 320, self.too_wide(self.tab))
+        for width, height in ((640, 450), (320, 256)):  # a desktop of 1280 at 200% and at 400% (WCAG 1.4.10)
+            self.tab.look(width=width, height=height)
+            self.fits(self.tab, width)
 
-    @staticmethod
-    def too_wide(tab):
-        return tab.js("""[...document.querySelectorAll('body *')].filter((e) => {
+    def fits(self, tab, width):
+        too_wide = tab.js("""[...document.querySelectorAll('body *')].filter((e) => {
               if (e.getBoundingClientRect().right <= innerWidth) return false;
               // What is within something that scrolls makes the page no wider.
               for (let p = e.parentElement; p !== document.body; p = p.parentElement) {
@@ -194,6 +180,7 @@ class Reach(unittest.TestCase):
               }
               return true;
             }).slice(0, 8).map((e) => `${Math.round(e.getBoundingClientRect().right)} ${e.outerHTML.slice(0, 90)}`)""")
+        self.assertLessEqual(tab.js("document.documentElement.scrollWidth"), width, too_wide)
 
     def test_dark_and_light_are_two(self):
         grey = {}

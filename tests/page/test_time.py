@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time that the charts show: zoom, pan, back, a range in the address, one cursor, jumps to events; with gaps,
-a series that is partly missing, and ten thousand events."""
+"""Sixty days of past on the page: every range, and what an open page costs the device; and the time that the charts
+show: zoom, pan, back, a range in the address, one cursor, jumps to events; with gaps, a series that is partly missing,
+and ten thousand events."""
 
+import collections
+import json
 import re
 import time
 import unittest
@@ -13,34 +16,120 @@ EVENTS = 10_000
 HOUR = 3600
 CHART = "document.querySelector('#overview figure')"
 LABEL = f"({CHART}?.querySelector('[role=img]')?.getAttribute('aria-label') ?? '')"
+# The button, what the label of a picture says, seconds.
+RANGES = {"10m": ("10 min", 600), "1h": ("1 hour", 3600), "6h": ("6 hours", 21600), "24h": ("24 hours", 86400),
+          "7d": ("7 days", 7 * 86400), "30d": ("30 days", 30 * 86400), "60d": ("60 days", 60 * 86400)}
+# Of a page that is open and looked at; a request a second would be a second client's worth.
+REQUESTS_A_MINUTE = 120
+# Of one processor, on a machine that also runs the browser and other tests.
+SHARE_OF_A_PROCESSOR = 0.10
 
 
-class Time(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = pt.Chromium(cls)
-        cls.made = time.time()
-        cls.daemon, cls.two = pt.daemon_with_past(cls, EVENTS)
+def setUpModule():
+    OnePast.browser = pt.Chromium(jt.Module)
+    OnePast.made = time.time()
+    OnePast.daemon, two = pt.daemon_with_past(jt.Module, EVENTS)
+    # 02:00 to 03:00 of a night, when memory was short and faults came.
+    OnePast.night = two, two + HOUR
 
+
+class OnePast(unittest.TestCase):
+    """One device and one browser for all."""
+
+
+class Past(OnePast):
+    def open(self, **choices):
+        return pt.open_page(self, self.daemon, **choices)
+
+    def choose(self, tab, name):
+        tab.js(f"[...document.querySelectorAll('#top button')].find((b) => b.innerText.trim() === {json.dumps(name)}).click()")
+
+    def memory(self, tab, name):
+        """The label of the picture of memory, once it is of this range."""
+        tab.js("document.querySelector('#memory figure').scrollIntoView({block: 'center'})")
+        text = RANGES[name][0]
+        picture = ("[...document.querySelectorAll('#memory figure [role=img]')]"
+                   ".find((e) => /available/i.test(e.getAttribute('aria-label')))")
+        tab.wait(f"the picture of {text}", f"({picture}?.getAttribute('aria-label') ?? '').includes('last {text}') "
+                 f"&& !{picture}.closest('[aria-busy=true]')", 30)
+        return tab.js(f"{picture}.getAttribute('aria-label')")
+
+    def test_every_range(self):
+        tab = self.open()
+        for name, (text, seconds) in RANGES.items():
+            with self.subTest(name):
+                before = len(tab.requests)
+                self.choose(tab, name)
+                label = self.memory(tab, name)
+                self.assertRegex(label, r"(?i)available.*\d (MiB|GiB)")
+                self.assertEqual(tab.js("location.hash"), f"#?open=all&range={name}")
+                pressed = tab.js("[...document.querySelectorAll('#top button[aria-pressed=true]')].map((b) => b.innerText.trim())")
+                self.assertEqual([each for each in pressed if each in RANGES], [name])
+                asked = [url for url, _ in tab.requests[before:] if "/api/v1/history?" in url and "metric=" in url
+                         and re.search(rf"\bfrom=-{seconds}\b", url)]
+                if name != "1h":  # the first: it was drawn before
+                    self.assertTrue(asked, "nothing was asked of the past")
+        self.assertEqual(tab.trouble(), [])
+        # The last is kept over a reload.
+        tab.reload()
+        pt.complete(tab)
+        self.memory(tab, name)
+        self.assertEqual(tab.js("location.hash"), f"#?open=all&range={name}")
+
+    def test_sixty_days(self):
+        begin = time.monotonic()
+        tab = self.open(range="60d")
+        self.memory(tab, "60d")
+        jt.measured("the first picture of 60 days, from opening the page", time.monotonic() - begin)
+        # All of them, one after the other.
+        begin = time.monotonic()
+        tab.look(width=1280, height=12000)
+        pt.drawn(tab)
+        jt.measured("every picture of 60 days", time.monotonic() - begin)
+        drawn = tab.js("[...document.querySelectorAll('figure [role=img]')].map((e) => e.getAttribute('aria-label'))")
+        self.assertGreater(len(drawn), 5, drawn)
+        answered = tab.js("performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/v1/history')).map((e) => e.duration)")
+        print(f"\nmeasured: {len(answered)} questions to 60 days, the slowest {max(answered):.0f} ms, "
+              f"together {sum(answered):.0f} ms", flush=True)
+        self.assertEqual(tab.trouble(), [])
+
+    def test_what_an_open_page_costs(self):
+        quiet = self.rate()
+        tab = self.open()
+        self.memory(tab, "1h")
+        time.sleep(2)
+        before, begin = len(tab.requests), time.monotonic()
+        busy = self.rate(10)
+        seconds = time.monotonic() - begin
+        requests = (len(tab.requests) - before) * 60 / seconds
+        print(f"\nmeasured: an open page asks {requests:.0f} times a minute; "
+              f"jetmemd takes {busy:.2%} of a processor, {quiet:.2%} without", flush=True)
+        self.assertLess(requests, REQUESTS_A_MINUTE)
+        self.assertLess(busy - quiet, SHARE_OF_A_PROCESSOR)
+        asked = collections.Counter(url.split("?")[0] for url, _ in tab.requests[before:])
+        print(f"in {seconds:.0f} s: {asked}", flush=True)
+
+    def rate(self, seconds=4):
+        before, begin = jt.cpu_seconds(self.daemon.pid), time.monotonic()
+        time.sleep(seconds)
+        return (jt.cpu_seconds(self.daemon.pid) - before) / (time.monotonic() - begin)
+
+
+class Time(OnePast):
     def open(self, **choices):
         tab = pt.open_tab(self, self.daemon, {"width": 1400, "height": 900}, **choices)
         self.drawn(tab)
         return tab
 
     @staticmethod
-    def drawn(tab, figure=CHART, seconds=90):
-        tab.wait("the chart is drawn", f"{figure}?.querySelector('canvas') && "
-                 f"{figure}.getAttribute('aria-busy') !== 'true'", seconds)
+    def drawn(tab, figure=CHART):
+        tab.wait("the chart is drawn", f"{figure}?.querySelector('canvas') && {figure}.getAttribute('aria-busy') !== 'true'", 90)
 
     @staticmethod
     def span(tab):
         """From and to, as the address says; None for a live range."""
         found = dict(re.findall(r"(from|to)=(\d+)", tab.js("location.hash")))
         return (int(found["from"]), int(found["to"])) if found else None
-
-    def night(self):
-        """02:00 to 03:00 of a night, when memory was short and faults came."""
-        return self.two, self.two + HOUR
 
     @staticmethod
     def mouse(tab, kind, x, y, **more):
@@ -81,7 +170,7 @@ class Time(unittest.TestCase):
         self.assertEqual(tab.trouble(), [])
 
     def test_moving_in_time(self):
-        begin, end = self.night()
+        begin, end = self.night
         tab = self.open(**{"from": begin, "to": end})
         self.press(tab, "Earlier")
         jt.wait_for("half an hour earlier", lambda: self.span(tab) == (begin - HOUR // 2, end - HOUR // 2))
@@ -107,7 +196,7 @@ class Time(unittest.TestCase):
         self.assertTrue(tab.js("[...document.querySelectorAll('#top button')].find((b) => b.title === 'Later').disabled"))
 
     def test_from_two_to_three(self):
-        begin, end = self.night()
+        begin, end = self.night
         tab = self.open()
         tab.js("document.querySelector('#top .span').click()")
         text = [time.strftime("%Y-%m-%dT%H:%M", time.gmtime(each)) for each in (begin, end)]
@@ -175,7 +264,7 @@ class Time(unittest.TestCase):
         self.assertTrue(0 < end - begin < 2 * HOUR, (begin, end))
 
     def test_jump_to_an_event(self):
-        begin, end = self.night()
+        begin, end = self.night
         tab = self.open(**{"from": begin - 2 * HOUR, "to": end + 2 * HOUR}, open="events")
         before = self.span(tab)
         tab.js("document.getElementById('events').scrollIntoView()")
@@ -196,7 +285,7 @@ class Time(unittest.TestCase):
 
     def test_ten_thousand_events(self):
         begin = time.monotonic()
-        night = dict(zip(("from", "to"), self.night()))
+        night = dict(zip(("from", "to"), self.night))
         tab = self.open(**night, open="events")
         tab.js("document.getElementById('events').scrollIntoView()")
         tab.wait("the list", "document.querySelectorAll('#events .events > li').length > 0", 90)
@@ -217,14 +306,11 @@ class Time(unittest.TestCase):
         text = tab.text("#overview figure")
         self.assertRegex(text, r"1 restart")
         self.assertRegex(text, r"Shaded: nothing recorded")
-        label = tab.js(LABEL)
-        self.assertNotRegex(label, r"from 0 B")
+        self.assertNotRegex(tab.js(LABEL), r"from 0 B")
         # In the middle of the gap there is nothing to point at.
-        rows = self.table(tab, "#overview figure")
-        times = [row[0] for row in rows]
-        gap = {time.strftime("%H", time.gmtime(restart - hours * HOUR)) for hours in (1.5,)}
-        self.assertFalse([each for each in times if each.split()[-1][:2] in gap
-                          and each.split()[0] == str(time.gmtime(restart - 1.5 * HOUR).tm_mday)], times[:5])
+        times = [row[0].split() for row in self.table(tab, "#overview figure")]
+        gap = time.gmtime(restart - 1.5 * HOUR)
+        self.assertFalse([each for each in times if each[-1][:2] == time.strftime("%H", gap) and each[0] == str(gap.tm_mday)], times[:5])
         # No area is drawn there either: what is behind it can be seen.
         self.assertEqual(self.colours_at(tab, (10.5) / 24), 1)
         self.assertGreaterEqual(self.colours_at(tab, 5 / 24), 3)
@@ -261,13 +347,10 @@ class Time(unittest.TestCase):
         figure = "#holders figure"
         tab.js(f"document.querySelector('{figure}').scrollIntoView({{block: 'center'}})")
         self.drawn(tab, f"document.querySelector('{figure}')")
-        head = "document.querySelector('#holders details.numbers thead tr').innerText"
         rows = self.table(tab, figure)
-        column = tab.js(head).split("\t").index("camera")
+        column = tab.text("#holders details.numbers thead tr").split("\t").index("camera")
         now = pt.ask(self.daemon, "status")["from"]["time"]
-        values = [row[column] for row in rows]
-        self.assertNotIn("0 B", values)
-        self.assertIn("300 MiB", values)
+        self.assertNotIn("0 B", [row[column] for row in rows])
         # The hour without it, but for its ends.
         known = [row[0] for row in rows if row[column] == "300 MiB"]
         missing = time.strftime("%H:%M", time.gmtime(now - 2.5 * HOUR))
