@@ -83,22 +83,14 @@ def newer(text):
 
 
 def assignments(text):
-    """(line, section, name, value) of a unit; lines that go on are joined."""
-    section, held, at = "", "", 0
-    for number, line in enumerate(text.splitlines(), 1):
-        if held:
-            line, number = held + " " + line.strip(), at
-        elif not line.strip() or line.lstrip()[0] in "#;":
-            continue
-        if line.endswith("\\"):
-            held, at = line[:-1].rstrip(), number
-            continue
-        held = ""
+    """(section, name, value) of each line of a unit; lines that go on are joined."""
+    section = ""
+    for line in re.sub(r"\s*\\\n\s*", " ", text).splitlines():
         if heading := re.fullmatch(r"\[(\S+)\]\s*", line):
             section = heading.group(1)
-            continue
-        name, equals, value = line.partition("=")
-        yield number, section, name.strip() if equals else "", value.strip()
+        elif line.strip() and line.lstrip()[0] not in "#;":
+            name, equals, value = line.partition("=")
+            yield section, name.strip() if equals else "", value.strip()
 
 
 def unknown_values(known, kind, name, value):
@@ -119,10 +111,9 @@ def unknown_values(known, kind, name, value):
 
 
 def check_unit(path, text, known, table, seen):
-    for line, section, name, value in assignments(text):
-        where = f"{path}:{line}"
+    for section, name, value in assignments(text):
         if f"{section} others" not in known.lists:
-            yield f"{where}: no section [{section}] in systemd-245.txt"
+            yield f"{path}: no section [{section}] in systemd-245.txt"
             continue
         kind = known.kind(section, name)
         found = [name] if kind is None else unknown_values(known, kind, name, value)
@@ -130,7 +121,7 @@ def check_unit(path, text, known, table, seen):
             if each in table:
                 seen.setdefault(each, set()).add(path.name.removesuffix(".in"))
             else:
-                yield (f"{where}: systemd 245 does not know '{each}' of [{section}]: use what it knows, or add it to the "
+                yield (f"{path}: systemd 245 does not know '{each}' of [{section}]: use what it knows, or add it to the "
                        "table of docs/privileges.md (a value that 245 does know: to WORDS or FREE here)")
 
 
