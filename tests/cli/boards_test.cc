@@ -34,9 +34,7 @@ namespace {
 using namespace std::chrono_literals;
 
 std::unique_ptr<LocalSnapshot> snapshot(const std::string& name) {
-  auto shot = LocalSnapshot::read(board(name), {});
-  EXPECT_TRUE(shot) << shot.error().message;
-  return std::move(*shot);
+  return must(LocalSnapshot::read(board(name), {}));
 }
 
 class Golden : public testing::TestWithParam<const char*> {};

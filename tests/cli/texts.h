@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests ask of printed text: which parts it has, and how wide it is.
+// What tests ask of printed text: which parts it has, and how wide it is; and of a result: that it
+// is there.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <initializer_list>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "base/result.h"
 #include "base/text/text.h"
 #include "cli/draw/terminal.h"
 
@@ -33,6 +37,13 @@ inline testing::AssertionResult has_all(std::string_view text,
 inline testing::AssertionResult has_none(std::string_view text,
                                          std::initializer_list<std::string_view> parts) {
   return has_of(false, text, parts);
+}
+
+// Else the test ends with its error.
+template <class T>
+T must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
 }
 
 // Columns of the widest line.

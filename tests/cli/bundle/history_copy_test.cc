@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "history/store/sqlite.h"
+#include "tests/cli/texts.h"
 #include "tests/history_maker.h"
 #include "tests/temp_dir.h"
 
@@ -53,36 +54,33 @@ class HistoryCopyTest : public testing::Test {
 };
 
 TEST_F(HistoryCopyTest, IsCutWithItsEvents) {
-  const auto whole = copy(24h);
-  ASSERT_TRUE(whole) << whole.error().message;
-  EXPECT_EQ(*query_number(open(*whole).get(), "SELECT count(*) FROM events"), 10);
-  const auto made = copy(1h);
-  ASSERT_TRUE(made) << made.error().message;
-  const auto db = open(*made);
+  const auto whole = must(copy(24h));
+  EXPECT_EQ(*query_number(open(whole).get(), "SELECT count(*) FROM events"), 10);
+  const auto made = must(copy(1h));
+  const auto db = open(made);
   const auto events = *query_number(db.get(), "SELECT count(*) FROM events");
   EXPECT_GE(events, 5);
   EXPECT_LE(events, 7);
-  EXPECT_EQ(made->events_cut, 10U - static_cast<std::uint64_t>(events));
+  EXPECT_EQ(made.events_cut, 10U - static_cast<std::uint64_t>(events));
   EXPECT_EQ(*query_number(db.get(), "SELECT count(*) FROM chunks WHERE last < 100000000000"), 0);
   EXPECT_EQ(*query_number(db.get(),
                           "SELECT count(*) FROM raw WHERE (id >> 24) NOT IN (SELECT "
                           "number FROM chunks)"),
             0);
   EXPECT_GT(*query_number(db.get(), "SELECT count(*) FROM raw"), 0);
-  EXPECT_LT(made->size, whole->size + 1);
+  EXPECT_LT(made.size, whole.size + 1);
   EXPECT_TRUE(HistoryStore::open_to_read(tree.path() + "/seen.db"));
 }
 
 TEST_F(HistoryCopyTest, EventsAreRedacted) {
-  const auto made = copy(1h);
-  ASSERT_TRUE(made);
-  const auto db = open(*made);
+  const auto made = must(copy(1h));
+  const auto db = open(made);
   Query query(db.get(), "SELECT summary, fields FROM events LIMIT 1");
   ASSERT_TRUE(*query.next());
   EXPECT_EQ(query.text(0), "from <address> in /home/<name>/x");
   EXPECT_EQ(query.text(1),
             R"({"text":"serial: <id>","boot_id":"5f3c9d5e-1111-2222-3333-444455556666"})");
-  EXPECT_GT(made->redacted.addresses, 0U);
+  EXPECT_GT(made.redacted.addresses, 0U);
 }
 
 TEST_F(HistoryCopyTest, LeavesNoFileAndIsBounded) {

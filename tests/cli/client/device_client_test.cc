@@ -132,9 +132,8 @@ TEST(RemoteHistory, RequestsOneSeriesExactly) {
   requested.to = kWall;
   requested.resolution = Resolution::kMinute;
   requested.most = 100'000;
-  const auto got = history->past(requested);
-  ASSERT_TRUE(got) << got.error().message;
-  EXPECT_EQ(got->points.size(), 3U);
+  const auto got = must(history->past(requested));
+  EXPECT_EQ(got.points.size(), 3U);
   EXPECT_EQ(daemon.requested().front(),
             "/api/v1/history?series=jetmem_a%7Bb%3D%22c%20d%26e%22%7D&from=1789996400.123456789"
             "&to=1790000000.123456789&resolution=1m&limit=10000");
@@ -160,18 +159,16 @@ TEST(RemoteHistory, PagesAreFollowed) {
     return CapturedLog{200, history_list_json({}, list)};
   });
   const auto history = remote_history(daemon.address());
-  const auto series = history->series("");
-  ASSERT_TRUE(series);
-  ASSERT_EQ(series->size(), 2U);
-  EXPECT_EQ((*series)[1].key, "jetmem_b");
+  const auto series = must(history->series(""));
+  ASSERT_EQ(series.size(), 2U);
+  EXPECT_EQ(series[1].key, "jetmem_b");
   EventsQuery requested;
   requested.what = EventWhat::kKernel;
   requested.kinds = {"a", "b"};
   requested.most = 5;
-  const auto events = history->events(requested);
-  ASSERT_TRUE(events) << events.error().message;
-  ASSERT_EQ(events->events.size(), 5U);
-  EXPECT_EQ(events->events.back().id, 4);
+  const auto events = must(history->events(requested));
+  ASSERT_EQ(events.events.size(), 5U);
+  EXPECT_EQ(events.events.back().id, 4);
   EXPECT_EQ(daemon.requested().back(),
             "/api/v1/events?category=kernel&kind=a%2Cb&before=8&limit=2");
   EXPECT_TRUE(history->facts());
@@ -194,13 +191,11 @@ TEST(RemoteHistory, UnrecordedSeriesAreEmpty) {
     return CapturedLog{400, R"({"error":"there is no metric x","code":"unknown_metric"})"};
   });
   const auto history = remote_history(daemon.address());
-  const auto series = history->series("x");
-  ASSERT_TRUE(series);
-  EXPECT_TRUE(series->empty());
-  const auto past = history->past({.key = "x", .resolution = {}});
-  ASSERT_TRUE(past);
-  EXPECT_EQ(past->key, "x");
-  EXPECT_TRUE(past->points.empty());
+  const auto series = must(history->series("x"));
+  EXPECT_TRUE(series.empty());
+  const auto past = must(history->past({.key = "x", .resolution = {}}));
+  EXPECT_EQ(past.key, "x");
+  EXPECT_TRUE(past.points.empty());
 }
 
 TEST(RemoteHistory, ErrorsNameTheDaemonAndItsMessage) {
@@ -232,9 +227,8 @@ TEST(RemoteHistory, AcceptsNearlyFourMebibytes) {
   const std::string text = history_moment_json({}, moment);
   EXPECT_GT(text.size(), 3'500'000U);
   Daemon daemon([&](const std::string&) { return CapturedLog{200, text}; });
-  const auto got = remote_history(daemon.address())->at(kWall, hours(1000));
-  ASSERT_TRUE(got) << got.error().message;
-  EXPECT_GT(got->size(), 1700U);
+  const auto got = must(remote_history(daemon.address())->at(kWall, hours(1000)));
+  EXPECT_GT(got.size(), 1700U);
   EXPECT_THAT(daemon.requested().front(), HasSubstr("lookback=86400.0"));
 }
 
@@ -244,12 +238,10 @@ TEST(HistoryOfDevice, OnlyTheNamedDaemonIsQueried) {
   Daemon daemon([&](const std::string&) { return CapturedLog{200, history_list_json({}, list)}; });
   Target requested;
   requested.daemon = daemon.address().text();
-  const auto history = DeviceClient("", requested).history();
-  ASSERT_TRUE(history) << history.error().message;
-  const auto facts = (*history)->facts();
-  ASSERT_TRUE(facts);
-  EXPECT_EQ(facts->series, 7U);
-  EXPECT_EQ(facts->location, daemon.address().text());
+  const auto history = must(DeviceClient("", requested).history());
+  const auto facts = must(history->facts());
+  EXPECT_EQ(facts.series, 7U);
+  EXPECT_EQ(facts.location, daemon.address().text());
 
   requested.daemon = "unix:/nowhere/api.socket";
   EXPECT_THAT(DeviceClient("", requested).history().error().message,
@@ -333,9 +325,8 @@ TEST_F(SilentDaemonTest, WhoFindsItsQueueFullWaitsForATurn) {
       std::chrono::milliseconds(200));
   Target options;
   options.daemon = "unix:" + daemon_.path();
-  const auto reply = DeviceClient("", options).ask("/healthz", std::chrono::seconds(10));
-  ASSERT_TRUE(reply) << reply.error().message;
-  EXPECT_EQ(reply->body, "ok");
+  const auto reply = must(DeviceClient("", options).ask("/healthz", std::chrono::seconds(10)));
+  EXPECT_EQ(reply.body, "ok");
 }
 
 }  // namespace

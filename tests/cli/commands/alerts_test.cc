@@ -171,11 +171,10 @@ TEST(AlertsOfADaemon, NoAnswerIsReported) {
 TEST(AlertsOfADaemon, TheSocketComesFirst) {
   HttpSettings http;
   http.listen = {{.host = "127.0.0.1", .port = 10743}, {.host = "127.0.0.1", .port = 0}};
-  const auto locations = daemon_addresses("", http, {});
-  ASSERT_TRUE(locations);
-  ASSERT_EQ(locations->size(), 2U);
-  EXPECT_EQ((*locations)[0].text(), "unix:/run/jetmem/api.socket");
-  EXPECT_EQ((*locations)[1].text(), "127.0.0.1:10743");
+  const auto locations = must(daemon_addresses("", http, {}));
+  ASSERT_EQ(locations.size(), 2U);
+  EXPECT_EQ(locations[0].text(), "unix:/run/jetmem/api.socket");
+  EXPECT_EQ(locations[1].text(), "127.0.0.1:10743");
   // They want more than can be guessed.
   http.web_config = "/etc/jetmem/web.yaml";
   EXPECT_EQ(daemon_addresses("", http, {})->size(), 1U);

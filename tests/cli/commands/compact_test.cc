@@ -52,12 +52,11 @@ class CompactTest : public testing::Test {
 };
 
 TEST_F(CompactTest, ReadsBeforeAndAfter) {
-  const auto report = compact_memory(files, clock);
-  ASSERT_TRUE(report) << report.error().message;
+  const auto report = must(compact_memory(files, clock));
   EXPECT_EQ(written(), "1");
-  ASSERT_FALSE(report->zones.empty());
-  EXPECT_EQ(report->zones[0].before.unusable, report->zones[0].after.unusable);
-  EXPECT_TRUE(report->zones[0].before.largest_order);
+  ASSERT_FALSE(report.zones.empty());
+  EXPECT_EQ(report.zones[0].before.unusable, report.zones[0].after.unusable);
+  EXPECT_TRUE(report.zones[0].before.largest_order);
 }
 
 // Asked for the time before and after compaction: the second time the free lists have changed.
@@ -80,10 +79,9 @@ TEST_F(CompactTest, WhatItBroughtOutsideCma) {
   files.buddyinfo = directory.write("buddyinfo", kBefore);
   // The four blocks of order 10 are CMA's: 4096 pages.
   files.zoneinfo = directory.write("zoneinfo", zoneinfo_text("4096"));
-  const auto report = compact_memory(files, CompactionClock(directory));
-  ASSERT_TRUE(report) << report.error().message;
-  ASSERT_EQ(report->zones.size(), 2U);
-  const CompactionReport::Zone& normal = report->zones[1];
+  const auto report = must(compact_memory(files, CompactionClock(directory)));
+  ASSERT_EQ(report.zones.size(), 2U);
+  const CompactionReport::Zone& normal = report.zones[1];
   EXPECT_EQ(normal.id.name, "Normal");
   EXPECT_EQ(normal.before.largest_order, 3U);
   EXPECT_EQ(normal.after.largest_order, 9U);
@@ -92,7 +90,7 @@ TEST_F(CompactTest, WhatItBroughtOutsideCma) {
   EXPECT_NEAR(*normal.after.unusable[0], 8.0 / 520, 1e-12);
   EXPECT_NEAR(*normal.after.unusable[1], 8.0 / 520, 1e-12);
   EXPECT_EQ(
-      compaction_json(*report),
+      compaction_json(report),
       R"({"format":1,"seconds":1.25,)"
       R"("zones":[{"node":0,"zone":"DMA","before":{"largest_order":10,"unusable_ratio":{"6":0.030776746458231558,"9":0.24963361016121152}},)"
       R"("after":{"largest_order":10,"unusable_ratio":{"6":0.030776746458231558,"9":0.24963361016121152}}},)"
@@ -104,11 +102,10 @@ TEST_F(CompactTest, WhatItBroughtOutsideCma) {
 TEST_F(CompactTest, WithoutTheFreeCmaPagesNothingIsSaid) {
   files.buddyinfo = directory.write("buddyinfo", kBefore);
   files.zoneinfo = directory.write("zoneinfo", zoneinfo_text(""));
-  const auto report = compact_memory(files, clock);
-  ASSERT_TRUE(report) << report.error().message;
-  ASSERT_EQ(report->zones.size(), 2U);
-  EXPECT_FALSE(report->zones[1].before.largest_order) << "absent, not the flattered figure";
-  EXPECT_THAT(compaction_json(*report),
+  const auto report = must(compact_memory(files, clock));
+  ASSERT_EQ(report.zones.size(), 2U);
+  EXPECT_FALSE(report.zones[1].before.largest_order) << "absent, not the flattered figure";
+  EXPECT_THAT(compaction_json(report),
               HasSubstr(R"("before":{"largest_order":null,"unusable_ratio":{"6":null,"9":null}})"));
 }
 

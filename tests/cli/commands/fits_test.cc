@@ -61,37 +61,30 @@ TEST_F(MakeRoomTest, TriesWhatHelpsInOrder) {
     const char* what;
     std::vector<double> free;
     double needed;
-    seconds wait;
+    int wait;
     std::size_t done;
     Fit after;
     const char* dropped;
-    seconds waited;
+    int waited;
   };
-  for (const Case& each : {
-           Case{"it fits", {100}, 50, {}, 0, Fit::kNow, "", {}},
-           Case{"nothing helps", {100}, 2000, {}, 0, Fit::kNo, "", {}},
-           Case{"the page cache is enough", {100, 800}, 500, {}, 1, Fit::kNow, "1", {}},
-           Case{"then it waits",
-                {100, 100, 100, 800},
-                500,
-                seconds(30),
-                1,
-                Fit::kNow,
-                "1",
-                seconds(2)},
-           Case{"in vain", {100}, 500, seconds(3), 1, Fit::kAfterMakingRoom, "1", seconds(3)},
-       }) {
+  const Case cases[] = {
+      {"it fits", {100}, 50, 0, 0, Fit::kNow, "", 0},
+      {"nothing helps", {100}, 2000, 0, 0, Fit::kNo, "", 0},
+      {"the page cache is enough", {100, 800}, 500, 0, 1, Fit::kNow, "1", 0},
+      {"then it waits", {100, 100, 100, 800}, 500, 30, 1, Fit::kNow, "1", 2},
+      {"it waits in vain", {100}, 500, 3, 1, Fit::kAfterMakingRoom, "1", 3},
+  };
+  for (const Case& each : cases) {
     SCOPED_TRACE(each.what);
     directory.write("drop_caches", "");
     free = each.free;
     const Nanoseconds begin = clock.mono();
-    const auto made = make(each.needed, each.wait);
-    ASSERT_TRUE(made) << made.error().message;
-    EXPECT_EQ(made->done.size(), each.done);
-    EXPECT_EQ(made->after.fit, each.after);
+    const auto made = must(make(each.needed, seconds(each.wait)));
+    EXPECT_EQ(made.done.size(), each.done);
+    EXPECT_EQ(made.after.fit, each.after);
     EXPECT_EQ(dropped(), each.dropped);
     EXPECT_EQ(compacted(), "") << "it makes no memory free";
-    EXPECT_EQ(clock.mono() - begin, each.waited);
+    EXPECT_EQ(clock.mono() - begin, seconds(each.waited));
   }
 }
 
@@ -103,18 +96,15 @@ TEST_F(MakeRoomTest, ABlockIsMadeByCompaction) {
                       {"jetmem_buddy_free_blocks{node=\"0\",zone=\"DMA\",order=\"10\"}", 0},
                       {"jetmem_buddy_largest_order_outside_cma{node=\"0\",zone=\"DMA\"}", 0}});
   };
-  const auto made = maker.make({MemoryKind::kContiguous, kMiB, {}, false});
-  ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->done.size(), 3U);
+  EXPECT_EQ(must(maker.make({MemoryKind::kContiguous, kMiB, {}, false})).done.size(), 3U);
   EXPECT_EQ(dropped(), "1");
   EXPECT_EQ(compacted(), "1");
 }
 
 TEST_F(MakeRoomTest, ADryRunChangesNothing) {
-  const auto made = make(500, std::chrono::seconds(30), /*dry_run=*/true);
-  ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->before.fit, Fit::kAfterMakingRoom);
-  EXPECT_EQ(made->done.size(), 2U);
+  const auto made = must(make(500, std::chrono::seconds(30), /*dry_run=*/true));
+  EXPECT_EQ(made.before.fit, Fit::kAfterMakingRoom);
+  EXPECT_EQ(made.done.size(), 2U);
   EXPECT_EQ(dropped() + compacted(), "");
   EXPECT_EQ(clock.mono(), ManualClock().mono());
 }

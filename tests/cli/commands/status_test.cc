@@ -322,10 +322,9 @@ TEST(StatusScreen, FitsWhateverTheDeviceSays) {
 }
 
 TEST_P(StatusOfFixtures, FitsAnyTerminal) {
-  const auto shot = LocalSnapshot::read(board(GetParam()), {});
-  ASSERT_TRUE(shot);
+  const auto shot = must(LocalSnapshot::read(board(GetParam()), {}));
   DeviceNow now;
-  now.samples = SampleSet::of((*shot)->table());
+  now.samples = SampleSet::of(shot->table());
   const StatusAnswer answer = status_answer(now);
   for (int width = 40; width <= 200; ++width) expect_a_screen(answer, width);
 }

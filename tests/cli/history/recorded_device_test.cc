@@ -5,6 +5,7 @@
 
 #include "cli/draw/since.h"
 #include "report/status/status_answer.h"
+#include "tests/cli/texts.h"
 #include "tests/fake_history.h"
 #include "tests/history_maker.h"
 #include "tests/temp_dir.h"
@@ -59,14 +60,13 @@ struct Recorded : ::testing::Test {
 };
 
 TEST_F(Recorded, IsTheDeviceOfThatMoment) {
-  const auto then = at(kBegin + seconds(240));
-  ASSERT_TRUE(then) << then.error().message;
-  EXPECT_EQ(then->by, SnapshotOrigin::kHistory);
-  EXPECT_EQ(then->wall, 1795183440);
-  EXPECT_EQ(then->boot_id, "seven");
-  EXPECT_EQ(then->boot, 7);
-  EXPECT_EQ(then->samples.meminfo("MemAvailable"), 1e9 - 3e7 * 24);
-  EXPECT_EQ(then->events.size(), 2U) << "what came later is not known yet";
+  const auto then = must(at(kBegin + seconds(240)));
+  EXPECT_EQ(then.by, SnapshotOrigin::kHistory);
+  EXPECT_EQ(then.wall, 1795183440);
+  EXPECT_EQ(then.boot_id, "seven");
+  EXPECT_EQ(then.boot, 7);
+  EXPECT_EQ(then.samples.meminfo("MemAvailable"), 1e9 - 3e7 * 24);
+  EXPECT_EQ(then.events.size(), 2U) << "what came later is not known yet";
 }
 
 TEST_F(Recorded, HasTheAlertsOfThatMoment) {
@@ -127,10 +127,9 @@ TEST_F(Recorded, TheLastChangeOfEachAlertIsItsState) {
        {Moment{5, "firing", ""}, Moment{30, "firing", "DMA is low"},
         Moment{45, "pending", "Normal is low"}, Moment{55, "inactive", ""}}) {
     SCOPED_TRACE(after);
-    auto then = recorded_device(rolled, rolled.known, kBegin + seconds(after), minutes(2));
-    ASSERT_TRUE(then);
-    add_recorded_alerts(rolled, *then);
-    const auto& rule = then->alerts->rules.front();
+    auto then = must(recorded_device(rolled, rolled.known, kBegin + seconds(after), minutes(2)));
+    add_recorded_alerts(rolled, then);
+    const auto& rule = then.alerts->rules.front();
     EXPECT_EQ(rule.state, state);
     ASSERT_EQ(rule.alerts.empty(), *summary == '\0');
     if (!rule.alerts.empty()) {
@@ -144,8 +143,7 @@ TEST(RecordedRollUps, AnAlertThatFiresForHalfOfAMinuteFires) {
   const TempDir dir;
   const std::string file = dir.file("history.db");
   const auto store = open_history(file.c_str());
-  const auto boot = store->begin_boot("a", {Nanoseconds(0), kBegin, WallTrust::kSynced});
-  ASSERT_TRUE(boot);
+  const auto boot = must(store->begin_boot("a", {Nanoseconds(0), kBegin, WallTrust::kSynced}));
   const std::string key = state_of("JetmemMemoryLow", "critical");
   for (int half = 0; half < 26; ++half) {
     std::vector<double> low;
@@ -155,16 +153,15 @@ TEST(RecordedRollUps, AnAlertThatFiresForHalfOfAMinuteFires) {
       chunk.steps.push_back(minutes(30) * half + seconds(10) * i);
     }
     chunk.columns.push_back({key, false, low});
-    ASSERT_TRUE(store->write(*boot, &chunk, {}));
+    ASSERT_TRUE(store->write(boot, &chunk, {}));
   }
-  tidy_all(*store, *boot, hours(13));
+  tidy_all(*store, boot, hours(13));
   auto history = bounded_history(file, file);
-  auto then = recorded_device(*history, *history->facts(), kBegin + minutes(90) + seconds(45),
-                              minutes(2));
-  ASSERT_TRUE(then) << then.error().message;
-  add_recorded_alerts(*history, *then);
-  ASSERT_TRUE(then->alerts);
-  EXPECT_EQ(then->alerts->rules.front().state, "firing");
+  auto then = must(
+      recorded_device(*history, *history->facts(), kBegin + minutes(90) + seconds(45), minutes(2)));
+  add_recorded_alerts(*history, then);
+  ASSERT_TRUE(then.alerts);
+  EXPECT_EQ(then.alerts->rules.front().state, "firing");
 }
 
 TEST_F(Recorded, AGapIsNoMoment) {
@@ -176,11 +173,10 @@ TEST_F(Recorded, AGapIsNoMoment) {
 TEST_F(Recorded, WithoutStatesOfAlertsNothingIsQuiet) {
   FakeHistory other;
   other.add("jetmem_meminfo_MemAvailable_bytes", kBegin, {1e9});
-  auto then = recorded_device(other, other.known, kBegin, seconds(25));
-  ASSERT_TRUE(then);
-  add_recorded_alerts(other, *then);
-  EXPECT_FALSE(then->alerts);
-  EXPECT_NE(then->no_alerts, "");
+  auto then = must(recorded_device(other, other.known, kBegin, seconds(25)));
+  add_recorded_alerts(other, then);
+  EXPECT_FALSE(then.alerts);
+  EXPECT_NE(then.no_alerts, "");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/cli/texts.h"
+
 namespace jetmem {
 namespace {
 
@@ -19,13 +21,12 @@ std::string error_of(const ProbeOptions& options) {
 }
 
 TEST(ProbeSelection, WithoutOptionsAllKinds) {
-  const auto needed = understand({});
-  ASSERT_TRUE(needed) << needed.error().message;
-  EXPECT_THAT(needed->kinds[0], ElementsAre("host", "dmabuf"));
-  EXPECT_EQ(needed->kinds[1].size(), 9U);
-  EXPECT_EQ(needed->frame_bytes, 12 * kMiB);
-  EXPECT_EQ(needed->deadline, std::chrono::seconds(60));
-  EXPECT_FALSE(needed->limit);
+  const auto needed = must(understand({}));
+  EXPECT_THAT(needed.kinds[0], ElementsAre("host", "dmabuf"));
+  EXPECT_EQ(needed.kinds[1].size(), 9U);
+  EXPECT_EQ(needed.frame_bytes, 12 * kMiB);
+  EXPECT_EQ(needed.deadline, std::chrono::seconds(60));
+  EXPECT_FALSE(needed.limit);
 }
 
 TEST(ProbeSelection, KindsAreOnceAndInTheirGroup) {
