@@ -15,8 +15,8 @@ from checking import ROOT, finish
 from check_runbooks import Metrics
 
 # What refers to metrics by string.
-PLACES = (("report", "*.cc"), ("report", "*.h"), ("history", "*.cc"), ("history", "*.h"), ("health", "*.cc"), ("cli", "*.cc"),
-          ("page/src", "*.js"), ("dashboards/grafana/generator", "*.py"), ("rules/shipped", "*.yaml"))
+PLACES = (("report", "*.cc"), ("report", "*.h"), ("history", "*.cc"), ("history", "*.h"), ("health", "*.cc"),
+          ("cli", "*.cc"), ("page/src", "*.js"), ("dashboards/grafana/generator", "*.py"), ("rules/shipped", "*.yaml"))
 # Names of JSON fields and SQL functions.
 SKIPPED = {"report/answers/boots_answer.cc", "cli/bundle/history_copy.cc"}
 NAME = re.compile(r"""(?<=["'`(\s{!:])jetmem_[A-Za-z0-9_]+\*?(?=["'`{\s()\[,}])""")

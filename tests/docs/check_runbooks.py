@@ -233,7 +233,8 @@ def main():
     for name, rule in rules.rules.items():
         if not (folder / f"{rule.get('runbook')}.md").exists():
             found.append(f"{rule['file']}: {name}: there is no page docs/runbooks/{rule.get('runbook')}.md")
-    for what, least in (("pages", len(pages)), ("metrics", len(metrics.exact)), ("rules", len(rules.rules)), ("kinds", len(kinds))):
+    for what, least in (("pages", len(pages)), ("metrics", len(metrics.exact)), ("rules", len(rules.rules)),
+                        ("kinds", len(kinds))):
         if least < 5:
             found.append(f"found only {least} {what}: are they still written like this?")
     return finish(found, f"{len(pages)} runbooks say what there is")

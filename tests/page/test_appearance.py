@@ -79,7 +79,7 @@ class Look(unittest.TestCase):
             self.assertIn(model, tab.text("#top"))
 
     def shows(self, tab, section, wanted):
-        """Waits until a section has each text that `wanted` gives, also in what is folded: it is there for whoever opens it."""
+        """Waits until a section has each text of `wanted`, also in what is folded: whoever opens it finds it."""
         # Asked for only while somebody looks at it.
         tab.js(f"document.getElementById('{section}').scrollIntoView()")
 
@@ -113,9 +113,9 @@ class Look(unittest.TestCase):
     @on_each
     def test_a_source_that_is_not_here_is_said_to_be_so(self, name, daemon, tab):
         # A reason is of its moment, but for what stands before its figures.
-        self.shows(tab, "sources", lambda: [text for source in pt.ask(daemon, "now")["sources"]
-                                            if source["state"] in ("absent", "denied", "failed")
-                                            for text in (source["source"], source["state"], source["reason"].split(":")[0])])
+        self.shows(tab, "sources", lambda: [
+            text for source in pt.ask(daemon, "now")["sources"] if source["state"] in ("absent", "denied", "failed")
+            for text in (source["source"], source["state"], source["reason"].split(":")[0])])
 
     def test_what_is_not_here_is_no_zero(self):
         self.assertFalse(pt.ask(self.daemons["x86-pc"], "cma").get("areas"))

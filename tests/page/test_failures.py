@@ -66,7 +66,8 @@ class Trouble(unittest.TestCase):
         pt.complete(tab)
         self.assertTrue(tab.js("window.jetmemSame"), "the page was loaded anew")
         self.assertEqual(pt.present(tab), sections)
-        jt.wait_for("the verdict of the new daemon", lambda: pt.ask(self.daemon, "status")["reason"] in tab.text("#verdict"))
+        jt.wait_for("the verdict of the new daemon",
+                    lambda: pt.ask(self.daemon, "status")["reason"] in tab.text("#verdict"))
         jt.wait_for("nothing is marked as old", lambda: not self.is_marked_old(tab))
         asked = len(tab.requests)
         jt.wait_for("the page goes on", lambda: len(tab.requests) > asked + 5)

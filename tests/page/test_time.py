@@ -123,7 +123,8 @@ class Time(OnePast):
 
     @staticmethod
     def drawn(tab, figure=CHART):
-        tab.wait("the chart is drawn", f"{figure}?.querySelector('canvas') && {figure}.getAttribute('aria-busy') !== 'true'", 90)
+        tab.wait("the chart is drawn", f"{figure}?.querySelector('canvas') && "
+                 f"{figure}.getAttribute('aria-busy') !== 'true'", 90)
 
     @staticmethod
     def span(tab):
@@ -310,7 +311,8 @@ class Time(OnePast):
         # In the middle of the gap there is nothing to point at.
         times = [row[0].split() for row in self.table(tab, "#overview figure")]
         gap = time.gmtime(restart - 1.5 * HOUR)
-        self.assertFalse([each for each in times if each[-1][:2] == time.strftime("%H", gap) and each[0] == str(gap.tm_mday)], times[:5])
+        hour, day = time.strftime("%H", gap), str(gap.tm_mday)
+        self.assertFalse([each for each in times if each[-1][:2] == hour and each[0] == day], times[:5])
         # No area is drawn there either: what is behind it can be seen.
         self.assertEqual(self.colours_at(tab, (10.5) / 24), 1)
         self.assertGreaterEqual(self.colours_at(tab, 5 / 24), 3)
