@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """jetmem alerts and jetmem rules against a real daemon, with rules of the test's own."""
 
+import contextlib
 import json
 import pathlib
 import re
@@ -49,43 +50,42 @@ rules:
 """
 
 
-def settings(rules, more=""):
-    return f"rules: {{shipped: false, directory: {rules}, interval: 1s}}\n{more}" + jt.FAST
-
-
 class WithADaemon(unittest.TestCase):
-    def setUp(self):
-        self.root = jt.copy_of_fixture(self, BOARD)
-        self.rules = jt.temp_directory(self)
-        (self.rules / "test.yaml").write_text(RULES)
-        self.set_free(4 << 20)
-        self.runtime = jt.temp_directory(self)
+    @classmethod
+    def setUpClass(cls):
+        cls.root = jt.copy_of_fixture(cls, BOARD)
+        cls.rules = jt.temp_directory(cls)
+        (cls.rules / "test.yaml").write_text(RULES)
+        cls.set_free(4 << 20)
+        cls.daemon = cls.start(cls)
+        cls.address = f"127.0.0.1:{cls.daemon.port}"
+        jt.wait_for("judged", lambda: cls.alerts().returncode == 0)
 
-    def set_free(self, kib):
-        path = self.root / "proc/meminfo"
+    @classmethod
+    def set_free(cls, kib):
+        path = cls.root / "proc/meminfo"
         text = re.sub(r"MemFree: +\d+ kB", f"MemFree: {kib} kB", path.read_text())
         jt.replace_file(path, text.encode())
 
-    def start(self, more="", **options):
-        return jt.Daemon(self, settings(self.rules, more), root=self.root,
-                         environment={"RUNTIME_DIRECTORY": str(self.runtime)}, **options)
+    @classmethod
+    def start(cls, test, more="", **options):
+        return jt.Daemon(test, f"rules: {{shipped: false, directory: {cls.rules}, interval: 1s}}\n{more}" + jt.FAST,
+                         root=cls.root, **options)
 
-    def alerts(self, address, *arguments):
-        return jt.run([jt.JETMEM, "alerts", "--daemon", address, *arguments])
+    @classmethod
+    def alerts(cls, *arguments):
+        return jt.run([jt.JETMEM, "alerts", "--daemon", cls.address, *arguments])
 
-    def states(self, address):
-        shown = self.alerts(address, "--json")
-        return {rule["alert"]: rule["state"] for rule in json.loads(shown.stdout)["rules"]}
+    def wait_for_status(self, what, status):
+        return jt.wait_for(what, lambda: (lambda s: s.returncode == status and s)(self.alerts()))
+
+    def states(self):
+        return {rule["alert"]: rule["state"] for rule in json.loads(self.alerts("--json").stdout)["rules"]}
 
     def test_an_alert_comes_and_goes(self):
-        daemon = self.start()
-        address = f"127.0.0.1:{daemon.port}"
-        jt.wait_for("judged", lambda: self.alerts(address).returncode == 0)
-        self.assertEqual(self.states(address), {"TestLow": "inactive", "TestLasting": "pending",
-                                                "TestPast": "inactive"})
+        self.assertEqual(self.states(), {"TestLow": "inactive", "TestLasting": "pending", "TestPast": "inactive"})
         self.set_free(1 << 10)
-        shown = jt.wait_for("fires", lambda: (lambda s: s.returncode == 2 and s)(
-            self.alerts(address)))
+        shown = self.wait_for_status("fires", 2)
         self.assertEqual(shown.stderr, "")
         self.assertRegex(shown.stdout, r"^FIRING  critical TestLow\n    Only 1 MiB free\n"
                                        r"    Value 1 MiB; .*since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, for ")
@@ -93,24 +93,20 @@ class WithADaemon(unittest.TestCase):
         self.assertIn("pending warning  TestLasting", shown.stdout)
         self.assertIn(" by jetmemd", shown.stdout)
         self.assertNotIn("\x1b", shown.stdout)
-        self.assertEqual(daemon.scrape().value("jetmem_alert_state", alert="TestLow",
-                                               severity="critical"), 2)
-        explained = jt.run([jt.JETMEM, "rules", "explain", "TestLow", "--daemon", address,
-                            "--config", daemon.settings_file])
+        self.assertEqual(self.daemon.scrape().value("jetmem_alert_state", alert="TestLow", severity="critical"), 2)
+        explained = jt.run([jt.JETMEM, "rules", "explain", "TestLow", "--daemon", self.address,
+                            "--config", self.daemon.settings_file])
         self.assertEqual((explained.returncode, explained.stderr), (0, ""))
         self.assertIn("now 1 MiB; true for 1 of 1 series", explained.stdout)
         self.assertIn("PromQL:\n  jetmem_meminfo_MemFree_bytes < 1073741824\n", explained.stdout)
         self.set_free(4 << 20)
-        jt.wait_for("ended", lambda: self.alerts(address).returncode == 0)
+        self.wait_for_status("ended", 0)
 
     def test_json_is_the_daemons_answer(self):
-        daemon = self.start()
-        address = f"127.0.0.1:{daemon.port}"
-        jt.wait_for("judged", lambda: self.alerts(address).returncode == 0)
-        status, headers, body = daemon.request("GET", "/api/v1/alerts")
+        status, headers, body = self.daemon.request("GET", "/api/v1/alerts")
         self.assertEqual((status, headers["Content-Type"]), (200, "application/json"))
         served = json.loads(body)
-        shown = json.loads(self.alerts(address, "--json").stdout)
+        shown = json.loads(self.alerts("--json").stdout)
         self.assertEqual(served["schema"], "jetmem-alerts/1")
         for answer in (served, shown):
             del answer["evaluated"]
@@ -119,116 +115,54 @@ class WithADaemon(unittest.TestCase):
                     del alert["active_seconds"], alert["active_since"]
         self.assertEqual(shown, served)
 
-    def test_the_socket_of_systemds_directory_without_a_port(self):
-        daemon = self.start("http: {listen: []}\n", wait=False)
-        own = self.runtime / "api.socket"
-        jt.wait_for("the socket is there", own.exists)
-        self.assertEqual(stat.S_IMODE(own.stat().st_mode), 0o660)
-        jt.wait_for("judged", lambda: self.alerts(f"unix:{own}").returncode == 0)
-        daemon.stop()
-        self.assertFalse(own.exists())
-
-    def test_another_unix_address_is_enough(self):
-        own = self.runtime / "own.socket"
-        self.start(f"http: {{listen: ['unix:{own}']}}\n", wait=False)
-        jt.wait_for("the socket is there", own.exists)
-        self.assertEqual(stat.S_IMODE(own.stat().st_mode), 0o660)
-        self.assertFalse((self.runtime / "api.socket").exists())
-
-    def test_a_reload_takes_new_rules_and_says_mistakes(self):
-        daemon = self.start()
-        address = f"127.0.0.1:{daemon.port}"
-        jt.wait_for("judged", lambda: self.alerts(address).returncode == 0)
+    def test_reloads_take_new_rules_and_say_mistakes(self):
         (self.rules / "b.yaml").write_text("rules:\n  - alert: Wrong\n")
-        daemon.reload()
-        shown = jt.wait_for("the error is reported", lambda: (lambda s: s.returncode == 3 and s)(
-            self.alerts(address)))
-        self.assertIn("b.yaml:2:", shown.stdout)
+        self.daemon.reload()
+        self.assertIn("b.yaml:2:", self.wait_for_status("the error is reported", 3).stdout)
         checked = jt.run([jt.JETMEM, "rules", "check", self.rules])
         self.assertEqual((checked.returncode, checked.stdout), (65, ""))
         self.assertIn("b.yaml:2:", checked.stderr)
         (self.rules / "b.yaml").write_text(RULES.replace("Test", "More").replace("little", "few"))
-        daemon.reload()
-        jt.wait_for("the new rules", lambda: "MoreLow" in self.states(address))
+        self.daemon.reload()
+        jt.wait_for("the new rules", lambda: "MoreLow" in self.states())
 
-    def test_what_the_device_lacks_is_not_called_quiet(self):
-        (self.rules / "test.yaml").write_text("""
-rules:
-  - alert: TestNone
-    severity: info
-    when:
-      - metric: jetmem_cma_used_ratio
-        above: 95%
-    summary: s
-""")
-        root = jt.copy_of_fixture(self, "raspberry-pi-5")
-        daemon = jt.Daemon(self, settings(self.rules), root=root,
-                           environment={"RUNTIME_DIRECTORY": str(self.runtime)})
-        address = f"127.0.0.1:{daemon.port}"
-        shown = jt.wait_for("judged", lambda: (lambda s: s.returncode == 0 and s)(
-            self.alerts(address)))
-        self.assertTrue(shown.stdout.startswith("1 rule: 1 not applicable here. "), shown.stdout)
-        self.assertIn("jetmem_cma_used_ratio", self.alerts(address, "--all").stdout)
-        # Of one look nobody knows.
-        config = self.runtime / "settings.conf"
-        config.write_text(settings(self.rules))
-        shown = jt.run([jt.JETMEM, "alerts", "--root", root, "--config", config])
-        self.assertEqual(shown.returncode, 3)
-        self.assertIn("no series of jetmem_cma_used_ratio",
-                      " ".join(shown.stdout.split()))
+    def test_the_socket_of_systemds_directory_needs_no_port_and_another_is_enough(self):
+        for listen in ("api.socket", "own.socket"):
+            runtime = jt.temp_directory(self)
+            address = "" if listen == "api.socket" else f"'unix:{runtime / listen}'"
+            daemon = self.start(self, f"http: {{listen: [{address}]}}\n", wait=False,
+                                environment={"RUNTIME_DIRECTORY": str(runtime)})
+            jt.wait_for("the socket is there", (runtime / listen).exists)
+            self.assertEqual(stat.S_IMODE((runtime / listen).stat().st_mode), 0o660)
+            self.assertEqual([each.name for each in runtime.glob("*.socket")], [listen])
+            jt.wait_for("judged", lambda: jt.run(
+                [jt.JETMEM, "alerts", "--daemon", f"unix:{runtime / listen}"]).returncode == 0)
+            daemon.stop()
+            self.assertFalse((runtime / listen).exists())
 
 
 class Strangers(unittest.TestCase):
-    """Whoever answers in the daemon's place must not be believed."""
+    """Whoever answers in the daemon's place must not be believed; tests/report/alerts has what JSON may be."""
 
     def answer(self, data):
         listener = socket.create_server(("127.0.0.1", 0))
         jt.at_end(self, listener.close)
 
         def serve():
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    connection.recv(4096)
-                    connection.sendall(data)
+            with contextlib.suppress(OSError), listener.accept()[0] as connection:
+                connection.recv(4096)
+                connection.sendall(data)
         threading.Thread(target=serve, daemon=True).start()
-        return jt.run([jt.JETMEM, "alerts", "--daemon",
-                       f"127.0.0.1:{listener.getsockname()[1]}"])
+        return jt.run([jt.JETMEM, "alerts", "--daemon", f"127.0.0.1:{listener.getsockname()[1]}"])
 
-    def http(self, body):
-        body = json.dumps(body).encode()
-        return self.answer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-
-    def test_what_is_not_http(self):
-        for data in (b"SSH-2.0-OpenSSH_9.2\r\n", b"220 mail ready\r\n"):
+    def test_nothing_is_believed(self):
+        for data, said in ((b"SSH-2.0-OpenSSH_9.2\r\n", "the answer is not HTTP; "),
+                           (b"220 mail ready\r\n", "the answer is not HTTP; "), (b"", "without an answer"),
+                           (b'HTTP/1.1 200 OK\r\nContent-Length: 29\r\n\r\n{"schema": "jetmem-alerts/1"}',
+                            "the answer is malformed")):
             shown = self.answer(data)
-            self.assertEqual((shown.returncode, shown.stdout), (3, ""))
-            self.assertIn("the answer is not HTTP; ",
-                          shown.stderr)
-        shown = self.answer(b"")
-        self.assertEqual((shown.returncode, shown.stdout), (3, ""))
-        self.assertIn("without an answer", shown.stderr)
-
-    def test_an_answer_that_tells_nothing(self):
-        rule = {"alert": "A", "severity": "info", "state": "inactive", "conditions": [],
-                "alerts": []}
-        whole = {"schema": "jetmem-alerts/1", "evaluated": {"by": "jetmemd", "evaluations": 1},
-                 "config_errors": [], "rules": [rule],
-                 "omitted": {"rules": 0, "alerts": 0, "config_errors": 0}}
-        self.assertEqual(self.http(whole).returncode, 0)
-        for wrong in ({**whole, "rules": [{}]}, {**whole, "rules": None},
-                      {**whole, "evaluated": {"evaluations": 1}}, {**whole, "evaluated": {"by": "jetmemd"}},
-                      {**whole, "rules": [{**rule, "alert": ""}]}):
-            shown = self.http(wrong)
-            self.assertEqual((shown.returncode, shown.stdout), (3, ""), wrong)
-            self.assertIn("the answer is malformed", shown.stderr)
-        # A word of a newer jetmemd is no quiet one.
-        shown = self.http({**whole, "rules": [{**rule, "state": "on fire"}]})
-        self.assertEqual(shown.returncode, 3)
-        self.assertIn("UNKNOWN", shown.stdout)
+            self.assertEqual((shown.returncode, shown.stdout), (3, ""), data)
+            self.assertIn(said, shown.stderr)
 
 
 class WithoutADaemon(unittest.TestCase):
