@@ -39,7 +39,6 @@ SOON = 15.0
 STOPS_WITHIN = float(re.search(
     r"^TimeoutStopSec=(\d+)s$",
     (pathlib.Path(__file__).resolve().parents[2] / "systemd/jetmemd.service.in").read_text(), re.M)[1])
-STATES = ("pending", "ok", "absent", "denied", "failed", "disabled")
 NOBODY = 65534
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -61,8 +60,9 @@ JETMEM = _from_environment("JETMEM_CLI")
 READER = _from_environment("JETMEM_READER")
 FIXTURES = pathlib.Path(_from_environment("JETMEM_FIXTURES"))
 SHIPPED_CONFIG = _from_environment("JETMEM_SHIPPED_CONFIG")
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 # The whole devices; other trees are small (tests/cli/boards_test.cc) or of one driver (nvmap-clients).
-BOARDS = sorted(p.stem for p in (pathlib.Path(__file__).parents[1] / "golden").glob("*.prom"))
+BOARDS = sorted(p.stem for p in GOLDEN.glob("*.prom"))
 
 
 # ---------------------------------------------------------------------------- running the tests
@@ -371,6 +371,10 @@ class Page:
         return self.value("jetmem_source_errors_total", source=source, reason=reason) or 0
 
 
+def golden_page(board):
+    return Page((GOLDEN / f"{board}.prom").read_text())
+
+
 # ---------------------------------------------------------------------------------------- daemon
 
 # Shortest intervals there are, so that tests wait little.
@@ -386,9 +390,7 @@ sources:
   pagetypeinfo: {interval: 1m}
 """
 CHEAP = ("meminfo", "zoneinfo", "buddyinfo", "vmstat", "pressure")
-BOARD_SOURCES = CHEAP + ("zram", "cma", "cma_map", "thermal", "clocks", "throttle", "power", "device", "boot",
-                         "kernel_log", "tegrastats", "nvmap", "nvml", "dmabuf", "processes",
-                         "probe", "pagetypeinfo", "edac", "cgroups", "tasks", "allocinfo")
+BOARD_SOURCES = tuple(golden_page("orin-nano-8gb").sources())
 
 
 class Daemon:
@@ -604,35 +606,14 @@ def check_golden(test, board, samples):
     what one reading alone cannot tell."""
     def named(samples):  # Prometheus keeps no label without a value
         return {(name, frozenset(l for l in labels if l[1])): value for (name, labels), value in samples.items()}
-    golden = Page((pathlib.Path(__file__).parents[1] / "golden" / f"{board}.prom").read_text()).samples
+    golden = golden_page(board).samples
     found = named(samples)
     for key, value in named(golden).items():
         if not key[1] & {("reason", "needs_two_readings"), ("reason", "too_few_readings")}:
             test.assertEqual(found.get(key), value, key)
 
 
-# The state that each source of a fixture must be in.
-BOARD_STATES = {
-    "orin-nano-8gb": {"nvml": "absent"},
-    "agx-orin": {"cma": "denied", "kernel_log": "denied", "nvmap": "denied", "nvml": "absent",
-                 "pagetypeinfo": "denied"},
-    "nano-4gb": {"pressure": "absent", "nvml": "absent"},
-    "orin": {"nvml": "absent"},
-    "raspberry-pi-5": {"pressure": "absent", "throttle": "absent", "power": "absent",
-                       "tegrastats": "absent", "nvmap": "absent", "nvml": "absent"},
-    "thor": {"nvmap": "absent"},
-    "x86-pc": {"cma": "absent", "throttle": "absent", "power": "absent", "kernel_log": "absent",
-               "tegrastats": "absent", "nvmap": "absent", "nvml": "absent"},
-    "xavier-nx": {"nvml": "absent"},
-}
-# Sources whose files few trees have.
-for _source, _boards in {"edac": {"x86-pc"}, "cgroups": {"orin", "xavier-nx"}, "tasks": set(), "cma_map": set(),
-                         "allocinfo": set()}.items():
-    for _board in BOARD_STATES.keys() - _boards:
-        BOARD_STATES[_board][_source] = "absent"
-
-
 def unexpected_states(page, board):
     """The sources that are not as this board has them, and how they are instead."""
-    return {source: state for source, state in page.states().items()
-            if state != BOARD_STATES[board].get(source, "ok")}
+    golden = golden_page(board).states()
+    return {source: state for source, state in page.states().items() if state != golden.get(source)}

@@ -2,8 +2,11 @@
 """The command jetmem, and the help of every program."""
 
 import json
+import os
 import pathlib
+import re
 import select
+import subprocess
 import unittest
 
 import jetmem_testing as jt
@@ -13,39 +16,33 @@ SHORT = {jt.JETMEM: "jetmem", jt.JETMEMD: "jetmemd", jt.READER: "jetmem-reader"}
 
 
 class Metrics(unittest.TestCase):
+    def metrics(self, *arguments, root, status=0):
+        shown = jt.run([jt.JETMEM, "metrics", "--root", root, *arguments])
+        self.assertEqual((shown.returncode, shown.stderr), (status, ""))
+        return shown.stdout
+
     def test_only(self):
-        root = jt.FIXTURES / "orin-nano-8gb"
-        shown = jt.run([jt.JETMEM, "metrics", "--root", root, "--only", "meminfo,thermal"])
-        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
-        page = jt.Page(shown.stdout)
+        page = jt.Page(self.metrics("--only", "meminfo,thermal", root=jt.FIXTURES / "orin-nano-8gb"))
         self.assertEqual(page.sources(), ["meminfo", "thermal"])
         self.assertTrue(page.families("jetmem_thermal_"))
         self.assertEqual(page.families("jetmem_vmstat_"), [])
-
-    def test_only_with_a_typo(self):
-        for typo, near in (("memifo", "meminfo"), ("meminfo,thremal", "thermal")):
+        for typo, near in (("meminfo,thremal", "did you mean 'thermal'?"), ("wholly-different", "")):
             refused = jt.run([jt.JETMEM, "metrics", "--only", typo])
             self.assertEqual((refused.returncode, refused.stdout), (64, ""))
-            self.assertIn(f"did you mean '{near}'?", refused.stderr)
-        refused = jt.run([jt.JETMEM, "metrics", "--only", "wholly-different"])
-        self.assertEqual(refused.returncode, 64)
-        self.assertNotIn("did you mean", refused.stderr)
+            self.assertIn(near or "wholly-different", refused.stderr)
+            self.assertEqual("did you mean" in refused.stderr, bool(near))
 
     def test_root_without_anything(self):
-        shown = jt.run([jt.JETMEM, "metrics", "--root", jt.temp_directory(self)])
-        self.assertEqual(shown.returncode, 3)
-        page = jt.Page(shown.stdout)
+        page = jt.Page(self.metrics(root=jt.temp_directory(self), status=3))
         self.assertEqual(set(page.states().values()), {"absent"})
-        self.assertEqual([n for n in page.families("jetmem_") if not
-                          n.startswith("jetmem_source_")], [])
+        self.assertEqual([n for n in page.families("jetmem_") if not n.startswith("jetmem_source_")], [])
 
     def test_without_facts_their_values_are_absent(self):
         root = jt.copy_of_fixture(self, "x86-pc")
         (root / "jetmem/manifest.json").unlink()
-        page = jt.Page(jt.run([jt.JETMEM, "metrics", "--root", root]).stdout)
+        page = jt.Page(self.metrics(root=root))
         self.assertTrue(page.families("jetmem_buddy_free_blocks"))
-        self.assertEqual(page.families("jetmem_buddy_free_bytes"), [])
-        self.assertEqual(page.families("jetmem_zone_free_bytes"), [])
+        self.assertEqual(page.families("jetmem_buddy_free_bytes") + page.families("jetmem_zone_free_bytes"), [])
 
     def test_closed_pipe(self):
         # As `jetmem metrics | head -1`: no crash, no core, no word.
@@ -58,28 +55,25 @@ class Metrics(unittest.TestCase):
 
 
 class Sources(unittest.TestCase):
-    def test_table(self):
-        for board, special in jt.BOARD_STATES.items():
-            shown = jt.run([jt.JETMEM, "sources", "--root", jt.FIXTURES / board])
-            self.assertEqual((shown.returncode, shown.stderr), (0, ""))
-            states = dict(line.split()[:2] for line in shown.stdout.split("\n\n")[0].splitlines()[1:])
-            self.assertEqual(states, {s: special.get(s, "ok") for s in jt.BOARD_SOURCES})
-
-    def test_json(self):
-        shown = jt.run([jt.JETMEM, "sources", "--json", "--root", jt.FIXTURES / "agx-orin"])
+    def test_table_and_json(self):
+        board = "agx-orin"
+        golden = jt.golden_page(board).states()
+        self.assertEqual(set(golden.values()), {"ok", "absent", "denied"})
+        shown = jt.run([jt.JETMEM, "sources", "--root", jt.FIXTURES / board])
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        states = dict(line.split()[:2] for line in shown.stdout.split("\n\n")[0].splitlines()[1:])
+        self.assertEqual(states, golden)
+        shown = jt.run([jt.JETMEM, "sources", "--json", "--root", jt.FIXTURES / board])
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         sources = {entry["source"]: entry for entry in json.loads(shown.stdout)}
-        self.assertEqual(set(sources), set(jt.BOARD_SOURCES))
+        self.assertEqual({source: entry["state"] for source, entry in sources.items()}, golden)
         denied = sources["pagetypeinfo"]
-        self.assertEqual(denied["state"], "denied")
         self.assertIn("Permission denied", denied["reason"])
         self.assertIn("CAP_DAC_READ_SEARCH", denied["grant"])
         self.assertEqual(denied["series"], 0)
         meminfo = sources["meminfo"]
-        self.assertEqual(meminfo["state"], "ok")
-        self.assertEqual(meminfo["paths"], ["/proc/meminfo"])
-        self.assertEqual(meminfo["interval_seconds"], 1)
-        self.assertEqual(meminfo["read_by"], "daemon")
+        self.assertEqual((meminfo["paths"], meminfo["interval_seconds"], meminfo["read_by"]),
+                         (["/proc/meminfo"], 1, "daemon"))
         self.assertGreater(meminfo["series"], 40)
 
     def test_a_failed_source_is_status_1(self):
@@ -95,31 +89,21 @@ class Sources(unittest.TestCase):
 
 
 class Config(unittest.TestCase):
-    def file(self, text):
-        path = jt.temp_directory(self) / "settings.yaml"
-        path.write_text(text)
-        return path
-
-    def test_check_finds_every_mistake(self):
-        path = self.file("log:\n  levle: debug\nsources:\n  meminfo:\n    interval: 1ms\n"
-                         "  gpu:\n    enabled: true\n")
+    def test_check_finds_every_mistake_as_jetmemd_takes_its_files(self):
+        folder = jt.temp_directory(self)
+        path, good = folder / "wrong.yaml", folder / "good.yaml"
+        path.write_text("log:\n  levle: debug\nsources:\n  meminfo:\n    interval: 1ms\n"
+                        "  gpu:\n    enabled: true\n")
+        good.write_text("log: {level: debug}\n")
         refused = jt.run([jt.JETMEM, "config", "check", path])
         self.assertEqual((refused.returncode, refused.stdout), (65, ""))
-        lines = refused.stderr.splitlines()
-        self.assertEqual([line.split(": ")[0] for line in lines],
+        self.assertEqual([line.split(": ")[0] for line in refused.stderr.splitlines()],
                          [f"{path}:2:3", f"{path}:5:15", f"{path}:6:3"])
-        # As jetmemd takes it.
-        for arguments in (["--config", path], ["--config", self.file("log: {level: debug}\n"), "--config", path]):
-            same = jt.run([jt.JETMEM, "config", "check", *arguments])
-            self.assertEqual((same.returncode, same.stderr), (65, refused.stderr))
-        both = jt.run([jt.JETMEM, "config", "check", path, "--config", path])
-        self.assertEqual(both.returncode, 64)
-        good = self.file("log: {level: debug}\n")
+        same = jt.run([jt.JETMEM, "config", "check", "--config", good, "--config", path])
+        self.assertEqual((same.returncode, same.stderr), (65, refused.stderr))
         self.assertEqual(jt.run([jt.JETMEM, "config", "check", "--config", good]).stdout, "ok\n")
         shown = jt.run([jt.JETMEM, "config", "show", "--json", "--config", good])
         self.assertEqual(json.loads(shown.stdout)["settings"]["log.level"]["value"], "debug")
-        self.assertIn("did you mean 'log.level'?", lines[0])
-        self.assertIn("100ms", lines[1])
 
 
 class DecodeKernelLog(unittest.TestCase):
@@ -127,8 +111,8 @@ class DecodeKernelLog(unittest.TestCase):
 
     def test_a_pipe_that_stays_open(self):
         """As `dmesg -w | jetmem decode kernel-log`: the last event is printed at once."""
-        with jt.subprocess.Popen([*self.COMMAND, "--json"], stdin=jt.subprocess.PIPE,
-                                 stdout=jt.subprocess.PIPE, bufsize=0) as process:
+        with subprocess.Popen([*self.COMMAND, "--json"], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, bufsize=0) as process:
             jt.at_end(self, process.kill)
             for dev in ("8000000", "10000000"):
                 process.stdin.write(f"arm-smmu {dev}.iommu: Unexpected global fault, this could be "
@@ -150,7 +134,6 @@ class DecodeKernelLog(unittest.TestCase):
 
 
 class Events(unittest.TestCase):
-
     def test_live(self):
         # Some machines deny the log, others have events in it.
         shown = jt.run([jt.JETMEM, "events"])
@@ -161,7 +144,7 @@ class Events(unittest.TestCase):
             self.assertRegex(shown.stderr, r"^jetmem events: (open|read) /dev/kmsg: .+; .+")
 
     def test_denied(self):
-        if jt.os.geteuid() != 0:
+        if os.geteuid() != 0:
             self.skipTest("needs root: it gives up its rights")
         if not pathlib.Path("/dev/kmsg").exists():
             self.skipTest("needs /dev/kmsg")
@@ -188,40 +171,30 @@ class Rules(unittest.TestCase):
         self.assertEqual((answer["schema"], answer["config_errors"], answer["disabled"]), ("jetmem-rules/1", 0, []))
         names = [rule["name"] for rule in answer["rules"]]
         self.assertIn("JetmemOomKill", names)
-        shown = [line.split() for line in self.rules("list").splitlines()[1:]]
-        self.assertEqual([(name, severity) for name, severity, *_ in shown],
-                         [(rule["name"], rule["severity"]) for rule in answer["rules"]])
-        exported = self.rules("export")
-        for name in names:
-            self.assertRegex(exported, rf'alert: "?{name}\b')
+        self.assertEqual([line.split()[:2] for line in self.rules("list").splitlines()[1:]],
+                         [[rule["name"], rule["severity"]] for rule in answer["rules"]])
+        self.assertEqual(set(names) - set(re.findall(r'alert: "?(\w+)', self.rules("export"))), set())
 
 
 class HelpAndVersion(unittest.TestCase):
-    def test_help(self):
+    def test_help_and_version_of_each_program(self):
+        versions = set()
         for command in PROGRAMS:
             with self.subTest(command=command):
                 shown = jt.run([*command, "--help"])
                 self.assertEqual((shown.returncode, shown.stderr), (0, ""))
                 self.assertRegex(shown.stdout, r"(?i)usage: ")
                 self.assertIn("--help", shown.stdout)
-
-    def test_version(self):
-        versions = set()
-        for command in PROGRAMS:
-            with self.subTest(command=command):
                 shown = jt.run([*command, "--version"])
                 self.assertEqual((shown.returncode, shown.stderr), (0, ""))
                 self.assertRegex(shown.stdout, rf"^{SHORT[command[0]]} \d+\.\d+\.\d+")
                 versions.add(shown.stdout.split()[1])
         self.assertEqual(len(versions), 1)
 
-    def test_wrong_command_line(self):
-        for arguments in (["nonsense"], ["metrics", "--nonsense"], ["metrics", "surplus"],
-                          ["sources", "--only"], ["config", "nonsense"], ["--root"],
-                          ["decode", "nonsense"], ["decode", "kernel-log", "a", "b"],
-                          ["events", "surplus"], ["events", "--since"],
-                          ["events", "--since", "soon"], ["rules", "nonsense"],
-                          ["rules", "explain"], ["alerts", "surplus"],
+    def test_wrong_arguments(self):
+        # Wrong options of each command: test_exit_codes.py.
+        for arguments in (["nonsense"], ["metrics", "surplus"], ["--root"], ["decode", "kernel-log", "a", "b"],
+                          ["events", "--since"], ["events", "--since", "soon"], ["rules", "explain"],
                           ["alerts", "--daemon", "no/name"]):
             with self.subTest(arguments=arguments):
                 refused = jt.run([jt.JETMEM, *arguments])

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """jetmemd from its start to its end: what it serves, on this machine and on every fixture."""
 
+import contextlib
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -25,38 +27,27 @@ class LiveMachine(unittest.TestCase):
         jt.measured("start to first page", self.first_page)
         self.assertLess(self.first_page, jt.SOON)
 
-    def test_cheap_sources_are_ok(self):
+    def test_cheap_sources_are_ok_and_of_this_machine(self):
         page = self.daemon.wait_until_read()
-        absent = {} if jt.pathlib.Path("/proc/pressure/memory").exists() else {"pressure": "absent"}
+        absent = {} if pathlib.Path("/proc/pressure/memory").exists() else {"pressure": "absent"}
         for source in jt.CHEAP:
             self.assertEqual(page.state(source), absent.get(source, "ok"), source)
         self.assertNotIn("failed", page.states().values())
-
-    def test_values_are_of_this_machine(self):
-        page = self.daemon.scrape()
-        text = jt.pathlib.Path("/proc/meminfo").read_text()
-        kernel = dict(line.split(":") for line in text.splitlines())
-        total = int(kernel["MemTotal"].split()[0]) * 1024
-        self.assertEqual(page.value("jetmem_meminfo_MemTotal_bytes"), total)
-        free = page.value("jetmem_meminfo_MemFree_bytes")
-        self.assertTrue(0 < free < total)
-        self.assertGreater(page.value("jetmem_vmstat_pgfault_total"), 0)
+        total = re.search(r"MemTotal: +(\d+)", pathlib.Path("/proc/meminfo").read_text())
+        self.assertEqual(page.value("jetmem_meminfo_MemTotal_bytes"), int(total[1]) * 1024)
+        self.assertTrue(0 < page.value("jetmem_meminfo_MemFree_bytes") < int(total[1]) * 1024)
 
     def test_samples_follow_the_machine(self):
         before = self.daemon.scrape()
-        after = self.daemon.wait_for_page(
-            "page faults are counted on",
-            lambda p: p.value("jetmem_vmstat_pgfault_total") >
-            before.value("jetmem_vmstat_pgfault_total"))
-        self.assertGreater(after.value("jetmem_sample_cycles_total"), before.value("jetmem_sample_cycles_total"))
+        for name in ("jetmem_vmstat_pgfault_total", "jetmem_sample_cycles_total"):
+            self.daemon.wait_for_page(f"{name} grows", lambda p, name=name: p.value(name) > before.value(name))
 
     def test_itself_and_its_child(self):
-        page = self.daemon.wait_until_read()
-        self.assertEqual([v for _, v in page.series("jetmem_build_info")], [1])
         # The processes are looked at every 10 s; the reader may have started after the first look, or just then.
         page = self.daemon.wait_for_page(
             "the reader's own figures",
             lambda p: (p.value("jetmem_process_resident_memory_bytes", process="jetmem-reader") or 0) > 100_000)
+        self.assertEqual([v for _, v in page.series("jetmem_build_info")], [1])
         for process in ("jetmemd", "jetmem-reader"):
             rss = page.value("jetmem_process_resident_memory_bytes", process=process)
             self.assertTrue(100_000 < rss < 500_000_000, (process, rss))
@@ -70,8 +61,7 @@ class LiveMachine(unittest.TestCase):
             standard = page.value(f"process_{name}")
             own = page.value(f"jetmem_process_{name}", process="jetmemd")
             self.assertLessEqual(abs(standard - own), most, name)
-        self.assertGreater(page.value("process_virtual_memory_bytes"),
-                           page.value("process_resident_memory_bytes"))
+        self.assertGreater(page.value("process_virtual_memory_bytes"), page.value("process_resident_memory_bytes"))
         # The fourth reads the kernel's log.
         self.assertIn(page.value("jetmem_process_threads", process="jetmemd"), (3, 4))
         rss = page.value("jetmem_process_resident_memory_bytes", process="jetmemd")
@@ -82,10 +72,9 @@ class LiveMachine(unittest.TestCase):
         self.assertGreaterEqual(len(page.sources()), 8)
         for source in page.sources():
             self.assertEqual(page.value("jetmem_source_stale", source=source), 0)
-            read_or_skipped = page.value("jetmem_source_reads_total", source=source) + \
-                page.skipped(source)
             if source != "probe":  # waits half a minute, so as not to disturb a boot
-                self.assertGreaterEqual(read_or_skipped, 1, source)
+                reads = page.value("jetmem_source_reads_total", source=source)
+                self.assertGreaterEqual(reads + page.skipped(source), 1, source)
             self.assertGreater(page.value("jetmem_source_interval_seconds", source=source), 0)
             self.assertEqual(page.value("jetmem_source_dropped_samples", source=source), 0)
             if page.state(source) == "ok":
@@ -103,12 +92,15 @@ class LiveMachine(unittest.TestCase):
 class Fixtures(unittest.TestCase):
     """A daemon on each board's tree says what its files say."""
 
-    def check_board(self, board):
-        root = jt.FIXTURES / board
-        daemon = jt.Daemon(self, root=root)
+    def test_each(self):
+        daemons = {board: jt.Daemon(self, root=jt.FIXTURES / board, wait=False) for board in jt.BOARDS}
+        for board, daemon in daemons.items():
+            with self.subTest(board):
+                daemon.wait_until_serving()
+                self.check_board(board, daemon)
+
+    def check_board(self, board, daemon):
         page = daemon.wait_until_read()
-        states = {source: jt.BOARD_STATES[board].get(source, "ok") for source in page.sources()}
-        self.assertEqual(page.states(), states)
         jt.check_golden(self, board, page.samples)
         # The same series and families as OpenMetrics, if no event comes between the two scrapes.
         def scrape_both():
@@ -118,19 +110,9 @@ class Fixtures(unittest.TestCase):
         open_page, page = jt.wait_for("two pages with the same series", scrape_both)
         self.assertEqual(open_page.type, {name.removesuffix("_total"): kind
                                           for name, kind in page.type.items()})
-        self.assertTrue(open_page.text.endswith("# EOF\n"))
         # What a tree does not have is not taken from this machine.
-        self.assertEqual(page.families("jetmem_pressure_") == [],
-                         states["pressure"] == "absent")
+        self.assertEqual(page.families("jetmem_pressure_") == [], page.state("pressure") == "absent")
         self.assertEqual(daemon.stop()[0], 0)
-
-    def test_every_board_has_its_expectation(self):
-        self.assertEqual(jt.BOARDS, sorted(jt.BOARD_STATES))
-
-
-for _board in jt.BOARDS:
-    setattr(Fixtures, f"test_{_board.replace('-', '_')}",
-            lambda self, board=_board: self.check_board(board))
 
 
 class Ending(unittest.TestCase):
@@ -158,7 +140,7 @@ class Ending(unittest.TestCase):
                            root=jt.FIXTURES / "orin-nano-8gb")
         daemon.wait_until_read()
         reader, = daemon.readers()
-        jt.os.kill(reader, signal.SIGSTOP)
+        os.kill(reader, signal.SIGSTOP)
         page = daemon.wait_for_page("a source timed out",
                                     lambda p: p.value("jetmem_reader_timeouts_total"))
         # SIGKILL reaches a stopped process: none stays wedged, and the next one serves.
@@ -170,41 +152,18 @@ class Ending(unittest.TestCase):
 
     def test_when_nobody_reads_its_log(self):
         # A full pipe: the log thread blocks, and nothing else does.
-        read_end, write_end = jt.os.pipe()
-        self.addCleanup(jt.os.close, read_end)
-        jt.os.set_blocking(write_end, False)
-        try:
+        read_end, write_end = os.pipe()
+        self.addCleanup(os.close, read_end)
+        os.set_blocking(write_end, False)
+        with contextlib.suppress(BlockingIOError):
             while True:
-                jt.os.write(write_end, b"x" * 4096)
-        except BlockingIOError:
-            pass
-        jt.os.set_blocking(write_end, True)
+                os.write(write_end, b"x" * 4096)
+        os.set_blocking(write_end, True)
         port = jt.free_port()
         with open(write_end, "wb", buffering=0) as stderr:
             daemon = jt.Daemon(self, jt.FAST, listen=f"127.0.0.1:{port}", stderr=stderr, wait=False)
         daemon.wait_for_samples(port, 6)
         daemon.check_stops(self, "SIGTERM to end with a stuck log")
-
-
-class BusyPort(unittest.TestCase):
-    def test_says_so_samples_on_and_serves_later(self):
-        holder = socket.socket()
-        self.addCleanup(holder.close)
-        holder.bind(("127.0.0.1", 0))
-        holder.listen()
-        port = holder.getsockname()[1]
-        daemon = jt.Daemon(self, jt.FAST, listen=f"127.0.0.1:{port}", wait=False)
-        daemon.wait_for_log(rf"error .*127\.0\.0\.1:{port}.*Address already in use")
-        self.assertIn("sampling goes on", daemon.log())
-        self.assertIsNone(daemon.process.poll())
-        freed = time.monotonic()
-        holder.close()
-        page = daemon.wait_until_serving(30)
-        jt.measured("port freed to served", time.monotonic() - freed)
-        self.assertGreater(page.value("jetmem_sample_cycles_total"), 5)
-        self.assertGreaterEqual(page.value("jetmem_http_listen_failures_total"), 1)
-        self.assertEqual(len(re.findall("Address already in use", daemon.log())), 1)
-        self.assertEqual(daemon.stop()[0], 0)
 
 
 class StateFiles(unittest.TestCase):
@@ -244,15 +203,20 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual((refused.returncode, refused.stdout), (status, ""))
                 self.assertIn(words, refused.stderr)
 
-    def test_verbose(self):
+    def test_verbose_and_a_busy_port(self):
+        holder = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(holder.close)
+        port = holder.getsockname()[1]
         settings = "log: {level: error}"
-        quiet = jt.Daemon(self, settings, listen=f"127.0.0.1:{jt.free_port()}", wait=False)
+        quiet = jt.Daemon(self, settings, listen=f"127.0.0.1:{port}", wait=False)
         loud = jt.Daemon(self, settings, arguments=["-vv"])
         loud.wait_for_log(r"info serving http")
         self.assertEqual(loud.stop()[0], 0)
+        quiet.wait_for_log(rf"error .*127\.0\.0\.1:{port}.*Address already in use.*")
+        self.assertIn("sampling goes on", quiet.log())
         self.assertEqual(quiet.stop()[0], 0)
         # Alerts are logged whatever the level: without root, some source is denied.
-        self.assertEqual([line for line in quiet.log().splitlines() if " Jetmem" not in line], [])
+        self.assertEqual(len([line for line in quiet.log().splitlines() if " Jetmem" not in line]), 1, quiet.log())
 
 
 if __name__ == "__main__":
