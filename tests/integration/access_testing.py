@@ -16,6 +16,9 @@ ALICE = "$2y$10$DJCsSKCmH.oyxVX0WdGQPOS79nZy8q8ZgWZgYHkV03mPqvrQN5Dku"
 PASSWORD = "secret"
 
 
+NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout")
+
+
 def openssl(*arguments, **options):
     done = jt.run(["openssl", *arguments], **options)
     if done.returncode != 0:
@@ -29,25 +32,19 @@ class Authority:
     def __init__(self, test, name="test CA"):
         self.folder = jt.temp_directory(test)
         self.certificate = self.folder / "ca.crt"
-        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-subj", f"/CN={name}", "-days",
-                "30", cwd=self.folder)
+        openssl("req", "-x509", *NEW_KEY, "ca.key", "-out", "ca.crt", "-subj", f"/CN={name}", "-days", "30",
+                cwd=self.folder)
 
     def sign(self, folder, name, subject="localhost", sans="DNS:localhost,IP:127.0.0.1",
              valid="", client=False):
         """NAME.crt and NAME.key in the folder. `valid`: "expired", else from now on."""
         folder = pathlib.Path(folder)
-        extensions = self.folder / "extensions"
+        extensions, request, key = self.folder / "extensions", self.folder / f"{name}.csr", folder / f"{name}.key"
         usage = "clientAuth" if client else "serverAuth"
-        extensions.write_text(f"subjectAltName={sans}\nextendedKeyUsage={usage}\n"
-                              "basicConstraints=CA:FALSE\n")
-        key = folder / f"{name}.key"
-        request = self.folder / f"{name}.csr"
-        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                "-keyout", key, "-out", request, "-subj", f"/CN={subject}")
-        command = ["x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey",
-                   self.folder / "ca.key", "-CAcreateserial", "-extfile", extensions,
-                   "-out", folder / f"{name}.crt"]
+        extensions.write_text(f"subjectAltName={sans}\nextendedKeyUsage={usage}\nbasicConstraints=CA:FALSE\n")
+        openssl("req", *NEW_KEY, key, "-out", request, "-subj", f"/CN={subject}")
+        command = ["x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.folder / "ca.key",
+                   "-CAcreateserial", "-extfile", extensions, "-out", folder / f"{name}.crt"]
         # -1 day: it has expired before it was made.
         openssl(*command, "-days", "-1" if valid == "expired" else "10")
         key.chmod(0o600)

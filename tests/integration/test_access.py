@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """TLS and passwords over real connections: OpenSSL, GnuTLS, curl, Prometheus and the command."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -18,58 +19,64 @@ import servers
 
 TLS = "tls_server_config: {cert_file: server.crt, key_file: server.key%s}\n"
 USERS = f"basic_auth_users:\n  alice: {at.ALICE}\n"
-CLIENTS = """
-tls_server_config:
-  cert_file: server.crt
-  key_file: server.key
-  client_auth_type: %s
-"""
+HEALTH = "GET /healthz HTTP/1.0\r\n"
+WITH_LOGIN = f"{HEALTH}Authorization: {at.basic()['Authorization']}\r\n\r\n"
+
+
+def setUpModule():
+    """One daemon for all that needs TLS and a password; who changes its configuration puts it back."""
+    global AUTHORITY, DAEMON
+    AUTHORITY = at.Authority(jt.Module)
+    DAEMON = at.SecureDaemon(jt.Module, TLS % "" + USERS, AUTHORITY)
 
 
 def run(arguments, text="", **options):
     return jt.run(arguments, input=text, stderr=subprocess.STDOUT, **options)
 
 
-def handshake(daemon, **options):
-    """The version that a client of OpenSSL (Python's) gets, or what went wrong."""
-    context = daemon.context()
-    context.minimum_version = options.get("minimum", ssl.TLSVersion.TLSv1_2)
-    context.maximum_version = options.get("maximum", ssl.TLSVersion.TLSv1_3)
-    if "ciphers" in options:
-        context.set_ciphers(options["ciphers"])
+def configure(daemon, web):
+    daemon.web_file.write_text(web)
+    daemon.reload()
+
+
+def status(daemon):
+    """What /healthz answers; 0: hung up on."""
     try:
-        with socket.create_connection(("127.0.0.1", daemon.port), jt.PATIENCE) as plain:
-            with context.wrap_socket(plain, server_hostname="localhost") as secure:
-                return secure.version()
+        return daemon.request("GET", "/healthz")[0]
+    except (OSError, http.client.HTTPException):
+        return 0
+
+
+def handshake(minimum=ssl.TLSVersion.TLSv1_2, maximum=ssl.TLSVersion.TLSv1_3, ciphers=None):
+    """The version that a client of OpenSSL (Python's) gets, or what went wrong."""
+    context = DAEMON.context()
+    context.minimum_version, context.maximum_version = minimum, maximum
+    if ciphers:
+        context.set_ciphers(ciphers)
+    try:
+        with at.raw(DAEMON.port) as plain, context.wrap_socket(plain, server_hostname="localhost") as secure:
+            return secure.version()
     except (ssl.SSLError, ConnectionError) as error:
         return f"refused: {error}"
 
 
 class Handshakes(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.authority = at.Authority(cls)
-        cls.daemon = at.SecureDaemon(cls, TLS % "" + USERS, cls.authority)
-
     def test_versions(self):
         tls12, tls13 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
-        self.assertEqual(handshake(self.daemon), "TLSv1.3")
-        self.assertEqual(handshake(self.daemon, maximum=tls12), "TLSv1.2")
-        self.assertEqual(handshake(self.daemon, minimum=tls13), "TLSv1.3")
-        old = handshake(self.daemon, minimum=ssl.TLSVersion.TLSv1, maximum=ssl.TLSVersion.TLSv1_1,
-                        ciphers="ALL:@SECLEVEL=0")
+        self.assertEqual(handshake(), "TLSv1.3")
+        self.assertEqual(handshake(maximum=tls12), "TLSv1.2")
+        self.assertEqual(handshake(minimum=tls13), "TLSv1.3")
+        old = handshake(ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1, "ALL:@SECLEVEL=0")
         self.assertIn("refused", old)
         # Without forward secrecy, or without AEAD.
         for ciphers in ("AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA"):
-            self.assertIn("refused", handshake(self.daemon, maximum=tls12, ciphers=ciphers))
+            self.assertIn("refused", handshake(maximum=tls12, ciphers=ciphers))
 
     def test_openssl(self):
         for version in ("-tls1_2", "-tls1_3"):
-            said = run(["openssl", "s_client", "-connect", f"127.0.0.1:{self.daemon.port}",
-                        "-CAfile", self.authority.certificate, "-verify_return_error", version,
-                        "-verify_hostname", "localhost", "-alpn", "h2,http/1.1", "-ign_eof"],
-                       "GET /healthz HTTP/1.0\r\n"
-                       f"Authorization: {at.basic()['Authorization']}\r\n\r\n").stdout
+            said = run(["openssl", "s_client", "-connect", f"127.0.0.1:{DAEMON.port}",
+                        "-CAfile", AUTHORITY.certificate, "-verify_return_error", version,
+                        "-verify_hostname", "localhost", "-alpn", "h2,http/1.1", "-ign_eof"], WITH_LOGIN).stdout
             self.assertIn("Verification: OK", said)
             self.assertIn("ALPN protocol: http/1.1", said)
             self.assertRegex(said, r"HTTP/1\.[01] 200 OK")
@@ -78,60 +85,53 @@ class Handshakes(unittest.TestCase):
         if not shutil.which("gnutls-cli"):
             self.skipTest("needs gnutls-cli (Debian package gnutls-bin)")
         for version in ("TLS1.2", "TLS1.3"):
-            said = run(["gnutls-cli", "--x509cafile", self.authority.certificate, "--port",
-                        self.daemon.port, "--priority", f"NORMAL:-VERS-ALL:+VERS-{version}",
-                        "localhost"],
-                       "GET /healthz HTTP/1.0\r\n"
-                       f"Authorization: {at.basic()['Authorization']}\r\n\r\n").stdout
+            said = run(["gnutls-cli", "--x509cafile", AUTHORITY.certificate, "--port", DAEMON.port,
+                        "--priority", f"NORMAL:-VERS-ALL:+VERS-{version}", "localhost"], WITH_LOGIN).stdout
             self.assertIn("Handshake was completed", said)
             self.assertIn(f"({version}", said)
             self.assertRegex(said, r"HTTP/1\.[01] 200 OK")
 
     def test_curl(self):
         curl = ["curl", "--silent", "--show-error", "--noproxy", "*", "--include"]
-        url = f"https://localhost:{self.daemon.port}/metrics"
-        good = run([*curl, "--cacert", self.authority.certificate, "--user", "alice:secret", url])
+        url = f"https://localhost:{DAEMON.port}/metrics"
+        good = run([*curl, "--cacert", AUTHORITY.certificate, "--user", "alice:secret", url])
         self.assertIn("HTTP/1.1 200 OK", good.stdout)
         self.assertRegex(good.stdout, r"\njetmem_http_certificate_expiry_timestamp_seconds 1[0-9.e+]+\n")
-        wrong = run([*curl, "--cacert", self.authority.certificate, "--user", "alice:wrong", url])
+        wrong = run([*curl, "--cacert", AUTHORITY.certificate, "--user", "alice:wrong", url])
         self.assertIn("HTTP/1.1 401 Unauthorized", wrong.stdout)
         self.assertIn('WWW-Authenticate: Basic realm="jetmem"', wrong.stdout)
         unknown = run([*curl, url])
         self.assertEqual(unknown.returncode, 60, unknown.stdout)
 
     def test_plain_http_gets_nothing(self):
-        before = self.daemon.scrape().value("jetmem_http_tls_handshake_failures_total",
-                                            reason="other")
-        with at.raw(self.daemon.port) as client:
+        def failures():
+            return DAEMON.scrape().value("jetmem_http_tls_handshake_failures_total", reason="other")
+        before = failures()
+        with at.raw(DAEMON.port) as client:
             client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             reply = b""
-            try:
+            with contextlib.suppress(ConnectionError):
                 while chunk := client.recv(4096):
                     reply += chunk
-            except ConnectionError:
-                pass
         self.assertNotIn(b"jetmem", reply)
-        after = self.daemon.scrape().value("jetmem_http_tls_handshake_failures_total",
-                                           reason="other")
-        self.assertGreaterEqual(after, before + 1)
+        self.assertGreaterEqual(failures(), before + 1)
 
     def test_half_a_handshake_costs_no_processor(self):
-        clients = [at.raw(self.daemon.port, f"127.0.1.{i // 8 + 1}") for i in range(20)]
+        clients = [at.raw(DAEMON.port, f"127.0.1.{i // 8 + 1}") for i in range(20)]
         for client in clients:
             client.sendall(b"\x16\x03\x01")
             client.send(b"!", socket.MSG_OOB)
-        begin = at.thread_seconds(self.daemon.pid, "jetmem-web")
+        begin = at.thread_seconds(DAEMON.pid, "jetmem-web")
         time.sleep(1)
-        used = at.thread_seconds(self.daemon.pid, "jetmem-web") - begin
+        used = at.thread_seconds(DAEMON.pid, "jetmem-web") - begin
         jt.measured("processor in a second beside 20 half handshakes", used)
         self.assertLess(used, 0.2)
-        self.assertEqual(self.daemon.request("GET", "/healthz")[0], 200)
+        self.assertEqual(DAEMON.request("GET", "/healthz")[0], 200)
         for client in clients:
             client.close()
 
     def test_slow_and_many_requests_over_tls(self):
-        secure = self.daemon.context().wrap_socket(at.raw(self.daemon.port),
-                                                   server_hostname="localhost")
+        secure = DAEMON.context().wrap_socket(at.raw(DAEMON.port), server_hostname="localhost")
         request = (f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: "
                    f"{at.basic()['Authorization']}\r\n\r\n").encode()
         for i in range(0, len(request), 7):
@@ -146,61 +146,79 @@ class Handshakes(unittest.TestCase):
         secure.close()
 
 
-class Versions(unittest.TestCase):
-    def test_min_version(self):
-        authority = at.Authority(self)
-        only13 = at.SecureDaemon(self, TLS % ", min_version: TLS13", authority, user=None)
-        self.assertEqual(handshake(only13), "TLSv1.3")
-        self.assertIn("refused", handshake(only13, maximum=ssl.TLSVersion.TLSv1_2))
-
-
 class ClientCertificates(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.authority = at.Authority(cls)
         cls.strangers = at.Authority(cls, "strangers")
         cls.folder = jt.temp_directory(cls)
-        cls.good = cls.authority.sign(cls.folder, "good", "prometheus", "DNS:prometheus.example",
-                                      client=True)
-        cls.expired = cls.authority.sign(cls.folder, "expired", "old", "DNS:prometheus.example",
-                                         valid="expired", client=True)
-        cls.stranger = cls.strangers.sign(cls.folder, "stranger", "who", "DNS:prometheus.example",
-                                          client=True)
-        cls.server = cls.authority.sign(cls.folder, "as-server", "who", "DNS:prometheus.example")
+        cls.good = AUTHORITY.sign(cls.folder, "good", "prometheus", "DNS:prometheus.example", client=True)
+        cls.expired = AUTHORITY.sign(cls.folder, "expired", "old", "DNS:prometheus.example",
+                                     valid="expired", client=True)
+        cls.stranger = cls.strangers.sign(cls.folder, "stranger", "who", "DNS:prometheus.example", client=True)
+        cls.server = AUTHORITY.sign(cls.folder, "as-server", "who", "DNS:prometheus.example")
+        cls.daemon = at.SecureDaemon(cls, cls.web("RequireAndVerifyClientCert"), AUTHORITY, user=None, client=cls.good)
 
-    def daemon(self, kind, more="", client=None):
-        ca = f"  client_ca_file: {self.authority.certificate}\n" if "Verify" in kind else ""
-        return at.SecureDaemon(self, CLIENTS % kind + ca + more, self.authority, user=None,
-                               client=client)
+    @staticmethod
+    def web(kind, authority=None):
+        ca = f", client_ca_file: {(authority or AUTHORITY).certificate}" if "Verify" in kind else ""
+        return TLS % f", client_auth_type: {kind}{ca}"
 
-    def status(self, daemon, client):
-        """What /healthz answers to whoever shows this certificate; 0: hung up on."""
-        daemon.client = client
-        try:
-            return daemon.request("GET", "/healthz")[0]
-        except (ssl.SSLError, ConnectionError, http.client.HTTPException):
-            return 0
+    def statuses(self, *clients):
+        """For those who show these certificates."""
+        def shown(client):
+            self.daemon.client = client
+            return status(self.daemon)
+        out = [shown(client) for client in clients]
+        self.daemon.client = self.good
+        return out
+
+    def configure(self, kind, lets_in, more=""):
+        """`lets_in`: nobody's certificate, a good one, a stranger's."""
+        configure(self.daemon, self.web(kind) + more)
+        jt.wait_for(kind, lambda: self.statuses(None, self.good, self.stranger) == lets_in)
+
+    def setUp(self):
+        self.configure("RequireAndVerifyClientCert", [0, 200, 0])
+
+    def test_the_other_kinds(self):
+        for kind, lets_in in (("VerifyClientCertIfGiven", [200, 200, 0]), ("RequireAnyClientCert", [0, 200, 200]),
+                              ("RequestClientCert", [200, 200, 200])):
+            self.configure(kind, lets_in)
+
+    def test_prometheus_with_tls_password_and_certificate(self):
+        self.daemon.user = "alice"
+        self.addCleanup(setattr, self.daemon, "user", None)
+        self.configure("RequireAndVerifyClientCert", [0, 200, 0], USERS)
+        (self.folder / "password").write_text(at.PASSWORD)
+        server = servers.Prometheus(self, f"""
+scrape_configs:
+  - job_name: jetmem
+    scrape_interval: 1s
+    scheme: https
+    tls_config: {{ca_file: {AUTHORITY.certificate}, server_name: localhost,
+                 cert_file: {self.good[0]}, key_file: {self.good[1]}}}
+    basic_auth: {{username: alice, password_file: {self.folder / "password"}}}
+    static_configs: [{{targets: ["127.0.0.1:{self.daemon.port}"]}}]
+""")
+        jt.wait_for("three good scrapes", lambda: [
+            1 for _, count in server.query("sum_over_time(up{job='jetmem'}[1m])") if count >= 3])
+        self.assertEqual([value for _, value in server.query("jetmem_http_web_config_ok")], [1])
+        # One check, however often it is asked; the test's own requests are with the same password.
+        self.assertEqual(self.daemon.scrape().value("jetmem_http_password_checks_total", result="valid"), 1)
 
     def test_required_and_verified(self):
-        daemon = self.daemon("RequireAndVerifyClientCert", client=self.good)
-        self.assertEqual(self.status(daemon, self.good), 200)
-        for refused in (None, self.expired, self.stranger, self.server):
-            self.assertEqual(self.status(daemon, refused), 0, refused)
-        daemon.client = self.good
-        page = daemon.scrape()
-        self.assertEqual(page.value("jetmem_http_tls_handshake_failures_total",
-                                    reason="client_certificate"), 4)
+        def refused():
+            return self.daemon.scrape().value("jetmem_http_tls_handshake_failures_total", reason="client_certificate")
+        daemon, before = self.daemon, refused()
+        self.assertEqual(self.statuses(self.good, None, self.expired, self.stranger, self.server), [200, 0, 0, 0, 0])
+        self.assertEqual(refused(), before + 4)
         daemon.wait_for_log("127.0.0.1 was refused for its client certificate: it has none")
         # Another CA: a connection that the old one let in ends.
         kept = daemon.connection()
         kept.request("GET", "/healthz")
         kept.getresponse().read()
-        daemon.web_file.write_text(daemon.web_file.read_text().replace(
-            str(self.authority.certificate), str(self.strangers.certificate)))
-        daemon.client = self.stranger
-        daemon.reload()
-        jt.wait_for("the stranger is accepted", lambda: self.status(daemon, self.stranger) == 200)
-        self.assertEqual(self.status(daemon, self.good), 0)
+        configure(daemon, self.web("RequireAndVerifyClientCert", self.strangers))
+        jt.wait_for("the stranger is accepted", lambda: self.statuses(self.stranger, self.good) == [200, 0])
         with self.assertRaises((http.client.HTTPException, ConnectionError, ssl.SSLError)):
             kept.auto_open = 0
             kept.request("GET", "/healthz")
@@ -208,10 +226,9 @@ class ClientCertificates(unittest.TestCase):
         kept.close()
 
     def test_gnutls_and_openssl_clients(self):
-        daemon = self.daemon("RequireAndVerifyClientCert", client=self.good)
-        asked = "GET /healthz HTTP/1.0\r\n\r\n"
-        openssl = ["openssl", "s_client", "-connect", f"127.0.0.1:{daemon.port}", "-CAfile",
-                   self.authority.certificate, "-ign_eof"]
+        asked = HEALTH + "\r\n"
+        openssl = ["openssl", "s_client", "-connect", f"127.0.0.1:{self.daemon.port}", "-CAfile",
+                   AUTHORITY.certificate, "-ign_eof"]
         good = run([*openssl, "-cert", self.good[0], "-key", self.good[1]], asked)
         self.assertRegex(good.stdout, r"HTTP/1\.[01] 200 OK")
         bad = run([*openssl, "-cert", self.stranger[0], "-key", self.stranger[1]], asked)
@@ -219,32 +236,24 @@ class ClientCertificates(unittest.TestCase):
         self.assertIn("alert bad certificate", bad.stdout)
         if not shutil.which("gnutls-cli"):
             self.skipTest("needs gnutls-cli (Debian package gnutls-bin)")
-        gnutls = ["gnutls-cli", "--x509cafile", self.authority.certificate, "--port", daemon.port,
-                  "localhost"]
+        gnutls = ["gnutls-cli", "--x509cafile", AUTHORITY.certificate, "--port", self.daemon.port, "localhost"]
         good = run([*gnutls, "--x509certfile", self.good[0], "--x509keyfile", self.good[1]], asked)
         self.assertRegex(good.stdout, r"HTTP/1\.[01] 200 OK")
         self.assertNotIn("200 OK", run(gnutls, asked).stdout)
 
-    def test_the_other_kinds(self):
-        given = self.daemon("VerifyClientCertIfGiven", client=self.good)
-        self.assertEqual([self.status(given, c) for c in (None, self.good, self.stranger)],
-                         [200, 200, 0])
-        anyone = self.daemon("RequireAnyClientCert", client=self.good)
-        self.assertEqual([self.status(anyone, c) for c in (None, self.good, self.stranger)],
-                         [0, 200, 200])
-        asked = self.daemon("RequestClientCert")
-        self.assertEqual([self.status(asked, c) for c in (None, self.good, self.stranger)],
-                         [200, 200, 200])
-
 
 class Reload(unittest.TestCase):
     def setUp(self):
-        self.authority = at.Authority(self)
-        self.daemon = at.SecureDaemon(self, TLS % "" + USERS, self.authority)
         self.folder = jt.temp_directory(self)
+        self.addCleanup(self.put_back)
+
+    def put_back(self):
+        DAEMON.authority, DAEMON.user = AUTHORITY, "alice"
+        configure(DAEMON, TLS % "" + USERS)
+        jt.wait_for("it is as it was", lambda: status(DAEMON) == 200)
 
     def connected(self):
-        connection = self.daemon.connection()
+        connection = DAEMON.connection()
         try:
             connection.connect()
         except (ssl.SSLEOFError, ConnectionError):
@@ -267,67 +276,63 @@ class Reload(unittest.TestCase):
         return serial
 
     def test_a_new_certificate(self):
-        kept = self.daemon.connection()
+        kept = DAEMON.connection()
         self.assertEqual(self.asks(kept), 200)
         first = at.serial_of(kept)
-        certificate, key = self.authority.sign(self.folder, "new")
-        self.daemon.replace("server.crt", certificate)
-        self.daemon.replace("server.key", key)
-        self.daemon.reload()
-        jt.wait_for("the new one is shown", lambda: self.serial() != first)
+        certificate, key = AUTHORITY.sign(self.folder, "new")
+        begin = time.monotonic()
+        DAEMON.replace("server.crt", certificate)
+        DAEMON.replace("server.key", key)
+        # Without being asked to, within seconds.
+        jt.wait_for("the new one is shown", lambda: self.serial() != first, 30)
+        jt.measured("a new certificate is seen", time.monotonic() - begin)
         # A client with an open connection connects again, as HTTP clients do.
         kept.close()
         self.assertEqual(self.asks(kept), 200)
         self.assertNotEqual(at.serial_of(kept), first)
         kept.close()
-        second = self.serial()
-        # Without being asked to, within seconds.
-        certificate, key = self.authority.sign(self.folder, "third")
-        begin = time.monotonic()
-        self.daemon.replace("server.crt", certificate)
-        self.daemon.replace("server.key", key)
-        jt.wait_for("the third is shown", lambda: self.serial() != second, 30)
-        jt.measured("a new certificate is seen", time.monotonic() - begin)
-        self.assertEqual(self.daemon.scrape().value("jetmem_http_web_config_ok"), 1)
+        self.assertEqual(DAEMON.scrape().value("jetmem_http_web_config_ok"), 1)
+
+    def test_min_version(self):
+        configure(DAEMON, TLS % ", min_version: TLS13" + USERS)
+        jt.wait_for("no older one", lambda: "refused" in handshake(maximum=ssl.TLSVersion.TLSv1_2))
+        self.assertEqual(handshake(), "TLSv1.3")
 
     def test_a_broken_one_changes_nothing(self):
-        before = self.daemon.scrape().value("jetmem_http_web_config_loads_total", result="failed")
+        before = DAEMON.scrape().value("jetmem_http_web_config_loads_total", result="failed")
         first = self.serial()
-        good = (self.daemon.web / "server.crt").read_bytes()
-        self.daemon.replace("server.crt", self.authority.certificate)
-        self.daemon.reload()
-        self.daemon.wait_for_log(r"server\.key: is not the key of the certificate")
-        self.daemon.wait_for_log("the web configuration is refused; the one in force is kept")
-        page = self.daemon.wait_for_page(
-            "it is reported", lambda p: p.value("jetmem_http_web_config_ok") == 0)
-        self.assertGreater(page.value("jetmem_http_web_config_loads_total", result="failed"),
-                           before)
+        good = (DAEMON.web / "server.crt").read_bytes()
+        DAEMON.replace("server.crt", AUTHORITY.certificate)
+        DAEMON.reload()
+        DAEMON.wait_for_log(r"server\.key: is not the key of the certificate")
+        DAEMON.wait_for_log("the web configuration is refused; the one in force is kept")
+        page = DAEMON.wait_for_page("it is reported", lambda p: p.value("jetmem_http_web_config_ok") == 0)
+        self.assertGreater(page.value("jetmem_http_web_config_loads_total", result="failed"), before)
         self.assertEqual(self.serial(), first)
-        (self.daemon.web / "server.crt").write_bytes(good)
-        self.daemon.reload()
-        self.daemon.wait_for_page("good again", lambda p: p.value("jetmem_http_web_config_ok") == 1)
+        (DAEMON.web / "server.crt").write_bytes(good)
+        DAEMON.reload()
+        DAEMON.wait_for_page("good again", lambda p: p.value("jetmem_http_web_config_ok") == 1)
 
     def test_other_users_and_no_tls(self):
-        kept = self.daemon.connection()
+        kept = DAEMON.connection()
         self.assertEqual(self.asks(kept), 200)
-        self.daemon.web_file.write_text(TLS % "" + f"basic_auth_users:\n  bob: {at.ALICE}\n")
-        self.daemon.reload()
+        configure(DAEMON, TLS % "" + f"basic_auth_users:\n  bob: {at.ALICE}\n")
         # At once, also on connections that are open.
         jt.wait_for("alice is out", lambda: self.asks(kept) == 401)
         kept.close()
-        self.daemon.user = "bob"
-        self.assertEqual(self.daemon.request("GET", "/healthz")[0], 200)
+        DAEMON.user = "bob"
+        self.assertEqual(status(DAEMON), 200)
         # Where TLS is taken away by hand it is gone, on the same port.
-        self.daemon.web_file.write_text(f"basic_auth_users:\n  bob: {at.ALICE}\n")
-        self.daemon.reload()
-        self.daemon.authority = None
+        configure(DAEMON, f"basic_auth_users:\n  bob: {at.ALICE}\n")
+        DAEMON.authority = None
+        jt.wait_for("plain HTTP", lambda: status(DAEMON) == 200)
 
-        def plain():
-            try:
-                return self.daemon.request("GET", "/healthz")[0] == 200
-            except (OSError, http.client.HTTPException):
-                return False
-        jt.wait_for("plain HTTP", plain)
+    def test_a_made_hash_opens(self):
+        made = run([jt.JETMEM, "hash-password"], "correct horse\n").stdout
+        configure(DAEMON, TLS % "" + f"basic_auth_users:\n  carol: {made}")
+        jt.wait_for("carol is let in", lambda: DAEMON.request(
+            "GET", "/healthz", at.basic("carol", "correct horse"))[0] == 200)
+        self.assertEqual(DAEMON.request("GET", "/healthz", at.basic("carol", "correct"))[0], 401)
 
 
 class Command(unittest.TestCase):
@@ -335,10 +340,8 @@ class Command(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.authority = at.Authority(cls)
-        cls.daemon = at.SecureDaemon(cls, TLS % "" + USERS, cls.authority)
-        cls.daemon.wait_until_read()
-        cls.url = f"https://localhost:{cls.daemon.port}"
+        DAEMON.wait_until_read()
+        cls.url = f"https://localhost:{DAEMON.port}"
         cls.password = jt.temp_directory(cls) / "password"
         cls.password.write_text(at.PASSWORD + "\n")
 
@@ -347,18 +350,19 @@ class Command(unittest.TestCase):
         return run([jt.JETMEM, *arguments], environment=environment)
 
     def test_it_is_let_in(self):
-        access = ("--daemon", self.url, "--cacert", self.authority.certificate, "--user", "alice")
+        access = ("--daemon", self.url, "--cacert", AUTHORITY.certificate, "--user", "alice")
         for command in ("status", "doctor", "alerts", "history", "top", "cma"):
             said = self.jetmem(command, *access, "--password-file", self.password)
             self.assertIn(said.returncode, (0, 1, 2, 3), said.stdout)
             self.assertNotIn("no daemon answers", said.stdout)
             # But for the login's options in the commands that are suggested.
-            self.assertNotRegex(said.stdout.replace(str(self.password), "").replace("--password-file", ""), r"certificate|password")
+            text = said.stdout.replace(str(self.password), "").replace("--password-file", "")
+            self.assertNotRegex(text, r"certificate|password")
         said = self.jetmem("status", "--json", *access, JETMEM_PASSWORD=at.PASSWORD)
         self.assertEqual(json.loads(said.stdout)["from"]["at"], self.url)
 
     def test_what_is_wrong_is_said(self):
-        cacert = ("--cacert", self.authority.certificate)
+        cacert = ("--cacert", AUTHORITY.certificate)
         user = ("--user", "alice", "--password-file", self.password)
         cases = [
             ((self.url, *user), "its certificate is not trusted: "),
@@ -372,7 +376,7 @@ class Command(unittest.TestCase):
              "can be seen by everybody on this machine"),
             ((self.url + "/metrics", *cacert), "has a path; name the daemon alone"),
             ((self.url.replace("https", "http"), *user), "If it speaks TLS, write --daemon https"),
-            ((f"127.0.0.1:{self.daemon.port}", *cacert), "belong to TLS; write --daemon https://"),
+            ((f"127.0.0.1:{DAEMON.port}", *cacert), "belong to TLS; write --daemon https://"),
             ((self.url.replace("localhost", "[::ffff:127.0.0.1]"), *cacert, *user),
              "by a name that its certificate has"),
         ]
@@ -383,10 +387,7 @@ class Command(unittest.TestCase):
             self.assertNotIn(at.PASSWORD, said.stdout)
         said = self.jetmem("alerts", *cacert)
         self.assertIn("--cacert requires --daemon", said.stdout)
-
-    def test_a_plain_daemon_asked_with_tls(self):
-        plain = jt.Daemon(self)
-        said = self.jetmem("alerts", "--daemon", f"https://127.0.0.1:{plain.port}")
+        said = self.jetmem("alerts", "--daemon", f"https://127.0.0.1:{servers.serve(self, servers.Handler)}")
         self.assertIn("if it speaks plain HTTP, write --daemon http://", said.stdout)
 
     def test_hash_password(self):
@@ -398,7 +399,7 @@ class Command(unittest.TestCase):
         for text in ("", "\n", "x" * 73, "a\0b\n"):
             self.assertEqual(run([jt.JETMEM, "hash-password"], text).returncode, 66 if not text.strip() else 65, repr(text))
         self.assertEqual(run([jt.JETMEM, "hash-password", "--cost", "15"], "x").returncode, 64)
-        # It is taken, and opens.
+        # It is taken.
         web = jt.temp_directory(self) / "web.yaml"
         web.touch(0o640)
         web.write_text(f"basic_auth_users:\n  alice: {made.stdout}")
@@ -410,12 +411,6 @@ class Command(unittest.TestCase):
         checked = run([jt.JETMEM, "config", "check", settings])
         self.assertEqual(checked.returncode, 0)
         self.assertIn(f"{web}: holds secrets and can be read by every user", checked.stdout)
-        daemon = at.SecureDaemon(self, web.read_text(), user=None, wait=False)
-        line = daemon.wait_for_log(r"serving http on \S*:(\d+)")
-        daemon.port = int(line.group(1))
-        for password, status in (("correct horse", 200), ("correct", 401)):
-            self.assertEqual(daemon.request("GET", "/healthz",
-                                            at.basic("alice", password))[0], status)
 
 
 class Descriptors(unittest.TestCase):
@@ -446,34 +441,6 @@ class Descriptors(unittest.TestCase):
         daemon = self.daemon(100, 4096)
         self.assertNotIn("http.max_connections:", daemon.log())
         self.assertEqual(daemon.scrape().value("jetmem_process_max_fds", process="jetmemd"), 1298)
-
-
-class Scraped(unittest.TestCase):
-    CONFIG = """
-scrape_configs:
-  - job_name: jetmem
-    scrape_interval: 1s
-    scheme: https
-    tls_config: {ca_file: %s, server_name: localhost%s}
-    basic_auth: {username: alice, password_file: %s}
-    static_configs: [{targets: ["127.0.0.1:%d"]}]
-"""
-
-    def test_prometheus_with_tls_password_and_certificate(self):
-        authority = at.Authority(self)
-        folder = jt.temp_directory(self)
-        client = authority.sign(folder, "client", "prometheus", "DNS:prometheus", client=True)
-        web = CLIENTS % "RequireAndVerifyClientCert" + f"  client_ca_file: {authority.certificate}\n"
-        daemon = at.SecureDaemon(self, web + USERS, authority, client=client)
-        (folder / "password").write_text(at.PASSWORD)
-        server = servers.Prometheus(self, self.CONFIG % (
-            authority.certificate, f", cert_file: {client[0]}, key_file: {client[1]}", folder / "password", daemon.port))
-        jt.wait_for("three good scrapes", lambda: [
-            1 for _, count in server.query("sum_over_time(up{job='jetmem'}[1m])") if count >= 3])
-        self.assertEqual([value for _, value in server.query("jetmem_http_web_config_ok")], [1])
-        page = daemon.scrape()
-        # One check, however often it is asked; the daemon's own scrapes are with the same password.
-        self.assertEqual(page.value("jetmem_http_password_checks_total", result="valid"), 1)
 
 
 if __name__ == "__main__":
