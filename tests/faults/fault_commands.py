@@ -16,12 +16,11 @@ import time
 import zlib
 
 import jetmem_testing as jt
-from fault_plans import BOARD, Cleanups, Control, Seen
+from fault_plans import BOARD, Control, Seen
 from fault_watch import EXIT_NO_MEMORY, EXPLAINED, GLIBC_FATAL, OWN, RACES, plain
 
 PROBE = os.environ.get("JETMEM_PROBE", "")
 FAKE_DMA_BUF = os.environ.get("JETMEM_FAKE_DMA_BUF", "")
-HISTORY_MAKER = os.environ.get("JETMEM_HISTORY_MAKER", "")
 PATIENCE = 30.0
 # How an answer says in itself that something of it is missing.
 WORD = re.compile(r"not known|not told|unknown|could not|cannot|unreadable|denied|failed|refused|"
@@ -32,10 +31,6 @@ COUNTED = re.compile(r"^jetmem_\w*(source_absent_values|errors_total|source_stat
 # What a run says of its own times, and of itself.
 OF_ITS_OWN = re.compile(r"\b\d+(\.\d+)? ?(ms|us|s|min|h|d|seconds|KiB)\b|\d\d:\d\d(:\d\d)?|jetmem-[a-z0-9_]{8}|"
                         r"\bpid \d+|\b\d+(\.\d+)?[KM]?i?B, |\d{4}-\d\d-\d\d")
-
-
-def rest_of_environment():
-    return {k: v for k, v in os.environ.items() if not k.startswith("JETMEM")}
 
 
 def alone():
@@ -66,14 +61,13 @@ class CommandScenario:
     fixed = True
 
     @classmethod
-    @contextlib.contextmanager
-    def surroundings(cls):
-        yield
+    def surround(cls, test):
+        """What stands around all of its runs, until the test ends."""
 
-    def __init__(self, stack, fault):
+    def __init__(self, test, fault):
         self.fault = fault
-        self.control = Control(stack)
-        self.directory = jt.temp_directory(Cleanups(stack))
+        self.control = Control(test)
+        self.directory = jt.temp_directory(test)
         self.out = Seen()
 
     def asked(self):
@@ -83,7 +77,8 @@ class CommandScenario:
         return environment
 
     def tell(self):
-        environment = {**rest_of_environment(), "HOME": str(self.directory), "TZ": "UTC",
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("JETMEM")}
+        environment = {**kept, "HOME": str(self.directory), "TZ": "UTC",
                        **self.preloaded(self.control.environment(self.program, self.fault))}
         if not self.noted:
             environment["FAIL_KIND"] = "none"
@@ -100,19 +95,14 @@ class CommandScenario:
                 process.wait()
             self.out.text, self.out.log = (text_of(file) for file in (out, error))
         self.look()
-        self.out.sites = self.control.sites()
-        self.out.failed = self.control.failed()
+        self.control.take_down(self.out)
 
     def look(self):
         """At what it left behind."""
 
-    def seen(self):
-        return self.out
-
     def describe(self):
         return (f"status {self.out.status}, failed {self.control.failed()}\n{self.out.text}\n"
-                f"{self.out.log}\n" +
-                (self.control.log.read_text() if self.control.log.exists() else ""))
+                f"{self.out.log}\n{self.control.text()}")
 
     # ------------------------------------------------------------------------- what it is held to
 
@@ -199,13 +189,9 @@ def tree_of(command, *arguments):
         root = None
 
         @classmethod
-        @contextlib.contextmanager
-        def surroundings(cls):
-            with contextlib.ExitStack() as stack:
-                cls.root = jt.copy_of_fixture(Cleanups(stack), BOARD)
-                (cls.root / "jetmem").mkdir(exist_ok=True)
-                subprocess.run([HISTORY_MAKER, cls.root / "jetmem/history.db"], check=True)
-                yield
+        def surround(cls, test):
+            cls.root = jt.copy_of_fixture(test, BOARD)
+            jt.make_history(cls.root / "jetmem/history.db")
 
         def asked(self):
             return ["--root", str(self.root), command, *arguments]
@@ -246,14 +232,12 @@ class Capture(tree_of("capture")):
             if may_leave or time.monotonic() > deadline:
                 break
             time.sleep(0.02)
+        if there not in ([], [bundle.name]) and not may_leave:
+            self.out.trouble.append(f"left behind: {there}")
         if not bundle.exists():
             if self.out.status == 0:
                 self.out.trouble.append("ended with status 0 and wrote no bundle")
-            if there and not may_leave:
-                self.out.trouble.append(f"left behind: {there}")
             return
-        if there != [bundle.name] and not may_leave:
-            self.out.trouble.append(f"left behind: {there}")
         # Where C++ has no memory it ends at once, perhaps while it says that the bundle is there.
         if self.out.status not in ((0, 71) if self.fault and self.fault[0].kind == "new" else (0,)):
             self.out.trouble.append(f"a bundle is there after status {self.out.status}")
@@ -268,8 +252,7 @@ class Capture(tree_of("capture")):
                 if self.fault and "/jetmem/records/" in member.name and \
                         f" {self.fault[1]}\n".encode() in text:
                     self.out.log += f"{member.name}: {self.fault[1]}\n"
-                own = member.name.endswith(OWN_FILES)
-                kept.add((member.name, 0 if own else zlib.crc32(text)))
+                kept.add((member.name, 0 if member.name.endswith(OWN_FILES) else zlib.crc32(text)))
         self.out.result = frozenset(kept)
 
 
@@ -281,20 +264,13 @@ def daemon_of(command, *arguments):
         address = ""
 
         @classmethod
-        @contextlib.contextmanager
-        def surroundings(cls):
-            with contextlib.ExitStack() as stack:
-                test = Cleanups(stack)
-                directory = jt.temp_directory(test)
-                daemon = jt.Daemon(test, jt.FAST + "history: {interval: 5s}\n",
-                                   root=jt.FIXTURES / BOARD,
-                                   environment={"STATE_DIRECTORY": str(directory)})
-                daemon.wait_until_read()
-                # Its first writing of the history, and rules that have seen enough.
-                jt.wait_for("its history",
-                            lambda: daemon.scrape().value("jetmem_history_snapshots_total"))
-                cls.address = f"127.0.0.1:{daemon.port}"
-                yield
+        def surround(cls, test):
+            daemon = jt.Daemon(test, jt.FAST + "history: {interval: 5s}\n", root=jt.FIXTURES / BOARD,
+                               environment={"STATE_DIRECTORY": str(jt.temp_directory(test))})
+            daemon.wait_until_read()
+            # Its first writing of the history, and rules that have seen enough.
+            daemon.wait_for_page("its history", lambda page: page.value("jetmem_history_snapshots_total"))
+            cls.address = f"127.0.0.1:{daemon.port}"
 
         def asked(self):
             return [command, "--daemon", self.address, *arguments]
@@ -310,14 +286,10 @@ class Probe(CommandScenario):
     heaps = None
 
     @classmethod
-    @contextlib.contextmanager
-    def surroundings(cls):
-        with contextlib.ExitStack() as stack:
-            cls.heaps = jt.temp_directory(Cleanups(stack)) / "heaps"
-            cls.heaps.mkdir()
-            with contextlib.suppress(PermissionError):
-                os.mknod(cls.heaps / "system", 0o600 | 0o020000, os.makedev(1, 3))
-            yield
+    def surround(cls, test):
+        cls.heaps = jt.temp_directory(test)
+        with contextlib.suppress(PermissionError):
+            os.mknod(cls.heaps / "system", 0o600 | 0o020000, os.makedev(1, 3))
 
     def asked(self):
         return ["--progress", "--kinds", "host,dmabuf", "--frame", "65536", "--heaps", str(self.heaps),

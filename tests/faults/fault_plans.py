@@ -29,28 +29,18 @@ ROUND_PATIENCE = 20.0
 BOARD = "orin-nano-8gb"
 
 
-class Cleanups:
-    """For what expects a test."""
-
-    def __init__(self, stack):
-        self._stack = stack
-
-    def addCleanup(self, action, *args, **options):
-        self._stack.callback(action, *args, **options)
-
-
 class Control:
     """The page that is shared with fail_call.c."""
 
-    def __init__(self, stack):
-        directory = jt.temp_directory(Cleanups(stack))
+    def __init__(self, test):
+        directory = jt.temp_directory(test)
         self.path = directory / "control"
         self.path.write_bytes(b"")
         os.truncate(self.path, CONTROL_BYTES)
         self.log = directory / "sites"
         with open(self.path, "r+b") as file:
             self._page = mmap.mmap(file.fileno(), 16)
-        stack.callback(self._page.close)
+        test.addCleanup(self._page.close)
 
     def phase(self, value):
         self._page[0:4] = struct.pack("=I", value)
@@ -67,9 +57,13 @@ class Control:
                        FAIL_ERRNO=str(number(error)))
         return out
 
-    def sites(self):
-        text = self.log.read_text(errors="replace") if self.log.exists() else ""
-        return [line for line in text.splitlines() if line.startswith("site ")]
+    def text(self):
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def take_down(self, seen):
+        """What the library noted of a run that has ended."""
+        seen.sites = [line for line in self.text().splitlines() if line.startswith("site ")]
+        seen.failed = self.failed()
 
 
 class Seen:
@@ -122,15 +116,13 @@ class DaemonScenario:
     says_so = staticmethod(fault_watch.says_so)
 
     @classmethod
-    def surroundings(cls):
+    def surround(cls, test):
         """What stands around all of its runs."""
-        return contextlib.nullcontext()
 
-    def __init__(self, stack, fault):
-        self.stack = stack
+    def __init__(self, test, fault):
+        self.test = test
         self.fault = fault
-        self.control = Control(stack)
-        self.test = Cleanups(stack)
+        self.control = Control(test)
         self.out = Seen()
         self.out.fixed = self.root is not None
         self.directory = jt.temp_directory(self.test)
@@ -142,14 +134,10 @@ class DaemonScenario:
                 "RUNTIME_DIRECTORY": str(self.directory / "runtime"),
                 **self.control.environment(self.program, self.fault)}
 
-    def before_start(self):
-        pass
-
     def events(self):
         pass
 
     def start(self):
-        self.before_start()
         self.daemon = jt.Daemon(self.test, self.settings, root=self.root, environment=self.environment(),
                                 wait=False)
 
@@ -178,8 +166,7 @@ class DaemonScenario:
         try:
             page = self.daemon.scrape(3)
         except (OSError, http.client.HTTPException, AssertionError) as error:
-            if not isinstance(error, (OSError, http.client.HTTPException)) and \
-                    "answered 50" not in str(error):
+            if isinstance(error, AssertionError) and "answered 50" not in str(error):
                 self.out.trouble.append(f"/metrics: {error}")
             self.out.answers.append(("/metrics", type(error).__name__))
             return None
@@ -219,8 +206,7 @@ class DaemonScenario:
             self.out.status = None
             self.daemon.kill()
         self.out.log = self.daemon.log()
-        self.out.sites = self.control.sites()
-        self.out.failed = self.control.failed()
+        self.control.take_down(self.out)
 
     def steady(self):
         self.events()
@@ -246,24 +232,17 @@ class DaemonScenario:
                 known, since = len(page.samples), time.monotonic()
             time.sleep(0.1)
 
-    def seen(self):
-        return self.out
-
     def describe(self):
         words = "".join(f"{path}: {word}\n" for path, word in self.out.words
                         if fault_watch.MISSING.search(word))
-        return (f"status {self.out.status}, failed {self.control.failed()}\n{self.out.log}\n{words}" +
-                (self.control.log.read_text() if self.control.log.exists() else ""))
+        return f"status {self.out.status}, failed {self.control.failed()}\n{self.out.log}\n{words}{self.control.text()}"
 
 
 class LiveScenario(DaemonScenario):
     """This machine, with all that is written: history, captures, and the socket."""
 
     root = None
-
-    def __init__(self, stack, fault):
-        super().__init__(stack, fault)
-        self.settings = DaemonScenario.settings + "alerts: {program: /bin/true}\n"
+    settings = DaemonScenario.settings + "alerts: {program: /bin/true}\n"
 
 
 class KmsgScenario(DaemonScenario):
@@ -272,18 +251,16 @@ class KmsgScenario(DaemonScenario):
     root = None
     kills = 5
 
-    def __init__(self, stack, fault):
-        super().__init__(stack, fault)
+    def __init__(self, test, fault):
+        super().__init__(test, fault)
         self.kmsg = KmsgStandIn(self.test)
         self.kmsg.listener.settimeout(2)
         self.settings = DaemonScenario.settings + self.kmsg.settings
 
     def start(self):
         super().start()
-        try:
+        with contextlib.suppress(OSError):  # it died, or could not start the reader
             self.kmsg.accept()
-        except OSError:
-            pass  # it died, or could not start the reader
 
     def put(self, text):
         try:
@@ -309,8 +286,8 @@ class ReaderScenario(DaemonScenario):
 
     program = os.environ.get("JETMEM_READER_SHARED", "")
 
-    def __init__(self, stack, fault):
-        super().__init__(stack, fault)
+    def __init__(self, test, fault):
+        super().__init__(test, fault)
         # The daemon passes nothing of its environment on.
         wrapper = self.directory / "reader"
         words = " ".join(f"{k}='{v}'" for k, v in

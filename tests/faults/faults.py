@@ -16,13 +16,14 @@ The programs come from the environment, as in tests/integration; and JETMEM_FAIL
 """
 
 import argparse
+import bisect
 import collections
 import concurrent.futures
-import contextlib
 import hashlib
 import multiprocessing
 import os
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -35,13 +36,9 @@ def parser_of_arguments():
     parser.add_argument("--site")
     parser.add_argument("--phase", type=int)
     parser.add_argument("--error")
-    parser.add_argument("--match")
     parser.add_argument("--sample", type=int, default=0)
-    parser.add_argument("--references", type=int, default=2)
-    parser.add_argument("--control", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1))
     parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--verbose", action="store_true")
     return parser
 
 
@@ -56,45 +53,80 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integra
 import jetmem_testing as jt  # noqa: E402
 from fault_commands import COMMANDS  # noqa: E402
 from fault_plans import DAEMONS  # noqa: E402
-from fault_errors import CALMED, NOT_OURS, errors_of  # noqa: E402
-from fault_sites import Symbols, read_log  # noqa: E402
+from fault_errors import NOT_OURS, errors_of, is_calmed  # noqa: E402
 
 SCENARIOS = {**DAEMONS, **COMMANDS}
+# So many runs without a fault say what is usual.
+REFERENCES = 2
+
+
+# A place from which calls are made, as fail_call.c notes it.
+Site = collections.namedtuple("Site", "hash phase kind thread detail frames")
+
+
+def parse(line):
+    words = line.split()
+    return Site(words[1], int(words[2]), words[3], words[4], words[5], tuple(words[6:]))
+
+
+def read_log(runs):
+    """Each site once for each phase, in the order in which they were met."""
+    sites = {}
+    for run in runs:
+        for line in run.sites:
+            site = parse(line)
+            sites.setdefault((site.hash, site.phase), site)
+    return list(sites.values())
+
+
+class Symbols:
+    """Names for a program's own addresses; those of libraries keep their file's name."""
+
+    def __init__(self, program):
+        text = subprocess.run(["nm", "-C", "--defined-only", program], capture_output=True, text=True,
+                              check=True).stdout
+        rows = sorted((int(words[0], 16), words[2]) for words in
+                      (line.split(" ", 2) for line in text.splitlines()) if words[1] in "tTwWi")
+        self._at = [row[0] for row in rows]
+        self._name = [row[1] for row in rows]
+
+    def of(self, frame):
+        if not frame.startswith("+"):
+            return frame
+        index = bisect.bisect_right(self._at, int(frame[1:], 16) - 1) - 1
+        name = self._name[index].split("(")[0] if index >= 0 else "?"
+        return name.replace("jetmem::", "").replace("(anonymous namespace)::", "")[:70]
+
+    def describe(self, site):
+        return " < ".join(self.of(frame) for frame in site.frames[:14])
 
 
 def tell(scenario, fault, keep=False, noted=True):
     """One run; what was seen of it."""
-    with contextlib.ExitStack() as stack:
-        story = SCENARIOS[scenario](stack, fault)
+    with jt.Cleanups() as test:
+        story = SCENARIOS[scenario](test, fault)
         story.noted = noted
         try:
             story.tell()
         finally:
             if keep:
                 print(story.describe())
-        return story.seen()
-
-
-def faults_of(scenario, sites):
-    for site in sites:
-        for error in errors_of(site):
-            yield (scenario, site, error)
+        return story.out
 
 
 def told(job):
     scenario, site, error, reference = job
-    begun = time.monotonic()
     try:
         seen = tell(scenario, (site, error))
         trouble = SCENARIOS[scenario].findings(reference, seen, site, error)
         if trouble and not getattr(SCENARIOS[scenario], "fixed", True):
             # What the daemon says otherwise by now, without a fault too, is none of it.
-            reference = SCENARIOS[scenario].reference([tell(scenario, None, noted=False) for _ in range(2)])
+            reference = SCENARIOS[scenario].reference([tell(scenario, None, noted=False) for _ in range(REFERENCES)])
             trouble = SCENARIOS[scenario].findings(reference, seen, site, error)
     except Exception as failure:  # of the test itself, or of what it asked
         trouble = [f"{type(failure).__name__}: {failure}"]
         seen = None
-    return site, error, trouble, seen and seen.failed, time.monotonic() - begun
+    return site, error, trouble, seen and seen.failed
 
 
 def order(job):
@@ -125,71 +157,54 @@ def sampled(jobs, count):
 
 
 def run_scenario(name, options):
-    with SCENARIOS[name].surroundings():
+    with jt.Cleanups() as test:
+        SCENARIOS[name].surround(test)
         return run_within(name, options)
 
 
 def run_within(name, options):
-    noted = [tell(name, None) for _ in range(options.references)]
+    noted = [tell(name, None) for _ in range(REFERENCES)]
     sites = read_log(noted)
     if SCENARIOS[name].noting_delays:
-        noted = [tell(name, None, noted=False) for _ in range(options.references)]
+        noted = [tell(name, None, noted=False) for _ in range(REFERENCES)]
     reference = SCENARIOS[name].reference(noted)
     symbols = Symbols(SCENARIOS[name].program)
-    if options.control:
-        for _ in range(options.control):
-            said = SCENARIOS[name].says_so(reference, tell(name, None, noted=not SCENARIOS[name].noting_delays))
-            print(f"without a fault: {said or 'silent, as it should be'}")
-        return 0
     if options.site:
         sites = [s for s in sites if s.hash == options.site and options.phase in (None, s.phase)]
     if options.kind:
         sites = [s for s in sites if s.kind in options.kind.split(",")]
-    if options.match:
-        sites = [s for s in sites if options.match in symbols.describe(s)]
-    jobs = [job for job in faults_of(name, sites) if not options.error or job[2] == options.error]
+    jobs = [(name, site, error) for site in sites for error in errors_of(site) if options.error in (None, error)]
     jobs = sampled(jobs, options.sample)
     print(f"{name}: {len(sites)} sites, {len(jobs)} faults", flush=True)
     if options.keep:
         for _, site, error in jobs:
             tell(name, (site, error), keep=True)
     bad = missed = calmed = 0
-    reasons = collections.Counter()
     begun = time.monotonic()
     with concurrent.futures.ProcessPoolExecutor(
             options.jobs, mp_context=multiprocessing.get_context("fork")) as pool:
         results = pool.map(told, [(*job, reference) for job in jobs], chunksize=1)
-        for site, error, trouble, failed, took in results:
-            if options.verbose:
-                print(f"{took:.1f} s: {site.kind} {error} {site.phase} {symbols.describe(site)[:80]}")
+        for site, error, trouble, failed in results:
             if not failed and not trouble:
                 missed += 1  # another thread came first, or a timer did not come
                 continue
-            if trouble and trouble[0].startswith("CRASH") and \
-                    NOT_OURS.search(symbols.describe(site)):
+            where = symbols.describe(site)
+            if trouble == ["silent"] and is_calmed(site, error, where) or \
+                    trouble and trouble[0].startswith("CRASH") and NOT_OURS.search(where):
                 calmed += 1
                 continue
-            if trouble == ["silent"]:
-                reason = CALMED.reason(site, error, symbols.describe(site))
-                if reason:
-                    calmed += 1
-                    reasons[reason] += 1
-                    continue
             if trouble:
                 # Which sites a sample meets differs a little with the machine's load: that something
                 # is said is for the whole of them.
                 bad += 0 if options.sample and trouble == ["silent"] else 1
                 print(f"\n{name} {site.kind} {error} phase {site.phase} thread {site.thread} "
                       f"{site.detail}\n  --scenario {name} --site {site.hash} --phase {site.phase} "
-                      f"--error {error}\n    at {symbols.describe(site)}")
+                      f"--error {error}\n    at {where}")
                 for line in trouble:
                     print(f"  * {line}")
                 sys.stdout.flush()
     print(f"{name}: {len(jobs)} faults in {time.monotonic() - begun:.0f} s: {bad} with findings, "
           f"{calmed} of which nothing need be said, {missed} that did not come", flush=True)
-    if options.verbose:
-        for reason, count in reasons.most_common():
-            print(f"{name}: {count} calmed by {reason}")
     # A test in which nothing fails holds nothing. On a busy machine many come in another phase.
     if jobs and missed > 0.8 * len(jobs):
         print(f"{name}: most of the calls that should have failed were not made")
