@@ -22,34 +22,33 @@ REQUEST = struct.Struct("=III36s")
 
 def main():
     daemon = socket.socket(fileno=3)
-    daemon.send(HEADER.pack(MAGIC, 0, LAST, 0, 0))
+
+    def answer(sequence, path=b"", error=0, flags=LAST, rights=()):
+        record = RECORD.pack(len(path), 0, error) + path if path else b""
+        daemon.sendmsg([HEADER.pack(MAGIC, sequence, flags, 0, 0) + record],
+                       [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", rights))] if rights else [])
+
+    answer(0)
     while True:
         request = daemon.recv(1024)
         if len(request) < REQUEST.size:
             return
         _, sequence, _, source = REQUEST.unpack(request[:REQUEST.size])
         if source.rstrip(b"\0") != b"kernel_log":
-            record = RECORD.pack(1, 0, errno.ENOENT) + b"/"
-            daemon.send(HEADER.pack(MAGIC, sequence, LAST, 0, 0) + record)
+            answer(sequence, b"/", errno.ENOENT)
             continue
-        path = b"/dev/kmsg"
-        message = HEADER.pack(MAGIC, sequence, LAST | DESCRIPTOR, 0, 0) + \
-            RECORD.pack(len(path), 0, 0) + path
         feeder = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             feeder.connect(sys.argv[1])
         except OSError:  # nobody feeds: it may not be opened
-            path = b"/dev/kmsg"
-            record = RECORD.pack(len(path), 0, errno.EPERM) + path
-            daemon.send(HEADER.pack(MAGIC, sequence, LAST, 0, 0) + record)
+            answer(sequence, b"/dev/kmsg", errno.EPERM)
             continue
         # What is in the ring from before is there when the daemon first reads.
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as filled:
             filled.connect(sys.argv[1])
             filled.recv(1)
         feeder.setblocking(False)
-        rights = array.array("i", [feeder.fileno()])
-        daemon.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        answer(sequence, b"/dev/kmsg", flags=LAST | DESCRIPTOR, rights=[feeder.fileno()])
         feeder.close()
 
 

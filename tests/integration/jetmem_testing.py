@@ -233,11 +233,9 @@ def bind(test, source, target):
 
 def process_state(pid):
     """The letter of /proc/PID/stat ("D": waits in the kernel beyond any signal), "" when gone."""
-    try:
-        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return ""
-    return text[text.rindex(")") + 2]
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][1]
+    return ""
 
 
 def children(pid, name=None, zombies=False):
@@ -249,9 +247,9 @@ def children(pid, name=None, zombies=False):
             text = entry.read_text()
         except OSError:
             continue
-        comm = text[text.index("(") + 1:text.rindex(")")]
-        fields = text[text.rindex(")") + 2:].split()
-        if int(fields[1]) == pid and (fields[0] == "Z") == zombies and (name is None or comm == name[:15]):
+        comm, _, rest = text.partition("(")[2].rpartition(")")
+        state, parent = rest.split()[:2]
+        if int(parent) == pid and (state == "Z") == zombies and (name is None or comm == name[:15]):
             found.append(int(entry.parent.name))
     return sorted(found)
 
@@ -476,10 +474,8 @@ class Daemon:
         self.port = port
 
         def sampled():
-            try:
+            with contextlib.suppress(OSError):
                 return (self.scrape().value("jetmem_sample_cycles_total") or 0) >= cycles
-            except OSError:
-                return False
         wait_for("it samples", sampled)
 
     def wait_for_cycles(self, count, seconds=PATIENCE):
