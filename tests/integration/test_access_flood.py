@@ -14,7 +14,6 @@ import resource
 import selectors
 import socket
 import ssl
-import statistics
 import struct
 import sys
 import threading
@@ -32,31 +31,25 @@ SCRAPER = "127.0.0.2"
 
 # ------------------------------------------------------------------- floods; each runs until killed
 
+def in_threads(count, action):
+    """action(i) in so many threads, again whatever the daemon does to it."""
+    def again(i):
+        while True:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                action(i)
+    for i in range(count):
+        threading.Thread(target=again, args=(i,), daemon=True).start()
+
+
 def handshakes(port):
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    while True:
-        with contextlib.suppress(OSError):
-            with at.raw(port, "127.0.3.1", 1) as client:
-                context.wrap_socket(client).close()
 
-
-def requests(port):
-    """Kept connections, and each with as many requests as the daemon will take."""
-    burst = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50
-
-    def one():
-        while True:
-            with contextlib.suppress(OSError):
-                with at.raw(port, "127.0.4.1", 5) as client:
-                    while True:
-                        client.sendall(burst)
-                        if not client.recv(1 << 20):
-                            break
-    for _ in range(8):
-        threading.Thread(target=one, daemon=True).start()
-    time.sleep(1000)
+    def one(_):
+        with at.raw(port, "127.0.3.1", 1) as client:
+            context.wrap_socket(client).close()
+    in_threads(1, one)
 
 
 def readers(port):
@@ -77,20 +70,13 @@ def readers(port):
 
 def passwords(port):
     """A new wrong one with each request, from ten addresses."""
-    def one(source):
-        number = 0
+    def one(i):
+        source = f"127.0.6.{i % 10 + 1}"
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20, source_address=(source, 0))
         while True:
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20,
-                                                        source_address=(source, 0))
-                while True:
-                    number += 1
-                    connection.request("GET", "/metrics", headers=at.basic(
-                        "alice", f"guess {source} {number} {time.time()}"))
-                    connection.getresponse().read()
-    for i in range(20):
-        threading.Thread(target=one, args=(f"127.0.6.{i % 10 + 1}",), daemon=True).start()
-    time.sleep(1000)
+            connection.request("GET", "/metrics", headers=at.basic("alice", f"guess {source} {time.time()}"))
+            connection.getresponse().read()
+    in_threads(20, one)
 
 
 def keep_busy(connect, count):
@@ -171,7 +157,7 @@ def idle(port):
         with contextlib.suppress(OSError):
             client.connect(("127.0.0.1", port))
         held.append(client)
-    time.sleep(1000)
+    return held
 
 
 def expiring(port):
@@ -179,15 +165,12 @@ def expiring(port):
     many in the same moment, while others ask without a pause."""
     request, silent_request = (b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path for path in (b"healthz", b"readyz"))
 
-    def ask():
-        while True:
-            with contextlib.suppress(OSError):
-                with at.raw(port, "127.0.9.1", 2) as client:
-                    client.sendall(request)
-                    while client.recv(4000):
-                        client.sendall(request)
-    for _ in range(3):
-        threading.Thread(target=ask, daemon=True).start()
+    def ask(_):
+        with at.raw(port, "127.0.9.1", 2) as client:
+            client.sendall(request)
+            while client.recv(4000):
+                client.sendall(request)
+    in_threads(3, ask)
     silent = selectors.DefaultSelector()
     while True:
         while len(silent.get_map()) < 40:
@@ -204,8 +187,7 @@ def expiring(port):
 
 
 FLOODS = {each.__name__: each
-          for each in (handshakes, requests, readers, passwords, busy,
-                       crowd, storm, local, idle, expiring)}
+          for each in (handshakes, readers, passwords, busy, crowd, storm, local, idle, expiring)}
 
 
 class Flood:
@@ -247,9 +229,8 @@ class UnderAttack(unittest.TestCase):
             time.sleep(0.25)
         return jt.Page(body.decode()), slowest, count
 
-    def check(self, daemon, flood, seconds=5):
+    def check(self, daemon, flood, seconds=4):
         """The page at the end of the flood."""
-        before, quiet_slowest, _ = self.scrapes(daemon, 1)
         memory = jt.resident_bytes(daemon.pid)
         running = Flood(self, flood, daemon.port)
         time.sleep(0.5)
@@ -261,36 +242,33 @@ class UnderAttack(unittest.TestCase):
 
         def grown(name):
             return during.value(name) - begin.value(name)
-        rounds = grown("jetmem_sample_cycles_total")
-        missed = grown("jetmem_sample_cycles_missed_total")
+        cycles, missed = grown("jetmem_sample_cycles_total"), grown("jetmem_sample_cycles_missed_total")
         growth = jt.resident_bytes(daemon.pid) - memory
-        print(f"\nmeasured: {flood}: {rounds / took:.1f} rounds/s, {missed:.0f} missed, lag "
+        print(f"\nmeasured: {flood}: {cycles / took:.1f} cycles/s, {missed:.0f} missed, lag "
               f"{during.value('jetmem_sample_cycle_lag_seconds') * 1000:.0f} ms, slowest of {count} "
-              f"scrapes {slowest * 1000:.0f} ms (quiet {quiet_slowest * 1000:.0f} ms), memory "
-              f"{growth / 1048576:+.1f} MiB, web thread "
+              f"scrapes {slowest * 1000:.0f} ms, memory {growth / 1048576:+.1f} MiB, web thread "
               f"{at.thread_seconds(daemon.pid, 'jetmem-web'):.1f} s", file=sys.stderr, flush=True)
-        # A round each 200 ms.
-        self.assertGreaterEqual(rounds, 0.6 * took / 0.2)
+        # A cycle each 200 ms.
+        self.assertGreaterEqual(cycles, 0.6 * took / 0.2)
         self.assertLessEqual(missed, 0.3 * took / 0.2)
         # What Prometheus waits for by itself.
         self.assertLess(slowest, 10)
         self.assertLess(growth, 40 << 20)
-        self.assertEqual(before.value("jetmem_reloads_total", result="ok"),
-                         during.value("jetmem_reloads_total", result="ok"))
         return during
 
     def refused(self, page, reason):
         return page.value("jetmem_http_refused_total", reason=reason)
 
     def newcomers(self, ask, count=12):
-        """Each on a connection of its own; the slowest one's time."""
-        slowest = 0
+        """Each on a connection of its own; their times, in order of length."""
+        times = []
         for _ in range(count):
             begin = time.monotonic()
             ask()
-            slowest = max(slowest, time.monotonic() - begin)
+            times.append(time.monotonic() - begin)
             time.sleep(0.05)
-        return jt.measured("the slowest newcomer", slowest)
+        jt.measured("the slowest newcomer", max(times))
+        return sorted(times)
 
     def answered(self, daemon):
         self.assertEqual(daemon.request("GET", "/metrics", source=SCRAPER)[0], 200)
@@ -301,7 +279,7 @@ class UnderAttack(unittest.TestCase):
                 daemon = jt.Daemon(self, SETTINGS)
                 Flood(self, flood, daemon.port)
                 jt.wait_for("all that they get are taken", lambda: len(connections(daemon)) >= (16 if flood == "busy" else 60))
-                self.assertLess(self.newcomers(lambda: self.answered(daemon)), 5)
+                self.assertLess(self.newcomers(lambda: self.answered(daemon))[-1], 5)
                 page = daemon.scrape()
                 self.assertGreater(self.refused(page, "client_connections") + self.refused(page, "idle_evicted"), 0)
                 # Once for each reason, however many there were.
@@ -312,15 +290,10 @@ class UnderAttack(unittest.TestCase):
         daemon = jt.Daemon(self, SETTINGS)
         Flood(self, "storm", daemon.port)
         jt.wait_for("connections are refused", lambda: "http.max_connections" in daemon.log())
-        times = []
-        for _ in range(20):
-            begin = time.monotonic()
-            self.answered(daemon)
-            times.append(time.monotonic() - begin)
-            time.sleep(0.05)
+        times = self.newcomers(lambda: self.answered(daemon), 20)
+        self.assertLess(jt.measured("the middle newcomer", times[10]), 1)
         # A second is the kernel's, when its queue was full for a moment.
-        self.assertLess(jt.measured("the middle newcomer", statistics.median(times)), 1)
-        self.assertLess(jt.measured("the slowest newcomer", max(times)), 5)
+        self.assertLess(times[-1], 5)
 
     def test_nobody_fills_the_socket_of_the_commands(self):
         if os.geteuid() != 0:
@@ -347,35 +320,28 @@ class UnderAttack(unittest.TestCase):
         daemon = jt.Daemon(self, SETTINGS)
         flood = Flood(self, "idle", daemon.port)
         jt.wait_for("all are taken", lambda: len(connections(daemon)) >= 60)
-        self.assertLess(self.newcomers(lambda: self.answered(daemon), 30), 5)
+        self.assertLess(self.newcomers(lambda: self.answered(daemon), 30)[-1], 5)
         self.assertIsNone(flood.process.poll())
 
     def test_expiring(self):
         # libmicrohttpd freed connections in the middle of a walk over them.
         page = self.check(jt.Daemon(self, jt.FAST + "http: {request_timeout: 1s}\n",
-                                    environment={"MALLOC_PERTURB_": "165"}), "expiring", 7)
+                                    environment={"MALLOC_PERTURB_": "165"}), "expiring", 6)
         self.assertGreater(page.value("jetmem_http_requests_total", path="/healthz", code="200"), 100)
         self.assertGreater(page.value("jetmem_http_requests_total", path="/readyz", code="200"), 80)
 
     def test_handshakes(self):
-        daemon = at.SecureDaemon(self, TLS, at.Authority(self), user=None, settings=SETTINGS)
-        self.check(daemon, "handshakes")
-
-    def test_requests(self):
-        page = self.check(jt.Daemon(self, SETTINGS), "requests")
-        self.assertGreater(page.value("jetmem_http_requests_total", path="/metrics", code="200"),
-                           100)
+        self.check(at.SecureDaemon(self, TLS, at.Authority(self), user=None, settings=SETTINGS), "handshakes")
 
     def test_readers(self):
-        page = self.check(jt.Daemon(self, SETTINGS), "readers", 7)
+        page = self.check(jt.Daemon(self, SETTINGS), "readers", 6)
         self.assertLessEqual(page.value("jetmem_http_response_buffer_bytes"), 24 << 20)
         self.assertGreater(sum(self.refused(page, reason) for reason in (
             "slow_reader", "response_memory", "client_connections", "idle_evicted")), 0)
 
     def test_passwords(self):
         daemon = at.SecureDaemon(self, USERS, settings=SETTINGS)
-        begin = daemon.scrape()
-        page = self.check(daemon, "passwords")
+        page = self.check(daemon, "passwords", 5)
         wrong = page.value("jetmem_http_password_checks_total", result="invalid")
         self.assertGreater(wrong, 2)
         self.assertEqual(page.value("jetmem_http_password_checks_total", result="valid"), 1)
@@ -385,16 +351,14 @@ class UnderAttack(unittest.TestCase):
         jt.measured(f"processor for {wrong:.0f} wrong passwords in {wall:.1f} s", used)
         self.assertLess(used, 0.4 * wall)
         # Somebody new comes in too, from an address of his own.
-        self.assertLess(begin.value("jetmem_http_password_checks_total", result="invalid"), 1)
         daemon.web_file.write_text(USERS + f"  bob: {at.ALICE}\n")
         daemon.reload()
         daemon.user = "bob"
-        answer = jt.wait_for("bob is let in", lambda: daemon.request(
-            "GET", "/healthz", source="127.0.0.9")[0] == 200)
-        self.assertTrue(answer)
+        jt.wait_for("bob is let in", lambda: daemon.request("GET", "/healthz", source="127.0.0.9")[0] == 200)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--flood"]:
-        FLOODS[sys.argv[2]](int(sys.argv[3]) if sys.argv[3].isdigit() else sys.argv[3])
+        kept = FLOODS[sys.argv[2]](int(sys.argv[3]) if sys.argv[3].isdigit() else sys.argv[3])
+        time.sleep(1000)
     jt.main()
