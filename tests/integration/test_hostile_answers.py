@@ -2,6 +2,7 @@
 """Control characters in whatever the commands receive: from a daemon that is not what it seems, in a bundle
 that somebody sent. Field by field, and no byte of it comes through; nor does a command die of it."""
 
+import contextlib
 import json
 import os
 import re
@@ -19,40 +20,46 @@ STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 COMMANDS = (["status"], ["status", "--brief"], ["doctor"], ["alerts"], ["top"], ["map"], ["cma"],
             ["fragmentation"], ["thermal"], ["events", "--faults"], ["events", "--since", "30d"], ["history"],
             ["history", "jetmem_meminfo_MemFree_bytes"], ["sources"], ["top", "--gpu"], ["boots"])
+# Of a tree, and what shows them beside status and doctor.
+FILES = {
+    "jetmem/probe": (["probe"], ["sources"]),
+    "jetmem/tegrastats": (["thermal"], ["sources"]),
+    "var/lib/jetmem/marks.jsonl": (["mark", "--list"], ["boots"], ["events"]),
+    "proc/meminfo": (["sources"],),
+    "proc/device-tree/model": (["top"], ["boots"]),
+    "proc/2215/comm": (["top"], ["top", "--gpu"]),
+    "proc/2215/cgroup": (["top"], ["top", "--gpu"]),
+    "dev/kmsg": (["events"], ["events", "--faults"], ["boots"]),
+    "sys/class/thermal/thermal_zone0/type": (["thermal"],),
+    "sys/kernel/debug/nvmap/iovmm/clients": (["top"], ["top", "--gpu"]),
+}
 
 
 def fields(value):
-    """Names of members that hold text, or lists of it, wherever they are; and of those that are keys of texts."""
+    """Names of members that hold text, or lists of it, wherever they are; "*": that are keys of texts."""
     found = set()
-    if isinstance(value, dict):
-        for name, each in value.items():
-            is_text = isinstance(each, str) or (isinstance(each, list) and any(isinstance(e, str) for e in each))
+    for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(value, dict) and any(isinstance(e, str) for e in (each if isinstance(each, list) else [each])):
             # Label names and metrics need no distinct texts here.
-            found |= {name if re.fullmatch("[a-z_]+", name) else "*"} if is_text else set()
-            found |= fields(each)
-    elif isinstance(value, list):
-        for each in value:
+            found.add(name if re.fullmatch("[a-z_]+", name) else "*")
+        if isinstance(each, (dict, list)):
             found |= fields(each)
     return found
 
 
 def poisoned(value, wanted):
     """With POISON behind each text of these members; of "<keys>": behind each member's name below the top."""
+    def behind(name, each):
+        if "<keys>" in wanted and isinstance(each, dict):
+            return {k + POISON: poisoned(v, wanted) for k, v in each.items()}
+        if name in wanted or ("*" in wanted and not re.fullmatch("[a-z_]+", name)):
+            if isinstance(each, str):
+                return each + POISON
+            if isinstance(each, list):
+                return [e + POISON if isinstance(e, str) else poisoned(e, wanted) for e in each]
+        return poisoned(each, wanted)
     if isinstance(value, dict):
-        out = {}
-        for name, each in value.items():
-            if "<keys>" in wanted:
-                out[name] = {(k + POISON): poisoned(v, wanted) for k, v in each.items()} \
-                    if isinstance(each, dict) else poisoned(each, wanted)
-                continue
-            is_it = name in wanted or ("*" in wanted and not re.fullmatch("[a-z_]+", name))
-            if is_it and isinstance(each, str):
-                out[name] = each + POISON
-            elif is_it and isinstance(each, list):
-                out[name] = [e + POISON if isinstance(e, str) else poisoned(e, wanted) for e in each]
-            else:
-                out[name] = poisoned(each, wanted)
-        return out
+        return {name: behind(name, each) for name, each in value.items()}
     return [poisoned(each, wanted) for each in value] if isinstance(value, list) else value
 
 
@@ -93,10 +100,8 @@ class Liar(servers.Handler):
             except urllib.error.HTTPError as error:
                 self.answers[self.path] = (error.code, error.read())
         status, body = self.answers[self.path]
-        try:
+        with contextlib.suppress(ValueError):
             body = json.dumps(poisoned(json.loads(body), self.wanted)).encode()
-        except ValueError:
-            pass
         self.answer(status, body)
 
 
@@ -190,14 +195,11 @@ class HostileAnswers(unittest.TestCase):
             good = json.loads(self.daemon.request("GET", path)[2])
             self.poison(file, good, (["status"], ["doctor"], ["sources"], ["top", "--gpu"]))
             file.unlink()
-        for name in ("jetmem/probe", "jetmem/tegrastats", "var/lib/jetmem/marks.jsonl", "proc/meminfo",
-                     "proc/device-tree/model", "proc/2215/comm", "proc/2215/cgroup", "dev/kmsg",
-                     "sys/class/thermal/thermal_zone0/type", "sys/kernel/debug/nvmap/iovmm/clients"):
+        for name, commands in FILES.items():
             file = self.root / name
             good = file.read_bytes()
             file.write_bytes(re.sub(rb"([A-Za-z]{3,})", lambda m: m[1] + POISON[:-3].encode(), good))
-            for command in (["status"], ["doctor"], ["top"], ["thermal"], ["events", "--faults"], ["top", "--gpu"], ["probe"],
-                            ["boots"], ["mark", "--list"], ["sources"], ["events"]):
+            for command in (["status"], ["doctor"], *commands):
                 with self.subTest(file=name, command=command):
                     self.check(command, "--root", self.root)
             file.write_bytes(good)
