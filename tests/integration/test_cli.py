@@ -12,7 +12,6 @@ import unittest
 import jetmem_testing as jt
 
 PROGRAMS = ([jt.JETMEM], [jt.JETMEM, "metrics"], [jt.JETMEMD], [jt.READER])
-SHORT = {jt.JETMEM: "jetmem", jt.JETMEMD: "jetmemd", jt.READER: "jetmem-reader"}
 
 
 class Metrics(unittest.TestCase):
@@ -134,15 +133,6 @@ class DecodeKernelLog(unittest.TestCase):
 
 
 class Events(unittest.TestCase):
-    def test_live(self):
-        # Some machines deny the log, others have events in it.
-        shown = jt.run([jt.JETMEM, "events"])
-        if shown.returncode == 0:
-            self.assertRegex(" ".join(shown.stdout.split()), r"\d+ events? in \d+ records?\b")
-        else:
-            self.assertIn(shown.returncode, (3, 77))
-            self.assertRegex(shown.stderr, r"^jetmem events: (open|read) /dev/kmsg: .+; .+")
-
     def test_denied(self):
         if os.geteuid() != 0:
             self.skipTest("needs root: it gives up its rights")
@@ -187,7 +177,7 @@ class HelpAndVersion(unittest.TestCase):
                 self.assertIn("--help", shown.stdout)
                 shown = jt.run([*command, "--version"])
                 self.assertEqual((shown.returncode, shown.stderr), (0, ""))
-                self.assertRegex(shown.stdout, rf"^{SHORT[command[0]]} \d+\.\d+\.\d+")
+                self.assertRegex(shown.stdout, rf"^{pathlib.Path(command[0]).name} \d+\.\d+\.\d+")
                 versions.add(shown.stdout.split()[1])
         self.assertEqual(len(versions), 1)
 
