@@ -353,7 +353,6 @@ class Command(unittest.TestCase):
         cls.password.write_text(at.PASSWORD + "\n")
 
     def jetmem(self, *arguments, **environment):
-        # Before and behind the command.
         return run([jt.JETMEM, *arguments], environment=environment)
 
     def test_it_is_let_in(self):

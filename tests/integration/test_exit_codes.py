@@ -63,9 +63,9 @@ COMMANDS = below([])
 OF_A_ROOT = [command for command in COMMANDS if " ".join(command) not in WITHOUT_ROOT]
 
 
-def run(command, *arguments, root=None, **options):
+def run(command, *arguments, root=None):
     before = ["--root", root] if root else []
-    return jt.run([jt.JETMEM, *before, *command, *NEEDS.get(" ".join(command), []), *arguments], **options)
+    return jt.run([jt.JETMEM, *before, *command, *NEEDS.get(" ".join(command), []), *arguments])
 
 
 def has(command, option):
