@@ -64,7 +64,7 @@ INCIDENTS = {
     # Slow first; buffers are counted each half minute.
     "leak": (5, 130, rf"^python3 \(container [0-9a-f]+\) grew by (\d{{3}} MiB|[12](\.\d)? GiB) (from {AT} to|since) {AT} \([\d.]+ MiB/s",
              2, (("^python3 .*begins to grow", 12, 2 * WITHIN),)),
-    "slow-leak": (120, 5000, r"^(GPU and camera buffers without an nvmap client grow by [\d.]+ MiB/(min|h)\. )?"
+    "slow-leak": (120, 3600, r"^(GPU and camera buffers without an nvmap client grow by [\d.]+ MiB/(min|h)\. )?"
                   r"GPU and camera buffers without an nvmap client \(orphans\) grew by \d+ MiB "
                   rf"(from {AT} to|since) {AT} \((8|9)(\.\d)? MiB/min", 1, ()),
     # The area is too small in the second in which a frame is refused: a step of the recorder may lie between.
