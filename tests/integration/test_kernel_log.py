@@ -130,30 +130,14 @@ class Live(Feeding):
         seen = page.value("jetmem_kernel_event_last_seen_timestamp_seconds", kind="oom_kill")
         self.assertLess(abs(seen - time.time()), 5)
 
-    def test_only_the_kernel_is_believed(self):
-        daemon = self.daemon()
+        # Only the kernel is believed, unless the settings say else.
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000), facility=1)
-        page = daemon.wait_for_page(
-            "a foreign record",
-            lambda page: page.value("jetmem_kernel_log_user_records_total") == 1)
+        page = daemon.wait_for_page("a foreign record", lambda page: page.value("jetmem_kernel_log_user_records_total") == 1)
         self.assertEqual(self.events(page, "smmu_context_fault"), 0)
         daemon.reload(self.kmsg.settings + ACCEPT)
         daemon.wait_for_log("settings reloaded")
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000), facility=1)
-        daemon.wait_for_page("the fault",
-                             lambda page: self.events(page, "smmu_context_fault") == 1)
-
-    def test_lost_records_are_counted(self):
-        self.kmsg.skip(10)
-        daemon = self.daemon()
-        self.kmsg.put("nothing of note")
-        daemon.wait_for_page("what was overwritten before us", lambda page: page.value(
-            "jetmem_kernel_log_lost_records_total", reason="before_start") == 10)
-        self.kmsg.skip(5)
-        self.kmsg.put("nothing of note")
-        daemon.wait_for_page("an overrun", lambda page: page.value(
-            "jetmem_kernel_log_lost_records_total", reason="overrun") == 5)
-        daemon.wait_for_log("5 records of the kernel log were overwritten before they were read")
+        daemon.wait_for_page("the fault", lambda page: self.events(page, "smmu_context_fault") == 1)
 
     def test_garbage_hurts_nobody(self):
         daemon = self.daemon()
@@ -195,13 +179,8 @@ class Live(Feeding):
 
 
 class Backlog(Feeding):
-    """Rules see the log's past whole or not at all."""
-
-    OLD = max(uptime_us() - 3_600_000_000, 1_000_000)  # of an hour ago, or of the boot
-
-    def daemon(self):
-        rules = jt.temp_directory(self) / "rules.d"
-        rules.mkdir()
+    def test_rules_see_the_past_whole_or_not_at_all(self):
+        rules = jt.temp_directory(self)
         (rules / "site.yaml").write_text("""
 rules:
   - alert: Kills
@@ -214,40 +193,32 @@ rules:
         above: 0
     summary: "a kill"
 """)
-        return super().daemon(f"rules: {{interval: 1s, shipped: false, directory: '{rules}'}}\n")
-
-    def fires(self, page):
-        return page.value("jetmem_alert_state", alert="Kills", severity="critical") == 2
-
-    def test_what_is_old_is_no_increase_and_what_is_new_is(self):
         # More than is read at once, by far; each is decoded, so that it takes its time.
+        old = max(uptime_us() - 3_600_000_000, 1_000_000)  # of an hour ago, or of the boot
         for i in range(30_000):
-            self.kmsg.put(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i), stamp=self.OLD)
-        self.kmsg.put(KILL.format(pid=7, comm="cam"), stamp=self.OLD)
-        daemon = self.daemon()
-        page = daemon.wait_for_page("the old one", lambda page: self.events(page, "oom_kill"))
-        self.assertEqual(self.events(page, "oom_kill"), 1)
-        self.assertEqual(self.events(page, "smmu_context_fault"), 30_000)
-        for _ in range(4):
-            self.assertFalse(self.fires(daemon.wait_for_cycles(1)))
-        self.kmsg.put(KILL.format(pid=8, comm="cam"))
-        page = daemon.wait_for_page("the alert", self.fires)
-        self.assertEqual(self.events(page, "oom_kill"), 2)
-        self.assertGreaterEqual(page.value("jetmem_kernel_recent_events", kind="oom_kill"), 1)
-
-    def test_no_page_has_a_part_of_it(self):
-        for i in range(30_000):
-            self.kmsg.put(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i), stamp=self.OLD)
-        seen = set()
-        daemon = jt.Daemon(self, self.kmsg.settings, wait=False,
-                           environment={"RUNTIME_DIRECTORY": str(self.state)})
+            self.kmsg.put(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i), stamp=old)
+        self.kmsg.put(KILL.format(pid=7, comm="cam"), stamp=old)
+        daemon = jt.Daemon(self, self.kmsg.settings + f"rules: {{interval: 1s, shipped: false, directory: '{rules}'}}\n",
+                           wait=False, environment={"RUNTIME_DIRECTORY": str(self.state)})
         self.kmsg.accept()
         daemon.wait_until_serving()
-        def all_there():
-            seen.add(self.events(daemon.scrape(), "smmu_context_fault"))
+        seen = set()
+
+        def faults(page):
+            seen.add(self.events(page, "smmu_context_fault"))
             return 30_000 in seen
-        jt.wait_for("all of it", all_there)
-        self.assertLessEqual(seen, {None, 30_000})
+        page = daemon.wait_for_page("all of it", faults)
+        self.assertLessEqual(seen, {None, 30_000}, "no page has a part of it")
+        self.assertEqual(self.events(page, "oom_kill"), 1)
+
+        def fires(page):
+            return page.value("jetmem_alert_state", alert="Kills", severity="critical") == 2
+        for _ in range(4):
+            self.assertFalse(fires(daemon.wait_for_cycles(1)), "what is old is no increase")
+        self.kmsg.put(KILL.format(pid=8, comm="cam"))
+        page = daemon.wait_for_page("the alert", fires)
+        self.assertEqual(self.events(page, "oom_kill"), 2)
+        self.assertGreaterEqual(page.value("jetmem_kernel_recent_events", kind="oom_kill"), 1)
 
 
 class Restarted(Feeding):
@@ -272,18 +243,23 @@ class Restarted(Feeding):
         # Logged once: the restart repeats nothing.
         self.assertNotIn("unmapped", daemon.log())
 
-    def test_records_overwritten_meanwhile_are_counted(self):
-        self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000))
+    def test_lost_records_are_counted(self):
+        def lost(reason):
+            return lambda page: page.value("jetmem_kernel_log_lost_records_total", reason=reason)
+        self.kmsg.skip(10)
         daemon = self.daemon()
-        daemon.wait_for_page("one", lambda page: self.events(page, "smmu_context_fault") == 1)
+        self.kmsg.put("nothing of note")
+        daemon.wait_for_page("what was overwritten before us", lambda page: lost("before_start")(page) == 10)
+        self.kmsg.skip(5)
+        self.kmsg.put("nothing of note")
+        daemon.wait_for_page("an overrun", lambda page: lost("overrun")(page) == 5)
+        daemon.wait_for_log("5 records of the kernel log were overwritten before they were read")
         daemon.stop()
         self.kmsg.close()
         self.kmsg.skip(100)
         self.kmsg.records.clear()
         self.kmsg.put("nothing of note")
-        daemon = self.daemon()
-        daemon.wait_for_page("the gap", lambda page: page.value(
-            "jetmem_kernel_log_lost_records_total", reason="overrun") == 100)
+        self.daemon().wait_for_page("those of the restart", lambda page: lost("overrun")(page) == 105)
 
     def test_a_log_that_ends_is_opened_anew(self):
         daemon = self.daemon()
@@ -404,32 +380,26 @@ class Journal(Feeding):
 
 @unittest.skipUnless(os.access(KMSG, os.R_OK | os.W_OK), "needs /dev/kmsg, readable and writable")
 class RealDevice(unittest.TestCase):
-    def test_a_record_is_on_the_page_and_in_the_log_within_a_second(self):
-        daemon = jt.Daemon(self, ACCEPT)
-        wait_until_followed(daemon)
+    def test_a_record_is_on_the_page_and_in_the_log_where_processes_are_believed(self):
+        daemon = jt.Daemon(self)
+        before = daemon.wait_for_page("the kernel log is followed", lambda page: page.state("kernel_log") == "ok" and
+                                      page.value("jetmem_kernel_log_records_total") > 0)
+        foreign = before.value("jetmem_kernel_log_user_records_total")
+        KMSG.write_text(f"<3>{KILL.format(pid=4712, comm='forged')}\n")
+        page = daemon.wait_for_page("a foreign record", lambda page: page.value("jetmem_kernel_log_user_records_total") > foreign)
+        self.assertFalse(page.series("jetmem_oom_kills_total", comm="forged"))
+        self.assertNotIn("forged", daemon.log())
+        self.assertEqual(page.value("jetmem_kernel_log_input", input="kmsg"), 1)
+        daemon.reload(ACCEPT)
+        daemon.wait_for_log("settings reloaded")
         name = f"jm{os.getpid()}"
         begin = time.monotonic()
         KMSG.write_text(f"<3>{KILL.format(pid=4711, comm=name)}\n")
         page = daemon.wait_for_page("the kill", lambda page: page.value(
             "jetmem_oom_kills_total", scope="machine", comm=name, origin="system") == 1)
         daemon.wait_for_log(name)
-        self.assertLess(jt.measured("/dev/kmsg to page and log", time.monotonic() - begin),
-                        jt.SOON)
-        self.assertEqual(page.value("jetmem_kernel_log_input", input="kmsg"), 1)
+        self.assertLess(jt.measured("/dev/kmsg to page and log", time.monotonic() - begin), jt.SOON)
         self.assertEqual(page.value("jetmem_kernel_log_malformed_records_total"), 0)
-
-    def test_without_the_setting_it_raises_nothing(self):
-        daemon = jt.Daemon(self)
-        before = daemon.wait_for_page(
-            "the kernel log is followed",
-            lambda page: page.state("kernel_log") == "ok" and
-            page.value("jetmem_kernel_log_records_total") > 0)
-        foreign = before.value("jetmem_kernel_log_user_records_total")
-        KMSG.write_text(f"<3>{KILL.format(pid=4712, comm='forged')}\n")
-        page = daemon.wait_for_page("a foreign record", lambda page: page.value(
-            "jetmem_kernel_log_user_records_total") > foreign)
-        self.assertFalse(page.series("jetmem_oom_kills_total", comm="forged"))
-        self.assertNotIn("forged", daemon.log())
 
     def test_idle_it_costs_no_wake_up(self):
         daemon = jt.Daemon(self)
