@@ -4,62 +4,41 @@
 A socket of this test's own stands for journald, in a mount namespace of its own. Needs root.
 """
 
+import contextlib
 import os
 import socket
-import threading
 import time
 import unittest
 
 import jetmem_testing as jt
-from journal_file import SOCKET, parse_entry
+import journal_file
+from journal_file import SOCKET
+
+setUpModule = jt.take_private_mounts
 
 
-def setUpModule():
-    jt.take_private_mounts()
-    jt.mount("tmpfs", "/run", "tmpfs", 0, "size=16m")
-    SOCKET.parent.mkdir(parents=True)
+class Journal(journal_file.Journal):
+    def entries(self, daemon):
+        return [{name: value.decode() for name, value in entry.items()} for entry in self.of(daemon.pid)]
 
-
-class Journal:
-    """journald, as far as a client sees it."""
-
-    def __init__(self, test, reads=True):
-        SOCKET.unlink(missing_ok=True)
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(str(SOCKET))
-        test.addCleanup(self.socket.close)
-        self.entries = []
-        self._stop = threading.Event()
-        if reads:
-            self.socket.settimeout(0.1)
-            self._thread = threading.Thread(target=self._receive, daemon=True)
-            self._thread.start()
-            test.addCleanup(self._thread.join, jt.PATIENCE)
-            test.addCleanup(self._stop.set)
-
-    def _receive(self):
-        while not self._stop.is_set():
-            try:
-                self.entries.append({name: value.decode() for name, value in parse_entry(self.socket.recv(1 << 18)).items()})
-            except socket.timeout:
-                continue
-
-    def fill(self):
-        """Sends until the socket is full."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.setblocking(False)
-            count = 0
-            try:
-                while True:
-                    sender.sendto(b"MESSAGE=fill\n", str(SOCKET))
-                    count += 1
-            except BlockingIOError:
-                return count
-
-    def wait_for(self, what, **fields):
+    def wait_for(self, what, daemon, **fields):
         def find():
-            return [e for e in list(self.entries) if fields.items() <= e.items()]
-        return jt.wait_for(f"{what} in {self.entries}", find)[0]
+            return [entry for entry in self.entries(daemon) if fields.items() <= entry.items()]
+        return jt.wait_for(f"{what} in {self.entries(daemon)}", find)[0]
+
+
+def fill_what_nobody_reads(test):
+    """In the place of journald's socket."""
+    SOCKET.unlink()
+    for _ in range(2):
+        end = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        test.addCleanup(end.close)
+        if not SOCKET.exists():
+            end.bind(str(SOCKET))
+    end.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            end.sendto(b"MESSAGE=fill\n", str(SOCKET))
 
 
 class UnderSystemd(unittest.TestCase):
@@ -87,39 +66,36 @@ class UnderSystemd(unittest.TestCase):
         journal = Journal(self)
         root = jt.copy_of_fixture(self, "agx-orin")
         daemon = self.start(root=root)
-        denied = journal.wait_for("a denied source", JETMEM_SOURCE="pagetypeinfo")
+        denied = journal.wait_for("a denied source", daemon, JETMEM_SOURCE="pagetypeinfo")
         self.assertEqual(denied["JETMEM_SOURCE_STATE"], "denied")
         self.assertEqual(denied["JETMEM_REASON"], "denied")
         self.assertEqual(denied["PRIORITY"], "4")
         self.assertEqual(denied["SYSLOG_IDENTIFIER"], "jetmemd")
         self.assertRegex(denied["MESSAGE"], r"^source pagetypeinfo: denied: .*Permission denied")
 
-        serving = journal.wait_for("where it serves", JETMEM_ADDRESS=f"127.0.0.1:{daemon.port}")
+        serving = journal.wait_for("where it serves", daemon, JETMEM_ADDRESS=f"127.0.0.1:{daemon.port}")
         self.assertEqual(serving["PRIORITY"], "6")
 
         good = (root / "proc/vmstat").read_bytes()
         # Names and bytes of a file cannot forge fields or lines.
         jt.replace_file(root / "proc/vmstat", b"bad\nPRIORITY=0\nJETMEM_SOURCE=meminfo\x00\xff\n")
-        failed = journal.wait_for("a failed source", JETMEM_SOURCE="vmstat",
-                                  JETMEM_SOURCE_STATE="failed")
+        failed = journal.wait_for("a failed source", daemon, JETMEM_SOURCE="vmstat", JETMEM_SOURCE_STATE="failed")
         self.assertEqual((failed["PRIORITY"], failed["JETMEM_REASON"]), ("4", "malformed"))
         self.assertNotIn("\n", failed["MESSAGE"])
         jt.replace_file(root / "proc/vmstat", good)
-        back = journal.wait_for("the source is back", JETMEM_SOURCE="vmstat",
-                                JETMEM_SOURCE_STATE="ok")
+        back = journal.wait_for("the source is back", daemon, JETMEM_SOURCE="vmstat", JETMEM_SOURCE_STATE="ok")
         self.assertEqual(back["PRIORITY"], "6")
         self.assertNotIn("JETMEM_REASON", back)
 
         daemon.reload("log: [\n")
-        error = journal.wait_for("a refused reload", JETMEM_CONFIG_FILE=str(daemon.settings_file))
+        error = journal.wait_for("a refused reload", daemon, JETMEM_CONFIG_FILE=str(daemon.settings_file))
         self.assertEqual(error["PRIORITY"], "3")
         daemon.reload("http: {max_connections: 5}")
-        journal.wait_for("what needs a restart", JETMEM_CONFIG_KEY="http.max_connections",
-                         PRIORITY="4")
+        journal.wait_for("what needs a restart", daemon, JETMEM_CONFIG_KEY="http.max_connections", PRIORITY="4")
         self.assertEqual(daemon.stop()[0], 0)
-        journal.wait_for("its end", MESSAGE="stopping")
+        journal.wait_for("its end", daemon, MESSAGE="stopping")
         self.assertEqual(self.written_to_stderr(), b"")  # not twice
-        for entry in journal.entries:
+        for entry in journal.entries(daemon):
             self.assertEqual(entry["SYSLOG_IDENTIFIER"], "jetmemd")
             self.assertIn(entry["PRIORITY"], "34567")
 
@@ -128,11 +104,11 @@ class UnderSystemd(unittest.TestCase):
         daemon = jt.Daemon(self, environment={"JOURNAL_STREAM": "1:2"})
         daemon.wait_for_log("serving http")
         self.assertEqual(daemon.stop()[0], 0)
-        self.assertEqual(journal.entries, [])
+        self.assertEqual(journal.of(daemon.pid), [])
 
     def test_a_journal_that_is_full(self):
-        journal = Journal(self, reads=False)
-        journal.fill()
+        Journal(self)
+        fill_what_nobody_reads(self)
         root = jt.copy_of_fixture(self, "agx-orin")
         daemon = self.start(root=root)
         self.check_it_samples_on(daemon)
@@ -150,8 +126,7 @@ class UnderSystemd(unittest.TestCase):
         daemon.check_stops(self, "SIGTERM to end with a full journal")
 
     def test_a_journal_that_is_gone(self):
-        journal = Journal(self, reads=False)
-        journal.socket.close()
+        Journal(self)
         SOCKET.unlink()
         daemon = self.start()
         page = daemon.wait_for_page("failures are counted",
@@ -162,7 +137,7 @@ class UnderSystemd(unittest.TestCase):
         # It is used again as soon as it is back.
         journal = Journal(self)
         daemon.reload()
-        journal.wait_for("the reload", MESSAGE="settings reloaded")
+        journal.wait_for("the reload", daemon, MESSAGE="settings reloaded")
         self.assertEqual(daemon.stop()[0], 0)
 
     def check_it_samples_on(self, daemon):

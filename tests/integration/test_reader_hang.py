@@ -5,7 +5,6 @@ The process that touches it sleeps in state D and survives SIGKILL. That must co
 source and nothing else. Needs root; everything is mounted in a mount namespace of this test's own.
 """
 
-import datetime
 import os
 import pathlib
 import re
@@ -29,7 +28,6 @@ def setUpModule():
         raise unittest.SkipTest("needs /dev/fuse: this kernel has no FUSE")
     if "\tfuse\n" not in pathlib.Path("/proc/filesystems").read_text():
         raise unittest.SkipTest("needs FUSE in the kernel (modprobe fuse)")
-    TheSourceComesBack.start_early()
 
 
 def descriptors(pid):
@@ -156,33 +154,23 @@ class Hang(unittest.TestCase):
                           if page.state(s) != "absent" and not page.skipped(s)])
         daemon.check_stops(self, "SIGTERM to end, live machine, reader hangs")
 
-    def test_a_source_that_worked_begins_to_hang(self):
+    def test_two_sources_that_worked_begin_to_hang(self):
         root = self.tree()
         daemon = self.start(root)
         page = daemon.wait_until_read()
-        self.assertEqual(page.state("thermal"), "ok")
-        self.assertTrue(page.families("jetmem_thermal_"))
-        HangingFileSystem(self, root / "sys/class/thermal")
-        self.wait_until_wedged(daemon)
-        page = daemon.wait_for_page("its last values are dropped",
-                                    lambda p: p.value("jetmem_source_stale", source="thermal") == 1)
-        self.assertEqual(page.families("jetmem_thermal_"), [])
-        self.assertEqual(page.families("jetmem_cooling_"), [])
-        self.check_cheap_sources(daemon)
-
-    def test_two_sources_hang(self):
-        root = self.tree()
+        for source in ("thermal", "cma"):
+            self.assertEqual(page.state(source), "ok")
+            self.assertTrue(page.families(f"jetmem_{source}_"))
         over_thermal = HangingFileSystem(self, root / "sys/class/thermal")
         over_cma = HangingFileSystem(self, root / "sys/kernel/debug/cma")
-        daemon = self.start(root)
-        wedged = self.wait_until_wedged(daemon, 2)
-        jt.wait_for("both in state D", lambda: len(self.wedged_readers(daemon)) == 2)
-        page = daemon.wait_for_page("both failed", lambda p: {p.state("thermal"), p.state("cma")} ==
-                                    {"failed"} and p.state("pagetypeinfo") == "ok")
-        self.assertEqual(page.errors("cma", "timeout") >= 1, True)
+        self.wait_until_wedged(daemon, 2)
+        wedged = jt.wait_for("both in state D", lambda: len(self.wedged_readers(daemon)) == 2 and self.wedged_readers(daemon))
+        page = daemon.wait_for_page("their last values are dropped", lambda p: all(
+            p.state(source) == "failed" and p.value("jetmem_source_stale", source=source) == 1 for source in ("thermal", "cma")))
+        self.assertEqual(page.families("jetmem_thermal_") + page.families("jetmem_cooling_"), [])
+        self.assertGreaterEqual(page.errors("cma", "timeout"), 1)
         page = self.check_cheap_sources(daemon)
         self.assertEqual(page.value("jetmem_readers_wedged"), 2)
-        self.assertEqual(len(daemon.readers()), 3)
         over_thermal.release()
         daemon.wait_for_page("one wedged", lambda p: p.value("jetmem_readers_wedged") == 1)
         over_cma.release()
@@ -223,17 +211,13 @@ class Hang(unittest.TestCase):
     def test_the_command_gives_up_too(self):
         root = self.tree()
         HangingFileSystem(self, root / "sys/class/thermal")
-        # The default deadline is 5 s, and two sources look there: thermal and throttle.
         begin = time.monotonic()
-        shown = jt.run([jt.JETMEM, "metrics", "--root", root])
-        self.assertLess(jt.measured("jetmem metrics while a source hangs", time.monotonic() - begin), 30)
+        shown = jt.run([jt.JETMEM, "metrics", "--root", root, "--only", "thermal,cma,pagetypeinfo"])
+        self.assertLess(jt.measured("jetmem metrics while a source hangs", time.monotonic() - begin), 5 + jt.SOON)
         self.assertEqual(shown.returncode, 0)
-        for source in ("thermal", "throttle"):
-            self.assertIn(f"jetmem metrics: {source}: failed: no answer within 5s", shown.stderr)
+        self.assertIn("jetmem metrics: thermal: failed: no answer within 5s", shown.stderr)
         page = jt.Page(shown.stdout)
-        self.assertEqual(page.state("thermal"), "failed")
-        self.assertEqual(page.state("cma"), "ok")
-        self.assertEqual(page.state("pagetypeinfo"), "ok")
+        self.assertEqual([page.state(source) for source in ("thermal", "cma", "pagetypeinfo")], ["failed", "ok", "ok"])
 
 
 class InPart(unittest.TestCase):
@@ -262,26 +246,21 @@ class InPart(unittest.TestCase):
 
 
 class TheSourceComesBack(unittest.TestCase):
-    """The quarantine of a first hang lasts a minute, in which the other tests run."""
-
-    @classmethod
-    def start_early(cls):
-        root = jt.copy_of_fixture(jt.Module, BOARD)
-        hanging = HangingFileSystem(jt.Module, root / "sys/class/thermal")
-        cls.daemon = jt.Daemon(jt.Module, HURRY % 3, root=root)
-        cls.daemon.wait_for_page("one wedged", lambda p: p.value("jetmem_readers_wedged") == 1)
-        hanging.release()
-        cls.released = datetime.datetime.now()
-
     def test_after_the_quarantine(self):
-        page = self.daemon.wait_for_page("thermal is read again",
-                                         lambda p: p.state("thermal") == "ok", 90)
-        # By the log: the tests before may have taken longer.
-        back = self.daemon.wait_for_log(r"(\S+ \S+) \w+ source thermal: ok").group(1)
+        """A minute: six seconds of this daemon's."""
+        root = jt.copy_of_fixture(self, BOARD)
+        hanging = HangingFileSystem(self, root / "sys/class/thermal")
+        daemon = jt.Daemon(self, "sources: {throttle: {enabled: false}}\nreader: {deadline: 20s}\n", root=root,
+                           arguments=("--speed", 10))
+        daemon.wait_for_page("one wedged", lambda p: p.value("jetmem_readers_wedged") == 1)
+        self.assertEqual(daemon.wait_for_cycles(2).state("thermal"), "failed")
+        hanging.release()
+        released = time.monotonic()
+        page = daemon.wait_for_page("thermal is read again", lambda p: p.state("thermal") == "ok")
+        self.assertLess(jt.measured("from the hang's end to the next reading", time.monotonic() - released), 6 + jt.SOON)
         self.assertTrue(page.families("jetmem_thermal_zone_celsius"))
         self.assertEqual(page.value("jetmem_readers_wedged"), 0)
-        self.assertEqual(len(self.daemon.readers()), 1)
-        self.assertLess((datetime.datetime.fromisoformat(back) - self.released).total_seconds(), 90)
+        self.assertEqual(len(daemon.readers()), 1)
 
 
 if __name__ == "__main__":
