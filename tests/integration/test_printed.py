@@ -40,7 +40,7 @@ class Printed(unittest.TestCase):
         self.assertGreaterEqual(done.returncode, 0, arguments)
         return arguments, done.stdout + b"\n" + done.stderr
 
-    def check(self, runs, names_it=True):
+    def check(self, runs):
         """Returns how many of the answers mention what they were given."""
         mention = 0
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -74,29 +74,21 @@ class Printed(unittest.TestCase):
 
     def test_names_of_files(self):
         poisoned = os.path.join(os.fsencode(self.folder), POISON)
-        os.mkdir(poisoned)
-        os.mkdir(poisoned + b"/proc")
-        for name in (b"rules.yaml", b"bundle"):
-            with open(os.path.join(poisoned, name), "wb") as file:
-                file.write(b"rules: [{alert: x\x1b[31m\n" if name == b"rules.yaml" else b"\x1f\x8b no bundle")
-        os.mkdir(poisoned + b"/jetmem")
-        with open(poisoned + b"/jetmem/history.db", "wb") as file:
-            file.write(b"SQLite format 3\0" + b"x" * 5000)
+        for folder in (b"/proc", b"/jetmem"):
+            os.makedirs(poisoned + folder)
+        for name, text in ((b"/rules.yaml", b"rules: [{alert: x\x1b[31m\n"), (b"/bundle", b"\x1f\x8b no bundle"),
+                           (b"/jetmem/history.db", b"SQLite format 3\0" + b"x" * 5000)):
+            with open(poisoned + name, "wb") as file:
+                file.write(text)
         runs = [[jt.JETMEM, "--root", poisoned, command] for command in
                 ("status", "doctor", "events", "history", "sources", "alerts", "boots", "nvmap", "faults")]
-        runs += [[jt.JETMEM, "--root", poisoned, "diff", "1h"],
-                 [jt.JETMEM, "--root", poisoned + b"/bundle", "status"],
-                 [jt.JETMEM, "--root", poisoned + b"/none", "status"],
-                 [jt.JETMEM, "--root", poisoned, "capture", "-o", poisoned + b"/x.tar"],
-                 [jt.JETMEM, "--root", poisoned, "capture", "-o", poisoned + b"/none/x.tar"],
-                 [jt.JETMEM, "rules", "check", poisoned + b"/rules.yaml"],
-                 [jt.JETMEM, "rules", "list", poisoned + b"/none.yaml"],
-                 [jt.JETMEM, "config", "check", poisoned + b"/rules.yaml"],
-                 [jt.JETMEM, "config", "check", poisoned + b"/none.yaml"],
-                 [jt.JETMEM, "plan", poisoned + b"/rules.yaml"],
-                 [jt.JETMEM, "--root", self.tree, "status", "--config", poisoned + b"/rules.yaml"],
-                 [jt.JETMEMD, "--config", poisoned + b"/rules.yaml"],
-                 [jt.JETMEMD, "--config", poisoned + b"/none.yaml"]]
+        runs += [[jt.JETMEM, "--root", poisoned, "diff", "1h"], [jt.JETMEM, "plan", poisoned + b"/rules.yaml"],
+                 [jt.JETMEM, "--root", self.tree, "status", "--config", poisoned + b"/rules.yaml"]]
+        runs += [[jt.JETMEM, "--root", poisoned + name, "status"] for name in (b"/bundle", b"/none")]
+        runs += [[jt.JETMEM, "--root", poisoned, "capture", "-o", poisoned + name] for name in (b"/x.tar", b"/none/x.tar")]
+        for file in (poisoned + b"/rules.yaml", poisoned + b"/none.yaml"):
+            runs += [[jt.JETMEM, "rules", "check", file], [jt.JETMEM, "rules", "list", file], [jt.JETMEM, "config", "check", file],
+                     [jt.JETMEMD, "--config", file]]
         self.assertGreater(self.check(runs), 10)
 
     def test_the_other_programs(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Something else where a source's file was: an error of that source alone.
 
-On a copy of a fixture, each file that a source reads is replaced, one thing after the other; the
-daemon on it must lose that source and nothing else, stay small, and find back by itself.
+On a copy of a fixture, files that sources read are replaced, each by another thing at a time; the
+daemon on it must lose those sources and nothing else, stay small, and find back by itself.
 """
 
 import os
@@ -10,6 +10,7 @@ import random
 import re
 import shutil
 import socket
+import typing
 import unittest
 
 import jetmem_testing as jt
@@ -33,14 +34,13 @@ PREFIX = {
 MAX_GROWTH = 20 << 20
 
 
-class Attack:
+class Attack(typing.NamedTuple):
     """What stands in the file's place, and what must come of it."""
 
-    def __init__(self, name, place, states, reasons=()):
-        self.name = name
-        self.place = place      # (path, the good text, a folder outside of the tree)
-        self.states = states    # the source is in one of these then
-        self.reasons = reasons  # and if failed, for one of these
+    name: str
+    place: typing.Callable      # (path, the good text, a folder outside of the tree)
+    states: list                # the source is in one of these then
+    reasons: tuple = ()         # and if failed, for one of these
 
 
 def _directory(path, _good, _outside):
@@ -123,74 +123,86 @@ class UnderAttack(unittest.TestCase):
         self.root = jt.copy_of_fixture(self, BOARD)
         self.outside = jt.temp_directory(self)
 
-    def others(self, page, source):
-        """The states of all sources that do not read this file."""
-        shared = {source, "cma"} if source == "meminfo" else {source}
-        return {name: state for name, state in page.states().items() if name not in shared}
-
-    def check_only_this_one(self, before, page, source):
-        self.assertEqual(self.others(page, source), self.others(before, source))
-        for name in self.others(page, source):
-            self.assertEqual(page.value("jetmem_source_stale", source=name), 0, name)
-
-    def check_attack(self, daemon, before, source, attack):
+    def place(self, attack, source):
+        """At once: were the file gone for a moment, it would be absent, and asked for again a minute later."""
         path = self.root / FILES[source]
-        good = (jt.FIXTURES / BOARD / FILES[source]).read_bytes()
-        errors = {reason: before.errors(source, reason) for reason in attack.reasons}
-        reads = daemon.scrape().value("jetmem_source_reads_total", source=source)
-        # Were it gone for a moment, it would be absent, and asked for again a minute later.
         staged = path.parent / "staged" / path.name
         staged.parent.mkdir()
-        attack.place(staged, good, self.outside)
+        attack.place(staged, (jt.FIXTURES / BOARD / FILES[source]).read_bytes(), self.outside)
         jt.exchange(staged, path)
         shutil.rmtree(staged.parent)
-        page = daemon.wait_for_page(
-            f"{source}, {attack.name}: {attack.states}",
-            lambda p: p.state(source) in attack.states and
-            p.value("jetmem_source_reads_total", source=source) >= reads + 2)
-        self.check_only_this_one(before, page, source)
-        if page.state(source) == "failed":
-            self.assertTrue([r for r in attack.reasons if page.errors(source, r) > errors[r]],
-                            page.series("jetmem_source_errors_total", source=source))
-            # Not one value of it is left, 0 least of all, once it is stale.
-            page = daemon.wait_for_page(
-                f"{source}, {attack.name}: its series are gone",
-                lambda p: p.value("jetmem_source_stale", source=source) == 1)
-            self.assertEqual(own_samples(page, source), {})
-        if page.state(source) == "ok":
-            # Whatever was still read is what the good file says.
-            good_samples = own_samples(before, source)
-            for key, value in own_samples(page, source).items():
-                self.assertEqual(value, good_samples.get(key), key)
-        self.check_only_this_one(before, page, source)
+
+    def put_back(self, source):
+        path = self.root / FILES[source]
+        good = path.with_name(path.name + ".new")
+        shutil.copyfile(jt.FIXTURES / BOARD / FILES[source], good)
+        jt.exchange(good, path)
+        remove(good)
+
+    def check_others(self, before, page, sources):
+        """All sources that do not read these files are as before."""
+        shared = {*sources, "cma"} if "meminfo" in sources else set(sources)
+        for name in set(page.sources()) - shared:
+            self.assertEqual(page.state(name), before.state(name), name)
+            self.assertEqual(page.value("jetmem_source_stale", source=name), 0, name)
+
+    def check_values(self, before, page, source):
+        """Whatever was still read is what the good file says."""
+        good = own_samples(before, source)
+        for key, value in own_samples(page, source).items():
+            self.assertEqual(value, good.get(key), key)
+
+    def check_attacks(self, daemon, before, attacks):
+        """attacks: {source: what stands in its place}"""
+        page = daemon.scrape()
+        reads = {source: page.value("jetmem_source_reads_total", source=source) for source in attacks}
+        errors = {(source, reason): page.errors(source, reason) for source, attack in attacks.items() for reason in attack.reasons}
+        for source, attack in attacks.items():
+            self.place(attack, source)
+
+        def settled(page):
+            # Not one value is left of what failed, 0 least of all, once it is stale.
+            return all(page.state(source) in attack.states and
+                       page.value("jetmem_source_reads_total", source=source) >= reads[source] + 2 and
+                       (page.state(source) == "ok" or page.value("jetmem_source_stale", source=source) == 1)
+                       for source, attack in attacks.items())
+        page = daemon.wait_for_page(f"under attack: {attacks}", settled)
+        self.check_others(before, page, attacks)
+        for source, attack in attacks.items():
+            with self.subTest(source=source, attack=attack.name):
+                if page.state(source) == "failed":
+                    self.assertTrue([r for r in attack.reasons if page.errors(source, r) > errors[source, r]],
+                                    page.series("jetmem_source_errors_total", source=source))
+                    self.assertEqual(own_samples(page, source), {})
+                else:
+                    self.check_values(before, page, source)
+            self.put_back(source)
         self.assertEqual(daemon.request("GET", "/healthz")[0], 200)
+        page = daemon.wait_for_page(f"it recovers from {attacks}", lambda p: all(
+            p.state(source) == "ok" and p.value("jetmem_source_stale", source=source) == 0 and
+            own_samples(p, source) == own_samples(before, source) for source in attacks))
+        self.check_others(before, page, attacks)
 
-        good_again = path.with_name(path.name + ".new")
-        good_again.write_bytes(good)
-        jt.exchange(good_again, path)
-        remove(good_again)
-        page = daemon.wait_for_page(f"{source} recovers from {attack.name}",
-                                    lambda p: p.state(source) == "ok" and
-                                    p.value("jetmem_source_stale", source=source) == 0 and
-                                    own_samples(p, source) == own_samples(before, source))
-        self.check_only_this_one(before, page, source)
-
-    def check_source(self, source):
+    def test_each_source_under_each_attack(self):
+        sources = ("meminfo", "zoneinfo", "buddyinfo", "vmstat")
         daemon = jt.Daemon(self, jt.FAST, root=self.root)
         before = daemon.wait_until_read()
         self.assertEqual(jt.unexpected_states(before, BOARD), {})
-        self.assertTrue(own_samples(before, source))
+        for source in sources:
+            self.assertTrue(own_samples(before, source))
         rss = jt.resident_bytes(daemon.pid)
         worst = 0
-        for attack in ATTACKS:
-            with self.subTest(attack=attack.name):
-                self.check_attack(daemon, before, source, attack)
+        for turn in range(len(ATTACKS)):
+            # Each by another kind at a time, so that none is taken for the other's.
+            self.check_attacks(daemon, before, {source: ATTACKS[(turn + 3 * number) % len(ATTACKS)]
+                                                for number, source in enumerate(sources)})
             worst = max(worst, jt.resident_bytes(daemon.pid) - rss)
         print(f"\nmeasured: RSS grew by at most {worst >> 10} KiB under {len(ATTACKS)} attacks on "
-              f"{source}", file=jt.sys.stderr)
+              f"{len(sources)} sources", file=jt.sys.stderr)
         self.assertLess(worst, MAX_GROWTH)
         # One line per change, up to the bound for a source that keeps changing.
-        self.assertLessEqual(daemon.log().count(f"source {source}: "), 7, daemon.log())
+        for source in sources:
+            self.assertLessEqual(daemon.log().count(f"source {source}: "), 7, daemon.log())
         self.assertEqual(daemon.stop()[0], 0)
 
     def test_pagetypeinfo(self):
@@ -199,7 +211,7 @@ class UnderAttack(unittest.TestCase):
         good = path.read_bytes()
 
         def page():
-            shown = jt.run([jt.JETMEM, "metrics", "--root", self.root])
+            shown = jt.run([jt.JETMEM, "metrics", "--root", self.root, "--only", "pagetypeinfo,buddyinfo"])
             self.assertEqual(shown.returncode, 0, shown.stderr)
             return jt.Page(shown.stdout), shown.stderr
         before, _ = page()
@@ -209,16 +221,14 @@ class UnderAttack(unittest.TestCase):
                 attack.place(path, good, self.outside)
                 now, said = page()
                 self.assertIn(now.state("pagetypeinfo"), attack.states, said)
-                self.check_only_this_one(before, now, "pagetypeinfo")
+                self.assertEqual(now.state("buddyinfo"), "ok")
                 if now.state("pagetypeinfo") == "ok":
-                    good_samples = own_samples(before, "pagetypeinfo")
-                    for key, value in own_samples(now, "pagetypeinfo").items():
-                        self.assertEqual(value, good_samples.get(key), key)
+                    self.check_values(before, now, "pagetypeinfo")
                 else:
                     self.assertEqual(own_samples(now, "pagetypeinfo"), {})
                 if now.state("pagetypeinfo") == "failed":
                     self.assertIn("jetmem metrics: pagetypeinfo: failed: ", said)
-                remove(path)
+        remove(path)
         path.write_bytes(good)
         self.assertEqual(own_samples(page()[0], "pagetypeinfo"), own_samples(before, "pagetypeinfo"))
 
@@ -252,35 +262,31 @@ class UnderAttack(unittest.TestCase):
         # A zone, an area, a resource less is an absent value of a source that is fine.
         daemon = jt.Daemon(self, jt.FAST, root=self.root)
         before = daemon.wait_until_read()
-        for source, name, labels, metric in (
-                ("thermal", "sys/class/thermal/thermal_zone0/temp",
-                 {"zone": "cpu-thermal", "index": "0"}, "jetmem_thermal_zone_celsius"),
-                ("cma", "sys/kernel/debug/cma/cma-linux,cma/maxchunk",
-                 {"area": "linux,cma"}, "jetmem_cma_largest_free_run_bytes"),
-                ("pressure", "proc/pressure/io",
-                 {"resource": "io", "kind": "some", "window": "10s"},
-                 "jetmem_pressure_stall_ratio")):
-            path = self.root / name
-            good = path.read_bytes()
+        lost = (("thermal", "sys/class/thermal/thermal_zone0/temp", {"zone": "cpu-thermal", "index": "0"},
+                 "jetmem_thermal_zone_celsius"),
+                ("cma", "sys/kernel/debug/cma/cma-linux,cma/maxchunk", {"area": "linux,cma"}, "jetmem_cma_largest_free_run_bytes"),
+                ("pressure", "proc/pressure/io", {"resource": "io", "kind": "some", "window": "10s"}, "jetmem_pressure_stall_ratio"))
+
+        def absent(page, source):
+            return sum(value for _, value in page.series("jetmem_source_absent_values", source=source))
+        for _, _, labels, metric in lost:
             self.assertIsNotNone(before.value(metric, **labels))
-            for attack in ATTACKS:
-                if attack.name in ("crlf", "cut_off", "one_long_line"):
-                    continue  # may be a good number
-                with self.subTest(source=source, attack=attack.name):
-                    remove(path)
-                    attack.place(path, good, self.outside)
-                    page = daemon.wait_for_page(f"{name} is lost",
-                                                lambda p: p.value(metric, **labels) is None)
-                    self.assertEqual(page.state(source), "ok")
-                    self.check_only_this_one(before, page, source)
-                    absent = sum(v for _, v in page.series("jetmem_source_absent_values",
-                                                           source=source))
-                    self.assertGreater(absent, sum(v for _, v in before.series(
-                        "jetmem_source_absent_values", source=source)))
-                    remove(path)
-            jt.replace_file(path, good)
-            daemon.wait_for_page(f"{name} is back", lambda p: p.value(metric, **labels) ==
-                                 before.value(metric, **labels))
+        for attack in ATTACKS:
+            if attack.name in ("crlf", "cut_off", "one_long_line"):
+                continue  # may be a good number
+            with self.subTest(attack=attack.name):
+                for _, name, _, _ in lost:
+                    remove(self.root / name)
+                    attack.place(self.root / name, (jt.FIXTURES / BOARD / name).read_bytes(), self.outside)
+                page = daemon.wait_for_page("they are lost", lambda p: all(
+                    p.value(metric, **labels) is None for _, _, labels, metric in lost))
+                self.check_others(before, page, ())
+                for source, name, _, _ in lost:
+                    self.assertGreater(absent(page, source), absent(before, source))
+                    remove(self.root / name)
+                    jt.replace_file(self.root / name, (jt.FIXTURES / BOARD / name).read_bytes())
+                daemon.wait_for_page("they are back", lambda p: all(
+                    p.value(metric, **labels) == before.value(metric, **labels) for _, _, labels, metric in lost))
 
     def test_a_file_of_no_permission(self):
         # Root may read everything, so this daemon is nobody.
@@ -326,38 +332,29 @@ class UnderAttack(unittest.TestCase):
         daemon.check_stops(self, "SIGTERM to end after the tree vanished")
 
 
-for _source in ("meminfo", "zoneinfo", "buddyinfo", "vmstat"):
-    setattr(UnderAttack, f"test_{_source}", lambda self, source=_source: self.check_source(source))
-
-
 class WhatWasAbsentComesBack(unittest.TestCase):
     """What is absent is looked for once a minute: three seconds of this daemon's."""
 
     def test_absent_then_back(self):
-        sources = ("vmstat", "zoneinfo")
-        for attack in ABSENCES:
-            with self.subTest(attack=attack.name):
-                root, outside = jt.copy_of_fixture(self, BOARD), jt.temp_directory(self)
-                daemon = jt.Daemon(self, root=root, arguments=("--speed", 20))
-                before = daemon.wait_until_read()
-                for source in sources:
-                    path = root / FILES[source]
-                    good = path.read_bytes()
-                    remove(path)
-                    attack.place(path, good, outside)
-                page = daemon.wait_for_page(
-                    f"absent: {attack.name}",
-                    lambda p, a=attack: all(p.state(source) in a.states for source in sources))
-                for source in sources:
-                    if page.state(source) == "absent":
-                        self.assertEqual(own_samples(page, source), {})
-                    jt.replace_file(root / FILES[source], (jt.FIXTURES / BOARD / FILES[source]).read_bytes())
-                self.assertEqual(set(jt.unexpected_states(page, BOARD)), set(sources))
-                now = daemon.wait_for_page(f"back after {attack.name}",
-                                           lambda p: not jt.unexpected_states(p, BOARD))
-                for source in sources:
-                    self.assertEqual(own_samples(now, source), own_samples(before, source))
-                daemon.kill()
+        root, outside = jt.copy_of_fixture(self, BOARD), jt.temp_directory(self)
+        daemon = jt.Daemon(self, root=root, arguments=("--speed", 20))
+        before = daemon.wait_until_read()
+        absences = dict(zip(("vmstat", "zoneinfo", "buddyinfo", "pagetypeinfo"), ABSENCES))
+        for source, attack in absences.items():
+            path = root / FILES[source]
+            good = path.read_bytes()
+            remove(path)
+            attack.place(path, good, outside)
+        page = daemon.wait_for_page("absent", lambda p: all(
+            p.state(source) in attack.states for source, attack in absences.items()))
+        self.assertEqual(set(jt.unexpected_states(page, BOARD)), set(absences))
+        for source in absences:
+            if page.state(source) == "absent":
+                self.assertEqual(own_samples(page, source), {})
+            jt.replace_file(root / FILES[source], (jt.FIXTURES / BOARD / FILES[source]).read_bytes())
+        now = daemon.wait_for_page("back", lambda p: not jt.unexpected_states(p, BOARD))
+        for source in absences:
+            self.assertEqual(own_samples(now, source), own_samples(before, source))
 
 
 if __name__ == "__main__":
