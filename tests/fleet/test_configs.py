@@ -13,6 +13,7 @@ import required_series as needed
 import test_alertmanager
 
 GOLDEN = fleet.PROJECT / "tests/golden"
+VMAGENT = "vmagent -dryRun -remoteWrite.url=http://127.0.0.1:9 -promscrape.config"
 UNTESTED = {"device/alloy.alloy", "journal/vector.yaml", "grow/mimir.yml", "grow/thanos.args"}
 
 
@@ -27,7 +28,8 @@ class Files(unittest.TestCase):
                               ("promtool check config", "centre/prometheus.yml"),
                               ("promtool check config", "centre/reach.yml"),
                               ("promtool check rules", "centre/fleet.rules.yml"),
-                              ("amtool check-config", "centre/alertmanager.yml")):
+                              ("amtool check-config", "centre/alertmanager.yml"),
+                              (VMAGENT, "device/vmagent.yml")):
             with self.subTest(name):
                 fleet.need(command.split()[0])
                 self.accepted(*command.split(), fleet.FLEET / name)
@@ -47,30 +49,27 @@ class Files(unittest.TestCase):
             (folder / name).write_text(needed.LIST.sub(lambda _: rule[0], text))
             self.assertEqual(needed.kept(folder / name), needed.kept(fleet.FLEET / "device/keep-rules-only.yml"))
         self.accepted("promtool", "check", "config", "--agent", folder / "agent.yml")
-        self.accepted("vmagent", "-dryRun", f"-promscrape.config={folder}/vmagent.yml", "-remoteWrite.url=http://127.0.0.1:9")
+        self.accepted(*VMAGENT.split(), folder / "vmagent.yml")
 
-    def test_vmagent_accepts_its_own(self):
-        fleet.need("vmagent")
-        self.accepted("vmagent", "-dryRun", f"-promscrape.config={fleet.FLEET}/device/vmagent.yml",
-                      "-remoteWrite.url=http://127.0.0.1:9", saying="all the configs are ok")
+    def inhibit_rules(self, path=fleet.FLEET / "centre/alertmanager.yml"):
+        return re.search(r"^inhibit_rules:\n(.*?)^receivers:", path.read_text(), re.M | re.S)[1]
+
+    def alerts(self):
+        return {name for path in needed.askers("rules") for name in re.findall(r"- alert: (\w+)", path.read_text())}
 
     def test_what_inhibits_what_is_as_without_a_fleet(self):
-        def rules(path):
-            return re.search(r"^inhibit_rules:\n(.*?)^receivers:", path.read_text(), re.M | re.S)[1]
-        self.assertEqual(rules(fleet.FLEET / "centre/alertmanager.yml"), rules(test_alertmanager.ALERTMANAGER))
+        self.assertEqual(self.inhibit_rules(), self.inhibit_rules(test_alertmanager.ALERTMANAGER))
 
     def test_no_two_alerts_inhibit_each_other(self):
         """Both would be suppressed, and nobody be told."""
-        text = (fleet.FLEET / "centre/alertmanager.yml").read_text()
-        text = re.search(r"^inhibit_rules:\n(.*?)^receivers:", text, re.M | re.S)[1]
-        there = {name for path in needed.askers("rules") for name in re.findall(r"- alert: (\w+)", path.read_text())}
+        there = self.alerts()
 
         def matches(name, matchers):
             found = re.findall(r'alertname(=~|!~|=|!=)"([^"]*)"', matchers)
             self.assertTrue(found, matchers)
             return all(bool(re.fullmatch(value, name)) == (how in ("=", "=~")) for how, value in found)
         inhibits = set()
-        for rule in text.split("- source_matchers:")[1:]:
+        for rule in self.inhibit_rules().split("- source_matchers:")[1:]:
             source, target = rule.split("target_matchers:")
             inhibits |= {(one, other) for one in there for other in there
                          if one != other and matches(one, source) and matches(other, target.split("equal:")[0])}
@@ -78,9 +77,8 @@ class Files(unittest.TestCase):
         self.assertEqual({pair for pair in inhibits if pair[::-1] in inhibits}, set())
 
     def test_alertmanager_names_alerts_that_exist(self):
-        there = {name for path in needed.askers("rules") for name in re.findall(r"- alert: (\w+)", path.read_text())}
         named = set(re.findall(r"Jetmem\w+", (fleet.FLEET / "centre/alertmanager.yml").read_text()))
-        self.assertEqual(named - there, set())
+        self.assertEqual(named - self.alerts(), set())
 
     def test_systemd_accepts_the_units(self):
         fleet.need("systemd-analyze")

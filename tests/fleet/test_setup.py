@@ -44,30 +44,34 @@ def load():
 
 
 class Joined(jt.Daemon):
-    """A jetmemd with the settings that a join script wrote into a folder."""
+    """A jetmemd with the settings that a join script wrote into a folder; asked with a password, None: without."""
 
-    def __init__(self, test, etc, authority, password, **options):
+    def __init__(self, test, etc, authority, **options):
         self._context = ssl.create_default_context(cafile=str(authority))
-        self._password = password
+        self.password = None
         settings = "".join(path.read_text() for path in sorted((etc / "conf.d").glob("*.yaml")))
-        super().__init__(test, settings, **options)
+        super().__init__(test, settings, wait=False, **options)
 
     def request(self, method, path, headers=None, seconds=jt.PATIENCE):
         connection = access_testing.http.client.HTTPSConnection(
             "127.0.0.1", self.port, timeout=seconds, context=self._context)
-        who = {} if self._password is None else access_testing.basic("centre", self._password)
-        try:
+        who = {} if self.password is None else access_testing.basic("centre", self.password)
+        with contextlib.closing(connection):
             connection.request(method, path, headers={**who, **(headers or {})})
             answer = connection.getresponse()
             return answer.status, answer.headers, answer.read()
-        finally:
-            connection.close()
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 class Setup(unittest.TestCase):
     def setUp(self):
         self.folder = jt.temp_directory(self)
         self.directory = self.folder / "centre"
+        self.etc = self.folder / "etc"
+        self.etc.mkdir()
         self.ports = (jt.free_port(), jt.free_port())
 
     def program(self, *words, status=0):
@@ -96,22 +100,11 @@ class Setup(unittest.TestCase):
         jt.wait_for("the centre is up", ready, 120)
         return process, log
 
-    def start_and_stop(self):
-        process, _ = self.start()
-        process.terminate()
-        process.wait(90)
-
-    def run_script(self, script, etc, *words, status=0):
-        environment = {**os.environ, "JETMEM_ETC": str(etc), "JETMEM": str(jt.JETMEM), "JETMEM_RESTART": "true"}
-        shown = subprocess.run(["sh", "-s", *words], input=script, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               env=environment, timeout=60)
+    def run_script(self, script, status=0):
+        shown = jt.run(["sh", "-s"], input=script, stderr=subprocess.STDOUT, environment={
+            "JETMEM_ETC": str(self.etc), "JETMEM": str(jt.JETMEM), "JETMEM_RESTART": "true"})
         self.assertEqual(shown.returncode, status, shown.stdout)
         return shown.stdout
-
-    def etc(self, name="etc"):
-        folder = self.folder / name
-        folder.mkdir(exist_ok=True)
-        return folder
 
     def alerts(self):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[1]}/api/v2/alerts", timeout=jt.PATIENCE) as answer:
@@ -139,25 +132,22 @@ class Setup(unittest.TestCase):
         # One that never answers: its alert takes a minute.
         lost = jt.free_port()
         self.program("join", "lost", "--address", "127.0.0.1", "--port", str(lost))
-        port, etc = jt.free_port(), self.etc()
+        port = jt.free_port()
         script = self.program("join", "orin-7", "--address", "127.0.0.1", "--port", str(port), "--site", "hall-2",
                               "--listen", "127.0.0.1")
-        self.assertIn("orin-7 answers", self.run_script(script, etc))
-        self.assertEqual({path.name for path in etc.rglob("*") if path.is_file()},
-                         {"60-fleet.yaml", "fleet.web.yaml", "fleet.crt", "fleet.key"})
+        self.assertIn("orin-7 answers", self.run_script(script))
+        self.assertEqual(set(files(self.etc)), {"60-fleet.yaml", "fleet.web.yaml", "fleet.crt", "fleet.key"})
         for path in ("fleet.key", "fleet.web.yaml"):
-            self.assertEqual((etc / path).stat().st_mode & 0o007, 0, path)
+            self.assertEqual((self.etc / path).stat().st_mode & 0o007, 0, path)
         # The centre keeps neither.
         self.assertEqual(list(self.directory.glob("device-*")), [])
-        ca = self.directory / "ca.crt"
-        daemon = Joined(self, etc, ca, (self.directory / "scrape.password").read_text(), root=jt.FIXTURES / "orin-nano-8gb",
-                        listen=f"127.0.0.1:{port}")
+        daemon = Joined(self, self.etc, self.directory / "ca.crt", root=jt.FIXTURES / "orin-nano-8gb", listen=f"127.0.0.1:{port}")
+        daemon.password = (self.directory / "scrape.password").read_text()
+        daemon.wait_until_serving()
         # To nobody else, and not in plain text.
-        stranger = Joined.request
-        daemon._password = "guessed"
-        self.assertEqual(daemon.request("GET", "/metrics")[0], 401)
-        daemon._password = None
-        self.assertEqual(stranger(daemon, "GET", "/metrics")[0], 401)
+        for guess in ("guessed", None):
+            daemon.password = guess
+            self.assertEqual(daemon.request("GET", "/metrics")[0], 401)
         with self.assertRaises(OSError):
             urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=jt.PATIENCE)
 
@@ -185,13 +175,13 @@ class Setup(unittest.TestCase):
         self.assertIn("lost:", annotations["summary"])
         self.assertRegex(annotations["description"], "^Cause: .* Remedy: ")
         self.assertEqual(annotations["runbook_url"], f"https://orin-7:{port}/runbooks/device-down")
-        status, _, _ = Joined.request(self.trusted(daemon), "GET", "/runbooks/device-down")
-        self.assertEqual(status, 200)
+        daemon.password = (self.directory / "scrape.password").read_text()
+        self.assertEqual(daemon.request("GET", "/runbooks/device-down")[0], 200)
 
         # The device leaves: the centre forgets it, and its own files are as before.
         undo = self.program("leave", "orin-7")
-        self.assertIn("left the fleet", self.run_script(undo, etc))
-        self.assertEqual([path for path in etc.rglob("*") if path.is_file()], [])
+        self.assertIn("left the fleet", self.run_script(undo))
+        self.assertEqual(files(self.etc), {})
         # Again, for a device that was not reached the first time.
         again = jt.run([PROGRAM, "--dir", self.directory, "leave", "orin-7"], 60)
         self.assertEqual((again.returncode, again.stdout), (0, undo))
@@ -200,10 +190,6 @@ class Setup(unittest.TestCase):
         self.assertEqual(process.wait(90), 0, log.read_text())
         self.program("down", "--purge")
         self.assertFalse(self.directory.exists())
-
-    def trusted(self, daemon):
-        daemon._password = (self.directory / "scrape.password").read_text()
-        return daemon
 
     def test_what_is_there_is_kept(self):
         process, log = self.start("--runbooks", "https://wiki.example.org/NAME.html")
@@ -224,14 +210,13 @@ class Setup(unittest.TestCase):
         self.assertRegex(other.stderr, rf"port {self.ports[0]} is in use .*--port")
         process.terminate()
         self.assertEqual(process.wait(90), 0)
-        secrets = {name: (self.directory / name).read_bytes() for name in ("ca.key", "centre.key", "centre.password", "web.yml")}
+        secrets = {name: files(self.directory)[name] for name in ("ca.key", "centre.key", "centre.password", "web.yml")}
         edited = self.directory / "alertmanager.yml"
         edited.write_text(edited.read_text().replace("group_wait: 90s", "group_wait: 45s"))
         process, log = self.start()
         self.assertRegex(log.read_text(), r"(?m)^kept \S*alertmanager\.yml")
         self.assertIn("group_wait: 45s", edited.read_text())
-        for name, content in secrets.items():
-            self.assertEqual((self.directory / name).read_bytes(), content, name)
+        self.assertEqual(files(self.directory), files(self.directory) | secrets)
         # Nothing is readable by others.
         for path in self.directory.rglob("*"):
             if path.suffix in (".key", ".password", ".yml") and path.parent == self.directory:
@@ -317,11 +302,11 @@ class Setup(unittest.TestCase):
         self.make()
         mine = self.text("prometheus.yml") + "# mine\n"
         (self.directory / "prometheus.yml").write_text(mine)
-        before = {path.name: path.read_bytes() for path in self.directory.rglob("*") if path.is_file()}
+        before = files(self.directory)
         for words in (("--everything",), ("--alertmanager-port", "10893")):
             refused = self.program("up", "--foreground", *words, status=1)
             self.assertRegex(refused, r"prometheus\.yml .*was edited.*--renew")
-        self.assertEqual({path.name: path.read_bytes() for path in self.directory.rglob("*") if path.is_file()}, before)
+        self.assertEqual(files(self.directory), before)
         # This one changes another file.
         self.assertRegex(self.make(webhook="http://hooks.example.org/a"), r"^kept \S*prometheus\.yml, which was edited\n$")
         self.assertIn("hooks.example.org/a", self.text("alertmanager.yml"))
@@ -403,14 +388,11 @@ class Setup(unittest.TestCase):
         self.assertEqual(shown.returncode, 0, shown.stderr)
 
     def test_a_join_changes_nothing_that_somebody_configured(self):
-        self.start_and_stop()
-        etc = self.etc()
+        self.make()
+        etc = self.etc
         script = self.program("join", "orin-7", "--paste")
         packed = re.fullmatch(r" echo (\S+) \| base64 -d \| sudo sh\n", script)[1]
         script = base64.b64decode(packed).decode()
-
-        def files():
-            return {path.name: path.read_text() for path in etc.rglob("*") if path.is_file()}
         shipped = (fleet.PROJECT / "config/jetmem.yaml").read_text()
         for mine in ("http:\n  web_config: /etc/jetmem/mine.yaml\n", "http: {listen: ['127.0.0.1:10743', '10.0.0.1:80']}\n",
                      '"http":\n  "web_config": /etc/jetmem/mine.yaml\n'):
@@ -418,31 +400,31 @@ class Setup(unittest.TestCase):
             (etc / "conf.d").mkdir(exist_ok=True)
             for name in ("50-mine.yaml", "70-mine.yaml"):
                 (etc / "conf.d" / name).write_text(mine)
-                before = files()
-                self.assertRegex(self.run_script(script, etc, status=1), "is set in .*nothing changed")
-                self.assertEqual(files(), before)
+                before = files(etc)
+                self.assertRegex(self.run_script(script, status=1), "is set in .*nothing changed")
+                self.assertEqual(files(etc), before)
                 (etc / "conf.d" / name).unlink()
         # Settings that jetmem would refuse.
         (etc / "conf.d/50-mine.yaml").write_text("http:\n  no_such_setting: 1\n")
-        before = files()
-        self.assertIn("refuses", self.run_script(script, etc, status=1))
-        self.assertEqual(files(), before)
+        before = files(etc)
+        self.assertIn("refuses", self.run_script(script, status=1))
+        self.assertEqual(files(etc), before)
         # It joins beside the shipped settings, and joins again: a new certificate.
         (etc / "conf.d/50-mine.yaml").unlink()
-        self.run_script(script, etc)
-        before = files()
+        self.run_script(script)
+        before = files(etc)
         self.assertEqual(set(before), {"jetmem.yaml", "60-fleet.yaml", "fleet.web.yaml", "fleet.crt", "fleet.key"})
-        self.run_script(script, etc)
-        self.assertEqual(files(), before)
+        self.run_script(script)
+        self.assertEqual(files(etc), before)
         again = self.program("join", "orin-7", "--listen", "2001:DB8::7")
         # What refuses it, here a key of another certificate, leaves the join that works.
-        broken = re.sub(r"(?s)(<<'END'\n-----BEGIN CERT.*?\nEND\n)", lambda _: "<<'END'\n" + before["fleet.crt"] + "END\n", again)
+        broken = re.sub(r"(?s)(<<'END'\n-----BEGIN CERT.*?\nEND\n)", lambda _: "<<'END'\n" + before["fleet.crt"].decode() + "END\n", again)
         self.assertNotEqual(broken, again)
-        self.assertIn("refuses", self.run_script(broken, etc, status=1))
-        self.assertEqual(files(), before)
-        self.run_script(again, etc)
-        self.assertNotEqual(files()["fleet.crt"], before["fleet.crt"])
-        self.assertIn('listen: ["[2001:db8::7]:10743"]', files()["60-fleet.yaml"])
+        self.assertIn("refuses", self.run_script(broken, status=1))
+        self.assertEqual(files(etc), before)
+        self.run_script(again)
+        self.assertNotEqual(files(etc)["fleet.crt"], before["fleet.crt"])
+        self.assertIn('listen: ["[2001:db8::7]:10743"]', files(etc)["60-fleet.yaml"].decode())
         for words in (("--listen", "$(id)"), ("--listen", "::1%$(id)"), ("--listen", "eth0"), ("--address", "a\nb"),
                       ("--address", "10.0.0.1,DNS:other"), ("--port", "70000")):
             self.assertIn("wanted ", self.program("join", "orin-8", *words, status=2))
@@ -455,7 +437,7 @@ class Setup(unittest.TestCase):
     def test_systemd_accepts_its_services(self):
         if not shutil.which("systemd-analyze"):
             raise unittest.SkipTest("needs the program systemd-analyze")
-        self.start_and_stop()
+        self.make()
         program = load()
         for service, command in program.Centre(self.directory).commands().items():
             for system in (True, False):
@@ -467,7 +449,7 @@ class Setup(unittest.TestCase):
     def test_the_script_is_plain_sh(self):
         if not shutil.which("shellcheck"):
             raise unittest.SkipTest("needs the program shellcheck")
-        self.start_and_stop()
+        self.make()
         script = self.folder / "join.sh"
         script.write_text(self.program("join", "orin-7"))
         shown = jt.run(["shellcheck", "-s", "sh", script])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """jetmem plan as a user has it: the worked examples of docs/plan.md, a device that is too small, mistakes."""
 
-import hashlib
 import json
 import pathlib
 import struct
@@ -31,8 +30,8 @@ SHAPE = {"block_count": 4, "context_length": 4096, "embedding_length": 64, "atte
          "attention.head_count_kv": 2}
 
 
-def plan(*arguments):
-    return jt.run([jt.JETMEM, "plan", *arguments])
+def plan(*arguments, **environment):
+    return jt.run([jt.JETMEM, "plan", *arguments], environment=environment)
 
 
 class Plan(unittest.TestCase):
@@ -69,43 +68,32 @@ class Plan(unittest.TestCase):
         answer = self.checked(path, "--device", "orin-nano-8gb", status=1)
         self.assertEqual(answer["memory"]["planned_bytes"], 30 << 30)
         self.assertLess(answer["memory"]["left_bytes"], 0)
-        shown = plan(path, "--device", "orin-nano-8gb")
-        self.assertEqual(shown.returncode, 1)
-        self.assertRegex(shown.stdout, r"Memory +does not fit: ")
+        self.assertRegex(plan(path, "--device", "orin-nano-8gb").stdout, r"Memory +does not fit: ")
 
     def test_devices(self):
         done = plan("--list-devices")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         names = [line.split()[0] for line in done.stdout.splitlines()]
         self.assertEqual(len(names), len(set(names)))
-        for name in ("nano-4gb", "orin-nano-8gb"):
-            self.assertIn(name, names)
+        self.assertLessEqual({"nano-4gb", "orin-nano-8gb"}, set(names))
 
     def test_a_model_by_its_header(self):
+        """What is in it: tests/plan/model."""
         path = jt.temp_directory(self) / "tiny.gguf"
         path.write_bytes(gguf(SHAPE, {"token_embd.weight": 1000}, 4096))
         answer = self.checked("--model", path, "--context", "2k", "--kv-type", "q8_0", "--sequences", "2",
                               "--device", "orin-nano-8gb", status=0)
-        items = {item["name"]: item for item in answer["items"]}
-        self.assertEqual(items["Tiny weights"]["bytes"], 4000)
+        items = {item["name"]: item.get("bytes") for item in answer["items"]}
+        self.assertEqual(items["Tiny weights"], 4000)
         # 4 layers x 2 heads x (8 keys + 8 values) x 2048 tokens x 2 sequences x 34/32 bytes.
-        self.assertEqual(items["Tiny KV cache"]["bytes"], 4 * 2 * 16 * 2048 * 2 * 34 / 32)
-        self.assertNotIn("bytes", items["Tiny compute buffers"])
+        self.assertEqual(items["Tiny KV cache"], 4 * 2 * 16 * 2048 * 2 * 34 / 32)
+        self.assertIsNone(items["Tiny compute buffers"])
         self.assertTrue(answer["memory"]["complete"])
-        # Beside a file; and one that is cut.
         both = self.checked("--model", path, EXAMPLES / "four-cameras.yaml", "--device", "orin-nano-8gb", status=0)
         self.assertGreater(both["memory"]["planned_bytes"], 166e6)
-        path.write_bytes(path.read_bytes()[:60])
-        done = plan("--model", path, "--device", "orin-nano-8gb")
-        self.assertEqual((done.returncode, done.stdout), (65, ""))
-        self.assertRegex(done.stderr, rf"{path}: byte \d+: expected ")
-
-    def test_a_model_without_tensors(self):
-        path = jt.temp_directory(self) / "empty.gguf"
         path.write_bytes(gguf(SHAPE, {}, 0))
         answer = self.checked("--model", path, "--device", "orin-nano-8gb", status=3)
-        self.assertFalse(answer["memory"]["complete"])
-        self.assertNotIn("bytes", answer["items"][0])
+        self.assertFalse(answer["memory"]["complete"], "a model without tensors")
 
     def test_a_model_given_as_a_plan(self):
         folder = jt.temp_directory(self)
@@ -123,16 +111,14 @@ class Plan(unittest.TestCase):
 
     def test_where_ollama_keeps_its_models(self):
         models = jt.temp_directory(self)
-        blob = gguf(SHAPE, {"a": 500}, 2048)
-        digest = hashlib.sha256(blob).hexdigest()
-        (models / "blobs").mkdir()
-        (models / "blobs" / f"sha256-{digest}").write_bytes(blob)
+        digest = "a" * 64
         manifest = models / "manifests/registry.ollama.ai/library/tiny/latest"
-        manifest.parent.mkdir(parents=True)
-        layer = {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}", "size": len(blob)}
-        manifest.write_text(json.dumps({"schemaVersion": 2, "layers": [layer]}))
-        done = jt.run(["env", f"OLLAMA_MODELS={models}", jt.JETMEM, "plan", "--model", "tiny",
-                       "--device", "orin-nano-8gb", "--json"])
+        for folder in (models / "blobs", manifest.parent):
+            folder.mkdir(parents=True)
+        (models / "blobs" / f"sha256-{digest}").write_bytes(gguf(SHAPE, {"a": 500}, 2048))
+        manifest.write_text(json.dumps({"schemaVersion": 2, "layers": [
+            {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}", "size": 5}]}))
+        done = plan("--model", "tiny", "--device", "orin-nano-8gb", "--json", OLLAMA_MODELS=str(models))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("tiny:latest weights", [item["name"] for item in json.loads(done.stdout)["items"]])
 
@@ -144,14 +130,15 @@ class Plan(unittest.TestCase):
             done = plan(path)
             self.assertEqual((done.returncode, done.stdout), (65, ""), text)
             self.assertIn(f"{path}{said}" if said.startswith(":") else said, done.stderr)
-        done = plan("--device", "abacus", EXAMPLES / "four-cameras.yaml")
-        self.assertEqual(done.returncode, 64)
-        self.assertIn("abacus", done.stderr)
-        self.assertEqual(plan().returncode, 64)
-        for arguments, status in ((("--model", "no-such-model"), 66), (("--model", BOARD / "nowhere.gguf"), 66),
-                                  (("--model", "m", "--kv-type", "q3"), 64), (("--model", "m", "--context", "many"), 64)):
-            done = plan(*arguments, "--device", "orin-nano-8gb")
+        gguf_cut = jt.temp_directory(self) / "cut.gguf"
+        gguf_cut.write_bytes(gguf(SHAPE, {}, 0)[:60])
+        for arguments, status, said in ((("--device", "abacus", EXAMPLES / "four-cameras.yaml"), 64, "abacus"), ((), 64, "."),
+                                        (("--model", "no-such-model"), 66, "."), (("--model", BOARD / "nowhere.gguf"), 66, "."),
+                                        (("--model", gguf_cut), 65, rf"{gguf_cut}: byte \d+: expected "),
+                                        (("--model", "m", "--kv-type", "q3"), 64, "."), (("--model", "m", "--context", "many"), 64, ".")):
+            done = plan(*arguments)
             self.assertEqual((done.returncode, done.stdout), (status, ""), arguments)
+            self.assertRegex(done.stderr, said)
 
 
 if __name__ == "__main__":
