@@ -84,17 +84,10 @@ class SiteMessages(Feeding):
         self.kmsg.put("acme_grabber 2-001a: no DMA buffer of 4096 bytes")
         page = daemon.wait_for_page("the refusal", lambda page: self.recent(page, "acme-no-buffer") == 1)
         self.assertEqual(page.value("jetmem_dma_recent_refusals", device="2-001a"), 1)
-
-    def test_counts_outlive_a_restart(self):
-        self.put_messages(MESSAGES)
-        daemon = self.daemon(self.settings)
-        self.kmsg.put(LINE.format(1))
-        daemon.wait_for_page("the event", lambda page: self.recent(page, "acme-frame-timeout") == 1)
+        # And counts outlive a restart.
         daemon.stop()
         self.kmsg.close()
-        daemon = self.daemon(self.settings)
-        page = daemon.scrape()
-        self.assertEqual(self.recent(page, "acme-frame-timeout"), 1)
+        self.assertEqual(self.recent(self.daemon(self.settings).scrape(), "acme-frame-timeout"), 3)
 
     def test_a_reload_takes_what_is_new_and_lets_go_of_what_is_gone(self):
         daemon = self.daemon(self.settings)
@@ -145,19 +138,18 @@ class SiteMessages(Feeding):
         self.put_messages(MESSAGES)
         settings = jt.temp_directory(self) / "jetmem.yaml"
         settings.write_text(self.settings)
-        found = jt.run([jt.JETMEM, "decode", "kernel-log", "--json", "--config", settings],
-                       input="[   12.5] " + LINE.format(1) + "\n", check=True)
-        event = json.loads(found.stdout)
-        self.assertEqual((event["kind"], event["message"], event["timeout_ms"]), ("custom", "acme-frame-timeout", 2500))
-        found = jt.run([jt.JETMEM, "messages", "explain", "acme-frame-timeout", "--config", settings], check=True)
-        self.assertIn("Cause: the sensor's cable is loose\nRemedy: check the connector\n", found.stdout)
         tree = jt.temp_directory(self)
         (tree / "dev").mkdir()
         (tree / "dev/kmsg").write_text("3,1,12500000,-;" + LINE.format(1) + "\n")
-        found = jt.run([jt.JETMEM, "--root", tree, "events", "--json", "--config", settings], check=True)
-        self.assertEqual(json.loads(found.stdout)["fields"]["message"], "acme-frame-timeout")
-        found = jt.run([jt.JETMEM, "--root", tree, "doctor", "--config", settings])
-        self.assertIn("The sensor's cable is loose", found.stdout)
+
+        def said(*words, **options):
+            return jt.run([jt.JETMEM, *words, "--config", settings], **options).stdout
+        event = json.loads(said("decode", "kernel-log", "--json", input="[   12.5] " + LINE.format(1) + "\n"))
+        self.assertEqual((event["kind"], event["message"], event["timeout_ms"]), ("custom", "acme-frame-timeout", 2500))
+        self.assertIn("Cause: the sensor's cable is loose\nRemedy: check the connector\n",
+                      said("messages", "explain", "acme-frame-timeout"))
+        self.assertEqual(json.loads(said("--root", tree, "events", "--json"))["fields"]["message"], "acme-frame-timeout")
+        self.assertIn("The sensor's cable is loose", said("--root", tree, "doctor"))
 
     def test_a_bundle_has_them(self):
         self.put_messages(MESSAGES)
@@ -167,38 +159,36 @@ class SiteMessages(Feeding):
         self.put_messages(1000 * ("#" + 125 * "x" + "\n"), "70-omitted.yaml")
         folder = jt.temp_directory(self)
         (folder / "jetmem.yaml").write_text(self.settings)
-        out = folder / "b.tar"
-        jt.run([jt.JETMEM, "capture", "--no-history", "--config", folder / "jetmem.yaml", "-o", out], check=True)
-        with tarfile.open(out) as tar:
-            names = [name.split("/", 1)[1] for name in tar.getnames()]
-            tar.extractall(folder)
-        self.assertIn("jetmem/config/messages/50-acme.yaml", names)
-        self.assertIn("jetmem/config/rules/site.yaml", names)
+
+        def captured(*words):
+            jt.run([jt.JETMEM, *words, "-o", folder / "b.tar"], check=True)
+            with tarfile.open(folder / "b.tar") as tar:
+                tar.extractall(folder / "bundle")
+                return {name.split("/", 1)[1] for name in tar.getnames()}
+        names = captured("capture", "--no-history", "--config", folder / "jetmem.yaml")
+        self.assertLessEqual({"jetmem/config/messages/50-acme.yaml", "jetmem/config/rules/site.yaml"}, names)
         self.assertNotIn("jetmem/config/messages/70-omitted.yaml", names)
-        tree = next(path for path in folder.iterdir() if path.is_dir())
-        manifest = json.loads((tree / "jetmem/manifest.json").read_text())
-        self.assertIn("jetmem/config/messages/70-omitted.yaml", json.dumps(manifest))
+        tree, = (folder / "bundle").iterdir()
+        self.assertIn("jetmem/config/messages/70-omitted.yaml", (tree / "jetmem/manifest.json").read_text())
         (tree / "dev").mkdir(exist_ok=True)
         # A moment ago: doctor looks at the last day, and this machine may run for longer.
         now = float(pathlib.Path("/proc/uptime").read_text().split()[0])
         (tree / "dev/kmsg").write_text(f"3,1,{int((now - 5) * 1e6)},-;" + LINE.format(1) + "\n")
+
+        def said(*words):
+            return jt.run([jt.JETMEM, "--root", tree, *words]).stdout
         for command in (["events", "--json"], ["decode", "kernel-log", "--json"]):
-            found = jt.run([jt.JETMEM, "--root", tree, *command], check=True)
-            self.assertIn('"acme-frame-timeout"', found.stdout, command)
-        found = jt.run([jt.JETMEM, "--root", tree, "doctor"])
-        self.assertIn("The sensor's cable is loose", found.stdout)
+            self.assertIn('"acme-frame-timeout"', said(*command), command)
+        self.assertIn("The sensor's cable is loose", said("doctor"))
         # Not a file elsewhere, to which a bundle of somebody else's may point.
         own = tree / "jetmem/config/messages/50-acme.yaml"
         own.unlink()
         own.symlink_to(self.messages / "50-acme.yaml")
-        found = jt.run([jt.JETMEM, "--root", tree, "events", "--json"], check=True)
-        self.assertEqual(found.stdout, "")
+        self.assertEqual(said("events", "--json"), "")
         # And a bundle of a bundle.
         own.unlink()
         own.write_text(MESSAGES)
-        jt.run([jt.JETMEM, "--root", tree, "capture", "--no-history", "-o", folder / "c.tar"], check=True)
-        with tarfile.open(folder / "c.tar") as tar:
-            self.assertTrue(any(name.endswith("config/messages/50-acme.yaml") for name in tar.getnames()))
+        self.assertIn("jetmem/config/messages/50-acme.yaml", captured("--root", tree, "capture", "--no-history"))
 
 
 class Guesses(Feeding):
@@ -210,15 +200,13 @@ class Guesses(Feeding):
     def test_are_counted_and_recorded_and_nothing_else(self):
         history = jt.temp_directory(self)
         daemon = self.daemon(f"history: {{directory: '{history}'}}\nrules: {{interval: 1s}}\n")
-        before = daemon.scrape()
         for _ in range(3):
             self.kmsg.put(self.GUESS)
         page = daemon.wait_for_page("the guesses", lambda page: sum(
             value for _, value in page.series("jetmem_kernel_guesses_total")) == 3)
         page = daemon.wait_for_cycles(2)
-        for family in ("jetmem_kernel_events_total", "jetmem_kernel_recent_events", "jetmem_kernel_incidents_total",
-                       "jetmem_dma_recent_refusals", "jetmem_kernel_log_event_keys"):
-            self.assertEqual(page.series(family), before.series(family), family)
+        # Tally's AGuessIsInNoOtherCount has the others.
+        self.assertEqual({value for _, value in page.series("jetmem_kernel_events_total")}, {0})
         daemon.wait_for_log("not a message that jetmem knows")
         self.assertNotIn(" fires", daemon.log())
         events = self.recorded(daemon, "guess")

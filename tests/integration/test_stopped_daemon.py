@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A jetmemd that is stopped (SIGSTOP) accepts connections and answers none: each command says so, and waits once."""
 
+import concurrent.futures
 import json
+import shlex
 import signal
 import time
 import unittest
@@ -25,33 +27,35 @@ class Stopped(unittest.TestCase):
         cls.daemon.send(signal.SIGSTOP)
         jt.at_end(cls, cls.daemon.send, signal.SIGCONT)
 
-    def jetmem(self, *arguments):
-        before = time.monotonic()
-        done = jt.run([jt.JETMEM, *arguments, "--config", self.settings])
-        self.assertLess(time.monotonic() - before, LONGEST, arguments)
-        return done
+    def ask(self, *commands, more=()):
+        """(command, how it ended) of each; all wait at the same time."""
+        def ask(command):
+            before = time.monotonic()
+            done = jt.run([jt.JETMEM, *shlex.split(command), *more, "--config", self.settings])
+            self.assertLess(time.monotonic() - before, LONGEST, command)
+            return command, done
+        with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:
+            return list(pool.map(ask, commands))
 
     def test_the_past_is_of_the_file_and_says_so(self):
-        for command in (["events"], ["faults"], ["history", "vmstat_oom_kill_total", "--since", "2026-11-20 14:00"],
-                        ["diff", "2026-11-20 14:30", "2026-11-20 15:00"], ["diff", "2026-11-20 14:30"]):
-            with self.subTest(command=command):
-                done = self.jetmem(*command)
+        for command, done in self.ask("events", "faults", "history vmstat_oom_kill_total --since '2026-11-20 14:00'",
+                                      "diff '2026-11-20 14:30' '2026-11-20 15:00'", "diff '2026-11-20 14:30'"):
+            with self.subTest(command):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(done.stderr.count("gave no answer"), 1, done.stderr)
                 self.assertIn("its file", done.stderr)
-        self.assertIn("oom_kill", self.jetmem("events").stdout)
+                if command == "events":
+                    self.assertIn("oom_kill", done.stdout)
 
     def test_the_present_is_one_reading_and_says_so(self):
-        for command in ("status", "alerts", "top", "boots"):
-            with self.subTest(command=command):
-                self.assertEqual(self.jetmem(command).stderr.count("gave no answer"), 1)
-        answer = json.loads(self.jetmem("doctor", "--json").stdout)
-        self.assertEqual(["gave no answer" in note for note in answer["notes"]].count(True), 1, answer["notes"])
+        for command, done in self.ask("status", "alerts", "top", "boots", "doctor --json"):
+            with self.subTest(command):
+                said = "".join(json.loads(done.stdout)["notes"]) if "--json" in command else done.stderr
+                self.assertEqual(said.count("gave no answer"), 1)
 
     def test_one_that_is_named_is_unknown(self):
-        for command in ("status", "doctor", "alerts"):
-            with self.subTest(command=command):
-                done = self.jetmem(command, "--daemon", f"127.0.0.1:{self.daemon.port}")
+        for command, done in self.ask("status", "doctor", "alerts", more=("--daemon", f"127.0.0.1:{self.daemon.port}")):
+            with self.subTest(command):
                 self.assertEqual((done.returncode, done.stdout), (UNKNOWN, ""))
                 self.assertIn("no answer within ", done.stderr)
 
