@@ -32,4 +32,8 @@ def judge(test, rules, cases, every="15s"):
     # JSON is YAML.
     file.write_text(json.dumps({"rule_files": [str(rules)], "evaluation_interval": every, "tests": cases}))
     shown = jt.run(["promtool", "test", "rules", file], 240)
+    if shown.returncode and len(cases) > 1:  # it does not name the one that failed
+        for each in cases:
+            with test.subTest(each["name"]):
+                judge(test, rules, [each], every)
     test.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
