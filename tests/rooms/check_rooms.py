@@ -11,6 +11,7 @@ use everything in its room.
 """
 
 import collections
+import graphlib
 import pathlib
 import re
 import sys
@@ -52,29 +53,13 @@ def read_includes(source: pathlib.Path):
                     yield file.relative_to(source), number, pathlib.PurePath(match.group(1))
 
 
-def find_cycles(arrows: dict) -> list:
-    """The strongly connected components of more than one sub-room (Tarjan)."""
-    index, low, stack, cycles = {}, {}, [], []
-
-    def visit(node):
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for target in arrows.get(node, ()):
-            if target not in index:
-                visit(target)
-                low[node] = min(low[node], low[target])
-            elif target in stack:
-                low[node] = min(low[node], index[target])
-        if low[node] == index[node]:
-            cycle = stack[stack.index(node):]
-            del stack[stack.index(node):]
-            if len(cycle) > 1:
-                cycles.append(sorted(cycle))
-
-    for node in sorted(arrows):
-        if node not in index:
-            visit(node)
-    return cycles
+def find_cycle(arrows: dict) -> list:
+    """Sub-rooms of which each uses the next, the first again as the last; of none []."""
+    try:
+        graphlib.TopologicalSorter(arrows).prepare()
+        return []
+    except graphlib.CycleError as error:
+        return error.args[1][::-1]
 
 
 def violations(source: pathlib.Path):
@@ -85,12 +70,11 @@ def violations(source: pathlib.Path):
             yield f"{file}:{number}: {room} may not use {used}"
         if used.parts[0] in USES and sub_room(used) != sub_room(file):
             arrows[sub_room(file)].setdefault(sub_room(used), f"{file}:{number} includes {used}")
-    for cycle in find_cycles(arrows):
-        yield f"cycle among {', '.join(cycle)}:"
-        for a in cycle:
-            for b in cycle:
-                if b in arrows[a]:
-                    yield f"  {a} -> {b}: {arrows[a][b]}"
+    cycle = find_cycle(arrows)
+    if cycle:
+        yield f"cycle among {', '.join(sorted(set(cycle)))}:"
+    for a, b in zip(cycle, cycle[1:]):
+        yield f"  {a} -> {b}: {arrows[a][b]}"
     for folder in sorted({path for room in USES for path in (source / room).rglob("*") if path.is_dir()}
                          | {source / room for room in USES}):
         count = sum(file.suffix in (".h", ".cc", ".cu") for file in folder.iterdir())
