@@ -99,15 +99,6 @@ class Server:
         data = self.api("query", query=f"{selector}[{window}]", time=f"{until:.3f}")
         return {tuple(sorted(series["metric"].items())): series["values"] for series in data["result"]}
 
-    def metric(self, name, **labels):
-        """The sum of a metric of its own, over the series with these labels; 0 where there is none."""
-        total = 0.0
-        for line in self.get("/metrics").decode().splitlines():
-            match = re.match(rf"{name}(?:\{{(.*)\}})? (\S+)$", line)
-            if match and all(f'{label}="{value}"' in (match[1] or "") for label, value in labels.items()):
-                total += float(match[2])
-        return total
-
     def stop(self, number=signal.SIGTERM, seconds=60):
         if self.process.poll() is None:
             self.process.send_signal(number)

@@ -8,6 +8,7 @@ JETMEM_MANUAL is the folder.
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import unittest
 
@@ -74,34 +75,28 @@ class ManPageOfTheDaemon(unittest.TestCase):
 
 
 class Completions(unittest.TestCase):
-    def test_bash_offers_commands_and_options(self):
-        self.assertEqual(completed(["jetmem", "pla"]), ["plan"])
+    def test_bash_offers_what_fits(self):
         self.assertEqual(set(completed(["jetmem", ""])), set(commands_of_help()))
-        self.assertIn("--list-devices", completed(["jetmem", "plan", "--l"]))
-        self.assertIn("check", completed(["jetmem", "rules", ""]))
-        self.assertIn("--root", completed(["jetmem", "--root", "/tmp", "sources", "--ro"]))
-        self.assertIn("tmp", completed(["jetmem", "--root", "tm"]))
-
-    def test_the_value_of_an_option_is_no_command(self):
-        self.assertIn("plan", completed(["jetmem", "--root", "diff", ""]))
-        self.assertEqual(completed(["jetmem", "--root", "plan", "pla"]), ["plan"])
-        self.assertIn("plan", completed(["jetmem", "--root", "'='", "diff", ""]))
-        self.assertIn("tmp", completed(["jetmem", "--root", "'='", "tm"]))
-
-    def test_diff_takes_files(self):
-        self.assertIn("tmp", completed(["jetmem", "diff", "tm"]))
-        self.assertIn("tmp", completed(["jetmem", "diff", "-6h", "tm"]))
+        for words, offered in (("pla", "plan"), ("plan --l", "--list-devices"), ("rules ''", "check"), ("--root /tmp sources --ro", "--root"),
+                               ("--root tm", "tmp"), ("diff tm", "tmp"), ("diff -6h tm", "tmp"),
+                               # The value of an option is no command.
+                               ("--root diff ''", "plan"), ("--root plan pla", "plan"), ("--root '\"=\"' diff ''", "plan"),
+                               ("--root '\"=\"' tm", "tmp")):
+            with self.subTest(words):
+                found = completed(["jetmem", *shlex.split(words)])
+                self.assertIn(offered, found)
+                if words.endswith("pla"):
+                    self.assertEqual(found, [offered])
 
     def test_no_command_gives_nothing_to_an_option_that_takes_a_word(self):
         self.assertEqual(completed(["jetmem", "plan", "--device", "o"]), [])
 
-    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
-    def test_zsh_can_read_it(self):
-        jt.run(["zsh", "-n", COMPLETION / "_jetmem"], check=True)
-
-    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
-    def test_fish_can_read_it(self):
-        jt.run(["fish", "-n", COMPLETION / "jetmem.fish"], check=True)
+    def test_other_shells_can_read_theirs(self):
+        for shell, file in (("zsh", "_jetmem"), ("fish", "jetmem.fish")):
+            with self.subTest(shell):
+                if not shutil.which(shell):
+                    self.skipTest(f"{shell} is not installed")
+                jt.run([shell, "-n", COMPLETION / file], check=True)
 
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish_offers_commands_options_and_files(self):
@@ -111,14 +106,12 @@ class Completions(unittest.TestCase):
             self.assertEqual(done.stderr, "")
             return [each.split("\t")[0] for each in done.stdout.splitlines()]
 
-        self.assertEqual(offered("jetmem pla"), ["plan"])
         self.assertEqual(set(offered("jetmem ")), set(commands_of_help()))
-        self.assertEqual(offered("jetmem --root /tmp pla"), ["plan"])
-        self.assertEqual(offered("jetmem --root diff pla"), ["plan"])
-        self.assertIn("check", offered("jetmem rules "))
+        for words in ("pla", "--root /tmp pla", "--root diff pla"):
+            self.assertEqual(offered(f"jetmem {words}"), ["plan"])
+        for words, one in (("rules ", "check"), ("--root /tmp plan --l", "--list-devices"), ("diff tm", "tmp/")):
+            self.assertIn(one, offered(f"jetmem {words}"))
         self.assertNotIn("plan", offered("jetmem rules "))
-        self.assertIn("--list-devices", offered("jetmem --root /tmp plan --l"))
-        self.assertIn("tmp/", offered("jetmem diff tm"))
         self.assertEqual(offered("jetmem status tm"), [])
 
 
