@@ -49,67 +49,54 @@ def of_type(board, kind):
     return next(panel for panel in unfolded(board) if panel["type"] == kind)
 
 
-def mistake(kind, change):
-    def make(board):
-        change(of_type(board, kind))
+def changed(panel, path, value):
+    """With something else at the end of a path of names and numbers, with one more there, or with nothing."""
+    *way, last = path.split("/")
+    for step in way:
+        panel = panel[int(step) if step.isdigit() else step]
+    if value is NOTHING:
+        del panel[last]
+    elif last == "+":
+        panel.append(value)
+    else:
+        panel[last] = value
 
-    return make
 
-
-# What a check that cannot fail would let pass: {what: change of a dashboard}.
-MISTAKES = {
-    "a unit that is a number": mistake("stat", lambda p: p["fieldConfig"]["defaults"].update(unit=5)),
-    "a unit that Grafana has not": mistake("timeseries", lambda p: p["fieldConfig"]["defaults"].update(unit="byte")),
-    "an option that stat has not": mistake("stat", lambda p: p["options"].update(sparkle=True)),
-    "an option of another panel": mistake("table", lambda p: p["options"].update(rowHeight=0.9)),
-    "a missing option": mistake("stat", lambda p: p["options"].pop("reduceOptions")),
-    "a value that an option has not": mistake("timeseries", lambda p: p["options"]["legend"].update(placement="left")),
-    "a field option of the wrong type": mistake(
-        "timeseries", lambda p: p["fieldConfig"]["defaults"]["custom"].update(lineWidth="1")
-    ),
-    "a field option that is unknown": mistake(
-        "state-timeline", lambda p: p["fieldConfig"]["defaults"]["custom"].update(drawStyle="bars")
-    ),
-    "a style of cell that tables have not": mistake(
-        "table", lambda p: p["fieldConfig"]["defaults"]["custom"].update(cellOptions={"type": "rainbow"})
-    ),
-    "an override of nothing": mistake(
-        "table",
-        lambda p: p["fieldConfig"]["overrides"].append(
-            {"matcher": {"id": "byName", "options": "x"}, "properties": [{"id": "custom.height", "value": 3}]}
-        ),
-    ),
-    "an override of the wrong type": mistake(
-        "table",
-        lambda p: p["fieldConfig"]["overrides"].append(
-            {"matcher": {"id": "byName", "options": "x"}, "properties": [{"id": "custom.width", "value": "3"}]}
-        ),
-    ),
-    "a query without an expression": mistake("timeseries", lambda p: p["targets"][0].pop("expr")),
-    "a transformation that is unknown": mistake(
-        "table", lambda p: p["transformations"].append({"id": "shuffle", "options": {}})
-    ),
-    "a panel without a place": mistake("heatmap", lambda p: p.pop("gridPos")),
-    "a type of panel that is unknown": mistake("stat", lambda p: p.update(type="statt")),
-    "a threshold without a colour": mistake(
-        "stat", lambda p: p["fieldConfig"]["defaults"]["thresholds"]["steps"][0].pop("color")
-    ),
-    "a key that dashboards have not": lambda board: board.update(theme="dark"),
-    "a variable of a type that is unknown": lambda board: board["templating"]["list"][0].update(type="guess"),
-    "an annotation without an expression": lambda board: board["annotations"]["list"][1].pop("expr"),
-    "a link of a type that is unknown": lambda board: board["links"][0].update(type="portal"),
-}
+NOTHING = object()
+FIELDS, CUSTOM, OVERRIDES = "fieldConfig/defaults/", "fieldConfig/defaults/custom/", "fieldConfig/overrides/+"
+# What a check that cannot fail would let pass: (what, type of panel or None for the dashboard, where, what stands there).
+MISTAKES = (
+    ("a unit that is a number", "stat", FIELDS + "unit", 5),
+    ("a unit that Grafana has not", "timeseries", FIELDS + "unit", "byte"),
+    ("an option that stat has not", "stat", "options/sparkle", True),
+    ("an option of another panel", "table", "options/rowHeight", 0.9),
+    ("a missing option", "stat", "options/reduceOptions", NOTHING),
+    ("a value that an option has not", "timeseries", "options/legend/placement", "left"),
+    ("a field option of the wrong type", "timeseries", CUSTOM + "lineWidth", "1"),
+    ("a field option that is unknown", "state-timeline", CUSTOM + "drawStyle", "bars"),
+    ("a style of cell that tables have not", "table", CUSTOM + "cellOptions", {"type": "rainbow"}),
+    ("an override of nothing", "table", OVERRIDES,
+     {"matcher": {"id": "byName", "options": "x"}, "properties": [{"id": "custom.height", "value": 3}]}),
+    ("an override of the wrong type", "table", OVERRIDES,
+     {"matcher": {"id": "byName", "options": "x"}, "properties": [{"id": "custom.width", "value": "3"}]}),
+    ("a query without an expression", "timeseries", "targets/0/expr", NOTHING),
+    ("a transformation that is unknown", "table", "transformations/+", {"id": "shuffle", "options": {}}),
+    ("a panel without a place", "heatmap", "gridPos", NOTHING),
+    ("a type of panel that is unknown", "stat", "type", "statt"),
+    ("a threshold without a colour", "stat", FIELDS + "thresholds/steps/0/color", NOTHING),
+    ("a key that dashboards have not", None, "theme", "dark"),
+    ("a variable of a type that is unknown", None, "templating/list/0/type", "guess"),
+    ("an annotation without an expression", None, "annotations/list/1/expr", NOTHING),
+    ("a link of a type that is unknown", None, "links/0/type", "portal"),
+)
 
 
 class Module:
     """A file of TypeScript with one object for each panel, and what each of its lines is about."""
 
     def __init__(self, path):
-        self.path, self._lines, self._about = (
-            path,
-            [f"import type {{ AnyPanel, JetmemDashboard }} from {json.dumps(str(HERE / 'schema'))};"],
-            ["imports"],
-        )
+        self.path, self._about = path, ["imports"]
+        self._lines = [f"import type {{ AnyPanel, JetmemDashboard }} from {json.dumps(str(HERE / 'schema'))};"]
 
     def add(self, about, kind, value):
         for line in f"export const _{len(self._about)}: {kind} = {json.dumps(value, indent=1)};".splitlines():
@@ -179,11 +166,11 @@ def main():
         for file, board in boards.items():
             add_dashboard(real, file, board)
         wrong = {}
-        for at, (what, change) in enumerate(MISTAKES.items()):
+        for at, (what, kind, path, value) in enumerate(MISTAKES):
             board = copy.deepcopy(boards["jetmem-device.json"])
             kept = [of_type(board, kind) for kind in ("stat", "timeseries", "table", "state-timeline", "heatmap")]
             board["panels"] = kept
-            change(board)
+            changed(of_type(board, kind) if kind else board, path, value)
             wrong[what] = Module(folder / f"mistake_{at}.ts")
             add_dashboard(wrong[what], what, board)
         problems = compile_all(folder, [real, *wrong.values()])
