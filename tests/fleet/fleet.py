@@ -91,11 +91,10 @@ class Agent(Server):
 
 class PrometheusAgent(Agent):
     SETTINGS, UNIT = "device/agent.yml", "device/jetmem-fleet-agent.service"
-    PENDING = "prometheus_remote_storage_samples_pending"
 
-    def __init__(self, test, device, target, *centres, changes=None, fast=True):
+    def __init__(self, test, device, target, *centres, fast=True):
         first = centres[0]
-        changes = {**(FAST_AGENT if fast else {}), **(FAST_QUEUE if fast else {}), **(changes or {}),
+        changes = {**(FAST_AGENT if fast else {}), **(FAST_QUEUE if fast else {}),
                    "/etc/jetmem/fleet/password": first.device_password, "/etc/jetmem/fleet/ca.pem": first.ca}
         super().__init__(test, self.UNIT, device, target, centres, (self.SETTINGS, changes), lambda agent: {
             "/usr/bin/prometheus": "prometheus", "/var/lib/jetmem-fleet-agent": agent.buffer})
@@ -109,23 +108,19 @@ class PrometheusAgent(Agent):
 
 class VmAgent(Agent):
     SETTINGS, UNIT = "device/vmagent.yml", "device/jetmem-fleet-vmagent.service"
-    PENDING = "vmagent_remotewrite_pending_data_bytes"
 
-    def __init__(self, test, device, target, *centres, changes=None, fast=True):
+    def __init__(self, test, device, target, *centres, fast=True):
         def flags(agent):
             def each(value):
                 return ",".join(str(value(centre)) for centre in centres)
             return {"/usr/bin/vmagent": "vmagent", "/var/lib/jetmem-fleet-vmagent": agent.buffer,
-                    f"{agent.directory_of_settings()}/password": each(lambda centre: centre.device_password),
-                    f"{agent.directory_of_settings()}/ca.pem": each(lambda centre: centre.ca),
+                    f"{agent.settings.parent}/password": each(lambda centre: centre.device_password),
+                    f"{agent.settings.parent}/ca.pem": each(lambda centre: centre.ca),
                     "https://centre.example.org:9090/api/v1/write": each(lambda centre: f"{centre.url}/api/v1/write"),
                     "username=jetmem-device": "username=" + each(lambda centre: "jetmem-device"),
                     **({"flushInterval=5s": "flushInterval=1s"} if fast else {})}
         super().__init__(test, self.UNIT, device, target, centres,
-                         (self.SETTINGS, {**(FAST_AGENT if fast else {}), **(changes or {})}), flags)
-
-    def directory_of_settings(self):
-        return self.settings.parent
+                         (self.SETTINGS, FAST_AGENT if fast else {}), flags)
 
 
 class Certificates(access_testing.Authority):

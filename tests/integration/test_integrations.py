@@ -27,15 +27,18 @@ class Recipe(unittest.TestCase):
     def setUp(self):
         self.folder = jt.temp_directory(self)
 
-    def jetmem(self, board):
-        """An environment in which `jetmem` is of that board; healthy: one that prints and exits as a fine device's."""
-        program = self.folder / "bin" / "jetmem"
+    def tool(self, name, command):
+        """An environment in which a program is this line of shell."""
+        program = self.folder / "bin" / name
         program.parent.mkdir(exist_ok=True)
-        command = ("echo 'OK device: mem 20% used'" if board == "healthy" else
-                   f'exec "{jt.JETMEM}" --root "{jt.FIXTURES / board}" "$@"')
         program.write_text(f"#!/bin/sh\n{command}\n")
         program.chmod(0o755)
         return {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+
+    def jetmem(self, board):
+        """`jetmem` is of that board; healthy: one that prints and exits as a fine device's."""
+        return self.tool("jetmem", "echo 'OK device: mem 20% used'" if board == "healthy" else
+                         f'exec "{jt.JETMEM}" --root "{jt.FIXTURES / board}" "$@"')
 
     def script(self, name, **replaced):
         text = RECIPES[name]
@@ -162,11 +165,7 @@ class Mqtt(Recipe):
     def publisher(self):
         """mosquitto_pub of any broker goes to this one."""
         real = shutil.which("mosquitto_pub")
-        program = self.folder / "bin" / "mosquitto_pub"
-        program.parent.mkdir(exist_ok=True)
-        program.write_text(f'#!/bin/sh\nshift 2\nexec {real} -h 127.0.0.1 -p {self.port} "$@"\n')
-        program.chmod(0o755)
-        return f"{program.parent}:{os.environ['PATH']}"
+        return self.tool("mosquitto_pub", f'shift 2\nexec {real} -h 127.0.0.1 -p {self.port} "$@"')["PATH"]
 
     def test_home_assistant(self):
         path = self.script("jetmem-mqtt")

@@ -76,7 +76,7 @@ class OnThisMachine(unittest.TestCase):
         for start in range(3):
             daemon = self.start(directory)
             daemon.wait_for_page("its starts are counted and judged", lambda p: p.value("jetmem_daemon_recent_starts") == start + 1
-                                 and p.value("jetmem_rule_evaluations_total") >= 3)
+                                 and p.value("jetmem_rule_evaluations_total") >= 2)
             self.assertEqual(self.entries(daemon, "JetmemRestartedOften"), [])
             # In any way.
             daemon.stop() if start == 1 else daemon.kill()

@@ -90,13 +90,12 @@ class Capture(OtherMachine):
         self.assertEqual(metrics, files["jetmem/metrics.txt"].decode())
         samples = json.loads(self.of_bundle(bundle, "metrics", "--json").stdout)["samples"]
         self.assertEqual(samples, now["samples"])
-        events = self.of_bundle(bundle, "events", "--json")
+        events, faults = (self.of_bundle(bundle, command, "--json") for command in ("events", "faults"))
         self.assertIn("captured answer", events.stderr)
-        shown = [json.loads(line) for line in events.stdout.splitlines()]
+        shown, faults = ([json.loads(line) for line in each.stdout.splitlines()] for each in (events, faults))
         self.assertTrue(shown)
         self.assertEqual(sorted(each["id"] for each in shown), sorted(each["id"] for each in now["events"]))
-        faults = [json.loads(line) for line in self.of_bundle(bundle, "faults", "--json").stdout.splitlines()]
-        self.assertEqual({each["category"] for each in faults} - {"kernel"}, set())
+        self.assertLessEqual({each["category"] for each in faults}, {"kernel"})
         self.assertLess(len(faults), len(shown))
         text = self.of_bundle(bundle, "events", "--category", "daemon")
         self.assertIn("captured answer", " ".join(text.stdout.split()))
@@ -127,23 +126,18 @@ class Commands(OtherMachine):
             self.assertGreater(shown[name]["series"], 0, name)
         self.assertRegex(self.ask("sources", statuses=(0, 1)), r"(?m)^meminfo +ok ")
 
-    def test_gpu(self):
-        shown = json.loads(self.ask("top", "--gpu", "--json"))
-        here = json.loads(self.of_bundle(self.root, "top", "--gpu", "--json").stdout)
-        self.assertEqual(shown["nvmap"], here["nvmap"])
-        self.assertEqual(shown["nvmap_total_bytes"], here["nvmap_total_bytes"])
-        self.assertIn("HEAP", self.ask("top", "--gpu"))
-        self.ask("top", "--gpu", "--maps", statuses=(64,))
-
-    def test_boots(self):
+    def test_what_both_say(self):
+        for words, keys in ((("top", "--gpu"), ("nvmap", "nvmap_total_bytes")), (("boots",), ("boots", "changes", "marks", "reason"))):
+            with self.subTest(words):
+                shown = json.loads(self.ask(*words, "--json"))
+                here = json.loads(self.of_bundle(self.root, *words, "--json").stdout)
+                self.assertEqual({key: shown[key] for key in keys}, {key: here[key] for key in keys})
         kept = json.loads((self.root / "var/lib/jetmem/boots.json").read_text())
-        shown = json.loads(self.ask("boots", "--json"))
         self.assertEqual(shown["boots"][0]["boot_id"], kept["boots"][-1]["id"])
-        here = json.loads(self.of_bundle(self.root, "boots", "--json").stdout)
-        for key in ("boots", "changes", "marks", "reason"):
-            self.assertEqual(shown[key], here[key], key)
         self.assertIn("pstore_records", shown["absent"])
+        self.assertIn("HEAP", self.ask("top", "--gpu"))
         self.assertIn("boot ", self.ask("boots"))
+        self.ask("top", "--gpu", "--maps", statuses=(64,))
         self.ask("boots", "--state-dir", "/tmp", statuses=(64,))
 
 
@@ -173,19 +167,13 @@ class Examples(OtherMachine):
                 self.assertIn(done.returncode, allowed.get(name, (0, 1, 2, 3)), done.stderr)
                 self.assertTrue(done.stdout or done.returncode in (3, 66), done.stderr)
 
-    def test_a_metric_that_is_not_recorded(self):
-        done = jt.run([jt.JETMEM, "history", "cma_used_ratio", "--daemon", self.address])
-        self.assertEqual((done.returncode, done.stdout), (3, ""))
-        self.assertIn("history.metrics", done.stderr)
-        self.assertRegex(done.stderr, r"jetmem_cma_\w+")
-        typo = jt.run([jt.JETMEM, "history", "memory_availble_ratio", "--daemon", self.address])
-        self.assertEqual((typo.returncode, typo.stdout), (64, ""))
-        self.assertIn("jetmem_memory_available_ratio", typo.stderr)
-
-    def test_an_unknown_kind(self):
-        typo = jt.run([jt.JETMEM, "events", "--kind", "oomkill", "--daemon", self.address])
-        self.assertEqual((typo.returncode, typo.stdout), (64, ""))
-        self.assertIn("did you mean 'oom_kill'?", typo.stderr)
+    def test_what_is_not_recorded_and_typing_errors(self):
+        for words, status, error in (("history cma_used_ratio", 3, r"(?s)(?=.*history\.metrics)(?=.*jetmem_cma_\w+)"),
+                                     ("history memory_availble_ratio", 64, "jetmem_memory_available_ratio"),
+                                     ("events --kind oomkill", 64, r"did you mean 'oom_kill'\?")):
+            done = jt.run([jt.JETMEM, *words.split(), "--daemon", self.address])
+            self.assertEqual((done.returncode, done.stdout), (status, ""), words)
+            self.assertRegex(done.stderr, error)
         status, _, body = self.daemon.request("GET", "/api/v1/events?kind=oomkill")
         self.assertEqual(status, 400)
         self.assertIn(b"did you mean 'oom_kill'?", body)
