@@ -338,25 +338,9 @@ class _Stories(unittest.TestCase):
             self.assertGreater(min(story.seconds_since(UNTIL[rule], e) for e in ends if "JETMEM_ALERT" in e), 0, "ends too soon")
 
 
-def with_tests(runs):
-    """A test for each scenario; all of them are played at the same time."""
-    def test_of(name):
-        def test(self):
-            self.check(name)
-        return test
-
-    def made(cls):
-        cls.runs = runs
-        for name in runs:
-            test = "test_" + name.replace("-", "_")
-            if not hasattr(cls, test):
-                setattr(cls, test, test_of(name))
-        return cls
-    return made
-
-
-@with_tests(SHORT)
 class Short(_Stories):
+    runs = SHORT
+
     def test_blind(self):
         story = self.check("blind")
         unknown = {labels["alert"] for labels, value in story.last.series("jetmem_alert_unknown") if value == 1}
@@ -379,9 +363,16 @@ class Short(_Stories):
         self.assertEqual([rules for rules in ids.values() if len(rules) > 1], [])
 
 
-@with_tests(LONG)
 class Long(_Stories):
-    pass
+    runs = LONG
+
+
+# A test for each scenario; all of them are played at the same time.
+for _stories in (Short, Long):
+    for _name in _stories.runs:
+        if not hasattr(_stories, _test := "test_" + _name.replace("-", "_")):
+            setattr(_stories, _test, lambda self, name=_name: self.check(name))
+del _stories
 
 
 if __name__ == "__main__":
