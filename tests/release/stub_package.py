@@ -2,10 +2,12 @@
 """A Debian package of jetmem made in a second: with the real units, settings and users, but programs of a few
 lines that need libraries made here too."""
 
+import functools
 import os
 import pathlib
 import platform
 import re
+import shutil
 import subprocess
 import unittest
 
@@ -31,11 +33,6 @@ Description: memory health
 """
 
 
-def need_compiler():
-    if ARCH is None:
-        raise unittest.SkipTest(f"packages are for amd64 and arm64, this is {platform.machine()}")
-
-
 def run(command, **options):
     return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           check=False, timeout=jt.PATIENCE, **options)
@@ -58,25 +55,33 @@ def compile_library(folder, soname, source, *options, version_map=None):
     return path
 
 
-def libraries(folder, older=False):
-    """The two libraries that the program needs, in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
+@functools.cache
+def compiled(older=False):
+    """A folder with the program and the two libraries that it needs."""
+    folder = jt.temp_directory(jt.Module)
     options = ["-DOLDER"] if older else []
-    compile_library(folder, "libgnutls.so.30", VERSIONED, *options, version_map=OLD_MAP if older else NEW_MAP)
-    compile_library(folder, "libmicrohttpd.so.12", PLAIN, *options)
+    needs = (compile_library(folder, "libgnutls.so.30", VERSIONED, *options, version_map=OLD_MAP if older else NEW_MAP),
+             compile_library(folder, "libmicrohttpd.so.12", PLAIN, *options))
+    if not older:
+        (folder / "program.c").write_text(PROGRAM)
+        check("cc", "-o", folder / "jetmemd", folder / "program.c", *needs)
     return folder
+
+
+def libraries(folder, older=False):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("libgnutls.so.30", "libmicrohttpd.so.12"):
+        shutil.copy(compiled(older) / name, folder)
 
 
 def stub(folder, version="1.2.3", settings="# As shipped.\n", extra=(), arch=ARCH):
     """The path of a package; `extra` are files in it, {path: text}."""
-    need_compiler()
+    if ARCH is None:
+        raise unittest.SkipTest(f"packages are for amd64 and arm64, this is {platform.machine()}")
     root = folder / f"deb-{version}"
-    built = libraries(folder / "built")
     for name in ("usr/bin", "usr/libexec/jetmem", "usr/share/doc/jetmem", "usr/share/man/man1", "etc/jetmem", "DEBIAN"):
         (root / name).mkdir(parents=True)
-    (folder / "program.c").write_text(PROGRAM)
-    check("cc", "-o", root / "usr/bin/jetmemd", folder / "program.c", built / "libgnutls.so.30",
-          built / "libmicrohttpd.so.12")
+    shutil.copy(compiled() / "jetmemd", root / "usr/bin")
     (root / "usr/bin/jetmem").write_text(f"#!/bin/sh\necho jetmem {version}\n")
     (root / "usr/bin/jetmem").chmod(0o755)
     (root / "usr/share/man/man1/jetmem-top.1").symlink_to("jetmem.1")
@@ -87,8 +92,7 @@ def stub(folder, version="1.2.3", settings="# As shipped.\n", extra=(), arch=ARC
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
     units = PROJECT / "systemd"
-    text = (units / "CMakeLists.txt").read_text()
-    names = re.search(r"set\(units ([^)]*)\)", text)[1].split()
+    names = re.search(r"set\(units ([^)]*)\)", (units / "CMakeLists.txt").read_text())[1].split()
     (root / "lib/systemd/system/system.slice.d").mkdir(parents=True)
     for name in names:
         unit = (units / f"{name}.in").read_text()

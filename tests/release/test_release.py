@@ -102,10 +102,13 @@ class Repository(unittest.TestCase):
         (self.top / ".gitignore").write_text("/build/\n")
         self.git("init", "-q")
         self.git("add", "-A")
-        self.git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-m", "x")
+        self.commit()
 
     def git(self, *words):
         stub_package.check("git", "-C", self.top, *words)
+
+    def commit(self):
+        self.git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-a", "-m", "x")
 
     def release(self, *words):
         return stub_package.run([self.top / "scripts/release", *words])
@@ -148,19 +151,16 @@ class Release(Repository):
     def test_refused(self):
         self.assertIn("CHANGELOG.md has no section '## 7.8.9'", self.refused("7.8.9"))
         self.assertIn("is no version", self.refused("next"))
+        (self.top / "scripts/new").write_text("")
+        self.assertIn("scripts/new", self.refused(self.version), "git does not know it")
+        (self.top / "scripts/new").unlink()
         # A release of a version that the programs do not have.
         (self.top / "CHANGELOG.md").write_text(CHANGELOG.format(version="7.8.9"))
         self.assertIn("not committed", self.refused("7.8.9"))
-        self.git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-a", "-m", "y")
+        self.commit()
         self.assertIn(f"has version {self.version}", self.refused("7.8.9"))
-
-    def test_a_file_that_git_does_not_know(self):
-        (self.top / "scripts/new").write_text("")
-        self.assertIn("scripts/new", self.refused(self.version))
-
-    def test_a_section_with_nothing_in_it(self):
         (self.top / "CHANGELOG.md").write_text(f"# Changelog\n\n## {self.version}\n\n## 0.0.1\n\n- The first.\n")
-        self.git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-a", "-m", "y")
+        self.commit()
         self.assertIn("nothing in it", self.refused(self.version))
 
     def test_a_package_is_missing(self):

@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import time
 import unittest
 
 import jetmem_testing as jt
@@ -35,16 +36,16 @@ echo "$1:x:$((200 + $(wc -l </etc/passwd))):${group:?}::/:/bin/false" >>/etc/pas
 """}
 
 
-class Tarball(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.work = jt.temp_directory(cls)
-        cls.deb = stub_package.stub(cls.work)
-        cls.folder = stub_package.tarball(cls.deb, cls.work)
-        # What others write here, each run would wait for.
-        cls.quick = jt.temp_directory(cls)
-        (cls.quick / "sync").symlink_to("/bin/true")
+def setUpModule():
+    work = jt.temp_directory(jt.Module)
+    Tarball.deb = stub_package.stub(work)
+    Tarball.folder = stub_package.tarball(Tarball.deb, work)
+    # What others write here, each run would wait for.
+    Tarball.quick = jt.temp_directory(jt.Module)
+    (Tarball.quick / "sync").symlink_to("/bin/true")
 
+
+class Tarball(unittest.TestCase):
     def environment(self, *folders):
         return {**os.environ, "PATH": ":".join([*map(str, folders), "/usr/sbin:/usr/bin:/sbin:/bin"])}
 
@@ -94,8 +95,7 @@ class Made(Tarball):
         made = [jt.temp_directory(self) for _ in range(2)]
         stub_package.tarball(self.deb, made[0])
         os.utime(self.deb, (1, 1))
-        with subprocess.Popen(["sleep", "1.1"]) as later:
-            later.wait()
+        time.sleep(1.1)
         stub_package.tarball(self.deb, made[1])
         name = f"{self.folder.name}.tar.xz"
         self.assertEqual((made[0] / name).read_bytes(), (made[1] / name).read_bytes())
@@ -184,10 +184,10 @@ class Installed(Tarball):
         for name in ("jetmem.prom", "jetmem.prom.part", "other.prom"):
             (textfiles / name).write_text("x 1\n")
         self.installed(root, "--uninstall", folder=shipped)
-        left = {path for path in set(stub_package.tree(root)) - set(bare) if not path.startswith("var/lib/prometheus")}
-        self.assertEqual(left - {path for path in left if path.startswith(("etc/jetmem", "var/lib/jetmem"))} -
-                         {"etc/passwd-", "etc/group-", "etc/gshadow", "etc/shadow", "etc/.pwd.lock", "etc/systemd",
-                          "etc/systemd/system"}, set())
+        left = {path for path in set(stub_package.tree(root)) - set(bare)
+                if not path.startswith(("var/lib/prometheus", "etc/jetmem", "var/lib/jetmem"))}
+        self.assertLessEqual(left, {"etc/passwd-", "etc/group-", "etc/gshadow", "etc/shadow", "etc/.pwd.lock", "etc/systemd",
+                                    "etc/systemd/system"})
         self.assertTrue((root / "var/lib/jetmem/history.db").exists())
         self.assertEqual([path.name for path in textfiles.iterdir()], ["other.prom"])
         self.refused(root, "--uninstall")
@@ -264,7 +264,7 @@ class Installed(Tarball):
         info = root / "var/lib/dpkg/info"
         info.mkdir(parents=True)
         for name in ("jetmem.list", "jetmem.md5sums"):
-            (info / name).write_text("")
+            (info / name).touch()
         self.assertIn("dpkg", self.refused(root))
 
     def test_units_where_lib_is_not_merged(self):
@@ -289,18 +289,19 @@ class Installed(Tarball):
 
     def test_interrupted(self):
         newer = self.newer("1.3.0", settings="# Second.\n", extra={"usr/share/doc/jetmem/new": "x"})
+        clean = self.target()
+        self.installed(clean)
+        self.installed(clean, folder=newer)
         for at in ("cp", "chmod", "sync", "mv", "ln", "chown", "systemd-sysusers"):
             with self.subTest(at=at):
-                clean, cut = self.target(), self.target()
-                for root in (clean, cut):
-                    self.installed(root)
+                cut = self.target()
+                self.installed(cut)
                 done = self.install(cut, folder=newer, environment=self.interrupting(at))
                 self.assertNotEqual(done.returncode, 0)
                 # Every file is whole: the old one or the new one.
                 self.assertIn((cut / "etc/jetmem/jetmem.yaml").read_text(), ("# As shipped.\n", "# Second.\n"))
                 self.assertIn("echo jetmem 1.", (cut / "usr/bin/jetmem").read_text())
-                for root in (clean, cut):
-                    self.installed(root, folder=newer)
+                self.installed(cut, folder=newer)
                 self.assertEqual(stub_package.tree(cut), stub_package.tree(clean))
 
     def test_interrupted_the_first_time(self):
@@ -322,7 +323,7 @@ class Installed(Tarball):
             self.skipTest(why)
         root = self.target()
         self.installed(root)
-        before = stub_package.tree(root)
+        before = {path: each for path, each in stub_package.tree(root).items() if each[1] is not None}
         newer = self.newer("1.3.0", settings="# Second.\n",
                            extra={f"usr/share/doc/jetmem/{number:02}": "x" * 65536 for number in range(40)})
         disk = jt.temp_directory(self)
@@ -334,8 +335,7 @@ class Installed(Tarball):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("No space left", done.stderr)
         after = stub_package.tree(disk)
-        self.assertEqual({path: after[path] for path, (_, what) in before.items() if what is not None},
-                         {path: each for path, each in before.items() if each[1] is not None})
+        self.assertEqual({path: after[path] for path in before}, before)
         self.assertEqual([path for path in after if path.endswith(".jetmem-new")], [])
         (disk / "ballast").unlink()
         subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
