@@ -354,14 +354,6 @@ class Short(_Stories):
         for name, run in runs.items():
             self.assertLessEqual({*run.also, *run.maybe, *run.lasting}, set(RULE_FILES), name)
 
-    def test_each_rule_has_an_id_of_its_own(self):
-        ids = {}
-        for name in SHORT:
-            self.stories[name].wait()
-            for entry in journal_file.read_file(self.stories[name].file, "JETMEM_ALERT_STATE=firing"):
-                ids.setdefault(entry["MESSAGE_ID"], set()).add(entry["JETMEM_ALERT"])
-        self.assertEqual([rules for rules in ids.values() if len(rules) > 1], [])
-
 
 class Long(_Stories):
     runs = LONG
