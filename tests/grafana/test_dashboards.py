@@ -203,18 +203,17 @@ class Boards(unittest.TestCase):
             defaults = panel["fieldConfig"]["defaults"]
             self.assertTrue(defaults.get("unit"), where)
             self.assertGreater(len(defaults.get("noValue", "")), 5, where)
-            self.assertIn(defaults["noValue"], panel["description"], where)
+            text = defaults["noValue"]
+            self.assertIn(text, panel["description"], where)
+            # An empty panel states nothing that nobody read.
+            self.assertTrue(text.startswith("not ") or ", or " in text, f"{where}: {text}")
+            if "see Unreadable sources" in text:
+                there = self.boards[where.split(":")[0]]
+                self.assertIn("Unreadable sources", [each["title"] for each in boards.panels(there)], where)
             self.assertGreater(len(panel["description"].split("\n")[0]), 15, where)
             # What could not be read must not become a 0, nor bridge a gap.
             self.assertIn(defaults.get("custom", {}).get("spanNulls", False), (False,), where)
             self.assertNotIn("or vector(0)", json.dumps(panel), where)
-
-    def test_a_cell_without_value_says_so(self):
-        for where, panel in self.all_panels():
-            if panel["type"] == "table":
-                every = panel["fieldConfig"]["overrides"][0]
-                self.assertEqual((every["matcher"]["id"], every["matcher"]["options"]), ("byRegexp", ".*"), where)
-                self.assertEqual(every["properties"][0], {"id": "noValue", "value": "-"}, where)
 
     def test_every_metric_is_declared(self):
         found = set()
@@ -257,8 +256,13 @@ class Boards(unittest.TestCase):
 
     def test_every_variable_is_defined(self):
         for uid, board in self.boards.items():
-            defined = {variable["name"] for variable in board["templating"]["list"]}
+            variables = {variable["name"]: variable for variable in board["templating"]["list"]}
+            defined = set(variables)
             self.assertEqual(defined, {"datasource", "job", "site", "instance", "scheme", "runbooks"}, uid)
+            self.assertEqual(variables["datasource"]["current"], {"selected": True, "text": "default", "value": "default"}, uid)
+            # What stands for all must not stand for each job that the Prometheus has.
+            self.assertNotIn("allValue", variables["job"], uid)
+            self.assertEqual(variables["job"]["query"]["query"], "label_values(jetmem_build_info, job)", uid)
             used = set(re.findall(r"\$\{?([A-Za-z_]\w*)", json.dumps(board)))
             self.assertLessEqual(used, defined | GLOBALS, uid)
             for query in boards.queries(board):
@@ -335,7 +339,7 @@ class Boards(unittest.TestCase):
 
     # ------------------------------------------------------------- nothing says more than is known
 
-    def test_a_value_that_is_absent_has_no_colour(self):
+    def test_a_value_that_is_absent_says_so_and_has_no_colour(self):
         """Neither that of an alert nor green, which are those of the lowest step."""
 
         def is_reported(mappings, text, where):
@@ -350,6 +354,9 @@ class Boards(unittest.TestCase):
                 is_reported(config["defaults"]["mappings"], config["defaults"]["noValue"], where)
                 reported += 1
             if panel["type"] == "table":
+                every = config["overrides"][0]
+                self.assertEqual((every["matcher"]["id"], every["matcher"]["options"]), ("byRegexp", ".*"), where)
+                self.assertEqual(every["properties"][0], {"id": "noValue", "value": "-"}, where)
                 for at, override in enumerate(config["overrides"]):
                     mappings = [each["value"] for each in override["properties"] if each["id"] == "mappings"]
                     # The first is for every column; a column's own mappings take the place of those.
@@ -376,26 +383,6 @@ class Boards(unittest.TestCase):
             self.assertGreaterEqual(len(steps), len(words), where)
             seen += 1
         self.assertGreater(seen, 5)
-
-    def test_an_empty_panel_states_nothing_that_nobody_read(self):
-        for where, panel in self.all_panels():
-            text = panel["fieldConfig"]["defaults"]["noValue"]
-            self.assertTrue(text.startswith("not ") or ", or " in text, f"{where}: {text}")
-            if "see Unreadable sources" in text:
-                there = self.boards[where.split(":")[0]]
-                self.assertIn("Unreadable sources", [each["title"] for each in boards.panels(there)], where)
-
-    def test_a_data_source_is_chosen(self):
-        for uid, board in self.boards.items():
-            (variable,) = [each for each in board["templating"]["list"] if each["type"] == "datasource"]
-            self.assertEqual(variable["current"], {"selected": True, "text": "default", "value": "default"}, uid)
-
-    def test_all_jobs_are_those_of_jetmem(self):
-        """What stands for all must not stand for each job that the Prometheus has."""
-        for uid, board in self.boards.items():
-            (job,) = [each for each in board["templating"]["list"] if each["name"] == "job"]
-            self.assertNotIn("allValue", job, uid)
-            self.assertEqual(job["query"]["query"], "label_values(jetmem_build_info, job)", uid)
 
     def test_smmu_faults_are_coloured_in_order(self):
         wanted = ["green", "orange", "red"]
