@@ -168,9 +168,11 @@ class Reached(unittest.TestCase):
         flood = "".join(f'jetmem_memory_available_ratio{{l="{n}"}} 1\n' for n in range(10_001)).encode()
         # Another, which speaks for the first.
         claim = b'jetmem_memory_available_ratio{instance="line0-camera1",job="jetmem"} 4711\n'
-        pages = [*(lambda daemon=daemon: daemon.request("GET", "/metrics")[2] for daemon in daemons), lambda: flood, lambda: claim]
-        devices = [Answering(self, certificates, "jetmem-device", lambda page=page: ("text/plain; version=0.0.4", page()),
-                             "of all devices") for page in pages]
+        pages = [*(lambda daemon=daemon: daemon.request("GET", "/metrics")[2] for daemon in daemons),
+                 lambda: flood, lambda: claim]
+        devices = [Answering(self, certificates, "jetmem-device",
+                             lambda page=page: ("text/plain; version=0.0.4", page()), "of all devices")
+                   for page in pages]
         listed = [json.dumps(json.loads(fleet.replaced((fleet.FLEET / "centre/devices.json").read_text(), {
             "192.0.2.17:10743": f"127.0.0.1:{device.port}", "192.0.2.18:10743": f"127.0.0.1:{device.port}",
             "line3": f"line{number}"}))[:1])  # one of the two of each

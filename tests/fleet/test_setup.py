@@ -141,7 +141,8 @@ class Setup(unittest.TestCase):
             self.assertEqual((self.etc / path).stat().st_mode & 0o007, 0, path)
         # The centre keeps neither.
         self.assertEqual(list(self.directory.glob("device-*")), [])
-        daemon = Joined(self, self.etc, self.directory / "ca.crt", root=jt.FIXTURES / "orin-nano-8gb", listen=f"127.0.0.1:{port}")
+        daemon = Joined(self, self.etc, self.directory / "ca.crt", root=jt.FIXTURES / "orin-nano-8gb",
+                        listen=f"127.0.0.1:{port}")
         daemon.password = (self.directory / "scrape.password").read_text()
         daemon.wait_until_serving()
         # To nobody else, and not in plain text.
@@ -418,7 +419,8 @@ class Setup(unittest.TestCase):
         self.assertEqual(files(etc), before)
         again = self.program("join", "orin-7", "--listen", "2001:DB8::7")
         # What refuses it, here a key of another certificate, leaves the join that works.
-        broken = re.sub(r"(?s)(<<'END'\n-----BEGIN CERT.*?\nEND\n)", lambda _: "<<'END'\n" + before["fleet.crt"].decode() + "END\n", again)
+        broken = re.sub(r"(?s)(<<'END'\n-----BEGIN CERT.*?\nEND\n)",
+                        lambda _: "<<'END'\n" + before["fleet.crt"].decode() + "END\n", again)
         self.assertNotEqual(broken, again)
         self.assertIn("refuses", self.run_script(broken, status=1))
         self.assertEqual(files(etc), before)

@@ -87,6 +87,11 @@ def queries(board):
             yield variable_query(board, variable)
 
 
+def by_name(every):
+    """{where: query} of all dashboards"""
+    return {query.where: query for board in every.values() for query in queries(board)}
+
+
 def variable_query(board, variable):
     text, where = variable["query"]["query"], f"{board['uid']} / variable / {variable['name']}"
     values = re.fullmatch(r"label_values\((.+), (\w+)\)", text)

@@ -64,7 +64,7 @@ def changed(panel, path, value):
 
 NOTHING = object()
 FIELDS, CUSTOM, OVERRIDES = "fieldConfig/defaults/", "fieldConfig/defaults/custom/", "fieldConfig/overrides/+"
-# What a check that cannot fail would let pass: (what, type of panel or None for the dashboard, where, what stands there).
+# What a check that cannot fail would let pass: (what, type of panel or None: the dashboard, where, what stands there).
 MISTAKES = (
     ("a unit that is a number", "stat", FIELDS + "unit", 5),
     ("a unit that Grafana has not", "timeseries", FIELDS + "unit", "byte"),

@@ -75,8 +75,9 @@ class Fresh(unittest.TestCase):
             self.assertNotRegex(text, r"site=~|by \(site", name)
 
     def test_a_mistake_is_reported(self):
-        for option, value, said in (("--runbooks", "https://wiki.example.net/jetmem/", ".* wanted a URL with NAME in it once"),
-                                    ("--runbooks", "https://NAME.example.net/NAME", ".* wanted a URL with NAME in it once"),
+        once = ".* wanted a URL with NAME in it once"
+        for option, value, said in (("--runbooks", "https://wiki.example.net/jetmem/", once),
+                                    ("--runbooks", "https://NAME.example.net/NAME", once),
                                     ("--site-label", "job", "job: wanted the name of a label")):
             done, _ = self.generate(option, value)
             self.assertEqual(done.returncode, 1)
@@ -259,7 +260,8 @@ class Boards(unittest.TestCase):
             variables = {variable["name"]: variable for variable in board["templating"]["list"]}
             defined = set(variables)
             self.assertEqual(defined, {"datasource", "job", "site", "instance", "scheme", "runbooks"}, uid)
-            self.assertEqual(variables["datasource"]["current"], {"selected": True, "text": "default", "value": "default"}, uid)
+            self.assertEqual(variables["datasource"]["current"],
+                             {"selected": True, "text": "default", "value": "default"}, uid)
             # What stands for all must not stand for each job that the Prometheus has.
             self.assertNotIn("allValue", variables["job"], uid)
             self.assertEqual(variables["job"]["query"]["query"], "label_values(jetmem_build_info, job)", uid)
@@ -322,7 +324,8 @@ class Boards(unittest.TestCase):
                 self.assertEqual(values, sorted(values), where)
 
     def test_a_fleet_is_cheap(self):
-        panels = [panel for panel in boards.panels(self.boards["jetmem-fleet"]) if any(each["range"] for each in panel["targets"])]
+        panels = [panel for panel in boards.panels(self.boards["jetmem-fleet"])
+                  if any(target["range"] for target in panel["targets"])]
         self.assertLess(sum(target["range"] for panel in panels for target in panel["targets"]), 8)
         for panel in panels:
             self.assertLessEqual(panel["maxDataPoints"], 120, panel["title"])

@@ -20,7 +20,7 @@ END = 40
 JOB = 'job="jetmem",instance="{}"'
 DEVICE = {"job": "jetmem", "site": ".*", "instance": "d", "scheme": "http", "__range": "30m", "__rate_interval": "4m"}
 FLEET = {**DEVICE, "instance": ".+"}
-QUERIES = {query.where: query for board in boards.load().values() for query in boards.queries(board)}
+QUERIES = boards.by_name(boards.load())
 
 
 def series(name, instance="d", **labels):
@@ -56,7 +56,8 @@ HAPPENED = [
     grown("it grew", "3x20 5x20", 2),
     grown("nothing grew", steady(3), 0),
     grown("what came in counts in full", "_x20 2x20", 2),
-    grown("two before a reboot, then three from 0 on, of which the first is seen with the counter", "5x15 7x10 3x15", 5),
+    # The first of the three is seen with the counter.
+    grown("two before a reboot, then three from 0 on", "5x15 7x10 3x15", 5),
     # Out of reach at the beginning, it counts from its last value before, of the same boot.
     grown("out of reach", "200x3 _x12 200x25", 0, {BOOTED: "1000x3 _x12 1001x25"}),
     grown("out of reach, and grew", "200x3 _x12 203x25", 3, {BOOTED: "1000x3 _x12 1001x25"}),
@@ -67,7 +68,8 @@ HAPPENED = [
     answer("the largest of a device that died", "jetmem-device / Resident memory of the ten largest groups / A",
            {series("jetmem_process_group_resident_bytes", command="leaky", unit="u", container=""): f"7x{DIED}"},
            {'{command="leaky",unit="u"}': 7}, at=15),
-    answer("the boot of a device that died", "jetmem-incident / Last boot and reset reason / B", {BOOTED: f"5x{DIED}"}, {"{}": 5000}),
+    answer("the boot of a device that died", "jetmem-incident / Last boot and reset reason / B",
+           {BOOTED: f"5x{DIED}"}, {"{}": 5000}),
 ]
 
 # ------------------------------------------------------------- the verdict of a device
@@ -89,7 +91,8 @@ def stands(what, given, verdict, weight):
 
 def firing(*alerts):
     """(name, severity, state) of each"""
-    return {series("jetmem_alert_state", alert=name, severity=severity): steady(state) for name, severity, state in alerts}
+    return {series("jetmem_alert_state", alert=name, severity=severity): steady(state)
+            for name, severity, state in alerts}
 
 
 def of_site(site, given):
@@ -105,20 +108,23 @@ VERDICTS = [
     *stands("no longer judged", {**UP, series("jetmem_rule_evaluations_total"): steady(7), **JUDGED, **ALIVE,
                                  **firing(("JetmemY", "critical", 2))}, 5, 600),
     *stands("it does not answer", {series("up"): steady(0), **ALIVE}, 7, 1000),
-    *stands("it has stopped sampling", {**UP, series("jetmem_sampling_stalled"): steady(1), **STEPS, **JUDGED, **ALIVE}, 6, 1000),
+    *stands("it has stopped sampling", {
+        **UP, series("jetmem_sampling_stalled"): steady(1), **STEPS, **JUDGED, **ALIVE}, 6, 1000),
     *stands("the worst alert counts", {**UP, **STEPS, **ALIVE, **firing(
         ("A", "critical", 1), ("B", "warning", 2), ("C", "warning", 2), ("D", "info", 2))}, 3, 21),
     # Although the states of the same alerts are there.
-    *stands("what is unknown counts where nothing fires", {**UP, **STEPS, **QUIET, **ALIVE, **dict.fromkeys(KNOWN, steady(1))}, 1, 0),
+    *stands("what is unknown counts where nothing fires", {
+        **UP, **STEPS, **QUIET, **ALIVE, **dict.fromkeys(KNOWN, steady(1))}, 1, 0),
     answer("gone counts as down", "jetmem-fleet / Devices down / A",
            {**GONE, series("up", "a"): steady(0), series("up", "b"): steady(1)}, {"{}": 2}),
     answer("none is down", "jetmem-fleet / Devices down / A", UP, {"{}": 0}),
     answer("a site keeps devices of one name apart", VERDICT + "A",
-           {**of_site("north", {series("up"): steady(0), **ALIVE}), **of_site("south", {**UP, **ALIVE, **STEPS, **JUDGED})},
+           {**of_site("north", {series("up"): steady(0), **ALIVE}),
+            **of_site("south", {**UP, **ALIVE, **STEPS, **JUDGED})},
            {f'{{{JOB.format("d")},site="north"}}': 7, f'{{{JOB.format("d")},site="south"}}': 0}),
     # Of a device whose site is chosen; and of all sites, with and without the label.
-    answer("a site is chosen", "jetmem-device / Uptime / A", {**of_site("north", {UPTIME: steady(5)}), UPTIME: steady(7)},
-           of_site("north", {UPTIME: 5}), site="nor.*"),
+    answer("a site is chosen", "jetmem-device / Uptime / A",
+           {**of_site("north", {UPTIME: steady(5)}), UPTIME: steady(7)}, of_site("north", {UPTIME: 5}), site="nor.*"),
     answer("no site is chosen", "jetmem-device / Uptime / A", {UPTIME: steady(7)}, {UPTIME: 7}),
 ]
 
@@ -132,7 +138,8 @@ def counted(*given):
     """By meminfo where it has it, else by nvmap's own total; never by both, never by a part."""
     values = {MEMINFO: 3, NVMAP: 5, HEAP: 2}
     wanted = next(({each: values[each]} for each in (MEMINFO, NVMAP) if each in given), {})
-    return answer("nvmap is counted once", "jetmem-device / Memory / D", {each: steady(values[each]) for each in given}, wanted)
+    return answer("nvmap is counted once", "jetmem-device / Memory / D",
+                  {each: steady(values[each]) for each in given}, wanted)
 
 
 LOST = [
@@ -147,12 +154,15 @@ LOST = [
             '{what="log entries dropped"}': 0}),
     answer("errors now", "jetmem-device / Errors and hangs in jetmem now / A",
            {series("jetmem_rules"): steady(0), series("jetmem_history_up"): steady(1),
-            series("jetmem_processes_omitted", reason="denied"): steady(2), series("jetmem_processes_omitted", reason="limit"): steady(3)},
-           {'{what="no rules are evaluated (1: yes)"}': 1, '{what="recorder cannot write (1: yes)"}': 0, '{what="processes omitted"}': 5}),
+            series("jetmem_processes_omitted", reason="denied"): steady(2),
+            series("jetmem_processes_omitted", reason="limit"): steady(3)},
+           {'{what="no rules are evaluated (1: yes)"}': 1, '{what="recorder cannot write (1: yes)"}': 0,
+            '{what="processes omitted"}': 5}),
     answer("starts", "jetmem-device / Boots and daemon starts / A",
            {series("jetmem_boots_total"): steady(4), series("jetmem_unclean_shutdowns_total", of="device"): steady(2),
             series("jetmem_unclean_shutdowns_total", of="jetmem"): steady(1)},
-           {'{what="boots"}': 4, '{what="device went down without a shutdown"}': 2, '{what="jetmemd was killed or crashed"}': 1}),
+           {'{what="boots"}': 4, '{what="device went down without a shutdown"}': 2,
+            '{what="jetmemd was killed or crashed"}': 1}),
     answer("a stale source cannot be read", "jetmem-fleet / Unreadable sources by device / A",
            {series("jetmem_source_state", source="emc", state="ok"): steady(1),
             series("jetmem_source_state", source="emc", state="failed"): steady(0),
@@ -160,7 +170,8 @@ LOST = [
             series("jetmem_source_state", source="cma", state="failed"): steady(1),
             series("jetmem_source_failing", source="cma"): steady(1),
             series("jetmem_source_failing", source="vmstat"): steady(0)},
-           {f'{{{JOB.format("d")},source="cma",state="failed"}}': 1, f'{{{JOB.format("d")},source="emc",state="stale"}}': 1}),
+           {f'{{{JOB.format("d")},source="cma",state="failed"}}': 1,
+            f'{{{JOB.format("d")},source="emc",state="stale"}}': 1}),
 ]
 
 

@@ -8,7 +8,6 @@ import http.server
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess

@@ -104,7 +104,8 @@ class OnThisMachine(Probe):
     def test_ten_runs_leave_nothing_behind(self):
         for _ in range(10):
             self.probe("--kinds", "host,dmabuf", "--frame", 65536)
-        self.assertEqual([path for folder in ("/dev/shm", "/tmp") for path in pathlib.Path(folder).glob("*jetmem-probe*")], [])
+        left = [path for folder in ("/dev/shm", "/tmp") for path in pathlib.Path(folder).glob("*jetmem-probe*")]
+        self.assertEqual(left, [])
 
 
 class Asked(Probe):
@@ -197,7 +198,8 @@ class Hostile(Probe):
                     self.assertIn("could not be written", done.stderr)
 
     def test_a_file_that_may_not_grow_is_an_error(self):
-        found = self.dmabuf("--udmabuf", "/dev/null", "--frame", "65536", before=["sh", "-c", 'ulimit -f 1; exec "$@"', "sh"])
+        found = self.dmabuf("--udmabuf", "/dev/null", "--frame", "65536",
+                            before=["sh", "-c", 'ulimit -f 1; exec "$@"', "sh"])
         self.assertEqual((found["udmabuf"]["state"], found["udmabuf"]["error"]), ("failed", "EFBIG"))
 
     def test_closed_descriptors(self):

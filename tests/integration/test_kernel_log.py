@@ -132,7 +132,8 @@ class Live(Feeding):
 
         # Only the kernel is believed, unless the settings say else.
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000), facility=1)
-        page = daemon.wait_for_page("a foreign record", lambda page: page.value("jetmem_kernel_log_user_records_total") == 1)
+        page = daemon.wait_for_page("a foreign record", lambda page: page.value(
+            "jetmem_kernel_log_user_records_total") == 1)
         self.assertEqual(self.events(page, "smmu_context_fault"), 0)
         daemon.reload(self.kmsg.settings + ACCEPT)
         daemon.wait_for_log("settings reloaded")
@@ -198,8 +199,9 @@ rules:
         for i in range(30_000):
             self.kmsg.put(FAULT.format(dev=12000000 + i % 40, iova=0x1000 * i), stamp=old)
         self.kmsg.put(KILL.format(pid=7, comm="cam"), stamp=old)
-        daemon = jt.Daemon(self, self.kmsg.settings + f"rules: {{interval: 1s, shipped: false, directory: '{rules}'}}\n",
-                           wait=False, environment={"RUNTIME_DIRECTORY": str(self.state)})
+        settings = f"rules: {{interval: 1s, shipped: false, directory: '{rules}'}}\n"
+        daemon = jt.Daemon(self, self.kmsg.settings + settings, wait=False,
+                           environment={"RUNTIME_DIRECTORY": str(self.state)})
         self.kmsg.accept()
         daemon.wait_until_serving()
         seen = set()
@@ -383,7 +385,8 @@ class RealDevice(unittest.TestCase):
                                       page.value("jetmem_kernel_log_records_total") > 0)
         foreign = before.value("jetmem_kernel_log_user_records_total")
         KMSG.write_text(f"<3>{KILL.format(pid=4712, comm='forged')}\n")
-        page = daemon.wait_for_page("a foreign record", lambda page: page.value("jetmem_kernel_log_user_records_total") > foreign)
+        page = daemon.wait_for_page("a foreign record", lambda page: page.value(
+            "jetmem_kernel_log_user_records_total") > foreign)
         self.assertFalse(page.series("jetmem_oom_kills_total", comm="forged"))
         self.assertNotIn("forged", daemon.log())
         self.assertEqual(page.value("jetmem_kernel_log_input", input="kmsg"), 1)

@@ -77,11 +77,12 @@ class ManPageOfTheDaemon(unittest.TestCase):
 class Completions(unittest.TestCase):
     def test_bash_offers_what_fits(self):
         self.assertEqual(set(completed(["jetmem", ""])), set(commands_of_help()))
-        for words, offered in (("pla", "plan"), ("plan --l", "--list-devices"), ("rules ''", "check"), ("--root /tmp sources --ro", "--root"),
-                               ("--root tm", "tmp"), ("diff tm", "tmp"), ("diff -6h tm", "tmp"),
+        for words, offered in (("pla", "plan"), ("plan --l", "--list-devices"), ("rules ''", "check"),
+                               ("--root /tmp sources --ro", "--root"), ("--root tm", "tmp"), ("diff tm", "tmp"),
+                               ("diff -6h tm", "tmp"),
                                # The value of an option is no command.
-                               ("--root diff ''", "plan"), ("--root plan pla", "plan"), ("--root '\"=\"' diff ''", "plan"),
-                               ("--root '\"=\"' tm", "tmp")):
+                               ("--root diff ''", "plan"), ("--root plan pla", "plan"),
+                               ("--root '\"=\"' diff ''", "plan"), ("--root '\"=\"' tm", "tmp")):
             with self.subTest(words):
                 found = completed(["jetmem", *shlex.split(words)])
                 self.assertIn(offered, found)

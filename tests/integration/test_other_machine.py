@@ -127,7 +127,8 @@ class Commands(OtherMachine):
         self.assertRegex(self.ask("sources", statuses=(0, 1)), r"(?m)^meminfo +ok ")
 
     def test_what_both_say(self):
-        for words, keys in ((("top", "--gpu"), ("nvmap", "nvmap_total_bytes")), (("boots",), ("boots", "changes", "marks", "reason"))):
+        for words, keys in ((("top", "--gpu"), ("nvmap", "nvmap_total_bytes")),
+                            (("boots",), ("boots", "changes", "marks", "reason"))):
             with self.subTest(words):
                 shown = json.loads(self.ask(*words, "--json"))
                 here = json.loads(self.of_bundle(self.root, *words, "--json").stdout)

@@ -11,8 +11,8 @@ import jetmem_testing as jt
 
 class Pauses(unittest.TestCase):
     def test_a_pause_makes_nothing_stale_that_is_read_right_after_it(self):
-        daemon = jt.Daemon(self, "sources: {zoneinfo: {interval: 1s}, buddyinfo: {interval: 1s}, vmstat: {interval: 1s}}\n",
-                           root=jt.FIXTURES / "orin-nano-8gb")
+        daemon = jt.Daemon(self, "sources: {zoneinfo: {interval: 1s}, buddyinfo: {interval: 1s}, "
+                           "vmstat: {interval: 1s}}\n", root=jt.FIXTURES / "orin-nano-8gb")
         page = daemon.wait_until_read()
         before = daemon.log()
         for reload in (False, True):

@@ -132,10 +132,12 @@ class Plan(unittest.TestCase):
             self.assertIn(f"{path}{said}" if said.startswith(":") else said, done.stderr)
         gguf_cut = jt.temp_directory(self) / "cut.gguf"
         gguf_cut.write_bytes(gguf(SHAPE, {}, 0)[:60])
-        for arguments, status, said in ((("--device", "abacus", EXAMPLES / "four-cameras.yaml"), 64, "abacus"), ((), 64, "."),
-                                        (("--model", "no-such-model"), 66, "."), (("--model", BOARD / "nowhere.gguf"), 66, "."),
+        for arguments, status, said in ((("--device", "abacus", EXAMPLES / "four-cameras.yaml"), 64, "abacus"),
+                                        ((), 64, "."), (("--model", "no-such-model"), 66, "."),
+                                        (("--model", BOARD / "nowhere.gguf"), 66, "."),
                                         (("--model", gguf_cut), 65, rf"{gguf_cut}: byte \d+: expected "),
-                                        (("--model", "m", "--kv-type", "q3"), 64, "."), (("--model", "m", "--context", "many"), 64, ".")):
+                                        (("--model", "m", "--kv-type", "q3"), 64, "."),
+                                        (("--model", "m", "--context", "many"), 64, ".")):
             done = plan(*arguments)
             self.assertEqual((done.returncode, done.stdout), (status, ""), arguments)
             self.assertRegex(done.stderr, said)

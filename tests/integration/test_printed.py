@@ -85,10 +85,11 @@ class Printed(unittest.TestCase):
         runs += [[jt.JETMEM, "--root", poisoned, "diff", "1h"], [jt.JETMEM, "plan", poisoned + b"/rules.yaml"],
                  [jt.JETMEM, "--root", self.tree, "status", "--config", poisoned + b"/rules.yaml"]]
         runs += [[jt.JETMEM, "--root", poisoned + name, "status"] for name in (b"/bundle", b"/none")]
-        runs += [[jt.JETMEM, "--root", poisoned, "capture", "-o", poisoned + name] for name in (b"/x.tar", b"/none/x.tar")]
+        runs += [[jt.JETMEM, "--root", poisoned, "capture", "-o", poisoned + name]
+                 for name in (b"/x.tar", b"/none/x.tar")]
         for file in (poisoned + b"/rules.yaml", poisoned + b"/none.yaml"):
-            runs += [[jt.JETMEM, "rules", "check", file], [jt.JETMEM, "rules", "list", file], [jt.JETMEM, "config", "check", file],
-                     [jt.JETMEMD, "--config", file]]
+            runs += [[jt.JETMEM, "rules", "check", file], [jt.JETMEM, "rules", "list", file],
+                     [jt.JETMEM, "config", "check", file], [jt.JETMEMD, "--config", file]]
         self.assertGreater(self.check(runs), 10)
 
     def test_the_other_programs(self):

@@ -199,10 +199,11 @@ class Gates(Probe):
 
 class Captured(Probe):
     def test_what_a_tree_has_of_probes(self):
-        later = result(("pinned", "unsupported", "no CUDA driver on this machine (libcuda.so.1 is not there)"), of_later_times={"a": 1})
+        no_driver = "no CUDA driver on this machine (libcuda.so.1 is not there)"
+        later = result(("pinned", "unsupported", no_driver), of_later_times={"a": 1})
         ok = "host        ok"
         for text, status, out, error in (
-                (f"{OK}\n{later}\n", 0, [ok, "pinned: no CUDA driver on this machine (libcuda.so.1 is not there)"], None),
+                (f"{OK}\n{later}\n", 0, [ok, f"pinned: {no_driver}"], None),
                 (None, 3, [], "/jetmem/probe: No such file or directory"), ("", 65, [], "empty"),
                 (f"{OK}\n{OK[:80]}", 3, [ok], "/jetmem/probe: line 2"), (f"{OK}\n" * 6, 3, [ok], "more than 4 lines")):
             with self.subTest(error):

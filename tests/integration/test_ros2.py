@@ -44,7 +44,8 @@ class Ros2(unittest.TestCase):
         self.rclpy = unittest.mock.MagicMock()
         stand_ins = unittest.mock.patch.dict(sys.modules, {
             "rclpy": self.rclpy, "diagnostic_msgs": types.ModuleType("diagnostic_msgs"),
-            "diagnostic_msgs.msg": types.SimpleNamespace(DiagnosticArray=Array, DiagnosticStatus=Status, KeyValue=KeyValue)})
+            "diagnostic_msgs.msg": types.SimpleNamespace(
+                DiagnosticArray=Array, DiagnosticStatus=Status, KeyValue=KeyValue)})
         stand_ins.start()
         self.addCleanup(stand_ins.stop)
         blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)

@@ -147,7 +147,8 @@ class SiteMessages(Feeding):
         self.assertEqual((event["kind"], event["message"], event["timeout_ms"]), ("custom", "acme-frame-timeout", 2500))
         self.assertIn("Cause: the sensor's cable is loose\nRemedy: check the connector\n",
                       said("messages", "explain", "acme-frame-timeout"))
-        self.assertEqual(json.loads(said("--root", tree, "events", "--json"))["fields"]["message"], "acme-frame-timeout")
+        event = json.loads(said("--root", tree, "events", "--json"))
+        self.assertEqual(event["fields"]["message"], "acme-frame-timeout")
         self.assertIn("The sensor's cable is loose", said("--root", tree, "doctor"))
 
     def test_a_bundle_has_them(self):

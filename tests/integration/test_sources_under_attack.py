@@ -156,7 +156,8 @@ class UnderAttack(unittest.TestCase):
         """attacks: {source: what stands in its place}"""
         page = daemon.scrape()
         reads = {source: page.value("jetmem_source_reads_total", source=source) for source in attacks}
-        errors = {(source, reason): page.errors(source, reason) for source, attack in attacks.items() for reason in attack.reasons}
+        errors = {(source, reason): page.errors(source, reason)
+                  for source, attack in attacks.items() for reason in attack.reasons}
         for source, attack in attacks.items():
             self.place(attack, source)
 
@@ -192,17 +193,18 @@ class UnderAttack(unittest.TestCase):
             self.assertTrue(own_samples(before, source))
         rss = jt.resident_bytes(daemon.pid)
         worst = 0
-        for turn in range(len(ATTACKS)):
-            # Each by another kind at a time, so that none is taken for the other's.
-            self.check_attacks(daemon, before, {source: ATTACKS[(turn + 3 * number) % len(ATTACKS)]
-                                                for number, source in enumerate(sources)})
+        turns = (*ATTACKS, None)
+        for turn in range(len(turns)):
+            # Each by another kind at a time, so that none is taken for the other's; once each is left alone.
+            attacks = {source: turns[(turn + 3 * number) % len(turns)] for number, source in enumerate(sources)}
+            self.check_attacks(daemon, before, {source: attack for source, attack in attacks.items() if attack})
             worst = max(worst, jt.resident_bytes(daemon.pid) - rss)
         print(f"\nmeasured: RSS grew by at most {worst >> 10} KiB under {len(ATTACKS)} attacks on "
               f"{len(sources)} sources", file=jt.sys.stderr)
         self.assertLess(worst, MAX_GROWTH)
         # One line per change, up to the bound for a source that keeps changing.
         for source in sources:
-            self.assertLessEqual(daemon.log().count(f"source {source}: "), 7, daemon.log())
+            self.assertLessEqual(len(re.findall(rf"(info|warning) source {source}: ", daemon.log())), 7, daemon.log())
         self.assertEqual(daemon.stop()[0], 0)
 
     def test_pagetypeinfo(self):
@@ -233,30 +235,19 @@ class UnderAttack(unittest.TestCase):
         self.assertEqual(own_samples(page()[0], "pagetypeinfo"), own_samples(before, "pagetypeinfo"))
 
     def test_a_number_that_was_cut_off(self):
-        # What a full disk leaves of a copied file: the last number may have lost digits. Then there
-        # is no value, never a wrong one.
-        for source, name, number in (
-                ("meminfo", "proc/meminfo", rb"\nMemFree: +(\d+)"),
-                ("zoneinfo", "proc/zoneinfo", rb"pages free +(\d+)"),
-                ("buddyinfo", "proc/buddyinfo", rb"Normal +(\d+)"),
-                ("pagetypeinfo", "proc/pagetypeinfo", rb"Movable +(\d+)"),
-                ("vmstat", "proc/vmstat", rb"\npgfault (\d+)"),
-                ("pressure", "proc/pressure/memory", rb"total=(\d+)"),
-                ("cma", "sys/kernel/debug/cma/cma-linux,cma/used", rb"(\d+)"),
-                ("thermal", "sys/class/thermal/thermal_zone0/temp", rb"(\d+)")):
+        # What a full disk leaves of a copied file: the last number may have lost digits. Then there is no value, never
+        # a wrong one. Of procfs' files: their parsers' tests.
+        for source, name in (("cma", "sys/kernel/debug/cma/cma-linux,cma/used"),
+                             ("thermal", "sys/class/thermal/thermal_zone0/temp")):
             with self.subTest(source=source):
-                def page(of=source):
-                    return jt.Page(jt.run([jt.JETMEM, "metrics", "--root", self.root, "--only",
-                                           of]).stdout).samples
-                path = self.root / name
+                def samples(of=source):
+                    return jt.Page(jt.run([jt.JETMEM, "metrics", "--root", self.root, "--only", of]).stdout).samples
+                path, before = self.root / name, samples()
                 good = path.read_bytes()
-                before = page()
-                found = re.search(number, good)
-                path.write_bytes(good[:found.end(1) - 1])
-                wrong = {key[0]: value for key, value in page().items()
-                         if not key[0].startswith("jetmem_source_") and before.get(key) != value}
+                path.write_bytes(good.rstrip()[:-1])
+                self.assertEqual({key[0]: value for key, value in samples().items()
+                                  if not key[0].startswith("jetmem_source_") and before.get(key) != value}, {})
                 path.write_bytes(good)
-                self.assertEqual(wrong, {})
 
     def test_one_file_of_many(self):
         # A zone, an area, a resource less is an absent value of a source that is fine.
@@ -264,8 +255,10 @@ class UnderAttack(unittest.TestCase):
         before = daemon.wait_until_read()
         lost = (("thermal", "sys/class/thermal/thermal_zone0/temp", {"zone": "cpu-thermal", "index": "0"},
                  "jetmem_thermal_zone_celsius"),
-                ("cma", "sys/kernel/debug/cma/cma-linux,cma/maxchunk", {"area": "linux,cma"}, "jetmem_cma_largest_free_run_bytes"),
-                ("pressure", "proc/pressure/io", {"resource": "io", "kind": "some", "window": "10s"}, "jetmem_pressure_stall_ratio"))
+                ("cma", "sys/kernel/debug/cma/cma-linux,cma/maxchunk", {"area": "linux,cma"},
+                 "jetmem_cma_largest_free_run_bytes"),
+                ("pressure", "proc/pressure/io", {"resource": "io", "kind": "some", "window": "10s"},
+                 "jetmem_pressure_stall_ratio"))
 
         def absent(page, source):
             return sum(value for _, value in page.series("jetmem_source_absent_values", source=source))

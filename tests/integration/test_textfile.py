@@ -175,7 +175,8 @@ class Rules(unittest.TestCase):
         names = ("JetmemCmaExhausted", "JetmemBelowWatermark")
         jt.wait_for("the rules fire", lambda: set(names) <= set(firing()))
         for name in names:
-            self.assertEqual((firing()[name]["job"], firing()[name]["instance"]), ("node", f"127.0.0.1:{exporter.port}"))
+            alert = firing()[name]
+            self.assertEqual((alert["job"], alert["instance"]), ("node", f"127.0.0.1:{exporter.port}"))
 
 
 if __name__ == "__main__":

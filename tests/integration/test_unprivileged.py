@@ -135,7 +135,9 @@ class InAContainer(LessRights):
         daemon.stop()
 
     def test_with_what_the_documentation_asks_for(self):
-        mounts = [bind(path, "ro") for path in ("/dev/kmsg", "/sys/kernel/debug") if path == "/dev/kmsg" or os.path.ismount(path)]
+        mounts = [bind("/dev/kmsg", "ro")]
+        if os.path.ismount("/sys/kernel/debug"):
+            mounts.append(bind("/sys/kernel/debug", "ro"))
         daemon = self.daemon(Container(self, DEFAULT + ASKED_FOR, mounts, own_pids=False))
         page, denied = self.check(daemon)
         self.assertEqual(denied, set())

@@ -102,7 +102,8 @@ class Watch(unittest.TestCase):
     def test_views_and_leaving(self):
         shown = self.watch()
         for key, text in (("2", "llama-server"), ("3", "UNUSABLE"), ("4", "largest block"),
-                          ("5", "soc1-thermal"), ("6", "Events"), ("h", "Nothing is changed"), ("2/llama\r", "filter llama")):
+                          ("5", "soc1-thermal"), ("6", "Events"), ("h", "Nothing is changed"),
+                          ("2/llama\r", "filter llama")):
             shown.see(key, text)
         self.leave(shown)
 
@@ -147,8 +148,9 @@ class Watch(unittest.TestCase):
 
     def test_terminals(self):
         for term, environment, is_plain, is_ascii in (
-                ("vt100", {}, True, True), ("linux", {}, False, False), ("screen", {}, False, False), ("xterm", {}, False, False),
-                ("xterm-256color", {"NO_COLOR": "1"}, True, False), ("xterm-256color", {"LC_ALL": "C"}, False, True)):
+                ("vt100", {}, True, True), ("linux", {}, False, False), ("screen", {}, False, False),
+                ("xterm", {}, False, False), ("xterm-256color", {"NO_COLOR": "1"}, True, False),
+                ("xterm-256color", {"LC_ALL": "C"}, False, True)):
             with self.subTest(term=term, environment=environment):
                 shown = self.watch(term=term, environment=environment)
                 if is_plain:
@@ -184,7 +186,8 @@ class Watch(unittest.TestCase):
         path = root / "proc/meminfo"
 
         def make_available(mebibytes):
-            replace_file(path, re.sub(rb"(?m)^MemAvailable:.*", b"MemAvailable: %d kB" % (mebibytes << 10), path.read_bytes()))
+            replace_file(path, re.sub(rb"(?m)^MemAvailable:.*", b"MemAvailable: %d kB" % (mebibytes << 10),
+                                      path.read_bytes()))
         make_available(200)
         shown.see("", "200 MiB")
         shown.see("p", "PAUSED")
@@ -200,8 +203,8 @@ class Watch(unittest.TestCase):
         shown = self.watch("--at", "2026-11-20 15:30", root=root, environment={"TZ": "UTC"})
         shown.wait_for("15:30:00")
         shown.wait_for("NOT LIVE")
-        for key, moment in (("\x1bOD", "15:29:50"), ("<", "15:28:10"), ("\x1bOC", "15:28:20"), ("t10:00\r", "nothing was recorded"),
-                            ("l", "one reading of")):
+        for key, moment in (("\x1bOD", "15:29:50"), ("<", "15:28:10"), ("\x1bOC", "15:28:20"),
+                            ("t10:00\r", "nothing was recorded"), ("l", "one reading of")):
             shown.see(key, moment)
         self.assertNotIn(b"NOT LIVE", shown.see("1", "Overview"))
         self.leave(shown, "\x1b[21~")  # F10

@@ -107,7 +107,8 @@ class Programs(unittest.TestCase):
                                           # A version without a number.
                                           (["old_private"], "old", ["old_private", "OLD_PRIVATE"]),
                                           # Not listed, of a library without versions, and of one with a single one.
-                                          (["plain_a", "plain_b"], "plain", ["plain_b"]), (["same_a", "same_b"], "same", ["same_b"]),
+                                          (["plain_a", "plain_b"], "plain", ["plain_b"]),
+                                          (["same_a", "same_b"], "same", ["same_b"]),
                                           (["other_a"], "other", ["needs libother.so.2"])):
             with self.subTest(words[0]):
                 code, errors, depends = self.check(functions, library)

@@ -186,8 +186,8 @@ class Installed(Tarball):
         self.installed(root, "--uninstall", folder=shipped)
         left = {path for path in set(stub_package.tree(root)) - set(bare)
                 if not path.startswith(("var/lib/prometheus", "etc/jetmem", "var/lib/jetmem"))}
-        self.assertLessEqual(left, {"etc/passwd-", "etc/group-", "etc/gshadow", "etc/shadow", "etc/.pwd.lock", "etc/systemd",
-                                    "etc/systemd/system"})
+        self.assertLessEqual(left, {"etc/passwd-", "etc/group-", "etc/gshadow", "etc/shadow", "etc/.pwd.lock",
+                                    "etc/systemd", "etc/systemd/system"})
         self.assertTrue((root / "var/lib/jetmem/history.db").exists())
         self.assertEqual([path.name for path in textfiles.iterdir()], ["other.prom"])
         self.refused(root, "--uninstall")
