@@ -2,7 +2,6 @@
 """Small buffers without a client leak, at a camera's rate and at ten times that, until nvmap's table of them is far
 too large to be read: the alert comes as soon, and no process loses its GPU memory."""
 
-import threading
 import time
 import unittest
 
@@ -18,33 +17,29 @@ NVMAP = "sys/kernel/debug/nvmap/iovmm"
 SETTINGS = "probe: {socket: \"\"}\nsources: {probe: {enabled: false}}\n"
 
 
-class Leak(threading.Thread):
-    """Plays it on a copy of a tree, `rate` handles a second of the machine."""
+class Leak:
+    """On a copy of a tree, `rate` handles a second of the machine."""
 
     def __init__(self, test, rate):
-        super().__init__(daemon=True)
         self.root, self.rate = jt.copy_of_fixture(test, BOARD), rate
         self.clients = self.root / NVMAP / "clients"
-        self.orphans = open(self.root / NVMAP / "orphan_handles", "ab")
         rows = self.clients.read_text().splitlines()
         self.rows, self.total = rows[:-1], int(rows[-1].split()[-1][:-1])
         self.names = [row.split()[1] for row in self.rows[1:]]
-        self.count, self.began, self.ended = 0, time.monotonic(), threading.Event()
+        self.count, self.began = 0, time.monotonic()
 
     def now(self):
         return (time.monotonic() - self.began) * SPEED
 
-    def run(self):
-        while not self.ended.wait(STEP / SPEED):
-            count = int(self.now() * self.rate)
-            row = "%8x %10dK %9x %6d %6d %6d %08x\n"
-            self.orphans.write(b"".join((row % (0, KIB, 0xd00, 1, 0, 0, 0x50000000 + i)).encode()
-                                        for i in range(self.count, count)))
-            self.orphans.flush()
-            self.count = count
-            total = "%-18s %18s %8s %10dK" % ("total", "", "", self.total + KIB * count)
-            jt.replace_file(self.clients, "\n".join([*self.rows, total, ""]).encode())
-        self.orphans.close()
+    def go_on(self):
+        count = int(self.now() * self.rate)
+        row = "%8x %10dK %9x %6d %6d %6d %08x\n"
+        with open(self.root / NVMAP / "orphan_handles", "ab") as orphans:
+            orphans.write(b"".join((row % (0, KIB, 0xd00, 1, 0, 0, 0x50000000 + i)).encode()
+                                   for i in range(self.count, count)))
+        self.count = count
+        total = "%-18s %18s %8s %10dK" % ("total", "", "", self.total + KIB * count)
+        jt.replace_file(self.clients, "\n".join([*self.rows, total, ""]).encode())
 
 
 class TestLeak(unittest.TestCase):
@@ -54,11 +49,10 @@ class TestLeak(unittest.TestCase):
         daemon.wait_until_read()
         before = daemon.scrape()
         leak.began = time.monotonic()
-        leak.start()
-        jt.at_end(self, leak.ended.set)
         fired = None
         while leak.now() < ALERT_WITHIN and fired is None:
             time.sleep(STEP / SPEED)
+            leak.go_on()
             page = daemon.scrape()
             self.assertEqual(page.value("jetmem_source_stale", source="nvmap"), 0)
             for name in leak.names:
