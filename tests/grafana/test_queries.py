@@ -28,18 +28,13 @@ class Queries(unittest.TestCase):
         cls.lab = lab.Lab(cls)
         jt.measured(f"a fleet of {len(cls.lab.instances)} has lived", time.monotonic() - begin)
         cls.boards = boards.load()
-        cls.asker = asker.Asker(cls.lab, cls.boards)
-        cls.ask = cls.asker.ask
+        cls.ask, cls.queries = asker.Asker(cls.lab, cls.boards).ask, boards.by_name(cls.boards)
         cls.names = {instance: name for name, instance in cls.lab.instances.items()}
-
-    def query(self, where):
-        board = self.boards[where.split(" / ")[0]]
-        return next(query for query in boards.queries(board) if query.where == where)
 
     def of_devices(self, where):
         """{device: value} of an instant query of Fleet with one value for each."""
         found = {}
-        for labels, (value,) in self.ask(self.query(where)):
+        for labels, (value,) in self.ask(self.queries[where]):
             name = self.names[labels["instance"]]
             self.assertNotIn(name, found, where)
             found[name] = value
@@ -85,42 +80,45 @@ class Queries(unittest.TestCase):
         gone = [self.lab.instances[name] for name in OUT]
         for page in pages:
             if not any(f"//{instance}/" in page for instance in gone):
-                with urllib.request.urlopen(page, timeout=jt.PATIENCE) as answer:
-                    self.assertIn("Mitigation", answer.read().decode(), page)
+                self.assertIn("Mitigation", self.opened(page), page)
+
+    @staticmethod
+    def opened(page):
+        with urllib.request.urlopen(page, timeout=jt.PATIENCE) as answer:
+            return answer.read().decode()
 
     def test_a_device_without_a_site_is_there(self):
-        ((labels, _),) = self.ask(self.query("jetmem-device / Memory available / A"), lab.WITHOUT_SITE)
+        ((labels, _),) = self.ask(self.queries["jetmem-device / Memory available / A"], lab.WITHOUT_SITE)
         self.assertNotIn("site", labels)
-        self.assertEqual(self.ask(self.query("jetmem-fleet / variable / site")), ["lab"])
+        self.assertEqual(self.ask(self.queries["jetmem-fleet / variable / site"]), ["lab"])
 
     def test_variables_list_the_fleet(self):
         device = next(iter(self.lab.instances))
         for uid in self.boards:
             chosen = None if uid == "jetmem-fleet" else device
-            self.assertEqual(self.ask(self.query(f"{uid} / variable / job"), chosen), ["jetmem"])
+            self.assertEqual(self.ask(self.queries[f"{uid} / variable / job"], chosen), ["jetmem"])
             # Also those that are down.
             self.assertEqual(
-                set(self.ask(self.query(f"{uid} / variable / instance"), chosen)), set(self.lab.instances.values())
+                set(self.ask(self.queries[f"{uid} / variable / instance"], chosen)), set(self.lab.instances.values())
             )
 
     def test_runbooks_are_served(self):
         """Where the variable points to by itself: a device that answers."""
         for uid, board in self.boards.items():
             device = None if uid == "jetmem-fleet" else "nobody"
-            ((labels, _),) = self.ask(self.query(f"{uid} / variable / runbooks"), device)
+            ((labels, _),) = self.ask(self.queries[f"{uid} / variable / runbooks"], device)
             shown = "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}"
             variable = next(each for each in board["templating"]["list"] if each["name"] == "runbooks")
             base = re.search(variable["regex"].strip("/"), shown).group(1)
             for page, heading in (("cma-exhausted", "JetmemCmaExhausted"), ("", "Runbooks")):
-                with urllib.request.urlopen(base + page, timeout=jt.PATIENCE) as answer:
-                    self.assertIn(heading, answer.read().decode())
+                self.assertIn(heading, self.opened(base + page))
 
     def test_the_worst_come_first(self):
         verdicts = self.of_devices("jetmem-fleet / Devices by verdict, worst first / A")
         self.assertEqual(set(verdicts), set(self.lab.instances))
         self.assertEqual({name for name, verdict in verdicts.items() if verdict == DOWN}, {"nobody", "doomed"})
         self.assertEqual({name for name, verdict in verdicts.items() if verdict == GONE}, {lab.REMOVED})
-        ((_, (down,)),) = self.ask(self.query("jetmem-fleet / Devices down / A"))
+        ((_, (down,)),) = self.ask(self.queries["jetmem-fleet / Devices down / A"])
         self.assertEqual(down, len(OUT))
         self.assertEqual(verdicts["smmu-storm"], CRITICAL)
         self.assertEqual(verdicts["power-supply"], WARNING)
@@ -135,7 +133,7 @@ class Queries(unittest.TestCase):
         self.assertLess(order.index("power-supply"), order.index("raspberry-pi-5"))
         # The same verdict where one looks at one device.
         for name, verdict in verdicts.items():
-            ((_, (value,)),) = self.ask(self.query("jetmem-device / Verdict / A"), name)
+            ((_, (value,)),) = self.ask(self.queries["jetmem-device / Verdict / A"], name)
             self.assertEqual(value, verdict, name)
 
     def test_who_is_silent(self):
@@ -145,7 +143,7 @@ class Queries(unittest.TestCase):
         )
         since = {
             self.names[labels["instance"]]: values
-            for labels, values in self.ask(self.query("jetmem-fleet / Scrapes of devices that are down / A"))
+            for labels, values in self.ask(self.queries["jetmem-fleet / Scrapes of devices that are down / A"])
         }
         self.assertEqual(set(since), OUT)
         self.assertEqual(set(since["nobody"]), {0})
@@ -166,13 +164,13 @@ class Queries(unittest.TestCase):
         first = self.of_devices("jetmem-fleet / Memory exhausted soonest / A")
         self.assertEqual(set(first), {"slow-leak"})
         self.assertTrue(0 < first["slow-leak"] < 86400, first)
-        ((_, (soon,)),) = self.ask(self.query("jetmem-fleet / Memory exhausted soon / A"))
+        ((_, (soon,)),) = self.ask(self.queries["jetmem-fleet / Memory exhausted soon / A"])
         self.assertEqual(soon, 1 if first["slow-leak"] < 12 * 3600 else 0)
 
     def test_who_faults(self):
         clients = {
             (self.names[labels["instance"]], labels["client"])
-            for labels, _ in self.ask(self.query("jetmem-fleet / SMMU faults since boot, by device and client / A"))
+            for labels, _ in self.ask(self.queries["jetmem-fleet / SMMU faults since boot, by device and client / A"])
         }
         self.assertIn(("orin-nano-8gb", "host1x_ctx1"), clients)
         self.assertIn("smmu-storm", {device for device, _ in clients})
@@ -184,7 +182,7 @@ class Queries(unittest.TestCase):
         self.assertIn("orin-nano-8gb", taken)
         for board in ("x86-pc", "agx-orin", "nobody"):
             self.assertNotIn(board, taken)
-            self.assertEqual(self.ask(self.query("jetmem-device / CMA used by drivers / A"), board), [])
+            self.assertEqual(self.ask(self.queries["jetmem-device / CMA used by drivers / A"], board), [])
         reported = ("jetmem-device / Verdict / A", "jetmem-device / variable / runbooks")
         # Of a device that does not answer nothing is known but that.
         for query in boards.queries(self.boards["jetmem-device"]):
