@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that are not jetmem's: a Prometheus and others like it, as they are installed here; and HTTP servers that
-a test makes of a handler."""
+"""Servers that are not jetmem's: a Prometheus and others like it, as they are installed here; HTTP servers that
+a test makes of a handler; and a socket that nobody reads."""
 
 import base64
+import contextlib
 import http.client
 import http.server
 import json
@@ -10,6 +11,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import unittest
@@ -152,3 +154,15 @@ def serve(test, handler, tls=None, server=http.server.ThreadingHTTPServer):
     jt.at_end(test, server.server_close)
     jt.at_end(test, server.shutdown)
     return server.server_address[1]
+
+
+def unread(test, path):
+    """A socket of datagrams that is full and that nobody reads, until the test's end."""
+    ours, others = (socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2))
+    for end in (ours, others):
+        jt.at_end(test, end.close)
+    ours.bind(str(path))
+    others.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            others.sendto(b"X=1\n", str(path))

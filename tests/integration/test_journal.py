@@ -4,7 +4,6 @@
 A socket of this test's own stands for journald, in a mount namespace of its own. Needs root.
 """
 
-import contextlib
 import os
 import socket
 import time
@@ -12,6 +11,7 @@ import unittest
 
 import jetmem_testing as jt
 import journal_file
+import servers
 from journal_file import SOCKET
 
 setUpModule = jt.take_private_mounts
@@ -25,20 +25,6 @@ class Journal(journal_file.Journal):
         def find():
             return [entry for entry in self.entries(daemon) if fields.items() <= entry.items()]
         return jt.wait_for(f"{what} in {self.entries(daemon)}", find)[0]
-
-
-def fill_what_nobody_reads(test):
-    """In the place of journald's socket."""
-    SOCKET.unlink()
-    for _ in range(2):
-        end = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        test.addCleanup(end.close)
-        if not SOCKET.exists():
-            end.bind(str(SOCKET))
-    end.setblocking(False)
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            end.sendto(b"MESSAGE=fill\n", str(SOCKET))
 
 
 class UnderSystemd(unittest.TestCase):
@@ -108,7 +94,8 @@ class UnderSystemd(unittest.TestCase):
 
     def test_a_journal_that_is_full(self):
         Journal(self)
-        fill_what_nobody_reads(self)
+        SOCKET.unlink()
+        servers.unread(self, SOCKET)
         root = jt.copy_of_fixture(self, "agx-orin")
         daemon = self.start(root=root)
         self.check_it_samples_on(daemon)

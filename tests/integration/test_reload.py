@@ -10,6 +10,7 @@ import time
 import unittest
 
 import jetmem_testing as jt
+import servers
 
 
 class ServiceManager:
@@ -208,17 +209,7 @@ class Notifications(unittest.TestCase):
     def test_a_frozen_service_manager_does_not_stop_sampling(self):
         # Nobody reads the socket, and it is full: as when PID 1 hangs.
         path = jt.temp_directory(self) / "notify"
-        frozen = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.addCleanup(frozen.close)
-        frozen.bind(str(path))
-        filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.addCleanup(filler.close)
-        filler.setblocking(False)
-        try:
-            while True:
-                filler.sendto(b"X=1", str(path))
-        except BlockingIOError:
-            pass
+        servers.unread(self, path)
         daemon = jt.Daemon(self, jt.FAST, root=jt.FIXTURES / "nano-4gb",
                            environment={"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "1000000"})
         daemon.wait_for_cycles(11, 10)
