@@ -130,7 +130,8 @@ class Live(Feeding):
         seen = page.value("jetmem_kernel_event_last_seen_timestamp_seconds", kind="oom_kill")
         self.assertLess(abs(seen - time.time()), 5)
 
-        # Only the kernel is believed, unless the settings say else.
+    def test_only_the_kernel_is_believed(self):
+        daemon = self.daemon()
         self.kmsg.put(FAULT.format(dev=12000000, iova=0x1000), facility=1)
         page = daemon.wait_for_page("a foreign record", lambda page: page.value(
             "jetmem_kernel_log_user_records_total") == 1)
