@@ -59,29 +59,27 @@ class Journals(unittest.TestCase):
         self.journal.write_file(daemon.pid, self.file)
         return len(self.journal.of(daemon.pid))
 
-    def remote(self, port):
-        """systemd-journal-remote as its drop-ins have it, behind a socket."""
-        words = setting("journal-remote.service.conf", "ExecStart=\nExecStart").split()
-        words = fleet.replaced(" ".join(words), {"/var/log/journal/remote/": self.directory / "centre"}).split()
-        address = setting("journal-remote.socket.conf", "ListenStream=\nListenStream").replace("19532", str(port))
-        with open(self.directory / "remote.log", "ab") as log:
-            process = subprocess.Popen(["systemd-socket-activate", "-l", address, *words], stdin=subprocess.DEVNULL,
-                                       stdout=log, stderr=log, preexec_fn=jt.die_with_parent)
+    def running(self, log, *words):
+        with open(self.directory / log, "ab") as out:
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                       preexec_fn=jt.die_with_parent)
         jt.at_end(self, process.wait, jt.PATIENCE)
         jt.at_end(self, process.kill)
         return process
 
+    def remote(self, port):
+        """systemd-journal-remote as its drop-ins have it, behind a socket."""
+        words = fleet.replaced(setting("journal-remote.service.conf", "ExecStart=\nExecStart"),
+                               {"/var/log/journal/remote/": self.directory / "centre"}).split()
+        address = setting("journal-remote.socket.conf", "ListenStream=\nListenStream").replace("19532", str(port))
+        return self.running("remote.log", "systemd-socket-activate", "-l", address, *words)
+
     def upload(self):
         certificate, key = self.door.device_certificate
         url = setting("journal-upload.conf", "URL").replace("https://centre.example.org:9443", self.door.url)
-        with open(self.directory / "upload.log", "ab") as log:
-            process = subprocess.Popen(
-                [UPLOAD, f"--url={url}", f"--key={key}", f"--cert={certificate}", f"--trust={self.certificates.ca}",
-                 f"--save-state={self.directory}/state", "-D", self.directory / "device"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=jt.die_with_parent)
-        jt.at_end(self, process.wait, jt.PATIENCE)
-        jt.at_end(self, process.kill)
-        return process
+        return self.running(
+            "upload.log", UPLOAD, f"--url={url}", f"--key={key}", f"--cert={certificate}",
+            f"--trust={self.certificates.ca}", f"--save-state={self.directory}/state", "-D", self.directory / "device")
 
     def here(self):
         return [identity(entry) for entry in journal_file.read_file(self.file)]
