@@ -6,7 +6,7 @@ import re
 
 import boards
 
-STEP = 2
+STEP = 4
 # Four scrapes and more.
 RATE_INTERVAL = "16s"
 
