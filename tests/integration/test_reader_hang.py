@@ -199,17 +199,6 @@ class Hang(unittest.TestCase):
         self.assertEqual(len(daemon.readers()), 1)
         daemon.check_stops(self, "SIGTERM to end at max_wedged")
 
-    def test_a_single_file_hangs(self):
-        root = self.tree()
-        HangingFileSystem(self, root / "proc/pagetypeinfo")
-        daemon = self.start(root)
-        pid, = self.wait_until_wedged(daemon)
-        page = daemon.wait_for_page("pagetypeinfo failed",
-                                    lambda p: p.state("pagetypeinfo") == "failed")
-        self.assertEqual(page.errors("pagetypeinfo", "timeout"), 1)
-        self.check_a_new_reader_serves(daemon, pid, ["cma", "thermal"])
-        self.check_cheap_sources(daemon)
-
     def test_the_command_gives_up_too(self):
         root = self.tree()
         HangingFileSystem(self, root / "sys/class/thermal")
