@@ -20,6 +20,8 @@ LINE = ("11-21-2026 12:00:00 RAM 2448/7620MB (lfb 12x4MB) SWAP 0/3810MB (cached 
 # Silent for so long, at an interval of 1 s, and it is ended: three intervals and five seconds.
 SILENCE = 8
 
+# It does not heed SIGTERM.
+DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 PRINTS = "while True:\n    say(line + '\\n')\n    time.sleep(interval)\n"
 
 
@@ -53,7 +55,7 @@ line = {LINE!r}
 
 class Sound(Running):
     def test_its_lines_are_read_as_long_as_the_daemon_lives(self):
-        daemon = self.daemon(PRINTS)
+        daemon = self.daemon(DEAF + PRINTS)
         page = self.wait_for_lines(daemon, 3)
         (_, pid, arguments), = self.starts()
         self.assertEqual(arguments, "--interval 1000")
@@ -94,8 +96,8 @@ class Sound(Running):
         jt.measured(f"gone after signal {number} to the daemon", time.monotonic() - begin)
 
     def test_switched_off_it_is_gone_and_comes_back(self):
-        # It does not heed SIGTERM, and has a child that holds the pipe.
-        daemon = self.daemon("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.fork()\n" + PRINTS)
+        # It has a child that holds the pipe.
+        daemon = self.daemon(DEAF + "os.fork()\n" + PRINTS)
         self.wait_for_lines(daemon)
         pid = self.starts()[0][1]
         daemon.reload(self.settings(enabled="false"))
