@@ -350,10 +350,13 @@ bool of_other_hardware(const Case& it) {
          !has_part(it, "error_type", {"ecc"});
 }
 
-// By the names that Arm's RAS architecture gives to SERR, the kind of an error: "Data value from
-// (non-associative) external memory", "Error response from slave".
+// By the names that Arm's RAS architecture gives to SERR, the kind of an error. Not those that may
+// pass on an error of memory, as "Data value from producer" and a deferred error.
 bool serr_names_no_memory(const Case& it) {
-  return it.event.has("serr") && !has_part(it, "serr", {"memory"});
+  return has_part(it, "serr",
+                  {"assertion failure", "internal data path", "internal data register",
+                   "internal control register", "error response from", "external timeout",
+                   "internal timeout", "software fault"});
 }
 
 bool of_pcie(const Case& it) { return message_begins(it, {"pcie-", "edac-pci"}); }
@@ -401,8 +404,10 @@ bool storage_fails_repeatedly(const Case& it) {
 bool is_uncorrected_memory(const EventFields& event) {
   if (event.kind() != "memory_error" && event.kind() != "gpu_ecc_error") return false;
   if (event.has("happened")) return false;  // before this boot
-  const Case it{event, {}, {}};
-  if (conditions::of_other_hardware(it) || conditions::serr_names_no_memory(it)) return false;
+  if (conditions::of_other_hardware({event, {}, {}}) ||
+      conditions::serr_names_no_memory({event, {}, {}})) {
+    return false;
+  }
   return kernel_log::error_severity(event.text("severity"), event.text("outcome")) ==
          kernel_log::ErrorSeverity::kUncorrected;
 }

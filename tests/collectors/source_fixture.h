@@ -48,6 +48,7 @@ void each_file(const std::string& files, Write write) {
   std::istringstream words(files);
   for (std::string word; words >> word;) {
     const std::size_t equals = word.find('=');
+    ASSERT_NE(equals, word.npos) << word;
     write(word.substr(0, equals), word.substr(equals + 1) + "\n");
   }
 }
@@ -124,10 +125,16 @@ class SourceFixture {
         EXPECT_FALSE(has(key)) << key << " is " << value(key);
         continue;
       }
-      const std::size_t times = expected.find('*');
-      const double factor = times == expected.npos ? 1 : std::stod(expected.substr(times + 1));
-      EXPECT_DOUBLE_EQ(value(key), std::stod(expected) * factor) << key;
+      double product = 1;
+      std::istringstream factors(expected);
+      for (std::string factor; std::getline(factors, factor, '*');) {
+        std::size_t read = 0;
+        product *= std::stod(factor, &read);
+        EXPECT_EQ(read, factor.size()) << word;
+      }
+      EXPECT_DOUBLE_EQ(value(key), product) << key;
     }
+    EXPECT_FALSE(values.empty());
   }
   const auto& reading() {
     run_if_needed();

@@ -281,6 +281,8 @@ def not_a_number(w):
 def windows_of_an_hour(w):
     # Sums over 240 samples, with gaps and resets.
     r = random.Random(7)
+    w.series("jetmem_y_bytes", [i % 2 for i in range(280)])
+    w.rule("ChangesY", when("jetmem_y_bytes", function="changes", window="1h", above="200"), firing=range(201, 280))
     for area in "abc":
         w.series("jetmem_x_total", with_holes(r, counter_values(r, 280)), area=area)
         w.series("jetmem_x_bytes", with_holes(r, gauge_values(r, 280)), area=area)

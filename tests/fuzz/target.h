@@ -62,6 +62,7 @@ inline std::string damaged(std::string_view good, std::string_view input) {
 template <class Input, class Reading, class... Parts>
 std::unique_ptr<Reading> parsed_twice(Result<void> (*parse)(Input, Reading&),
                                       std::type_identity_t<Input> input, Parts... parts) {
+  static_assert(sizeof...(Parts) > 0);
   static Reading kept;
   auto fresh = std::make_unique<Reading>();
   const bool ok = parse(input, *fresh).has_value();

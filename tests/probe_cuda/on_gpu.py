@@ -168,7 +168,8 @@ def start_figures(program, env):
                      | {f"start_{at['step']}_seconds": at["seconds"] for at in gpu["start"]}
                      | {"run_seconds": result["seconds"], "gpu_free_bytes": gpu.get("free_bytes"),
                         "process_peak_resident_bytes": took["peak_resident_bytes"]})
-    return {name: statistics.median(run[name] for run in found) for name, value in found[0].items() if value is not None}
+    return {name: statistics.median(run[name] for run in found) for name in found[0]
+            if all(run.get(name) is not None for run in found)}
 
 
 def compiling(program):

@@ -58,7 +58,8 @@ FOUND = {
     "card,nopools": {"pool": {"state": "unsupported", "reason": "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0"}},
     "orin,noflags": {kind: {"state": "ok"} for kind in KINDS},
     # A word that the GPU left, a copy that does nothing, and one that changes a word of what was copied.
-    "card,lies": {kind: {"state": "mismatch", "warm_up": {"mismatches": 1}} for kind in KINDS} | {"pinned": {"ratios": []}},
+    "card,lies": {kind: {"state": "mismatch", "warm_up": {"mismatches": 1}} for kind in KINDS} 
+    | {"pinned": {"state": "mismatch", "warm_up": {"mismatches": 1}, "ratios": []}},
     "card,nocopyback": {"device": UNCOPIED},
     "card,nojit,nocopyback": {"device": UNCOPIED, "pool": UNCOPIED},
     "card,badcopy": {"device": {"warm_up": {"mismatches": 1}}, "registered": {"state": "ok"},
@@ -249,6 +250,9 @@ class ProbeCuda(unittest.TestCase):
             if fake in NOT_MEASURED:
                 why, *names = NOT_MEASURED[fake]
                 self.assert_not_measured(probes, *names, why=why)
+
+        self.assertEqual(run("card,jitoom")[0]["gpu"]["kernels"]["state"], "failed")
+        self.assertEqual(run("card,badcopy")[1]["pinned"]["rungs"][-1]["mismatches"], 1)
 
     def test_what_compiling_takes_is_measured_apart(self):
         line, _, _ = run("card")

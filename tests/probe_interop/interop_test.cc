@@ -308,7 +308,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Interop,
 TEST_F(WithLibraries, ExportsWhatTheDriverLets) {
   for (const Kind& kind : {kExport, kImport}) {
     the_gpu.can["dma_buf"] = false;
-    expect_unsupported(run(kind), "the driver says that this GPU's memory cannot be a DMA-BUF");
+    const Result result = run(kind);
+    expect_unsupported(result, "the driver says that this GPU's memory cannot be a DMA-BUF");
+    EXPECT_EQ(result.target, kind.result == 1 ? "cuda_export" : "");
     the_gpu.can.clear();
     EXPECT_EQ(run(kind).reason,
               "the driver does not say whether this GPU's memory can be a DMA-BUF");

@@ -130,7 +130,7 @@ def refused(now):
 # In kernel-trouble the line of that second is all there is.
 CONDITIONS = {
     **{rule: None for rule, (scenario, _) in RULES.items() if scenario == "kernel-trouble"},
-    # Those of tests of their own below, and of jetmemd's alone.
+    # Those of tests of their own below, and what only jetmemd sees (test_scenario_alerts.py).
     **dict.fromkeys(("JetmemMemoryLeak", "JetmemNvmapOrphansGrowing", "JetmemSmmuFault",
                      "JetmemSmmuStorm", "JetmemSmmuSuppressed", "JetmemOverCurrent", "JetmemKernelLogLost")),
     "JetmemCmaExhausted": lambda now: now.cma("used") >= 0.95 * now.cma("count"),

@@ -42,8 +42,10 @@ bool is_of_mmc(Event& event) { return is_of_a_disk(event) && event.text("dev").s
 bool has_a_fixed_drive(Event& event) {
   // A journal is named by its device and its inode, which is 8 (fs/jbd2/journal.c): "sda1-8",
   // "dm-0-8". The device "dm-8" is not.
-  const std::string dev(event.text("dev"));
-  if (dev.ends_with("-8") && dev != "dm-8") event.set_text("dev", dev.substr(0, dev.size() - 2));
+  std::string_view dev = event.text("dev");
+  if (dev.ends_with('.')) dev.remove_suffix(1);
+  if (dev.ends_with("-8") && dev != "dm-8") dev.remove_suffix(2);
+  if (dev != event.text("dev")) event.set_text("dev", std::string(dev));
   return !is_removable_or_image(event.text("dev"));
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/text/utc_time.h"
+#include "tests/random_input.h"
 
 namespace jetmem {
 namespace {
@@ -44,6 +45,11 @@ TEST(Units, SizesReadAsWritten) {
 TEST(Units, WhatIsPrintedReadsBack) {
   for (const long ms : {0L, 1L, 999L, 1000L, 61'001L, 86'400'000L, 90'061'001L}) {
     EXPECT_EQ(parse_duration(format_duration(milliseconds(ms))), milliseconds(ms));
+  }
+  test::RandomInput random(44);
+  for (int cycle = 0; cycle < 2000; ++cycle) {
+    const milliseconds duration(random.number(1000ULL * 86'400'000));
+    EXPECT_EQ(parse_duration(format_duration(duration)), duration);
   }
   EXPECT_EQ(format_duration(milliseconds(5'400'000)), "1h30m");
   for (const unsigned long long b : {0ULL, 1ULL, 1023ULL, 1024ULL, 64ULL << 20, 3ULL << 30}) {

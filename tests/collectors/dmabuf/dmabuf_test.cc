@@ -292,7 +292,7 @@ TEST_F(DmabufTest, NothingReadableIsDeniedOrAbsent) {
     EXPECT_EQ(fixture.run().error().code, each.code) << &each - kErrors;
   }
   // Where most, or all, were looked at, it is known that nobody holds any.
-  for (const std::uint64_t denied : {3, 0}) {
+  for (const std::uint64_t denied : {3U, 0U}) {
     fixture.clear();
     fixture.error(kBufinfoPath, ENOENT);
     scanned(200, denied);

@@ -12,9 +12,12 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
 
+#include "base/process/poll_loop.h"
 #include "base/spawn.h"
 #include "base/unique_fd.h"
+#include "collectors/journal/client.h"
 #include "collectors/journal/protocol.h"
 #include "tests/temp_dir.h"
 
@@ -287,6 +290,34 @@ TEST_F(JournalProgramTest, ArgumentsThatMakeNoSenseAreRefused) {
     start(arguments);
     EXPECT_EQ(exit_status(), 64) << testing::PrintToString(arguments);
   }
+}
+
+TEST_F(JournalProgramTest, TheClientGoesOnWhereAKilledOneWas) {
+  add({{"stdout", "pin 1"}});
+  ClientOptions options;
+  options.program = JETMEM_JOURNAL;
+  options.directory = directory_.path();
+  options.needles = {"pin"};
+  options.first_pause = std::chrono::milliseconds(10);
+  std::vector<std::string> texts;
+  SystemSpawner spawner;
+  Callbacks callbacks;
+  callbacks.line = [&](const kernel_log::LogLine& line) { texts.emplace_back(line.text); };
+  const SystemClock clock;
+  PollLoop loop;
+  Client client(options, clock, spawner, callbacks);
+  ASSERT_TRUE(client.attach(loop));
+  client.follow(false, true);
+  const auto run_until = [&](auto condition) {
+    EXPECT_TRUE(loop.run_until(condition, seconds(30)));
+  };
+  run_until([&] { return client.state().caught_up; });
+  ::kill(client.pid(), SIGKILL);
+  run_until([&] { return client.counters().restarts == 1; });
+  add({{"stdout", "pin 2"}});
+  run_until([&] { return texts.size() >= 2; });
+  EXPECT_THAT(texts, ElementsAre("pin 1", "pin 2"));
+  EXPECT_EQ(client.state(), (State{"", true, true}));
 }
 
 }  // namespace

@@ -59,6 +59,10 @@ TEST(KernelLogPrograms, BelievedOfProcessesOnly) {
     EXPECT_EQ(events_of(line, Soc::kUnknown, Voice::kKernel).size(), 0U) << line;
     EXPECT_EQ(events_of(line, Soc::kUnknown, Voice::kForeign).size(), 0U) << line;
   }
+  const std::string kill = "Out of memory: Killed process 12 (a) total-vm:4kB, anon-rss:0kB";
+  EXPECT_EQ(events_of(kill, Soc::kUnknown, Voice::kKernel).size(), 1U);
+  EXPECT_EQ(events_of(kill, Soc::kUnknown, Voice::kProcess).size(), 0U);
+  EXPECT_EQ(events_of(kill, Soc::kUnknown, Voice::kForeign).size(), 0U);
 }
 
 TEST(KernelLogPrograms, TwoProgramsAreTwoEvents) {
@@ -105,6 +109,21 @@ TEST(KernelLogStall, ManyCpusLeaveRoomForTheRest) {
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].number("jiffies"), 5252);
   EXPECT_EQ(events[0].boolean("list_cut"), true);
+}
+
+TEST(KernelLogGpu, TheTwoHalvesOfAFaultAreOneEventAndItsConsequencesAnother) {
+  const auto events = events_of(
+      "nvgpu: 17000000.gpu a_fault:301 [ERR]  [MMU FAULT] mmu engine id:  33, ch id: "
+      " -1, fault addr: 0x1000, fault addr aperture: 1, fault type: invalid pte, "
+      "access type: virt read,\n"
+      "nvgpu: 17000000.gpu a_fault:313 [ERR]  [MMU FAULT] protected mode: 0, client "
+      "type: gpc, client id:  t1_3, gpc id if client type is gpc: 1,\n"
+      "nvgpu: 17000000.gpu a_tsg:1070 [ERR]  TSG 12 generated a mmu fault\n");
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(fields_of(events[0]),
+            "dev=17000000.gpu engine=33 addr=0x1000 fault_type=invalid pte access=virt read "
+            "client_type=gpc client=t1_3");
+  EXPECT_EQ(fields_of(events[1]), "dev=17000000.gpu tsg=12");
 }
 
 TEST(KernelLogGpu, TwoFaultsStayTwo) {

@@ -41,6 +41,10 @@ TEST(SavedLog, SurvivesTheRoundTrip) {
   const auto read = parse_saved_log(to_text(saved));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->kernel_cursor, saved.kernel_cursor);
+  EXPECT_EQ(read->process_cursor, saved.process_cursor);
+  EXPECT_EQ(read->last_stamp, saved.last_stamp);
+  EXPECT_EQ(read->lost, 3U);
+  EXPECT_EQ(read->lost_before_start, 2U);
   EXPECT_EQ(read->last_seq, saved.last_seq);
   EXPECT_TRUE(read->last_was_line);
   EXPECT_EQ(to_text(*read), to_text(saved));

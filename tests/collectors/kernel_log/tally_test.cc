@@ -20,7 +20,9 @@ Event event_of(EventKind kind, std::initializer_list<const char*> fields = {}) {
   Event event(kind);
   for (auto it = fields.begin(); it != fields.end(); it += 2) {
     const std::string_view value = it[1];
-    if (value == "true") {
+    if (value.empty()) {
+      event.set_text(it[0], value);
+    } else if (value == "true") {
       event.set_bool(it[0], true);
     } else if (value[0] == '-' ||
                (value[0] >= '0' && value[0] <= '9' && !value.starts_with("0x"))) {

@@ -173,7 +173,9 @@ TEST_F(ThermalTest, APoweredOffZoneIsCountedAndTheRestIsRead) {
   }
   ASSERT_EQ(reading().zones.size(), 8U);
   EXPECT_EQ(reading().zones[0].celsius, 47.218);
-  for (int i = 1; i < 8; ++i) EXPECT_EQ(reading().zones[i].celsius, std::nullopt);
+  expect("jetmem_thermal_zone_celsius{index=*,zone=gpu-thermal}",
+         "1=none 2=none 3=none 4=none 5=none 6=none 7=none");
+  for (std::size_t i = 1; i < 8; ++i) EXPECT_EQ(reading().zones[i].celsius, std::nullopt);
   EXPECT_EQ(reading().zones[1].trips.size(), 1U);
   EXPECT_EQ(reading().zones[1].margin(Thermal::Kind::kCritical), std::nullopt);
   EXPECT_EQ(all_absent(), "powered_off 1, unreadable 6");

@@ -36,6 +36,7 @@ TEST_F(ThrottleTest, AnAlertThatIsUpThrottles) {
   cooling(0, "cpu-throttle-alert", "0\n");
   cooling(1, "hot-surface-alert", "1\n");
   expect("jetmem_*", "throttling=0 thermal_alert_active{alert=hot-surface-alert}=1");
+  expect("jetmem_throttle_active{cause=*-alert}", "hot-surface=none");
   // A clock that is cut.
   cooling(2, "devfreq-17000000.gpu", "3\n");
   expect("jetmem_throttl*", "ing=1 e_active{cause=devfreq-17000000.gpu}=1");

@@ -196,6 +196,9 @@ TEST_F(RuleEvaluatorTest, ABadReloadKeepsTheRulesInForce) {
   EXPECT_EQ(log_.count("more errors: jetmem rules check"), 1U);
   EXPECT_LE(log_.entries.size(), 60U) << "they do not drown the log";
   EXPECT_EQ(log_.count("those in force are kept"), 1U);
+  rules("rules: [\n");
+  EXPECT_FALSE(reload());
+  EXPECT_EQ(log_.count("those in force are kept"), 2U);
   EXPECT_EQ(after(2), (List{"firing"}));
   EXPECT_EQ(state("LowFree"), 2);
   rules(kLowFree);
@@ -226,6 +229,31 @@ TEST_F(RuleEvaluatorTest, AReloadKeepsStateAndPast) {
   EXPECT_EQ(metric("jetmem_rule_evaluations_total"), 7) << "it goes on";
   steps(20);
   EXPECT_EQ(state("Kills", "warning"), 0) << "out of the window";
+}
+
+TEST_F(RuleEvaluatorTest, AnotherIntervalGoesOn) {
+  start_with_low_memory(kSlowLowFree, 2);
+  settings_.interval = seconds(5);
+  EXPECT_TRUE(reload());
+  EXPECT_EQ(rule_evaluator_->interval(), seconds(5));
+  steps(8);
+  EXPECT_EQ(state("LowFree"), 1);
+  steps(1);
+  EXPECT_EQ(state("LowFree"), 2) << "a minute after it began";
+}
+
+TEST_F(RuleEvaluatorTest, StepsThatNeverCame) {
+  rules(kSlowLowFree, "a.yaml");
+  rules(kKills, "b.yaml");
+  start();
+  steps_with_free(1, 2);
+  clock_.suspend(std::chrono::hours(1));
+  kills(1);
+  steps(1);
+  EXPECT_EQ(state("LowFree"), 2);
+  EXPECT_EQ(state("Kills", "warning"), 0) << "nothing to compare with in the window, as Prometheus";
+  steps(1);
+  EXPECT_EQ(logged_, (List{"pending", "firing"}));
 }
 
 TEST_F(RuleEvaluatorTest, ARuleThatIsNoMoreIsForgotten) {

@@ -5,6 +5,7 @@
 #include <systemd/sd-bus.h>
 
 #include <functional>
+#include <string_view>
 #include <thread>
 
 #include "tests/temp_dir.h"
@@ -50,7 +51,17 @@ class Bus {
       return sd_bus_reply_method_return(message, "s", ":1.1");
     }
     const char* state = static_cast<Bus*>(self)->state_;
-    if (state != nullptr) return sd_bus_reply_method_return(message, "v", "s", state);
+    const char* interface = "";
+    const char* property = "";
+    sd_bus_message_read(message, "ss", &interface, &property);
+    if (state != nullptr &&
+        sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "Get") > 0 &&
+        sd_bus_message_get_destination(message) == std::string_view("org.freedesktop.systemd1") &&
+        sd_bus_message_get_path(message) == std::string_view("/org/freedesktop/systemd1") &&
+        interface == std::string_view("org.freedesktop.systemd1.Manager") &&
+        property == std::string_view("SystemState")) {
+      return sd_bus_reply_method_return(message, "v", "s", state);
+    }
     return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_SERVICE_UNKNOWN, "no such name");
   }
 

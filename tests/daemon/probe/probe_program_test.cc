@@ -128,6 +128,16 @@ TEST_F(ProbeProgramCudaTest, TooLittleForCudaIsEnoughForTheRest) {
 }
 
 // Without the socket it is charged to the daemon.
+TEST_F(ProbeProgramTest, ABootIsLeftAlone) {
+  options.schedule.first_memory = milliseconds(300);
+  make();
+  program->due();
+  run_for(150);
+  EXPECT_EQ(starts(), 0);
+  ASSERT_TRUE(answered(1));
+  EXPECT_EQ(starts(), 1);
+}
+
 TEST_F(ProbeProgramTest, WithinItsOwnLimitItIsNotStarted) {
   temporary.write("proc/self/cgroup", "0::/\n");
   temporary.write("sys/fs/cgroup/memory.max", "67108864\n");

@@ -202,9 +202,14 @@ class Kernels(unittest.TestCase):
 
     @unittest.skipUnless(tool("nvcc"), "NO nvcc HERE: there are no kernels to compare with")
     def test_nvcc_makes_the_same_of_the_source(self):
+        for version in (75, 90):
+            with self.subTest(version):
+                self.compare(version)
+
+    def compare(self, version):
         with tempfile.TemporaryDirectory() as folder:
             theirs = pathlib.Path(folder) / "kernels.ptx"
-            subprocess.run([tool("nvcc"), "-ptx", "-arch=compute_75", "-o", theirs, SOURCE], check=True)
+            subprocess.run([tool("nvcc"), "-ptx", f"-arch=compute_{version}", "-o", theirs, SOURCE], check=True)
             for shape in SHAPES:
                 self.assertEqual(wrong_words(theirs.read_text(), *shape), 0, shape)
             done = subprocess.run([COMPARE, theirs], capture_output=True, text=True,

@@ -86,13 +86,18 @@ TEST(StatusVerdict, CriticalThenWarningThenTheRest) {
   EXPECT_EQ(status_answer(now).level, Verdict::kWarning) << "true now, and nobody waits";
 }
 
-// Of rules that are unknown, Doctor.UnevaluatedRulesAreUnknown holds the same.
+// Of rules of which some are unknown, Doctor.UnevaluatedRulesAreUnknown holds the same.
 TEST(StatusVerdict, IsOkOnlyIfRulesAreEvaluated) {
   DeviceNow now = alarmed({}, kQuiet);
   EXPECT_EQ(status_answer(now).level, Verdict::kOk);
   now.by = SnapshotOrigin::kCommand;
   EXPECT_EQ(status_answer(now).level, Verdict::kUnknown) << "no daemon answers";
   EXPECT_EQ(status_answer(device()).level, Verdict::kUnknown) << "no rules";
+  now = alarmed({}, kQuiet);
+  now.alerts.reset();
+  now.no_alerts = "the rules have mistakes";
+  EXPECT_EQ(status_answer(now).level, Verdict::kUnknown);
+  EXPECT_THAT(status_answer(now).reason, HasSubstr("the rules have mistakes"));
 }
 
 TEST(StatusVerdict, AFailedSourceIsAWarning) {

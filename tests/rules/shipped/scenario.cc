@@ -211,6 +211,11 @@ bool ScenarioDevice::play(const Line& line, bool quiet) {
   }
 }
 
+double ScenarioDevice::value(const std::string& key) const {
+  const auto found = series_.find(key);
+  return found == series_.end() || found->second.gone ? std::nan("") : found->second.value;
+}
+
 std::string ScenarioDevice::labels() const {
   std::string out;
   for (const RuleEngine::Instance& instance : engine_.evaluated(index_).instances) {

@@ -73,6 +73,8 @@ class ScenarioDevice {
   std::string labels() const;
   // Whether a condition of the rule never had a series so far.
   std::optional<std::string> unseen() const;
+  // Of a series that a rule looks at, by its name in the story, as the next step sees it.
+  double value(const std::string& key) const;
   // Names of the rules that fire now.
   std::string firing() const;
 

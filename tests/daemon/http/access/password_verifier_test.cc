@@ -109,13 +109,15 @@ TEST_F(PasswordVerifierTest, EachClientHasFewPlaces) {
     return verifier_.check({"alice", "guess " + std::to_string(i)}, client(from));
   };
   std::size_t requested = 0;
-  while (requested < 20 && guess(requested, 1) == State::kRequested) ++requested;
+  State last = State::kRequested;
+  while (requested < 20 && (last = guess(requested, 1)) == State::kRequested) ++requested;
+  EXPECT_EQ(last, State::kFull);
   EXPECT_LE(requested, PasswordVerifier::kMostOfClient + 1);
   // Others come in all the same, and are not far behind.
   EXPECT_EQ(verifier_.check({"alice", "right"}, client(2)), State::kRequested);
   EXPECT_EQ(settled({"alice", "right"}, client(2)), State::kRight);
   // On a busy machine places become free while they are taken.
-  State last = State::kRequested;
+  last = State::kRequested;
   for (std::size_t i = 12; i < 800 && last != State::kFull; ++i) {
     last = guess(i, static_cast<std::uint8_t>(i / 4));
   }

@@ -329,7 +329,7 @@ TEST_F(ApiTest, UnknownMetricsAreAnErrorWithTheLikelyName) {
   EXPECT_TRUE(ask("/api/v1/history", {{"series", kKey}})["series"]["segments"].empty());
 }
 
-// What is no number or time: ParseSeconds and Parameters.
+// What is no number or time at all: ParseSeconds and Parameters.
 TEST_F(ApiTest, WrongQuestionsAreRefused) {
   const std::string_view nul("a\0b", 3);
   const std::vector<std::vector<Parameter>> wrong{
@@ -342,10 +342,13 @@ TEST_F(ApiTest, WrongQuestionsAreRefused) {
       {{"series", kKey}, {"lookback", "1"}},
       {{"series", kKey}, {"from", "soon"}},
       {{"series", kKey}, {"from", "-1"}, {"to", "-2"}},
+      {{"series", kKey}, {"limit", "0"}},
       {{"series", kKey}, {"limit", "10001"}},
+      {{"series", kKey}, {"step", "-1"}},
       {{"series", kKey}, {"resolution", "5m"}},
       {{"series", kKey}, {"series", kKey}},
       {{"at", ""}},
+      {{"at", "1"}, {"lookback", "-1"}},
       {{"at", "1"}, {"lookback", "86401"}},
       {{"from", "-60"}},
       {{"step", "60"}},
