@@ -26,7 +26,8 @@ bool xid_owner(Event& event) {
   const bool several = line.substr(0, kMaxComm + 1).rfind(',') != comma;
   const std::size_t channel = line.find(kChannel);
   const std::size_t end = channel != std::string_view::npos ? channel : comma;
-  if (end > kMaxComm || (several && end != channel) || !is_comm(line.substr(0, end))) {
+  if (end > kMaxComm || end < first.size() || (several && end != channel) ||
+      !is_comm(line.substr(0, end))) {
     event.remove("comm");
   } else if (end != first.size()) {
     const std::size_t more = end + 2 - (first.size() + 2);
