@@ -69,7 +69,8 @@ std::multiset<std::string> shown(const Manifest& of) {
   std::multiset<std::string> out{std::to_string(of.facts.page_size.value_or(0)),
                                  of.facts.boot_id.value_or("-")};
   for (const auto& each : of.errors) {
-    out.insert(each.path + " " + std::to_string(of.error_of(each.path)));
+    EXPECT_EQ(of.error_of(each.path), each.error) << each.path;
+    out.insert(each.path + " " + std::to_string(each.error));
   }
   for (const auto& each : of.sources) {
     out.insert(each.name + "|" + each.state + "|" + each.reason + "|" + each.skipped);
