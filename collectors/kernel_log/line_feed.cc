@@ -39,14 +39,22 @@ bool LineFeed::feed(LogLine& line) {
 }
 
 void LineFeed::remember(const LogLine& line) {
-  if (line.voice == Voice::kKernel || line.voice == Voice::kUnknown) {
-    drives_.line(line.text.substr(0, line.text.find('\n')));
-  }
+  if (line.voice != Voice::kKernel && line.voice != Voice::kUnknown) return;
+  const std::string_view text = line.text.substr(0, line.text.find('\n'));
+  drives_.line(text);
+  // arm_smmu_device_shutdown(), as a machine shuts down, and the first line of the next boot.
+  if (text.starts_with("arm-smmu") && text.ends_with(": disabling translation")) smmu_off_ = true;
+  if (text.starts_with("Booting Linux on physical CPU")) smmu_off_ = false;
 }
 
 void LineFeed::mark(Event& event) const {
   if (event.kind() == EventKind::kStorageError && drives_.is_removed(event.text("dev"))) {
     event.set_bool("removed", true);
+  }
+  // What still does DMA then, such as a display, uses addresses that nothing translates any more.
+  if (event.kind() == EventKind::kMcError && smmu_off_) {
+    event.set_text("happened", "as the machine shut down");
+    event.set_bool("harmless", true);
   }
 }
 

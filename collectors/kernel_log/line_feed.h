@@ -2,7 +2,7 @@
 // What every reader of a kernel log does with what it read, before it comes to the assembler: a
 // record is taken apart into its lines, a line that was printed in pieces is put together, and what
 // processes wrote into the kernel's log is counted and ignored. Errors of a drive that the kernel
-// lost before are marked (`removed`).
+// lost before are marked (`removed`), and those of a machine that shuts down (`happened`).
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,7 @@ class LineFeed {
 
   Assembler assembler_;
   Drives drives_;
+  bool smmu_off_ = false;  // to shut down
   std::string joined_;
   bool accept_foreign_ = false;
   std::uint64_t foreign_ = 0;

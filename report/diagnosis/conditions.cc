@@ -356,7 +356,7 @@ bool serr_names_no_memory(const Case& it) {
   return has_part(it, "serr",
                   {"assertion failure", "internal data path", "internal data register",
                    "internal control register", "error response from", "external timeout",
-                   "internal timeout", "software fault"});
+                   "internal timeout", "software fault", "failed gsc checks"});
 }
 
 bool of_pcie(const Case& it) { return message_begins(it, {"pcie-", "edac-pci"}); }

@@ -64,6 +64,16 @@ bool joins_mali(const Event& open, const Event& /*part*/) {
   return message_id(open) == "mali-page-fault";
 }
 
+// The driver prints each syncpoint of a job that did not end, also those that were reached. They are
+// numbers of 32 bits that wrap.
+bool host1x_not_reached(Event& event) {
+  const auto reached = event.number("thresh");
+  const auto awaited = event.number("done");
+  if (!reached || !awaited) return true;
+  const auto ahead = static_cast<std::uint32_t>(*reached) - static_cast<std::uint32_t>(*awaited);
+  return static_cast<std::int32_t>(ahead) < 0;
+}
+
 // "HW thresh" is what the syncpoint reached, "done" what was waited for.
 void host1x_values(Event& event, Soc /*soc*/) {
   const auto reached = event.number("thresh");
@@ -71,6 +81,15 @@ void host1x_values(Event& event, Soc /*soc*/) {
   if (!reached || !awaited) return;
   event.set_number("reached", *reached);
   event.set_number("awaited", *awaited);
+}
+
+// The later lines name every channel of the group, the faulting one first.
+void keep_channel(Event& open, const Event& part) {
+  for (const std::string_view name : {"tsg", "channel"}) {
+    const auto number = part.number(name);
+    if (number && !open.has(name)) open.set_number(name, *number);
+  }
+  if (!open.has("comm") && part.has("comm")) open.set_text("comm", part.text("comm"));
 }
 
 bool iova_is_addr(Event& event) {

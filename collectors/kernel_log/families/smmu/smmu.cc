@@ -310,5 +310,25 @@ bool controller_access(Event& event) {
   return event.has("rw");
 }
 
+// The SMMU sends an access that it refuses to the last page below its largest address of 34, 40 or
+// 48 bits, where the memory controller refuses it again. The device used another address.
+void controller_address(Event& event, Soc /*soc*/) {
+  const auto addr = event.hex("addr");
+  if (!addr) return;
+  for (const unsigned bits : {34U, 40U, 48U}) {
+    if (*addr >> 12 != (std::uint64_t{1} << (bits - 12)) - 1) continue;
+    event.set_text("redirected_to", event.text("addr"));
+    event.remove("addr");
+    return;
+  }
+}
+
+bool same_controller_access(const Event& open, const Event& part) {
+  return open.text("client") == part.text("client") && open.text("dev") == part.text("dev") &&
+         open.text("error") != part.text("error");
+}
+
+void as_first_said(Event& /*open*/, const Event& /*part*/) {}
+
 }  // namespace hooks
 }  // namespace jetmem::kernel_log
