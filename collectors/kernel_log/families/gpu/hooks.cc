@@ -83,6 +83,10 @@ void host1x_values(Event& event, Soc /*soc*/) {
   event.set_number("awaited", *awaited);
 }
 
+bool same_channel_group(const Event& open, const Event& part) {
+  return !open.has("tsg") || !part.has("tsg") || open.number("tsg") == part.number("tsg");
+}
+
 // The later lines name every channel of the group, the faulting one first.
 void keep_channel(Event& open, const Event& part) {
   for (const std::string_view name : {"tsg", "channel"}) {

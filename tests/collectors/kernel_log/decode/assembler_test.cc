@@ -73,7 +73,7 @@ TEST_F(AssemblerTest, ASecondFirstLineBeginsASecondEvent) {
   ASSERT_EQ(events_.size(), 1U);
   EXPECT_FALSE(events_[0].has("client_type"));
   feed(more);
-  ASSERT_EQ(events_.size(), 2U);
+  expect_in_the_end(2);
   EXPECT_EQ(events_[1].text("client_type"), "gpc");
 }
 
