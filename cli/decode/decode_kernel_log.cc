@@ -62,14 +62,11 @@ class KernelLogExplainer {
     const std::string_view name = event.is_guess() ? "guess" : info.name;
     std::string head = "line " + std::to_string(event.line);
     if (!time.empty()) head.append(" [").append(time).append("]");
-    head.append(": ").append(name);
-    // In a row of the same kind the meaning stands right above.
-    put(event_block(head, event, event.kind() != last_ || event.kind() == EventKind::kCustom));
+    put(head.append(": ").append(name).append("\n") + wrapped(kernel_log::describe(event), 4));
     if (event.is_guess()) {
       ++guesses_;
       return;
     }
-    last_ = event.kind();
     ++by_kind_[static_cast<std::size_t>(event.kind())];
     const bool smmu = event.kind() == EventKind::kSmmuContextFault ||
                       event.kind() == EventKind::kSmmuGlobalFault ||
@@ -154,7 +151,6 @@ class KernelLogExplainer {
   diagnosis::LogFacts facts_;
   std::vector<EventRecord> kept_;
   std::array<Kept, kernel_log::kKindCount> kept_of_{};
-  EventKind last_ = EventKind::kNone;
   bool client_unknown_ = false;
   std::array<std::uint64_t, kernel_log::kKindCount> by_kind_{};
 };

@@ -80,10 +80,11 @@ LogEntry start_entry(const KindInfo& info, const Entry& about) {
   return entry;
 }
 
-// What it usually means: as the site's own message says it, or its kind.
-std::string_view meaning_of(const Event& event, const KindInfo& info) {
+// What it means: as the site's own message says it, else what its kind does in general.
+std::string meaning_of(const Event& event, const KindInfo& info) {
   const bool has_own = event.message() != nullptr && !event.message()->cause.empty();
-  return has_own ? event.message()->cause.view() : info.meaning;
+  if (has_own) return "; " + std::string(event.message()->cause.view());
+  return "; in general: " + std::string(info.meaning);
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ void EventLog::event(const Event& event, const Occurrence& occurrence) {
   const KindInfo& info = info_of(event.kind());
   if (occurrence.before_start) {
     earlier_.push_back({occurrence.entry_index, log_entry_of(event, occurrence),
-                        std::string(meaning_of(event, info))});
+                        meaning_of(event, info)});
     return;
   }
   if (!may_write(now, info.level)) {
@@ -113,7 +114,7 @@ void EventLog::event(const Event& event, const Occurrence& occurrence) {
   if (refers && was_logged(occurrence.incident)) {
     entry.message += "; same incident as what was logged just before";
   } else {
-    entry.message.append("; ").append(meaning_of(event, info));
+    entry.message += meaning_of(event, info);
   }
   if (occurrence.incident > 0) {
     logged_incidents_[next_incident_++ % logged_incidents_.size()] = occurrence.incident;
@@ -178,7 +179,7 @@ void EventLog::caught_up(kernel_log::Tally& tally) {
     std::string message = "before jetmemd started";
     if (about.count > 1) message += ", " + std::to_string(about.count) + " times";
     message += from_to(about) + ": " + earlier.words.message;
-    message.append("; ").append(earlier.meaning);
+    message += earlier.meaning;
     earlier.words.message = std::move(message);
     earlier.words.fields.emplace_back("JETMEM_BEFORE_START", "1");
     for (auto& [name, value] : earlier.words.fields) {
@@ -223,7 +224,7 @@ void EventLog::digest(Entry& about, Nanoseconds now) {
     entry.message += about.count == 1 ? " time" : " times";
   }
   entry.message += from_to(about);
-  entry.message.append("; ").append(info.meaning);
+  entry.message.append("; in general: ").append(info.meaning);
   const std::string prefix = field_prefix(info);
   for (std::size_t i = 0; i < info.key.size() && !info.key[i].empty(); ++i) {
     entry.fields.emplace_back(prefix + upper(info.key[i]), std::string(about.parts[i].view()));

@@ -7,7 +7,6 @@
 #include "cli/draw/since.h"
 #include "collectors/kernel_log/catalogue/message.h"
 #include "collectors/kernel_log/decode/decode.h"
-#include "collectors/kernel_log/event/attention.h"
 #include "collectors/kernel_log/event/kinds.h"
 #include "report/diagnosis/event_fields.h"
 #include "report/diagnosis/format.h"
@@ -29,21 +28,6 @@ std::string omitted_text(const kernel_log::TextLog::Counts& counts, std::string_
   add(counts.lost, "record", lost);
   add(counts.cut, "line", "longer than 64 KiB, truncated");
   return text;
-}
-
-std::string event_block(std::string_view head, const kernel_log::Event& event, bool with_meaning) {
-  std::string block(head);
-  block.append("\n");
-  block.append(wrapped(kernel_log::describe(event), 4));
-  const bool has_own = event.message() != nullptr && !event.message()->cause.empty();
-  const std::string_view meaning =
-      has_own ? event.message()->cause.view() : kernel_log::info_of(event.kind()).meaning;
-  // What its kind usually means is not true of one that is harmless.
-  const bool is_true = kernel_log::needs_attention(event) && !event.is_guess();
-  if (with_meaning && !meaning.empty() && is_true) {
-    block.append(wrapped(std::string("(").append(meaning).append(")"), 4));
-  }
-  return block;
 }
 
 namespace {
@@ -137,7 +121,7 @@ void EventRecordList::add(const EventRecord& record) {
       record.kind != kernel_log::info_of(kernel_log::EventKind::kCustom).name) {
     const auto kind = kernel_log::kind_named(record.kind);
     const std::string_view meaning = kind ? kernel_log::info_of(*kind).meaning : "";
-    if (!meaning.empty()) row.block += wrapped("(" + std::string(meaning) + ")", 4);
+    if (!meaning.empty()) row.block += wrapped("(in general: " + std::string(meaning) + ")", 4);
   }
   rows_.push_back(std::move(row));
   // What nothing can be added to any more.

@@ -25,9 +25,6 @@ std::string seconds_text(std::chrono::microseconds stamp);
 std::string omitted_text(const kernel_log::TextLog::Counts& counts,
                          std::string_view lost = "missing");
 
-// A head line, what happened, and what that usually means.
-std::string event_block(std::string_view head, const kernel_log::Event& event, bool with_meaning);
-
 // Recorded events, oldest first, folded: those of one kind and subject in close
 // succession are shown once, with their number and end.
 

@@ -150,7 +150,7 @@ TEST_F(Events, AStormIsFolded) {
   EXPECT_LT(out.find("2026-11-20 18:00:00 smmu"), out.find("2026-11-20 18:01:40 smmu"));
   // What it means is shown once.
   const std::string meaning =
-      "(" + std::string(info_of(EventKind::kSmmuContextFault).meaning.substr(0, 20));
+      "(in general: " + std::string(info_of(EventKind::kSmmuContextFault).meaning.substr(0, 20));
   EXPECT_EQ(count_of(out, meaning), 1U);
 }
 

@@ -52,10 +52,15 @@ bool zone_of_report(Event& event) {
 // Only pages that can move may be taken from CMA: where nearly all free pages are CMA's, a request
 // of the kernel finds nothing although much is free.
 void memory_report(Event& event, Soc /*soc*/) {
-  const auto cma = event.number("free_cma_kb");
-  std::int64_t free = 0;
-  for (const Zone& zone : kZones) free += event.number(zone.free_kb).value_or(0);
-  if (cma && free > 0 && *cma / 9 >= free / 10) event.set_bool("free_is_cma", true);
+  std::int64_t free_kb = 0;
+  for (const Zone& zone : kZones) free_kb += event.number(zone.free_kb).value_or(0);
+  const auto nearly_all = [&](std::string_view cma, std::int64_t free) {
+    return event.has(cma) && free > 0 && *event.number(cma) / 9 >= free / 10;
+  };
+  if (nearly_all("free_cma_kb", free_kb) ||
+      nearly_all("free_cma_pages", event.number("free_pages").value_or(0))) {
+    event.set_bool("free_is_cma", true);
+  }
 }
 
 // A child may have been killed in its place: the score is not the child's.
