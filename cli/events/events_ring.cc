@@ -16,6 +16,7 @@
 #include "cli/decode/log_format.h"
 #include "cli/draw/since.h"
 #include "cli/text/budget_text.h"
+#include "cli/text/events/event_text.h"
 #include "report/events/kernel_event_record.h"
 
 namespace jetmem {
