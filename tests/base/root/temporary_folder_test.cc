@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 class TemporaryFolderTest : public testing::Test {
  protected:
   std::string at(std::string_view name) const { return around_.file(name); }
-  bool is_there(const std::string& path) const { return fs::exists(fs::symlink_status(path)); }
+  bool is_there(const std::string& name) const { return fs::exists(fs::symlink_status(name)); }
   // What a process leaves that is killed together with its helper: no helper at all.
   std::string left_behind(std::string_view name) const {
     EXPECT_EQ(in_own_process([&] {
@@ -36,11 +36,11 @@ class TemporaryFolderTest : public testing::Test {
     return at(name);
   }
   // Within half a minute.
-  bool goes_away(const std::string& path) const {
-    for (int i = 0; i < 3000 && is_there(path); ++i) {
+  bool goes_away(const std::string& name) const {
+    for (int i = 0; i < 3000 && is_there(name); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    return !is_there(path);
+    return !is_there(name);
   }
   static std::string marker_in(const std::string& folder) {
     return folder + "/" + TemporaryFolder::kMarker;
