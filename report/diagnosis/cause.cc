@@ -332,6 +332,8 @@ LogContent::OomCall oom_call(std::span<const EventRecord* const> events,
                           contains(event.text("constraint"), "MEMCG") ||
                           event.is("global", "false");
     out.of_group = out.of_group || of_group;
+    out.of_machine = out.of_machine || event.is("memcg", "false") || event.is("global", "true") ||
+                     event.is("panic", "true") || contains(event.text("constraint"), "NONE");
     for (const std::string_view name : {"oom_memcg", "task_memcg"}) {
       if (of_group && out.group.empty()) out.group = printable(event.text(name), 100);
     }
@@ -340,6 +342,7 @@ LogContent::OomCall oom_call(std::span<const EventRecord* const> events,
                          event.has("slab_unreclaimable_pages") || zone_totals(event).free_kb > 0;
     if (reports && (i <= at || out.report == nullptr)) out.report = &event;
   }
+  out.of_machine = out.of_machine || out.report != nullptr;
   return out;
 }
 

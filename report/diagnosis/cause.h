@@ -79,6 +79,7 @@ struct LogContent {
     bool of_group = false;
     std::string group;
     bool on_one_node = false;  // of a memory policy or cpuset
+    bool of_machine = false;   // said so, or its report has all memory
     const EventFields* report = nullptr;
   } oom;
 };

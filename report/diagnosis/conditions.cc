@@ -170,6 +170,21 @@ bool only_cma_is_free(const Case& it) {
   return zones.free_kb > 0 && zones.cma_kb >= kMostlyCma * zones.free_kb;
 }
 
+// By the highest zone of the report: others keep a reserve from requests that it could serve.
+bool zones_are_not_short(const Case& it) {
+  const EventFields& report = report_of(it);
+  for (const std::string_view zone : {"movable", "highmem", "normal", "dma32", "dma"}) {
+    const auto free = report.number("free_" + std::string(zone) + "_kb");
+    const auto min = report.number("min_" + std::string(zone) + "_kb");
+    if (!free || !min) continue;
+    return *min > 0 && *free - report.number("free_cma_kb").value_or(0) > kWellAbove * *min;
+  }
+  return false;
+}
+
+// Those that print only what both print: a bare "Killed process", a first line by itself.
+bool oom_limit_is_unknown(const Case& it) { return !it.log.oom.of_machine && !it.event.has("killer"); }
+
 bool pages_are_fragmented(const Case& it) {
   const auto order = it.event.number("order");
   if (!order || *order <= 0) return false;
@@ -186,7 +201,7 @@ bool memory_ran_out(const Case& it) {
   if (it.has_any_kind({"zram_error"})) return true;
   const auto order = it.event.number("order");
   if (!order) return false;
-  if (*order == 0 || it.has_any_kind({"oom_kill"})) return true;
+  if (*order == 0 || it.has_any_kind({"oom_kill"})) return !zones_are_not_short(it);
   const ZoneTotals zones = zone_totals(it.event);
   return zones.free_kb > 0 && zones.min_kb > 0;
 }
@@ -213,11 +228,14 @@ bool oom_with_free_swap(const Case& it) {
   return free && all && *all > 0 && *free > *all / 2;
 }
 
-// vmalloc() refuses at once what exceeds the machine's memory; a 32-bit kernel's range is smaller.
+// vmalloc() refuses at once what exceeds the machine's memory, without the line that alloc_vmap_area()
+// prints of a range that is not free; a 32-bit kernel's range is smaller.
 bool vmalloc_size_is_absurd(const Case& it) {
   const auto size = it.event.number("size");
   if (!size) return false;
-  return *size <= 0 || (it.facts.is_32_bit_arm && *size >= kGiB) ||
+  const bool at_once = it.event.message() == "vmalloc-failure" && !it.event.has("allocated");
+  return *size <= 0 || has_part(it, "error", {"exceeds total pages"}) ||
+         ((it.facts.is_32_bit_arm || at_once) && *size >= kGiB) ||
          (it.facts.total && *size > *it.facts.total);
 }
 

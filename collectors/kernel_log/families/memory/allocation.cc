@@ -14,8 +14,10 @@ namespace jetmem::kernel_log::hooks {
 bool page_refused(Event& event) {
   const std::string_view flags = event.text("flags");
   const bool named = flags.starts_with("GFP_ATOMIC") || flags.starts_with("GFP_NOWAIT");
-  const auto mode = flags.empty() ? parse_hex(event.text("mode")) : std::nullopt;
-  if (named || (mode && may_not_sleep(*mode))) event.set_bool("atomic", true);
+  const auto mode = parse_hex(event.text("mode"));
+  if (named || (flags.empty() && mode && may_not_sleep(*mode))) event.set_bool("atomic", true);
+  // ___GFP_DMA and ___GFP_DMA32.
+  if (mode && (*mode & 5U) != 0) event.set_text("zone", (*mode & 1U) != 0 ? "DMA" : "DMA32");
   event.remove("flags");
   return true;
 }

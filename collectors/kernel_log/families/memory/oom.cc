@@ -78,7 +78,7 @@ void oom_kill(const Event& event, std::string& out) {
   out += event.has("score") && !event.has("total_vm_kb") ? " was chosen to be killed: "
                                                          : " was killed: ";
   const auto memcg = event.boolean("memcg");
-  out += !memcg   ? "memory had run out"
+  out += !memcg   ? "memory had run out, the machine's or that of its control group"
          : *memcg ? "its control group reached its memory limit"
                   : "the machine was out of memory";
   const auto anon = event.number("anon_rss_kb");
