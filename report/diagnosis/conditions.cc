@@ -395,6 +395,11 @@ bool bus_error_before(const Case& it) { return it.log.bus_error; }
 // (translation table walk)".
 bool of_bus_error(const Case& it) { return is_fault(it, {"external abort"}) && !of_table_walk(it); }
 
+// The one that finds a stall of its own was in the kernel all the time.
+bool names_busy_cpu(const Case& it) {
+  return it.event.has("cpus") || it.event.message() == "rcu-stall-self";
+}
+
 bool cpu_stall_before(const Case& it) { return it.log.cpu_stall; }
 
 // Of several reports it is not known whose backtrace that was.

@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/hooks.h"
 #include "collectors/kernel_log/event/attention.h"
+#include "collectors/kernel_log/line/scan.h"
 
 namespace jetmem::kernel_log::hooks {
 
@@ -97,14 +98,43 @@ bool lock_owner(Event& event) {
   return true;
 }
 
+// "idle=cf8/0/0x0 softirq=": dynticks, and how deep it is nested in the kernel and in interrupts.
 bool rcu_cpu(Event& event) {
   const auto cpu = event.number("cpus");
   if (!cpu) return false;
+  const std::string_view nesting = event.text("idle");
+  const std::string_view depth = nesting.substr(std::min(nesting.find('/'), nesting.size()));
+  const bool is_idle = depth.starts_with("/0/0x0 ") || depth.starts_with("/0/0 ");
+  const bool is_whole = contains(depth, " ");
+  event.remove("idle");
   std::array<char, 20> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *cpu).ptr;
   event.remove("cpus");
-  event.add_item("cpus", {digits.data(), static_cast<std::size_t>(end - digits.data())});
+  if (!is_whole) return true;
+  event.add_item(is_idle ? "idle_cpus" : "cpus",
+                 {digits.data(), static_cast<std::size_t>(end - digits.data())});
   return true;
+}
+
+// "RIP: 0010:NAME+0x1f5/0x260", up to 4.8 with the address before the name; "pc : NAME+0x40/0x1b0".
+// In user mode it is an address: behind segment 0x33 or 0x23, else with its upper bits 0.
+Piece lockup_place(std::string_view text, Event& event) {
+  Scan scan(text);
+  const bool x86 = scan.literal("RIP: ");
+  if (!x86 && !scan.literal("pc : ") && !scan.literal("epc : ") && !scan.literal("PC is at ")) {
+    return {};
+  }
+  event.reset(EventKind::kSoftLockup);
+  const std::string_view place = scan.rest();
+  const bool user =
+      x86 ? place.starts_with("0033:") || place.starts_with("0023:") : place.starts_with("0000");
+  if (user) event.set_text("mode", "user mode");
+  if (x86) scan.past(contains(place, "] ") ? "] " : "0010:");
+  const bool waits =
+      scan.rest().starts_with("smp_call_function_") || scan.rest().starts_with("csd_lock_");
+  const auto function = scan.until("+0x");
+  if (waits && function) event.set_text("waits_in", function->substr(0, function->find('.')));
+  return {.role = Role::kFollows, .step = 1, .last = true};
 }
 
 // Those that have a message of their own.
@@ -231,10 +261,12 @@ bool fault_of_code(Event& event) {
 
 // A stalled CPU's task, not that of the CPU that reports it.
 bool crashed_task(const Event& open, const Event& part) {
-  if (open.kind() != EventKind::kRcuStall || !open.has("cpus")) return true;
+  if (open.kind() != EventKind::kRcuStall) return true;
+  if (!open.has("cpus")) return !open.has("starved") && !open.has("idle_cpus");
   const auto cpu = part.number("cpu");
+  if (!cpu) return true;
   for (std::size_t i = 0; i < open.size(); ++i) {
-    if (open[i].name == "cpus" && cpu && parse_i64(open.text_of(open[i])) == cpu) return true;
+    if (open[i].name == "cpus" && parse_i64(open.text_of(open[i])) == cpu) return true;
   }
   return false;
 }
