@@ -103,7 +103,7 @@ TEST(KernelLogStall, RcuStallWithTheTaskThatRuns) {
 TEST(KernelLogStall, ManyCpusLeaveRoomForTheRest) {
   std::string text = "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n";
   for (int cpu = 0; cpu < 40; ++cpu) {
-    text += "rcu: \t" + std::to_string(cpu) + "-...0: (1 GPs behind) idle=1\n";
+    text += "rcu: \t" + std::to_string(cpu) + "-...0: (1 GPs behind) idle=1/1/0x0 softirq=5/6\n";
   }
   const auto events = events_of(text + "rcu: \t(detected by 1, t=5252 jiffies, g=9, q=3)\n");
   ASSERT_EQ(events.size(), 1U);
@@ -241,7 +241,7 @@ TEST(KernelLogFamilies, Sentences) {
        "dd (PID 4021) has been stuck in the kernel for more than 122 seconds, waiting for "
        "storage"},
       {"rcu: INFO: rcu_preempt self-detected stall on CPU\n"
-       "rcu: \t1-....: (5249 ticks this GP) idle=0a4c\n"
+       "rcu: \t1-....: (5249 ticks this GP) idle=0a4c/1/0x0 softirq=1/1\n"
        "rcu: \t(t=5250 jiffies g=900 q=33)\n",
        "the kernel waits for a CPU or task that holds up RCU (rcu_preempt), CPU 1, since 5250 "
        "jiffies"},
