@@ -197,7 +197,7 @@ void Prefix::take_all() {
     bool taken = false;
     switch (rest_.front()) {
       case '[':
-        taken = take_bracket();
+        taken = take_bracket() || take_unknown_words();
         break;
       case '<':
         taken = take_priority();
@@ -349,7 +349,8 @@ bool Prefix::take_cut_bracket() {
 
 // Whatever else collectors of logs put in front of the kernel's stamp: "vcpu-5 - Guest: ",
 // "stdout F ", "c2   1234 ", "+". A message of the kernel or of a process, which may quote a stamp,
-// has a ": " before it; so these have none, but VMware's.
+// has a ": " before it; so these have none, but VMware's and the prompt of a console, "orin login: ".
+// What begins with a bracket is a shell's prompt, "[root@orin ~]# ".
 bool Prefix::take_unknown_words() {
   constexpr std::size_t kLongest = 80;
   if (stamp_ || voice_ != Voice::kUnknown) return false;
@@ -361,9 +362,11 @@ bool Prefix::take_unknown_words() {
       end = std::min(rest_.substr(0, end).rfind('<'), end);
     }
     std::string_view before = rest_.substr(0, end);
-    constexpr std::string_view kGuest = " - Guest: ";
-    if (before.ends_with(kGuest)) before.remove_suffix(kGuest.size());
+    for (const std::string_view known : {" - Guest: ", " login: "}) {
+      if (before.ends_with(known)) before.remove_suffix(known.size());
+    }
     if (before.find(": ") != std::string_view::npos) return false;
+    if (before.starts_with("[") && !before.ends_with("]# ") && !before.ends_with("]$ ")) return false;
     rest_.remove_prefix(end);
     return true;
   }
