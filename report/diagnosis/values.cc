@@ -109,7 +109,7 @@ Text slab(const Case& it) {
 // The kernel need not kill the one that requested memory.
 Text victim(const Case& it) {
   const std::string& name = it.log.oom.victim;
-  const bool killed = it.event.kind() == "oom_kill" || it.event.kind() == "oom_kill_memcg";
+  const bool killed = it.event.kind().starts_with("oom_kill");
   return killed && name != it.log.oom.asker ? not_empty(name) : std::nullopt;
 }
 

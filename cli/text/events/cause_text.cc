@@ -26,10 +26,10 @@ std::string causes_text(std::span<const diagnosis::Cause> causes) {
     const auto same = std::find_if(
         all.begin(), all.end(), [&](const Folded& folded) { return folded.first->id == each.id; });
     if (same == all.end()) {
-      all.push_back({&each, each.events, 1});
+      all.push_back({&each, each.events, each.device.empty() ? 0U : 1U});
     } else {
       same->events += each.events;
-      ++same->devices;
+      if (!each.device.empty()) ++same->devices;
     }
   }
   if (all.empty()) return {};

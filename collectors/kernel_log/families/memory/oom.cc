@@ -63,6 +63,12 @@ void memory_report(Event& event, Soc /*soc*/) {
   }
 }
 
+// What systemd says of a unit that systemd-oomd killed just before.
+bool of_killed_unit(const Event& open, const Event& part) {
+  return open.kind() != EventKind::kOomKill ||
+         (part.has("service") && open.text("cgroup").ends_with(part.text("service")));
+}
+
 // A child may have been killed in its place: the score is not the child's.
 void oom_killed(Event& open, const Event& part) {
   const auto chosen = open.number("pid");
