@@ -140,7 +140,9 @@ bool is_serror(const EventFields& event) {
 bool is_bus_error(const EventFields& event) {
   // A DMA engine that hangs is no refused access, a PCIe link's error none of the processor's.
   const std::string_view message = event.message();
-  if (event.kind() == "kernel_oops") return conditions::of_bus_error({event, {}, {}});
+  if (event.kind() == "kernel_oops" || message == "external-abort") {
+    return conditions::of_bus_error({event, {}, {}});
+  }
   return is_serror(event) || (event.kind() == "bus_error" && !message.starts_with("gpcdma-") &&
                               !message.starts_with("pcie-") && message != "edac-pci");
 }

@@ -68,7 +68,8 @@ bool add_field(std::string_view field, const Event& event, std::string& out) {
   if (const auto number = event.number(name)) {
     constexpr std::int64_t kKib = 1024;
     if (how == "bytes") {
-      out += *number < kKib ? std::to_string(*number) + " bytes" : size_in_words(*number / kKib);
+      const bool is_small = *number < kKib || (*number < 10 * kKib && *number % kKib != 0);
+      out += is_small ? std::to_string(*number) + " bytes" : size_in_words(*number / kKib);
     } else if (how == "kib") {
       out += size_in_words(*number);
     } else if (how == "order") {
