@@ -349,7 +349,7 @@ bool Prefix::take_cut_bracket() {
 
 // Whatever else collectors of logs put in front of the kernel's stamp: "vcpu-5 - Guest: ",
 // "stdout F ", "c2   1234 ", "+". A message of the kernel or of a process, which may quote a stamp,
-// has a ": " before it; so these have none, but VMware's and the prompt of a console, "orin login: ".
+// has a ": " before it; so these have none, but VMware's and a console's prompt "orin login: ".
 // What begins with a bracket is a shell's prompt, "[root@orin ~]# ".
 bool Prefix::take_unknown_words() {
   constexpr std::size_t kLongest = 80;
@@ -366,7 +366,8 @@ bool Prefix::take_unknown_words() {
       if (before.ends_with(known)) before.remove_suffix(known.size());
     }
     if (before.find(": ") != std::string_view::npos) return false;
-    if (before.starts_with("[") && !before.ends_with("]# ") && !before.ends_with("]$ ")) return false;
+    if (before.starts_with("[") && !before.ends_with("]# ") && !before.ends_with("]$ "))
+      return false;
     rest_.remove_prefix(end);
     return true;
   }

@@ -105,7 +105,8 @@ TEST(KernelLogPasted, Dmesg) {
 }
 
 TEST(KernelLogPasted, WhateverStandsBeforeTheKernelsStamp) {
-  for (const char* prefix : {"+", "-", "c2   1234 ", "stdout F "}) {
+  for (const char* prefix :
+       {"+", "-", "c2   1234 ", "stdout F ", "orin login: ", "[root@orin gpio]# "}) {
     const std::string line = prefix + ("[   71.250000] " + std::string(kText));
     EXPECT_EQ(strip(line).text, kText) << prefix;
     EXPECT_EQ(strip(line).stamp, k71) << prefix;
@@ -116,7 +117,7 @@ TEST(KernelLogPasted, WhateverStandsBeforeTheKernelsStamp) {
          "2023-12-04T10:49:30.127Z", microseconds(39291577009543));
   // What a message quotes is no prefix of its own.
   for (const char* line : {"usb 1-1: Product: [   71.250000] text", "foo [1.5] bar", "x [0:1] y",
-                           "app[12]: [   71.250000] text"}) {
+                           "app[12]: [   71.250000] text", "[drm] at [   71.250000] text"}) {
     EXPECT_EQ(strip(line).text, line);
     EXPECT_EQ(strip("[Fri Nov 20 18:53:17 2026] " + std::string(line)).text, line);
   }
