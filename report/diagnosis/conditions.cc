@@ -182,8 +182,12 @@ bool zones_are_not_short(const Case& it) {
   return false;
 }
 
+bool zones_are_known(const Case& it) { return zone_totals(report_of(it)).free_kb > 0; }
+
 // Those that print only what both print: a bare "Killed process", a first line by itself.
-bool oom_limit_is_unknown(const Case& it) { return !it.log.oom.of_machine && !it.event.has("killer"); }
+bool oom_limit_is_unknown(const Case& it) {
+  return !it.log.oom.of_machine && !it.event.has("killer");
+}
 
 bool pages_are_fragmented(const Case& it) {
   const auto order = it.event.number("order");
@@ -228,8 +232,8 @@ bool oom_with_free_swap(const Case& it) {
   return free && all && *all > 0 && *free > *all / 2;
 }
 
-// vmalloc() refuses at once what exceeds the machine's memory, without the line that alloc_vmap_area()
-// prints of a range that is not free; a 32-bit kernel's range is smaller.
+// vmalloc() refuses at once what exceeds the machine's memory, without the line that
+// alloc_vmap_area() prints of a range that is not free; a 32-bit kernel's range is smaller.
 bool vmalloc_size_is_absurd(const Case& it) {
   const auto size = it.event.number("size");
   if (!size) return false;

@@ -156,7 +156,7 @@ TEST(Causes, AreChosenByTheMachine) {
   MachineFacts arm32;
   arm32.is_32_bit_arm = true;
   EXPECT_EQ(only(event_of("page_alloc_failure", R"({"order":4})"), arm32).id, "lowmem-short");
-  EXPECT_EQ(only(event_of("page_alloc_failure", R"({"order":0})"), arm32).id, "memory-exhausted");
+  EXPECT_EQ(only(event_of("page_alloc_failure", R"({"order":0})"), arm32).id, "page-refused");
   MachineFacts early;
   early.kernel = "4.8.12-040812-generic";
   const EventRecord kill =
