@@ -391,12 +391,18 @@ std::size_t rank_of(const Cause& cause) {
                                                                            : 0);
 }
 
+// NVIDIA's driver names a GPU "0000:01:00" and "0000:01:00.0".
+bool may_be_same_device(std::string_view a, std::string_view b) {
+  if (a.empty() || b.empty() || a == b) return true;
+  return (a.ends_with(".0") && a.substr(0, a.size() - 2) == b) ||
+         (b.ends_with(".0") && b.substr(0, b.size() - 2) == a);
+}
+
 // Events of one cause and device are one; beyond so many of one cause they are one again.
 void add_cause(Cause cause, std::uint64_t count, std::vector<Cause>& out) {
   constexpr std::ptrdiff_t kMostOfOneId = 8;
   const auto of_id = [&](const Cause& each) {
-    return each.id == cause.id &&
-           (each.device == cause.device || cause.device.empty() || each.device.empty());
+    return each.id == cause.id && may_be_same_device(each.device, cause.device);
   };
   const auto same = std::find_if(out.begin(), out.end(), [&](const Cause& each) {
     return of_id(each) && (each.about == cause.about || cause.about.empty());
