@@ -23,7 +23,10 @@ bool plain_hex(Event& event) {
 }
 
 // A task may be named "EDAC MC0: 1 UE ": what the kernel prints behind a task's name is no error.
+// And what EDAC prints where it does not know the place is no label.
 bool edac_error(Event& event) {
+  const std::string_view place = event.text("label");
+  if (place == "any memory" || place.starts_with("unknown ")) event.remove("label");
   for (const std::string_view name : {"error", "label"}) {
     const std::string_view text = event.text(name);
     if (text.starts_with("[") || text.starts_with("(")) return false;
