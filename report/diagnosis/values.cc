@@ -154,14 +154,6 @@ Text refusal_why(const Case& it) {
   return short_of ? Text("out of memory") : std::nullopt;
 }
 
-Text repeated_errors(const Case& it) {
-  const auto errors = it.log.storage_errors.find(it.event.device());
-  if (errors == it.log.storage_errors.end() || errors->second < kRepeatedStorageErrors) {
-    return std::nullopt;
-  }
-  return std::to_string(errors->second);
-}
-
 Text when(bool holds) { return holds ? Text("") : std::nullopt; }
 
 struct Value {
@@ -245,7 +237,6 @@ constexpr std::array kValues{
             return function.empty() ? std::nullopt : Text(function + " in the backtrace");
           }},
     Value{"in_log", in_log},
-    Value{"storage_errors", repeated_errors},
     Value{"iommu",
           [](const Case& it) { return Text(conditions::of_x86_iommu(it) ? "IOMMU" : "SMMU"); }},
     Value{
