@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text/text.h"
+#include "collectors/kernel_log/event/attention.h"
 
 namespace jetmem::kernel_log {
 namespace {
@@ -27,13 +28,6 @@ bool is_disk_name(std::string_view name) {
   if (take_prefix(name, "mmcblk")) return all_digits(name);
   return take_prefix(name, "sd") && !name.empty() &&
          std::all_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
-}
-
-// "sda1" and "sda1-8" are of sda, "sdab" is not; "mmcblk1p2" is of mmcblk1, "mmcblk10" is not.
-bool is_of(std::string_view dev, std::string_view disk) {
-  if (!take_prefix(dev, disk)) return false;
-  if (dev.empty()) return true;
-  return disk.starts_with("sd") ? !(dev[0] >= 'a' && dev[0] <= 'z') : !is_digit(dev[0]);
 }
 
 }  // namespace
@@ -182,7 +176,7 @@ bool Drives::is_removed(std::string_view dev) const {
   const std::string_view address = colon == std::string_view::npos ? "" : dev.substr(0, colon);
   return std::any_of(disks_.begin(), disks_.end(), [&](const Disk& each) {
     if (!each.removed) return false;
-    return address.empty() ? is_of(dev, each.name) : each.host == address;
+    return address.empty() ? is_of_disk(dev, each.name) : each.host == address;
   });
 }
 

@@ -69,6 +69,12 @@ bool is_removable_or_image(std::string_view device) {
   return false;
 }
 
+bool is_of_disk(std::string_view device, std::string_view disk) {
+  if (disk.empty() || !take_prefix(device, disk)) return false;
+  if (device.empty()) return true;
+  return is_digit(disk.back()) ? !is_digit(device[0]) : !(device[0] >= 'a' && device[0] <= 'z');
+}
+
 bool needs_attention(const Event& event) {
   if (event.boolean("harmless").value_or(false) || event.boolean("fallback").value_or(false)) {
     return false;

@@ -31,6 +31,9 @@ bool may_not_sleep(std::uint64_t mode);
 // An optical or floppy drive, or a loop device: no disk of the machine.
 bool is_removable_or_image(std::string_view device);
 
+// "sda1" and "sda1-8" are of sda, "sdab" is not; "mmcblk1p2" is of mmcblk1, "mmcblk10" is not.
+bool is_of_disk(std::string_view device, std::string_view disk);
+
 // False: it is counted, but jetmem_kernel_recent_events, on which alerts fire, omits it.
 //  - it is harmless, or the driver or program goes on with other memory;
 //  - of nvmap: the program may not open it, or used a buffer wrongly; nothing was refused;

@@ -49,6 +49,11 @@ bool has_a_fixed_drive(Event& event) {
   return !is_removable_or_image(event.text("dev"));
 }
 
+// A block that could not be read or written, of a request that the block layer reported before.
+bool is_of_failed_request(const Event& open, const Event& part) {
+  return is_of_disk(part.text("dev"), open.text("dev"));
+}
+
 // The register has eight digits; of a line that was cut off it is absent.
 bool has_whole_oc_status(Event& event) {
   if (!is_whole_register(event.text("oc_status"))) event.remove("oc_status");
