@@ -43,7 +43,7 @@ bool has_a_fixed_drive(Event& event) {
   // A journal is named by its device and its inode, which is 8 (fs/jbd2/journal.c): "sda1-8",
   // "dm-0-8". The device "dm-8" is not.
   std::string_view dev = event.text("dev");
-  if (dev.ends_with('.')) dev.remove_suffix(1);
+  if (dev.ends_with('.') || dev.ends_with(':')) dev.remove_suffix(1);
   if (dev.ends_with("-8") && dev != "dm-8") dev.remove_suffix(2);
   if (dev != event.text("dev")) event.set_text("dev", std::string(dev));
   return !is_removable_or_image(event.text("dev"));
