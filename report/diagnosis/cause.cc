@@ -370,8 +370,8 @@ void note(const EventFields& event, const MachineFacts& facts, std::uint64_t cou
   const bool taken_out = event.is("removed", "true") && !event.device().starts_with("mmcblk");
   // What a file system says follows from errors of the storage, or is none of them.
   if (kind == "storage_error" && !event.is("error", "completion polled") &&
-      !event.is("error", "file system error") && !event.has("raw_flash") && !taken_out &&
-      !conditions::of_removable_or_image(it)) {
+      !event.is("error", "file system error") && !event.is("harmless", "true") &&
+      !event.has("raw_flash") && !taken_out && !conditions::of_removable_or_image(it)) {
     log.storage_errors[event.device()] += count;
   }
   if (event.message() == "edma-no-descriptor") log.dma_descriptor_refused = true;

@@ -199,6 +199,13 @@ TEST(Causes, AreChosenByTheOtherEvents) {
   EXPECT_THAT(ids(explain_all({task, block})), HasSubstr("task-stuck-storage"));
   EXPECT_EQ(ids(explain_all({block, block})), "storage-error-single");
   EXPECT_EQ(ids(explain_all({block, block, block})), "storage-errors-repeated");
+  // What is no failed read, write or command of the storage.
+  const EventRecord discard = event_of(
+      "storage_error", R"({"dev":"sda","error":"discard failed","message":"block-discard-error",)"
+                       R"("harmless":true})");
+  const EventRecord damage =
+      event_of("storage_error", R"({"dev":"sda","error":"file system error"})");
+  EXPECT_THAT(ids(explain_all({block, discard, damage})), HasSubstr("storage-error-single"));
   EXPECT_EQ(ids(explain_all({medium})), "storage-bad-block");
   EXPECT_EQ(ids(explain_all({medium, medium, medium})), "storage-failing");
   EXPECT_EQ(ids(explain_all({descriptor, block, block, block})),
@@ -460,6 +467,15 @@ TEST(Causes, CommandsThatFailTogetherAreOneFailure) {
        {dated({"Nov 01 23:59:59 host kernel: ", "Nov 02 00:00:00 host kernel: ", ""}),
         "storage-error-single"},
        {dated({"Nov 01 10:00:00 host kernel: ", "[   10.0] ", ""}), "storage-error-single"}});
+}
+
+TEST(Causes, OneGpuOfNvidiaIsNamedInTwoWays) {
+  const auto causes = explain_all(
+      {event_of("gpu_xid", R"({"pci":"0000:02:00","xid":79})"),
+       event_of("gpu_error", R"({"pci":"0000:02:00.0","text":"GPU has fallen off the bus."})"),
+       event_of("gpu_xid", R"({"pci":"0000:03:00","xid":79})")});
+  EXPECT_EQ(ids(causes), "xid-bus xid-bus");
+  EXPECT_EQ(causes[0].events, 2U);
 }
 
 // The recorder keeps those of a minute as one.
