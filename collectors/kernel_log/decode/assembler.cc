@@ -161,9 +161,10 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
 
 void Assembler::pop() {
   Open& open = at(0);
-  complete(open.event, open.decoded, soc_);
   first_ = (first_ + 1) % kMaxOpen;
   --size_;
+  if (open.event.kind() == EventKind::kNone) return;  // a later line withdrew it
+  complete(open.event, open.decoded, soc_);
   emit_(open.event);
 }
 

@@ -54,6 +54,9 @@ bool is_of_failed_request(const Event& open, const Event& part) {
   return is_of_disk(part.text("dev"), open.text("dev"));
 }
 
+// What failed worked at the next attempt.
+void came_to_nothing(Event& open, const Event& /*part*/) { open.reset(EventKind::kNone); }
+
 // The register has eight digits; of a line that was cut off it is absent.
 bool has_whole_oc_status(Event& event) {
   if (!is_whole_register(event.text("oc_status"))) event.remove("oc_status");
