@@ -43,8 +43,11 @@ void LineFeed::remember(const LogLine& line) {
   const std::string_view text = line.text.substr(0, line.text.find('\n'));
   drives_.line(text);
   // arm_smmu_device_shutdown(), as a machine shuts down, and the first line of the next boot.
-  if (text.starts_with("arm-smmu") && text.ends_with(": disabling translation")) smmu_off_ = true;
-  if (text.starts_with("Booting Linux on physical CPU")) smmu_off_ = false;
+  if (text.starts_with("arm-smmu") && text.ends_with(": disabling translation")) {
+    smmu_off_ = line.stamp;
+  } else if (text.starts_with("Booting Linux on ") || text.starts_with("Linux version ")) {
+    smmu_off_.reset();
+  }
 }
 
 void LineFeed::mark(Event& event) const {
@@ -52,7 +55,8 @@ void LineFeed::mark(Event& event) const {
     event.set_bool("removed", true);
   }
   // What still does DMA then, such as a display, uses addresses that nothing translates any more.
-  if (event.kind() == EventKind::kMcError && smmu_off_) {
+  if (event.kind() == EventKind::kMcError && smmu_off_ && event.stamp && *event.stamp >= *smmu_off_ &&
+      *event.stamp - *smmu_off_ < std::chrono::seconds(5)) {
     event.set_text("happened", "as the machine shut down");
     event.set_bool("harmless", true);
   }

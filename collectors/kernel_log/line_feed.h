@@ -5,7 +5,9 @@
 // lost before are marked (`removed`), and those of a machine that shuts down (`happened`).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,7 +49,7 @@ class LineFeed {
 
   Assembler assembler_;
   Drives drives_;
-  bool smmu_off_ = false;  // to shut down
+  std::optional<std::chrono::microseconds> smmu_off_;  // when, to shut down
   std::string joined_;
   bool accept_foreign_ = false;
   std::uint64_t foreign_ = 0;

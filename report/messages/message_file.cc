@@ -32,11 +32,11 @@ constexpr std::array<std::string_view, 2> kDefaultKeys{"kind", "program"};
 constexpr std::array<std::string_view, 13> kUserKeys{
     "id",     "kind", "line",  "source", "note",     "program", "set",
     "unless", "say",  "cause", "remedy", "examples", "nothing"};
-constexpr std::array<std::string_view, 29> kShippedKeys{
+constexpr std::array<std::string_view, 30> kShippedKeys{
     "id",   "kind",     "line",         "source",  "note",   "program", "set",      "unless",
     "say",  "examples", "nothing",      "anchors", "is",     "step",    "repeats",  "last",
     "join", "prefer",   "stands_alone", "of",      "decode", "accept",  "complete", "joins",
-    "add",  "describe", "cause",        "remedy",  "generic"};
+    "add",  "describe", "cause",        "remedy",  "generic", "after"};
 constexpr std::array<std::string_view, 6> kExampleKeys{"line", "lines", "gives",
                                                        "kind", "soc",   "note"};
 constexpr std::array<std::string_view, 6> kHooks{"decode", "accept", "complete",
@@ -399,6 +399,7 @@ class MessageReader {
       set_piece(map, key, message);
       message.generic = flag(map, "generic", key);
       message.anchors = list(map, "anchors", key);
+      message.after = list(map, "after", key);
       // Code is known by the entry that was built in.
       if (const Message* const built = Catalogue::shipped().find(message.id)) {
         message.code = built->code;

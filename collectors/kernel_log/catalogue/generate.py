@@ -25,7 +25,7 @@ HOOKS = {
 GROUPS = ("none", "dma", "gpu", "oom", "allocation", "memory_error", "swap", "thermal", "stall", "camera", "crash", "storage", "clock")
 ROLES = {"whole": "kWhole", "opens": "kOpens", "follows": "kFollows", "follows_or_opens": "kFollowsOrOpens"}
 KEYS = {"id", "kind", "source", "program", "generic", "line", "anchors", "set", "unless", "say", "is", "step", "repeats", "last",
-        "join", "prefer", "stands_alone", "of", "examples", "nothing", "note", *HOOKS}
+        "join", "prefer", "stands_alone", "of", "after", "examples", "nothing", "note", *HOOKS}
 
 
 HEADER = "// Generated from collectors/kernel_log/messages. Do not edit.\n"
@@ -175,15 +175,19 @@ def heads_and_entries(files):
 
 def generate(files):
     heads, entries = heads_and_entries(files)
+    ids = {entry["id"] for entry in entries}
     tables, rows, hooks = Tables(), [], ["{}"]
     for entry in entries:
+        if unknown := set(listed(entry.get("after"))) - ids:
+            sys.exit(f"{entry['id']}: after: no such message: {', '.join(sorted(unknown))}")
         row = [f".id = {tables.text(entry['id'])}", f".kind = {kind_of(entry['kind'])}"]
         for key in ("program", "generic"):
             if entry.get(key):
                 row.append(f".{key} = true")
         forms = [tables.form(with_heads(form, heads)) for form in listed(entry.get("line"))]
         for key, kind, items in (("forms", "Form", forms),
-                                 ("anchors", "Text", [tables.text(a) for a in listed(entry.get("anchors"))])):
+                                 ("anchors", "Text", [tables.text(a) for a in listed(entry.get("anchors"))]),
+                                 ("after", "Text", [tables.text(a) for a in listed(entry.get("after"))])):
             if items:
                 row.append(f".{key} = {tables.slice(kind, items)}")
         role = "kNothing" if entry["kind"] == "none" else ROLES[entry.get("is", "whole")]

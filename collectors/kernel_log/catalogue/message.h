@@ -45,6 +45,8 @@ struct Piece {
   // A kFollowsOrOpens line that could belong to several events becomes an event of its own. Other
   // lines are dropped then, so that one fault is not counted twice.
   bool stands_alone = false;
+  // It joins an event only where no other is open that it could be of.
+  bool alone = false;
   // A further line may also belong to an open event of these kinds.
   std::array<EventKind, 4> of{};
 };
@@ -95,6 +97,7 @@ struct Message {
   bool generic = false;
   Slice<Form> forms{};    // newest first
   Slice<Text> anchors{};  // of decode()
+  Slice<Text> after{};    // ids of the messages that a further line may follow; empty: all of its kinds
   Piece piece{.role = Role::kWhole};
   Slice<Constant> set{};
   Slice<Exception> unless{};

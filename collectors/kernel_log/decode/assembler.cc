@@ -20,7 +20,10 @@ bool Assembler::agree(const Open& open, const Event& part, std::string_view join
   return mine->number == theirs->number;
 }
 
-bool Assembler::may_own(const Open& open, const Piece& piece) const {
+bool Assembler::may_own(const Open& open, const Decoded& decoded) const {
+  const auto& after = decoded.message->after;
+  if (!after.empty()) return std::find(after.begin(), after.end(), message_id(open.event)) != after.end();
+  const Piece& piece = decoded.piece;
   if (open.event.kind() == scratch_.kind()) return true;
   return std::find(piece.of.begin(), piece.of.end(), open.event.kind()) != piece.of.end();
 }
@@ -33,10 +36,11 @@ Assembler::Open* Assembler::owner_of(const Decoded& decoded, const LogLine& line
   bool interleaved = false;
   for (std::size_t i = size_; i-- > 0;) {
     Open& open = at(i);
-    if (!may_own(open, piece)) continue;
+    if (!may_own(open, decoded)) continue;
     if (line.continues && open.first_line < record_) continue;
-    // What one program prints goes on with nothing of another's.
-    if (line.pid != 0 && open.event.number("pid") != line.pid) continue;
+    // What one program prints goes on with nothing of another's, but where a message names the other kind.
+    const bool of_other = std::find(piece.of.begin(), piece.of.end(), open.event.kind()) != piece.of.end();
+    if (line.pid != 0 && open.pid != line.pid && !of_other) continue;
     if (!agree(open, scratch_, piece.join)) continue;
     if (joins != nullptr && !joins(open.event, scratch_)) continue;
     const bool in_turn = open.step < piece.step || (piece.repeats && open.step == piece.step);
@@ -49,6 +53,7 @@ Assembler::Open* Assembler::owner_of(const Decoded& decoded, const LogLine& line
       continue;
     }
     if (!piece.prefer.empty() && agree(open, scratch_, piece.prefer)) return &open;
+    if (found != size_ && piece.alone) return nullptr;
     if (found != size_) continue;
     found = i;
     interleaved = newer_grew || open.mixed;
@@ -59,7 +64,7 @@ Assembler::Open* Assembler::owner_of(const Decoded& decoded, const LogLine& line
   several = true;
   for (std::size_t i = found; i < size_; ++i) {
     Open& open = at(i);
-    if (!may_own(open, piece)) continue;
+    if (!may_own(open, decoded)) continue;
     open.event.shrink(open.first_size);
     open.mixed = true;
   }
@@ -150,6 +155,7 @@ void Assembler::add(const LogLine& line, const Decoded& decoded, bool done) {
   if (line.pid != 0 && !open.event.has("pid")) open.event.set_number("pid", line.pid);
   if (opened_) opened_(open.event);
   open.decoded = decoded;
+  open.pid = line.pid;
   open.step = decoded.piece.step;
   open.done = done;
   open.mixed = false;

@@ -47,6 +47,7 @@ class Assembler {
   struct Open {
     Event event;
     Decoded decoded;  // its first line
+    std::int64_t pid = 0;  // of the program that printed it
     std::uint8_t step = 0;
     bool done = false;
     std::size_t first_size = 0;    // of the event when it was opened
@@ -57,7 +58,7 @@ class Assembler {
   };
   Open& at(std::size_t i) { return open_[(first_ + i) % kMaxOpen]; }
   static bool agree(const Open& open, const Event& part, std::string_view join);
-  bool may_own(const Open& open, const Piece& piece) const;
+  bool may_own(const Open& open, const Decoded& decoded) const;
   // The open event that a further line is of, the newest. When it shows that lines of several
   // interleave, what they gained is taken back: nobody can tell whose it was.
   Open* owner_of(const Decoded& decoded, const LogLine& line, bool& several);

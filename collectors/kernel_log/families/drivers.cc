@@ -54,6 +54,14 @@ bool is_of_failed_request(const Event& open, const Event& part) {
   return is_of_disk(part.text("dev"), open.text("dev"));
 }
 
+void add_lost_page(Event& open, const Event& part) {
+  if (part.has("lost")) open.set_text("lost", part.text("lost"));
+}
+
+bool of_same_errno(const Event& open, const Event& part) {
+  return !open.has("errno") || open.number("errno") == part.number("errno");
+}
+
 // What failed worked at the next attempt.
 void came_to_nothing(Event& open, const Event& /*part*/) { open.reset(EventKind::kNone); }
 

@@ -59,19 +59,12 @@ void add_buffers(Event& open, const Event& part) {
   }
 }
 
-// The further lines name no device.
-bool joins_mali(const Event& open, const Event& /*part*/) {
-  return message_id(open) == "mali-page-fault";
-}
+// "15880000.nvdla0": other drivers print "FUNCTION:LINE: ".
+bool is_of_an_engine(Event& event) { return contains(event.text("dev"), "."); }
 
-// The driver prints each syncpoint of a job that did not end, also those that were reached. They are
-// numbers of 32 bits that wrap.
+// The driver prints each syncpoint of a job that did not end, also those that were reached.
 bool host1x_not_reached(Event& event) {
-  const auto reached = event.number("thresh");
-  const auto awaited = event.number("done");
-  if (!reached || !awaited) return true;
-  const auto ahead = static_cast<std::uint32_t>(*reached) - static_cast<std::uint32_t>(*awaited);
-  return static_cast<std::int32_t>(ahead) < 0;
+  return !event.has("thresh") || event.number("thresh") != event.number("done");
 }
 
 // "HW thresh" is what the syncpoint reached, "done" what was waited for.
@@ -87,13 +80,17 @@ bool same_channel_group(const Event& open, const Event& part) {
   return !open.has("tsg") || !part.has("tsg") || open.number("tsg") == part.number("tsg");
 }
 
-// The later lines name every channel of the group, the faulting one first.
+// The later lines name every channel of the group: of its own it has the program.
 void keep_channel(Event& open, const Event& part) {
-  for (const std::string_view name : {"tsg", "channel"}) {
-    const auto number = part.number(name);
-    if (number && !open.has(name)) open.set_number(name, *number);
+  if (const auto tsg = part.number("tsg"); tsg && !open.has("tsg")) open.set_number("tsg", *tsg);
+  if (part.has("comm") && open.number("channel") == part.number("channel")) {
+    open.set_text("comm", part.text("comm"));
   }
-  if (!open.has("comm") && part.has("comm")) open.set_text("comm", part.text("comm"));
+}
+
+// Another program lost its channel, too.
+bool of_faulting_program(const Event& open, const Event& part) {
+  return !part.has("comm") || !open.has("channel") || open.number("channel") == part.number("channel");
 }
 
 bool iova_is_addr(Event& event) {

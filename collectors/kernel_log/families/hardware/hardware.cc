@@ -108,15 +108,24 @@ bool rcu_cpu(Event& event) {
   const std::string_view nesting = event.text("idle");
   const std::string_view depth = nesting.substr(std::min(nesting.find('/'), nesting.size()));
   const bool is_idle = depth.starts_with("/0/0x0 ") || depth.starts_with("/0/0 ");
-  const bool is_whole = contains(depth, " ");
+  // Of a line that was cut off.
+  const bool is_open = std::string_view("/0/0x0 ").starts_with(depth) || std::string_view("/0/0 ").starts_with(depth);
   event.remove("idle");
   std::array<char, 20> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *cpu).ptr;
   event.remove("cpus");
-  if (!is_whole) return true;
+  if (is_open && !is_idle) return true;
   event.add_item(is_idle ? "idle_cpus" : "cpus",
                  {digits.data(), static_cast<std::size_t>(end - digits.data())});
   return true;
+}
+
+// RCU's thread did nothing for most of the stall.
+void rcu_thread_was_late(Event& open, const Event& part) {
+  const auto inactive = part.number("inactive");
+  if (inactive && *inactive > open.number("jiffies").value_or(INT64_MAX) / 2) {
+    open.set_bool("starved", true);
+  }
 }
 
 // "RIP: 0010:NAME+0x1f5/0x260", up to 4.8 with the address before the name; "pc : NAME+0x40/0x1b0".
@@ -137,7 +146,7 @@ Piece lockup_place(std::string_view text, Event& event) {
       scan.rest().starts_with("smp_call_function_") || scan.rest().starts_with("csd_lock_");
   const auto function = scan.until("+0x");
   if (waits && function) event.set_text("waits_in", function->substr(0, function->find('.')));
-  return {.role = Role::kFollows, .step = 1, .last = true};
+  return {.role = Role::kFollows, .step = 1, .last = true, .alone = true};
 }
 
 // Those that have a message of their own.
@@ -265,7 +274,7 @@ bool fault_of_code(Event& event) {
 // A stalled CPU's task, not that of the CPU that reports it.
 bool crashed_task(const Event& open, const Event& part) {
   if (open.kind() != EventKind::kRcuStall) return true;
-  if (!open.has("cpus")) return !open.has("starved") && !open.has("idle_cpus");
+  if (!open.has("cpus")) return !open.has("starved");
   const auto cpu = part.number("cpu");
   if (!cpu) return true;
   for (std::size_t i = 0; i < open.size(); ++i) {

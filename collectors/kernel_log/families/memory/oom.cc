@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the forms of messages/oom.yaml cannot say.
 #include <array>
+#include <string>
 
 #include "collectors/kernel_log/catalogue/hooks.h"
 #include "collectors/kernel_log/text/sentence_parts.h"
@@ -66,8 +67,10 @@ void memory_report(Event& event, Soc /*soc*/) {
 // What systemd says of a unit that systemd-oomd killed just before.
 bool of_killed_unit(const Event& open, const Event& part) {
   return open.kind() != EventKind::kOomKill ||
-         (part.has("service") && open.text("cgroup").ends_with(part.text("service")));
+         (part.has("service") && open.text("cgroup").ends_with("/" + std::string(part.text("service"))));
 }
+
+bool of_earlyoom(const Event& open, const Event& /*part*/) { return open.text("killer") == "earlyoom"; }
 
 // A child may have been killed in its place: the score is not the child's.
 void oom_killed(Event& open, const Event& part) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the registers of an IOMMU's fault mean: arm-smmu's (v2), arm-smmu-v3's event words, the
 // flags and reasons of x86. The messages are in messages/smmu.yaml.
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/hooks.h"
@@ -312,23 +315,26 @@ bool controller_access(Event& event) {
 
 // The SMMU sends an access that it refuses to the last page below its largest address of 34, 40 or
 // 48 bits, where the memory controller refuses it again. The device used another address.
+static bool is_redirected(std::optional<std::uint64_t> addr) {
+  constexpr std::array<unsigned, 3> kBits{34, 40, 48};
+  return addr && std::any_of(kBits.begin(), kBits.end(), [&](unsigned bits) {
+           return *addr >> 12 == (std::uint64_t{1} << (bits - 12)) - 1;
+         });
+}
+
 void controller_address(Event& event, Soc /*soc*/) {
-  const auto addr = event.hex("addr");
-  if (!addr) return;
-  for (const unsigned bits : {34U, 40U, 48U}) {
-    if (*addr >> 12 != (std::uint64_t{1} << (bits - 12)) - 1) continue;
-    event.set_text("redirected_to", event.text("addr"));
-    event.remove("addr");
-    return;
-  }
+  if (!is_redirected(event.hex("addr"))) return;
+  event.set_text("redirected_to", std::string(event.text("addr")));
+  event.remove("addr");
 }
 
 bool same_controller_access(const Event& open, const Event& part) {
-  return open.text("client") == part.text("client") && open.text("dev") == part.text("dev") &&
-         open.text("error") != part.text("error");
+  for (const std::string_view name : {"dev", "client", "rw", "type"}) {
+    if (open.text(name) != part.text(name)) return false;
+  }
+  return open.boolean("secure") == part.boolean("secure") &&
+         open.text("error") != part.text("error") && !is_redirected(part.hex("addr"));
 }
-
-void as_first_said(Event& /*open*/, const Event& /*part*/) {}
 
 }  // namespace hooks
 }  // namespace jetmem::kernel_log
