@@ -107,6 +107,17 @@ TEST_F(AssemblerTest, AVmallocFailureJoinsOnlyItsOwnSize) {
   EXPECT_EQ(events_[2].number("size"), 8192);
 }
 
+TEST_F(AssemblerTest, ALineFollowsOnlyTheMessagesThatItNames) {
+  feed("SQUASHFS error: Unable to read page, block 2c40f1, size 1a2b");
+  feed("mmc1: new high speed SDHC card at address aaaa");
+  feed("mmc0: error -110 whilst initialising SD card");
+  feed("mmc0: new high speed SDHC card at address bbbb");
+  feed("I/O error, dev sda, sector 8 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0");
+  feed("SQUASHFS error: zlib decompression failed, data probably corrupt");
+  expect_in_the_end(3);
+  EXPECT_EQ(events_[1].text("error"), "I/O error");
+}
+
 TEST_F(AssemblerTest, OfTwoKillsTheVictimDecides) {
   feed("Out of memory: Kill process 10 (a) score 7 or sacrifice child");
   feed("Out of memory: Kill process 20 (b) score 8 or sacrifice child");
