@@ -108,6 +108,8 @@ class Corpus(unittest.TestCase):
 
     def check_shape(self, shape, user_space, end="\n"):
         entries = [e for e in self.entries if user_space or e["kind"] not in USER_SPACE]
+        # Several were taken from one incident, and would be one event as neighbours.
+        entries = entries[::3] + entries[1::3] + entries[2::3]
         expected = [e for e in entries if e["kind"] != "benign"]
         for order in (1, -1):
             events = decode(self.in_shape(shape, entries[::order]), end=end)

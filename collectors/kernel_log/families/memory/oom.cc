@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the forms of messages/oom.yaml cannot say.
 #include <array>
-#include <string>
 
 #include "collectors/kernel_log/catalogue/hooks.h"
 #include "collectors/kernel_log/text/sentence_parts.h"
@@ -66,8 +65,12 @@ void memory_report(Event& event, Soc /*soc*/) {
 
 // What systemd says of a unit that systemd-oomd killed just before.
 bool of_killed_unit(const Event& open, const Event& part) {
-  return open.kind() != EventKind::kOomKill ||
-         (part.has("service") && open.text("cgroup").ends_with("/" + std::string(part.text("service"))));
+  std::string_view group = open.text("cgroup");
+  const std::string_view service = part.text("service");
+  if (open.kind() != EventKind::kOomKill) return true;
+  if (service.empty() || !group.ends_with(service)) return false;
+  group.remove_suffix(service.size());
+  return group.ends_with('/');
 }
 
 bool of_earlyoom(const Event& open, const Event& /*part*/) { return open.text("killer") == "earlyoom"; }

@@ -5,7 +5,6 @@
 #include <array>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "base/text/text.h"
 #include "collectors/kernel_log/catalogue/hooks.h"
@@ -323,9 +322,7 @@ static bool is_redirected(std::optional<std::uint64_t> addr) {
 }
 
 void controller_address(Event& event, Soc /*soc*/) {
-  if (!is_redirected(event.hex("addr"))) return;
-  event.set_text("redirected_to", std::string(event.text("addr")));
-  event.remove("addr");
+  if (is_redirected(event.hex("addr"))) event.set_bool("redirected", true);
 }
 
 bool same_controller_access(const Event& open, const Event& part) {
