@@ -38,9 +38,9 @@ Assembler::Open* Assembler::owner_of(const Decoded& decoded, const LogLine& line
     Open& open = at(i);
     if (!may_own(open, decoded)) continue;
     if (line.continues && open.first_line < record_) continue;
-    // What one program prints goes on with nothing of another's, but where a message names the other kind.
-    const bool of_other = std::find(piece.of.begin(), piece.of.end(), open.event.kind()) != piece.of.end();
-    if (line.pid != 0 && open.pid != line.pid && !of_other) continue;
+    // What one program prints goes on with nothing of another's, but where code compares the two.
+    const bool compared = joins != nullptr && open.event.kind() != scratch_.kind();
+    if (line.pid != 0 && open.pid != line.pid && !compared) continue;
     if (!agree(open, scratch_, piece.join)) continue;
     if (joins != nullptr && !joins(open.event, scratch_)) continue;
     const bool in_turn = open.step < piece.step || (piece.repeats && open.step == piece.step);

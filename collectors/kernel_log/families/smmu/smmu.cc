@@ -312,8 +312,8 @@ bool controller_access(Event& event) {
   return event.has("rw");
 }
 
-// The SMMU sends an access that it refuses to the last page below its largest address of 34, 40 or
-// 48 bits, where the memory controller refuses it again. The device used another address.
+// As logs of Tegra194 to 264 show, an access that the SMMU refused arrives in the last page below
+// 34, 40 or 48 bits, where the memory controller refuses it again.
 static bool is_redirected(std::optional<std::uint64_t> addr) {
   constexpr std::array<unsigned, 3> kBits{34, 40, 48};
   return addr && std::any_of(kBits.begin(), kBits.end(), [&](unsigned bits) {

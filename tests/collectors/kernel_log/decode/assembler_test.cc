@@ -114,8 +114,11 @@ TEST_F(AssemblerTest, ALineFollowsOnlyTheMessagesThatItNames) {
   feed("mmc0: new high speed SDHC card at address bbbb");
   feed("I/O error, dev sda, sector 8 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0");
   feed("SQUASHFS error: zlib decompression failed, data probably corrupt");
-  expect_in_the_end(3);
+  feed("md/raid:md0: Disk failure on sdb, disabling device.");
+  feed("I/O error, dev sdb, sector 8 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0");
+  expect_in_the_end(5);
   EXPECT_EQ(events_[1].text("error"), "I/O error");
+  EXPECT_EQ(events_[3].text("error"), "removed from the array");
 }
 
 TEST_F(AssemblerTest, OfTwoKillsTheVictimDecides) {
